@@ -1,5 +1,6 @@
 //! Networks of private subnets: a /26 of 10.0.0.0/8 and a /64 of `fd00::/8` for each.
 
+use std::collections::HashSet;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use api_types::{Ipv4Cidr, Ipv6Cidr};
@@ -10,12 +11,14 @@ use crate::world::World;
 const HOSTS4: u32 = 64;
 /// The number of networks of 64 addresses in 10.0.0.0/8.
 const NETWORKS4: u32 = 1 << 18;
+/// The number of networks of a block.
+const BLOCK: u32 = NETWORKS4 / 256;
 /// The last of the host numbers at the start of a network that no host can have: 0 to 3 are for the
 /// network itself, such as for its router. The last number of a network is not usable either.
 const RESERVED: u32 = 3;
 
 /// An IPv4 network of a private subnet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Net4(u32);
 
 impl Net4 {
@@ -24,19 +27,6 @@ impl Net4 {
     pub fn random(world: &World) -> Self {
         // A power of two, so that all networks are equally likely.
         Self(u32::from_be_bytes(world.random::<4>()) % NETWORKS4)
-    }
-
-    /// Returns the first network that is not taken. `taken` must be sorted.
-    #[must_use]
-    pub fn first_free(taken: &[Self]) -> Option<Self> {
-        let mut free = 0;
-        for network in taken {
-            if network.0 > free {
-                break;
-            }
-            free = network.0 + 1;
-        }
-        (free < NETWORKS4).then_some(Self(free))
     }
 
     /// Parses a /26 network of 10.0.0.0/8 in CIDR notation. Returns `None` if the text is not exactly
@@ -48,10 +38,9 @@ impl Net4 {
             .parse::<Ipv4Addr>()
             .ok()?
             .to_bits();
+        // No second form of an address has to be refused: the standard library reads only one.
         let is_ours = address >> 24 == 10 && address.is_multiple_of(HOSTS4);
-        is_ours
-            .then_some(Self((address & 0x00ff_ffff) / HOSTS4))
-            .filter(|network| network.to_string() == text)
+        is_ours.then_some(Self((address & 0x00ff_ffff) / HOSTS4))
     }
 
     /// Returns whether a host of the network can have an address.
@@ -70,6 +59,34 @@ impl Net4 {
 
     fn first(self) -> u32 {
         (10 << 24) + self.0 * HOSTS4
+    }
+}
+
+/// The 1,024 IPv4 networks whose first two numbers are the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Block(u8);
+
+impl Block {
+    /// Returns all blocks once, from a random one on.
+    pub fn all(world: &World) -> impl Iterator<Item = Self> + use<> {
+        let [first] = world.random();
+        (0..=u8::MAX).map(move |number| Self(first.wrapping_add(number)))
+    }
+
+    /// Returns a text before and a text after those of all networks of the block, and of no others.
+    #[must_use]
+    pub fn texts(self) -> (String, String) {
+        // The slash is the next character after the dot.
+        (format!("10.{}.", self.0), format!("10.{}/", self.0))
+    }
+
+    /// Returns the first network of the block that is not taken.
+    #[must_use]
+    pub fn first_free(self, taken: &HashSet<Net4>) -> Option<Net4> {
+        let first = u32::from(self.0) * BLOCK;
+        (first..first + BLOCK)
+            .map(Net4)
+            .find(|network| !taken.contains(network))
     }
 }
 

@@ -13,7 +13,7 @@ use super::{Result, Scope, ensure_room};
 use crate::domain::Refusal;
 use crate::domain::entity_tag::{Tagged, ensure_match};
 use crate::domain::id::{Id, Kind, Referred, name_of};
-use crate::domain::network::{Net4, Net6};
+use crate::domain::network::{Block, Net4, Net6};
 use crate::domain::quota::{self, Quotas};
 use crate::storage::firewall::{Firewall, Rule};
 use crate::storage::{self, Change, Connection};
@@ -22,8 +22,8 @@ use crate::world::World;
 /// A row of a private subnet.
 type Row = storage::private_subnet::PrivateSubnet;
 
-/// How many networks are drawn at random before the free ones are searched. A draw that fails is
-/// rare until a project has many thousands of subnets, and needs no look at the others.
+/// How many networks are drawn at random before the blocks of networks are searched. A draw that
+/// fails is rare until a project has many thousands of subnets, and needs no look at the others.
 const GUESSES: u32 = 8;
 
 /// The query `private_subnet_view`: returns everything about a private subnet.
@@ -213,25 +213,23 @@ pub(crate) async fn free_networks(
             return Ok((net4, net6));
         }
     }
-    // So many draws fail only if most networks are taken; then the first free one is searched.
-    let all = storage::private_subnet::of_project(tx, project).await?;
-    let promised = promised.iter().copied().filter_map(Net4::parse);
-    let mut taken: Vec<Net4> = all
-        .iter()
-        .map(|subnet| subnet.net4)
-        .chain(promised)
-        .collect();
-    taken.sort_unstable();
-    let net4 = Net4::first_free(&taken);
-    let net4 = net4.ok_or_else(|| {
-        Refusal::invalid(
-            "name",
-            "cannot be created: the project has no free network left in 10.0.0.0/8",
-        )
-    })?;
-    // Not checked: one of 2⁵⁶ networks is not taken in practice, and if it is, the unique key
-    // rejects it.
-    Ok((net4, Net6::random(world)))
+    // So many draws fail only if most networks are taken. Then a block at a time is searched, so that
+    // no create reads all subnets of a project, unless it has nearly all networks.
+    let promised: HashSet<Net4> = promised.iter().copied().filter_map(Net4::parse).collect();
+    for block in Block::all(world) {
+        let mut taken: HashSet<Net4> = storage::private_subnet::networks_in(tx, project, block)
+            .await?
+            .into_iter()
+            .collect();
+        taken.extend(&promised);
+        if let Some(net4) = block.first_free(&taken) {
+            // Not checked: one of 2⁵⁶ networks is not taken in practice, and if it is, the unique
+            // key rejects it.
+            return Ok((net4, Net6::random(world)));
+        }
+    }
+    let wrong = "cannot be created: the project has no free network left in 10.0.0.0/8";
+    Err(Refusal::invalid("name", wrong).into())
 }
 
 /// The change `private_subnet_connect`: connects two private subnets.

@@ -8,7 +8,7 @@ use api_types::{
 use super::record::record;
 use super::statement::statement;
 use super::{Connection, StorageError, count};
-use crate::domain::network::{Net4, Net6};
+use crate::domain::network::{Block, Net4, Net6};
 
 record! {
     /// A private subnet.
@@ -53,6 +53,13 @@ record! {
         pub vm_name: Option<Name>,
     }
     columns nic_columns;
+}
+
+record! {
+    /// The IPv4 network of a subnet.
+    struct TakenNetwork in "private_subnet" {
+        net4: Net4,
+    }
 }
 
 /// Looks up a private subnet of a location by its id.
@@ -110,6 +117,24 @@ pub async fn has_network(
                UNION ALL SELECT id FROM private_subnet WHERE project_id = $1 AND net6 = $3"
     );
     c.exists(sql, &[&project, &net4, &net6]).await
+}
+
+/// Returns the IPv4 networks of a project's subnets that are in a block, at most as many as a block
+/// has.
+pub async fn networks_in(
+    c: &mut Connection<'_>,
+    project: &ProjectId,
+    block: Block,
+) -> Result<Vec<Net4>, StorageError> {
+    // A network is stored as a text, so the networks of a block are those that begin with its text.
+    let (after, before) = block.texts();
+    let sql = statement!(
+        "SELECT net4 FROM private_subnet WHERE project_id = $1 AND net4 > $2 AND net4 < $3"
+    );
+    let taken = c
+        .fetch_all::<TakenNetwork>(sql, &[&project, &after, &before])
+        .await?;
+    Ok(taken.into_iter().map(|taken| taken.net4).collect())
 }
 
 /// Returns location and name of the subnet of a project that has a network, as `location/name`.
