@@ -223,27 +223,7 @@ impl Writer {
         let mut committed_last = 1;
         while let Some(first) = self.waiting.blocking_recv() {
             batch.push(first);
-            self.gather(&mut batch, committed_last);
-            committed_last = batch.len();
-            self.commit(&mut batch);
-        }
-    }
-
-    /// Collects the changes that have come. Callers whose results were sent together submit their
-    /// next changes at about the same time, a moment later. A commit that begins without them makes
-    /// them wait for two commits, so the writer waits for as many changes as it has just committed,
-    /// up to half as long as a commit takes.
-    fn gather(&mut self, batch: &mut Vec<Box<dyn Job>>, committed_last: usize) {
-        let (begun, patience) = (Instant::now(), (self.committing / 2).min(LONGEST));
-        loop {
-            batch.extend(self.come().take(BATCH - batch.len()));
-            // A wait that is shorter than a nap cannot be measured by naps.
-            if batch.len() >= committed_last || begun.elapsed() + NAP > patience {
-                return;
-            }
-            // A channel with a timeout would wake the thread for each change; a nap collects
-            // several.
-            std::thread::sleep(NAP);
+            committed_last = self.commit(&mut batch, committed_last);
         }
     }
 
@@ -252,57 +232,107 @@ impl Writer {
         std::iter::from_fn(|| self.waiting.try_recv().ok())
     }
 
-    /// Commits a batch as one transaction. If one of its jobs fails, each job runs again in a
-    /// transaction of its own: the others must not fail with it, and which of them depend on its
-    /// writes is not known.
-    fn commit(&mut self, batch: &mut Vec<Box<dyn Job>>) {
-        // Changes whose callers went away while they waited cost no statement.
+    /// Adds the changes that have come by now to a batch. Those whose callers went away while they
+    /// waited are left out, and cost no statement.
+    fn gather(&mut self, batch: &mut Vec<Box<dyn Job>>) {
+        let free = BATCH - batch.len();
+        batch.extend(self.come().take(free).filter_map(claimed));
+    }
+
+    /// Commits a batch as one transaction, with the changes that come meanwhile, and returns how
+    /// many there were. If one of its jobs fails, each job runs again in a transaction of its own:
+    /// the others must not fail with it, and which of them depend on its writes is not known.
+    fn commit(&mut self, batch: &mut Vec<Box<dyn Job>>, committed_last: usize) -> usize {
         batch.retain_mut(|job| job.claim());
-        if batch.len() > 1 {
-            match self.together(batch) {
-                Ok(true) => return batch.drain(..).for_each(|job| job.send(Ok(()))),
+        self.gather(batch);
+        if batch.is_empty() {
+            return committed_last;
+        }
+        // A caller that is alone has nobody to wait for.
+        if batch.len().max(committed_last) > 1 {
+            match self.together(batch, committed_last) {
+                Ok(true) => {
+                    let committed = batch.len();
+                    batch.drain(..).for_each(|job| job.send(Ok(())));
+                    return committed;
+                }
                 Err(error @ StorageError::Unavailable(_)) => {
-                    return self.fail(batch.drain(..), &error);
+                    self.fail(batch.drain(..), &error);
+                    return 1;
                 }
                 Ok(false) | Err(_) => {}
             }
         }
         // Alone, each job waits for the disk. That is slower, but rare: operations of the API check
         // before they write.
+        let committed = batch.len();
         let mut jobs = batch.drain(..);
         while let Some(mut job) = jobs.next() {
             match self.alone(&mut *job) {
                 Err(error @ StorageError::Unavailable(_)) => {
-                    return self.fail(std::iter::once(job).chain(jobs), &error);
+                    self.fail(std::iter::once(job).chain(jobs), &error);
+                    return 1;
                 }
                 committed => job.send(committed),
             }
         }
+        committed
     }
 
-    /// Runs all jobs in one transaction, and returns whether it was committed. If not, nothing has
-    /// changed and no result has been sent.
-    fn together(&mut self, batch: &mut [Box<dyn Job>]) -> Result<bool, StorageError> {
+    /// Runs all jobs in one transaction, with those that come while they run, and returns whether it
+    /// was committed. If not, nothing has changed and no result has been sent.
+    ///
+    /// Callers whose results were sent together submit their next changes at about the same time, a
+    /// moment later. A commit that begins without them makes them wait for two commits, so the
+    /// writer waits for as many changes as it has just committed, up to half as long as a commit
+    /// takes. It runs each change as it comes, while the other callers still prepare theirs.
+    fn together(
+        &mut self,
+        batch: &mut Vec<Box<dyn Job>>,
+        committed_last: usize,
+    ) -> Result<bool, StorageError> {
+        let (begun, patience) = (Instant::now(), (self.committing / 2).min(LONGEST));
         self.begin()?;
-        let mut is_sound = true;
-        for job in batch {
-            let mut tx = Connection::sqlite(&mut self.connection);
-            is_sound = match run(&mut **job, &mut tx) {
-                Ran::Done => true,
-                // A job that has only read leaves nothing to roll back. A savepoint for each job
-                // would allow more, but costs every job what few need.
-                Ran::Refused => !tx.wrote,
-                Ran::Failed(_) => false,
-            };
-            if !is_sound {
+        let mut ran = 0;
+        loop {
+            while let Some(job) = batch.get_mut(ran) {
+                if !self.run_among(&mut **job) {
+                    self.roll_back();
+                    return Ok(false);
+                }
+                ran += 1;
+            }
+            if begun.elapsed() < LONGEST {
+                self.gather(batch);
+            }
+            if ran < batch.len() {
+                continue;
+            }
+            // A wait that is shorter than a nap cannot be measured by naps.
+            if ran >= committed_last || begun.elapsed() + NAP > patience {
                 break;
             }
+            // A channel with a timeout would wake the thread for each change; a nap collects
+            // several.
+            std::thread::sleep(NAP);
         }
-        if is_sound && self.execute_commit().is_ok() {
+        if self.execute_commit().is_ok() {
             return Ok(true);
         }
         self.roll_back();
         Ok(false)
+    }
+
+    /// Runs a job in the transaction of its batch, and returns whether that can still be committed.
+    fn run_among(&mut self, job: &mut dyn Job) -> bool {
+        let mut tx = Connection::sqlite(&mut self.connection);
+        match run(job, &mut tx) {
+            Ran::Done => true,
+            // A job that has only read leaves nothing to roll back. A savepoint for each job would
+            // allow more, but costs every job what few need.
+            Ran::Refused => !tx.wrote,
+            Ran::Failed(_) => false,
+        }
     }
 
     /// Runs one job in a transaction of its own.
@@ -368,6 +398,11 @@ impl Writer {
             tracing::debug!(error = %Causes(&error), "there was no transaction to roll back");
         }
     }
+}
+
+/// Returns a job that is claimed; `None` if its caller has withdrawn it.
+fn claimed(mut job: Box<dyn Job>) -> Option<Box<dyn Job>> {
+    job.claim().then_some(job)
 }
 
 /// Runs a job to its end. A change awaits nothing but statements, and these never suspend on
