@@ -10,6 +10,7 @@ mod examples;
 mod hostile;
 mod idempotency;
 mod isolation;
+mod plans;
 mod postgres_server;
 mod provisioning;
 mod running;

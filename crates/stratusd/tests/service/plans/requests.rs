@@ -1,0 +1,161 @@
+//! Requests that call every operation of the contract, in each way that leads to other statements.
+
+use api_server::OPERATIONS;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::support::caller::Caller;
+use crate::support::inventory::SHOP;
+use crate::support::process::Service;
+
+const PLACE: &str = "/location/eu-central-h1";
+
+/// How often each request is sent: PostgreSQL plans a prepared statement anew five times, before it
+/// considers a plan that fits all values.
+const ROUNDS: usize = 7;
+
+/// Calls every operation with a token of the shop. The service must have the projects of `two_projects`.
+pub async fn send(token: &str, service: &Service) {
+    let shop = Caller::new(&service.base, SHOP, token);
+    let ids = Ids::read(&shop).await;
+    let mut operations = OPERATIONS.to_vec();
+    // What is created is then viewed.
+    operations.sort_by_key(|operation| !operation.id.ends_with("_create"));
+    for round in 0..ROUNDS {
+        for operation in &operations {
+            for (path, body) in requests(operation.id, round, &ids) {
+                let method: Method = operation.method.clone();
+                let response = shop
+                    .try_call(method, &path, body.as_ref())
+                    .await
+                    .expect("the service responds");
+                assert_eq!(
+                    response.status, 200,
+                    "{} {path}: {}",
+                    operation.id, response.body
+                );
+            }
+        }
+    }
+    // The reconciler leases the new databases and prolongs and settles the leases.
+    shop.wait_for(&format!("{PLACE}/postgres/new-0"), |database| {
+        database["state"] == "running"
+    })
+    .await;
+}
+
+/// The ids of resources of the inventory.
+struct Ids {
+    vm: Value,
+    balancer: Value,
+    backend: Value,
+    frontend: Value,
+    firewall: Value,
+}
+
+impl Ids {
+    async fn read(shop: &Caller) -> Self {
+        let get = async |path: &str| shop.get(&format!("{PLACE}/{path}")).await.ok();
+        let backend = get("private-subnet/backend").await;
+        Self {
+            vm: get("vm?order_column=name&start_after=app-0").await["items"][0]["id"].clone(),
+            balancer: get("load-balancer?order_column=name&start_after=w").await["items"][0]["id"]
+                .clone(),
+            firewall: backend["firewalls"][0]["id"].clone(),
+            backend: backend["id"].clone(),
+            frontend: get("private-subnet/frontend").await["id"].clone(),
+        }
+    }
+}
+
+/// Returns the paths and bodies to call an operation with.
+fn requests(operation: &str, round: usize, ids: &Ids) -> Vec<(String, Option<Value>)> {
+    let text = |id: &Value| id.as_str().expect("it is an id").to_owned();
+    let (firewall, backend) = (text(&ids.firewall), text(&ids.backend));
+    let place = |path: &str| format!("{PLACE}/{path}");
+    let pages = |list: &str, id: &str| {
+        vec![
+            (list.to_owned(), None),
+            (format!("{list}?page_size=10&start_after={id}"), None),
+            (format!("{list}?order_column=name&page_size=10"), None),
+            (format!("{list}?order_column=name&start_after=n-5"), None),
+            (format!("{list}?order_column=name&start_after=zzzz"), None),
+        ]
+    };
+    let last = |kind: &str| format!("{kind}000000000000000000005000");
+    match operation {
+        "vm_list" => pages(&place("vm"), &last("vm")),
+        "load_balancer_list" => pages(&place("load-balancer"), &last("1b")),
+        "project_load_balancer_list" => pages("/load-balancer", &last("1b")),
+        "project_postgres_list" => pages("/postgres", &last("pg")),
+        "load_balancer_update" => {
+            let attached = json!({
+                "algorithm": "round_robin", "src_port": 1, "dst_port": 2, "health_check_endpoint": "/", "vms": [ids.vm],
+            });
+            vec![
+                (place("load-balancer/web"), Some(attached.clone())),
+                (
+                    place(&format!("load-balancer/{}", text(&ids.balancer))),
+                    Some(attached),
+                ),
+            ]
+        }
+        "load_balancer_detach_vm" => {
+            vec![(
+                place("load-balancer/web/detach-vm"),
+                Some(json!({ "vm_id": ids.vm })),
+            )]
+        }
+        "private_subnet_view" => vec![
+            (place("private-subnet/backend"), None),
+            (place(&format!("private-subnet/{backend}")), None),
+        ],
+        "private_subnet_create" => vec![
+            (place(&format!("private-subnet/new-{round}")), None),
+            (
+                place(&format!("private-subnet/guarded-{round}")),
+                Some(json!({ "firewall_id": firewall })),
+            ),
+        ],
+        "private_subnet_connect" => {
+            // A pair of subnets can be connected once.
+            if round > 0 {
+                return Vec::new();
+            }
+            let body = json!({ "connected-subnet-id": ids.frontend });
+            vec![(place("private-subnet/backend/connect"), Some(body))]
+        }
+        "firewall_detach_subnet" => {
+            let body = json!({ "private_subnet_id": ids.backend });
+            vec![
+                (place("firewall/web-only/detach-subnet"), Some(body.clone())),
+                (
+                    place(&format!("firewall/{firewall}/detach-subnet")),
+                    Some(body),
+                ),
+            ]
+        }
+        "postgres_create" => {
+            let body = json!({ "size": "standard-2", "storage_size": 64 });
+            vec![(place(&format!("postgres/new-{round}")), Some(body))]
+        }
+        "postgres_view" => vec![
+            (place(&format!("postgres/new-{round}")), None),
+            (place(&format!("postgres/{}", last("pg"))), None),
+        ],
+        "postgres_update" => {
+            let tags = json!([{ "key": "round", "value": round.to_string() }]);
+            vec![(
+                place(&format!("postgres/new-{round}")),
+                Some(json!({ "tags": tags })),
+            )]
+        }
+        "postgres_reset_superuser_password" => {
+            let body = json!({ "password": "Abcdefgh1234" });
+            let path = format!("postgres/new-{round}/reset-superuser-password");
+            vec![(place(&path), Some(body))]
+        }
+        "inference_api_key_create" => vec![("/inference-api-key".to_owned(), None)],
+        other => panic!("add a request that calls {other}"),
+    }
+}
