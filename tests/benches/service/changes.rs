@@ -22,16 +22,26 @@ pub async fn run() {
     let mut table = Table::new(&["changes per second", "the service", "beside it", "ratio"]);
     let service = Arc::new(Service::sqlite(EMPTY).await);
     let mut alone = Alone::open();
-    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    let (mut ours, mut theirs, mut floor) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         ours.push(by_callers(&service).await);
-        theirs.push(alone.measure());
+        theirs.push(alone.measure(1));
+        floor.push(alone.measure(CALLERS));
     }
+    let together = ours.clone();
     row(
         &mut table,
         "SQLite, beside a transaction each",
         ours,
         theirs,
+    );
+    // No service can be faster that commits the changes of all callers at once: here are no callers,
+    // no requests and no queue.
+    row(
+        &mut table,
+        "SQLite, beside 64 in a transaction",
+        together,
+        floor,
     );
     let service = Arc::new(Service::postgres(EMPTY).await);
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
@@ -87,7 +97,7 @@ diesel::table! {
     }
 }
 
-/// Measures SQLite alone: a transaction for each change, one after the other.
+/// Measures SQLite alone: one thread, one transaction after the other.
 struct Alone {
     connection: SqliteConnection,
     number: u64,
@@ -114,24 +124,28 @@ impl Alone {
         }
     }
 
-    fn measure(&mut self) -> f64 {
+    /// Returns the changes per second, with so many in each transaction.
+    fn measure(&mut self, batch: usize) -> f64 {
         use inference_api_key as keys;
 
         let (start, first) = (Instant::now(), self.number);
         while start.elapsed() < ROUND {
-            self.number += 1;
-            // In random order, as the ids of the service are.
-            let id = format!("ak{:024}", self.number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-            let row = (
-                keys::project_id.eq("pj00000000000000000000000z"),
-                keys::id.eq(id),
-                keys::hash.eq(&[0_u8; 32][..]),
-                keys::created_at.eq(0),
-            );
-            let made = self
-                .connection
-                .immediate_transaction(|tx| insert_into(keys::table).values(row).execute(tx));
-            made.expect("the row can be inserted");
+            let number = &mut self.number;
+            let made = self.connection.immediate_transaction(|tx| {
+                (0..batch).try_for_each(|_| {
+                    *number += 1;
+                    // In random order, as the ids of the service are.
+                    let id = format!("ak{:024}", number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+                    let row = (
+                        keys::project_id.eq("pj00000000000000000000000z"),
+                        keys::id.eq(id),
+                        keys::hash.eq(&[0_u8; 32][..]),
+                        keys::created_at.eq(0),
+                    );
+                    insert_into(keys::table).values(row).execute(tx).map(|_| ())
+                })
+            });
+            made.expect("the rows can be inserted");
         }
         rate(self.number - first, start)
     }
