@@ -50,8 +50,8 @@ pub async fn lock(c: &mut Connection<'_>, id: &[u8; 32]) -> Result<(), StorageEr
         sqlite: "SELECT 1 WHERE $1 IS NULL",
         postgres: "SELECT 1 FROM pg_advisory_xact_lock($1)",
     };
-    let (first, _) = id.split_first_chunk().expect("a hash has 32 bytes");
-    c.exists(sql, &[&i64::from_be_bytes(*first)]).await?;
+    let number = i64::from_be_bytes(std::array::from_fn(|at| id[at]));
+    c.exists(sql, &[&number]).await?;
     Ok(())
 }
 

@@ -208,7 +208,7 @@ async fn one_change_wins(callers: &[Caller]) {
             let caller = &callers[number % callers.len()];
             call(caller, Some(&seen), Method::PATCH, &orders, Some(body))
         });
-        one_of(join_all(changes).await);
+        one_of(&join_all(changes).await);
     }
     // What a detach changes is in another table than the firewall.
     let backend = shop.get(&format!("{PLACE}/private-subnet/backend")).await;
@@ -232,14 +232,14 @@ async fn one_change_wins(callers: &[Caller]) {
         let winner = responses
             .iter()
             .position(|(response, _)| response.status == 200);
-        one_of(responses);
+        one_of(&responses);
         // A subnet that is detached already changes nothing if it is detached again.
         subnets.remove(winner.expect("one has succeeded"));
     }
 }
 
 /// Checks that one change has succeeded, and that the others were told that the tag is stale.
-fn one_of(responses: Vec<(JsonResponse, Option<String>)>) {
+fn one_of(responses: &[(JsonResponse, Option<String>)]) {
     let mut statuses: Vec<u16> = responses
         .iter()
         .map(|(response, _)| response.status)
