@@ -16,12 +16,14 @@ mod private_subnet;
 mod rejection;
 mod vm;
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
 use api_server::server::{self, Router};
-use api_types::{IdempotencyKey, IdempotencyReplayed, Location, ProjectId};
+use api_types::{IdempotencyKey, IdempotencyReplayed, Location, PageSize, ProjectId};
 use serde::Serialize;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::domain::{Caller, Refusal};
 use crate::operations::idempotency::{Answer, Key, Once};
@@ -33,6 +35,9 @@ pub use error::{head_too_large, retry_after, too_many_bytes};
 pub use gate::{Gate, RateLimit};
 pub use rejection::ContractErrors;
 
+/// The number of items that a page may have without waiting for the large pages before it.
+const LARGE_PAGE: i64 = 100;
+
 /// How long locations are cached. `stratusd apply` may change them at any time.
 const LIFETIME: Duration = Duration::from_secs(1);
 
@@ -42,6 +47,9 @@ pub struct Service {
     store: Store,
     context: Context,
     locations: Cache<(), Locations>,
+    /// The large pages that are read at a time. On SQLite a read takes a thread of the runtime, and
+    /// the others must stay free for everybody else.
+    large_pages: Semaphore,
 }
 
 /// All locations, by name.
@@ -67,10 +75,12 @@ impl Service {
     /// Creates the API over a store.
     #[must_use]
     pub fn new(store: Store, context: Context) -> Self {
+        let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         Self {
             store,
             context,
             locations: Cache::new(LIFETIME, 1),
+            large_pages: Semaphore::new((threads / 2).max(1)),
         }
     }
 
@@ -95,6 +105,15 @@ impl Service {
         }
         let known = self.read_locations().await?;
         Ok(Scope::new(caller, project, location, &known)?)
+    }
+
+    /// Waits until a page of this size may be read, and holds its place among the large pages.
+    async fn turn(&self, size: PageSize) -> Option<SemaphorePermit<'_>> {
+        if size.get() <= LARGE_PAGE {
+            return None;
+        }
+        // An error would mean that the semaphore was closed, which nothing does.
+        self.large_pages.acquire().await.ok()
     }
 
     /// Returns the idempotency key of a request, if it has one. `request` is everything of the
