@@ -30,6 +30,8 @@ use crate::storage::{self, Aborted, StorageError, Store};
 const WORKERS: usize = 16;
 /// The wait after the first failure of a step; each further failure doubles it.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
+/// How much later than the longest wait a database may be due before its clock counts as set back.
+const MARGIN: Duration = Duration::from_mins(1);
 /// The longest wait after a failure.
 const LONGEST_WAIT: Duration = Duration::from_mins(5);
 
@@ -209,7 +211,8 @@ impl<P: Provisioner> Reconciler<P> {
         if lease::is_anything_due(tx, now).await? {
             return Ok(true);
         }
-        let longest = self.longest();
+        // The clock was read before the rows are, and others write theirs meanwhile.
+        let longest = self.longest() + MARGIN;
         let latest = now.saturating_add(millis(longest));
         if !lease::is_anything_due_after(tx, latest).await? {
             return Ok(false);
