@@ -104,9 +104,10 @@ pub async fn run(
     let router = router(settings, &store, &context, &metrics);
     let served = match Serving::start(settings, listeners.api, router, tls, &metrics, &health) {
         Ok(serving) => {
-            serving.announce(management.address());
-            // Ready only now that the socket of the API accepts connections.
+            // Ready only now that the socket of the API accepts connections, and before scripts are
+            // told so.
             health.start(store.clone());
+            serving.announce(management.address());
             serving
                 .until(&stop, &health, settings.shutdown_timeout.get())
                 .await
