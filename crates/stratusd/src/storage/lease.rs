@@ -68,9 +68,8 @@ pub async fn is_anything_due_after(
     c: &mut Connection<'_>,
     latest: i64,
 ) -> Result<bool, StorageError> {
-    let sql = statement!(
-        "SELECT id FROM postgres_database WHERE due_at > $1 ORDER BY due_at LIMIT 1"
-    );
+    let sql =
+        statement!("SELECT id FROM postgres_database WHERE due_at > $1 ORDER BY due_at LIMIT 1");
     c.exists(sql, &[&latest]).await
 }
 

@@ -200,7 +200,9 @@ macro_rules! page_sql {
             items: statement! {
                 sqlite: page_sql!(@of_location_on_sqlite $columns, $from, $kind, $column, $index, $bytes),
                 postgres: page_sql!(
-                    @ended page_sql!(@of_location $columns, $from, $kind, $column, $bytes, ""), $column
+                    @ended
+                    page_sql!(@of_location $columns, $from, $kind, $column, $bytes, ""),
+                    concat!("location, ", $column)
                 ),
             },
             count: statement!(page_sql!(@count $kind, " AND location = $4")),

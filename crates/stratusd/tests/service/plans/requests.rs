@@ -21,19 +21,22 @@ pub async fn send(token: &str, service: &Service) {
     let mut operations = OPERATIONS.to_vec();
     // What is created is then viewed.
     operations.sort_by_key(|operation| !operation.id.ends_with("_create"));
+    let mut count = 0;
     for round in 0..ROUNDS {
         for operation in &operations {
             for (path, body) in requests(operation.id, round, &ids) {
+                // Changes are then conditional and repeatable, which takes further statements.
+                count += 1;
+                let key = format!("request-{count}");
+                let headers = [("idempotency-key", &*key), ("if-match", "*")];
                 let method: Method = operation.method.clone();
                 let response = shop
-                    .try_call(method, &path, body.as_ref())
+                    .send_with(&headers, method, &path, body.as_ref())
                     .await
                     .expect("the service responds");
-                assert_eq!(
-                    response.status, 200,
-                    "{} {path}: {}",
-                    operation.id, response.body
-                );
+                let status = response.status();
+                let body = response.text().await.expect("the body is text");
+                assert_eq!(status, 200, "{} {path}: {body}", operation.id);
             }
         }
     }

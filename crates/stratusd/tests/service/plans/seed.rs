@@ -1,5 +1,7 @@
 //! Neighbours: rows of each table in the same project, and in many others.
 
+use stratusd::world::World;
+
 /// The number of neighbours in the project that is called.
 const SAME: u32 = 10_000;
 /// The number of other projects, each with a few rows of each table. A planner that knows only the
@@ -16,8 +18,9 @@ pub fn neighbours(project: &str, sequence: impl Fn(u32) -> String, bytes: &str) 
     let (firewall, rule, balancer, database) = (id("fw"), id("fr"), id("1b"), id("pg"));
     let (key, token, other) = (id("ak"), id("pt"), id("pj"));
     let place = "CASE i % 2 WHEN 0 THEN 'eu-central-h1' ELSE 'us-east-a2' END";
-    // Far in the future, so that the reconciler leaves the neighbours alone.
-    let later = "9000000000000";
+    // After the test, so that the reconciler leaves the neighbours alone, but not later than it would
+    // ever let them wait, or it would take the clock for one that was set back.
+    let later = World::real().now() + 200_000;
     format!(
         "INSERT INTO project (id, name, created_at) SELECT {other}, 'other-' || i, 0 FROM ({others}) AS n;
          CREATE TEMPORARY TABLE neighbour (p TEXT, i BIGINT);
@@ -26,6 +29,8 @@ pub fn neighbours(project: &str, sequence: impl Fn(u32) -> String, bytes: &str) 
          INSERT INTO neighbour SELECT {other}, i + 1 FROM ({others}) AS n;
          INSERT INTO token (id, project_id, hash, read_only, description, created_at, expires_at, revoked_at) SELECT {token}, p, CAST('-' AS {bytes}), FALSE, '', 0, NULL, NULL FROM neighbour WHERE i < 5000
              ON CONFLICT DO NOTHING;
+         INSERT INTO project_quota (project_id, kind, most) SELECT p, 'seed-' || i, 1 FROM neighbour;
+         INSERT INTO idempotency (project_id, id, sealed, expires_at) SELECT p, CAST('seed-' || i AS {bytes}), CAST('-' AS {bytes}), {later} FROM neighbour;
          INSERT INTO service_state (name, value) SELECT 'other-' || i, CAST('-' AS {bytes}) FROM ({others}) AS n;
          INSERT INTO resource_count (project_id, kind, location, slot, items) SELECT p, 'seed-' || i, {place}, 0, 1 FROM neighbour;
          INSERT INTO vm (project_id, id, location, name, ip4, ip4_enabled, ip6, size, state, storage_size_gib, unix_user) SELECT p, {vm}, {place}, 'n-' || i, NULL, FALSE, NULL, 'standard-2', 'running', 40, 'deploy' FROM neighbour;
