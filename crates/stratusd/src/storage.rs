@@ -151,7 +151,7 @@ impl Store {
         result
     }
 
-    /// Checks that changes can be committed: one has been within [`FRESH`], or else a small one is.
+    /// Checks that changes can be committed: one has been within two seconds, or else a small one is.
     ///
     /// # Errors
     ///

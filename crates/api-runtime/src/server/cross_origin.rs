@@ -11,7 +11,7 @@ use super::rate_limit;
 use super::request_id;
 
 /// How long a browser may remember what a preflight has allowed. Chromium's own limit.
-const MAX_AGE: Duration = Duration::from_hours(2);
+const MAX_AGE: Duration = Duration::from_secs(7200);
 
 /// The origins whose pages may call the API.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -237,15 +237,12 @@ where
         async move {
             let is_own =
                 *request.method() == Method::OPTIONS && !cross_origin::is_preflight(&request);
-            let done = if is_own {
+            let Ok(response) = if is_own {
                 { own }.call(request).await
             } else {
                 shared.call(request).await
             };
-            match done {
-                Ok(response) => response,
-                Err(never) => match never {},
-            }
+            response
         }
     }))
 }
@@ -343,12 +340,12 @@ where
         let (body, waiting) = remainder::received(&parts, body);
         let is_head = parts.method == Method::HEAD;
         let id = RequestId::of(&parts.headers).unwrap_or_else(|| (self.config.request_ids)());
-        let mut response = match head::violation(&parts, self.config.requires_host) {
-            Some(violation) => self.reject_head(&parts, violation),
-            None => {
-                let run = self.respond(parts, body, &id);
-                id.clone().scope(run).await
-            }
+        let violation = head::violation(&parts, self.config.requires_host);
+        let mut response = if let Some(violation) = violation {
+            self.reject_head(&parts, violation)
+        } else {
+            let run = self.respond(parts, body, &id);
+            id.clone().scope(run).await
         };
         if waiting.is_on() {
             response.headers_mut().insert(header::CONNECTION, CLOSE);

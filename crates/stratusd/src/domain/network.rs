@@ -29,7 +29,7 @@ impl Net4 {
         Self(u32::from_be_bytes(world.random::<4>()) % NETWORKS4)
     }
 
-    /// Parses a /26 network of 10.0.0.0/8 in CIDR notation. Returns `None` if the text is not exactly
+    /// Parses a /26 network of `10.0.0.0/8` in CIDR notation. Returns `None` if the text is not exactly
     /// as `Display` writes it.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
@@ -113,8 +113,8 @@ impl Net6 {
         Self((0xfd << 56) | (u64::from_be_bytes(world.random::<8>()) >> 8))
     }
 
-    /// Parses a /64 network of fd00::/8 in CIDR notation. Returns `None` if the text is not exactly as
-    /// `Display` writes it.
+    /// Parses a /64 network of `fd00::/8` in CIDR notation. Returns `None` if the text is not exactly
+    /// as `Display` writes it.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let address = text

@@ -61,6 +61,7 @@ macro_rules! settings {
 
         /// The values of these settings that flags and environment variables give.
         #[derive(Debug, Clone, Default, clap::Args)]
+        #[allow(clippy::struct_field_names, reason = "a field is named as its flag")]
         pub struct $arguments {
             $(
                 $(#[doc = $doc])*
