@@ -34,7 +34,8 @@ enum Content {
     Parts,
     /// The value is a body of this media type.
     Body(Media),
-    /// The value is the headers of a response after which the connection changes its protocol.
+    /// The value is a `Handshake`: the headers of a response without a body, such as 101, after which
+    /// the connection changes its protocol.
     Handshake,
 }
 

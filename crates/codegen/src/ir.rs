@@ -117,8 +117,8 @@ pub struct Tag {
     pub name: Option<String>,
     /// The name of the module and its file, in `snake_case`: `load_balancer`.
     pub module: String,
-    /// The cargo feature. It is the module's name, and not `load-balancer`, so that one search
-    /// finds both.
+    /// The cargo feature: `load_balancer`. The same as `module`, so that one search finds both,
+    /// except where the module's name ends in `_`: `default_` has `default-operations`.
     pub feature: String,
     /// The name of the server's trait: `LoadBalancerApi`.
     pub server_trait: String,

@@ -18,7 +18,7 @@ use crate::File;
 use crate::ir::{Api, Tag, TypeDef, TypeKind};
 use crate::tokens::{RustFile, ident, inner_docs, letters, rust_file};
 
-/// The name of the module of the types that several tags use, or that no tag uses.
+/// The name of the module of the types that belong to no single tag, see `lower::reach::mark`.
 const SHARED: &str = "shared";
 
 /// Generates every source file of the types crate.

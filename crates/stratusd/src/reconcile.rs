@@ -54,7 +54,8 @@ pub struct ReconcilerConfig {
     pub is_alone: bool,
 }
 
-/// The numbers of steps so far, for metrics.
+/// The numbers of steps so far, for metrics. A step whose lease turns out to be lost when its result
+/// is written counts twice: by how it ended, and as lost.
 #[derive(Debug, Default)]
 pub struct Steps {
     /// Steps that succeeded.

@@ -8,7 +8,8 @@ use super::report::{Outcome, Row};
 
 /// The stored result of a document.
 struct Entry {
-    /// The number of operations that the server and the client both had, see [`Row::carried`].
+    /// The number of operations of the server or of the client, whichever had fewer, see
+    /// [`Row::carried`].
     carried: usize,
     /// The outcome, without details.
     result: String,

@@ -96,7 +96,7 @@ impl Row {
         }
     }
 
-    /// Returns the number of operations that the server and the client both have.
+    /// Returns the number of operations of the server or of the client, whichever has fewer.
     pub(super) fn carried(&self) -> usize {
         self.server.min(self.progenitor + self.own)
     }

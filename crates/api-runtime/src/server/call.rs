@@ -43,8 +43,8 @@ impl Call {
         self.operation
     }
 
-    /// Reads the parameters and the body into a `T`, or returns the rejection that names all
-    /// violations.
+    /// Reads the parameters and the body into a `T`. A rejection names the violations of both
+    /// together, or else says why the body cannot be read.
     pub fn read<T: Request>(&mut self) -> impl Future<Output = Result<T, Rejected>> + Send {
         T::read(self)
     }

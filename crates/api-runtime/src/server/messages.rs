@@ -18,7 +18,8 @@ pub trait Request: Sized {
     /// The body, if there is one.
     const BODY: Option<Body>;
 
-    /// Reads the request, or returns the rejection that names all violations.
+    /// Reads the request. A rejection names the violations of parameters and body together, or else
+    /// says why the body cannot be read.
     fn read(call: &mut Call) -> impl Future<Output = Result<Self, Rejected>> + Send;
 }
 

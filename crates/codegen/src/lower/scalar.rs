@@ -5,7 +5,7 @@ use super::form::Form;
 use crate::ir::{Primitive, Scalar, TypeKind, TypeRef};
 
 /// Chooses the form of a string: `String`, `Ipv4Addr` or `Ipv6Addr` if that accepts exactly what
-/// the schema does, else a newtype.
+/// the schema does and the value is not secret, else a newtype.
 pub(super) fn string(flat: &FlatSchema, check: Option<String>) -> Form {
     let lengths = flat.min_length.is_some() || flat.max_length.is_some() || flat.pattern.is_some();
     if !lengths && !flat.secret && check.is_none() {
@@ -21,8 +21,8 @@ pub(super) fn string(flat: &FlatSchema, check: Option<String>) -> Form {
     Form::Item(TypeKind::Scalar(scalar(Primitive::String, flat, check)))
 }
 
-/// Chooses the form of a number: the primitive if it has the schema's bounds itself, else a
-/// newtype.
+/// Chooses the form of a number: the primitive if it has the schema's bounds itself and the value
+/// is not secret, else a newtype.
 pub(super) fn number(inner: Primitive, flat: &FlatSchema, check: Option<String>) -> Form {
     // An unsigned type says `minimum: 0` already.
     let implied_minimum = matches!(

@@ -122,8 +122,8 @@ fn merged(name: &str, own: &dyn TableLike) -> Value {
     }
 }
 
-/// Returns the workspace's keys of a dependency without its features, and its features. A path
-/// becomes that of the folder beside this crate.
+/// Returns what `[workspace.dependencies]` says about a dependency: everything but its features, and
+/// its features. A `path` becomes that of the folder beside the generated crate.
 fn shared(name: &str) -> (InlineTable, Array) {
     let mut table = InlineTable::new();
     let mut features = Array::new();

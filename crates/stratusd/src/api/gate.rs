@@ -52,8 +52,8 @@ impl RateLimit {
 pub struct Gate {
     store: Store,
     world: World,
-    /// Tokens by hash, so that not every request reads the store. Not by id: then a wrong secret
-    /// would be rejected sooner for an id that exists.
+    /// Tokens by the hash of what the caller presents, so that not every request reads the store. A
+    /// cache by id would show by its speed which ids exist.
     tokens: Cache<Hash, Token>,
     limiter: Option<Limiter>,
 }

@@ -67,7 +67,7 @@ impl Drop for Flush {
     }
 }
 
-/// Sends logs and panics to standard error. Standard output has only the line with the addresses of
+/// Sends logs and the places of panics to standard error. Standard output has only the line with the addresses of
 /// the service.
 fn init_log(settings: &ServiceSettings, log: &Arc<LogQueue>) {
     let registry = tracing_subscriber::registry()

@@ -27,7 +27,7 @@ pub enum Refusal {
     Invalid(Invalid),
 }
 
-/// Values that cannot be used.
+/// Why the values of a request cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invalid {
     /// The summary.

@@ -169,9 +169,10 @@ impl Requests {
         self.unread.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns whether the caller is waiting for a response, and need not send anything until it
-    /// arrives.
-    fn is_response_awaited(&self) -> bool {
+    /// Returns whether a request is open on HTTP/1. The caller may then be silent, as it may be
+    /// waiting for the response. Always false on HTTP/2, where a caller can send other frames
+    /// meanwhile.
+    fn may_be_silent(&self) -> bool {
         self.is_one_open() && !self.are_multiplexed()
     }
 
@@ -283,7 +284,7 @@ impl<S: AsyncRead + AsyncWrite> AsyncRead for TimedStream<S> {
         let mut read = self.stream.as_mut().poll_read(cx, buf);
         let is_late = |error: &io::Error| error.kind() == io::ErrorKind::TimedOut;
         if matches!(&read, Poll::Ready(Err(error)) if is_late(error))
-            && self.head.requests.is_response_awaited()
+            && self.head.requests.may_be_silent()
         {
             // The caller may be silent while it waits for a response, however long that takes. Poll
             // again: the timeout stays expired until it is set anew and polled.
@@ -414,7 +415,8 @@ impl<B: Body + Unpin> Body for OpenBody<B> {
 #[derive(Debug)]
 pub(super) struct TimedBody<B> {
     body: B,
-    /// The number of the request, if its connection is multiplexed.
+    /// On HTTP/2, the number of the request, under which pieces of the body that wait for the caller
+    /// are noted. `None` on HTTP/1, where the body is not cut into pieces.
     in_pieces: Option<usize>,
     /// The rest of a frame that is handed over in pieces.
     rest: Bytes,

@@ -19,7 +19,7 @@ record! {
     pub struct Stored in "idempotency" {
         /// The project.
         pub project_id: ProjectId,
-        /// The hash of the key and of what it belongs to.
+        /// The hash of the token's id, the operation and the key.
         pub id: Vec<u8>,
         /// The request and the response, sealed.
         pub sealed: Vec<u8>,

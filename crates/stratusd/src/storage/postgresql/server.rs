@@ -217,7 +217,8 @@ impl Manager for Server {
         self.connect().await
     }
 
-    /// Checks whether the connection was lost, without a round trip to the server for each request.
+    /// Fails if the connection is known to be lost. It does not ask the server, which would cost each
+    /// request a round trip.
     async fn recycle(&self, link: &mut Link, _: &Metrics) -> RecycleResult<StorageError> {
         if link.is_lost() {
             Err(RecycleError::message("the connection was lost"))

@@ -47,7 +47,7 @@ impl Limits {
     }
 
     /// Returns the statements that set up a session. They replace what the database, the role or
-    /// the URL sets.
+    /// the URL sets, except for the stronger `synchronous_commit = remote_apply`.
     pub(super) fn set_up(self) -> String {
         let (statement, locks) = (millis(self.patience + MARGIN), millis(self.locks));
         let (silence, probe) = (millis(UNACKNOWLEDGED), PROBE.as_secs());
