@@ -28,7 +28,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use crate::domain::{Caller, Refusal};
 use crate::operations::idempotency::{Answer, Key, Once};
 use crate::operations::{self, Context, Scope};
-use crate::storage::{self, Aborted, Change, StorageError, Store};
+use crate::storage::{self, Aborted, Change, StorageError, Store, WAIT};
 
 use cache::Cache;
 pub use error::{head_too_large, retry_after, too_many_bytes};
@@ -108,12 +108,19 @@ impl Service {
     }
 
     /// Waits until a page of this size may be read, and holds its place among the large pages.
-    async fn turn(&self, size: PageSize) -> Option<SemaphorePermit<'_>> {
+    ///
+    /// # Errors
+    ///
+    /// If it takes too long.
+    async fn turn(&self, size: PageSize) -> Result<Option<SemaphorePermit<'_>>, StorageError> {
         if size.get() <= LARGE_PAGE {
-            return None;
+            return Ok(None);
         }
-        // An error would mean that the semaphore was closed, which nothing does.
-        self.large_pages.acquire().await.ok()
+        let turn = tokio::time::timeout(WAIT, self.large_pages.acquire()).await;
+        // Of the errors, only that of the time happens: nothing closes the semaphore.
+        turn.ok().and_then(Result::ok).map(Some).ok_or_else(|| {
+            StorageError::Unavailable("the large pages before this one take too long".into())
+        })
     }
 
     /// Returns the idempotency key of a request, if it has one. `request` is everything of the

@@ -1,5 +1,5 @@
-//! The budget for the bytes of all bodies in progress: of requests while they are read and handled,
-//! and of responses until they are written.
+//! The budget for the bytes of all bodies in progress: of requests while they are read, and of
+//! responses until they are written.
 //!
 //! Half of the budget is split into shares of [`SHARE`] bytes, one for each request in progress, so
 //! that small requests go on while large bodies wait. The other half is for what bodies have beyond
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 
-use api_server::server::Response;
+use api_server::server::{OperationId, Response, discard};
 use axum::Router;
 use axum::body::{Body, HttpBody};
 use axum::extract::Request;
@@ -33,6 +33,9 @@ const SHARE: usize = 16 << 10;
 /// The size of the pieces in which a large response is handed to the connection, which copies what
 /// it cannot write yet.
 const PIECE: usize = 64 << 10;
+/// The size of responses that hold no share while they wait for their caller. Every rejection is
+/// smaller, so callers without a token cannot hold the shares.
+const SMALL: u64 = 1 << 10;
 
 /// The layer that keeps the bodies in progress within the budget.
 ///
@@ -75,10 +78,12 @@ impl Budget {
 
     async fn handle(&self, request: Request, next: Next) -> Response {
         let Some(share) = self.share().await else {
+            discard(request);
             return self.refuse();
         };
         let is_change = !matches!(*request.method(), Method::GET | Method::HEAD);
         let is_over = Arc::new(AtomicBool::new(false));
+        let is_answered = Arc::new(AtomicBool::new(false));
         let request = request.map(|body| {
             if body.is_end_stream() {
                 return body;
@@ -89,15 +94,23 @@ impl Budget {
                 charge: Charge::none(&self.large),
                 waiting: None,
                 is_over: Arc::clone(&is_over),
+                is_answered: Arc::clone(&is_answered),
             })
         });
         // The handler drops the request's body, and so its charge, before it has the response.
         let response = next.run(request).await;
+        is_answered.store(true, Ordering::Relaxed);
         if is_over.load(Ordering::Relaxed) {
             // The handler saw a body that cannot be read, and has changed nothing.
             return self.refuse();
         }
-        let size = response.body().size_hint().lower();
+        let size = response.body().size_hint();
+        // The served contract is in memory once, however many callers read it.
+        let is_static = response.extensions().get::<OperationId>().is_none();
+        if is_static || size.exact().is_some_and(|size| size <= SMALL) {
+            return response;
+        }
+        let size = size.lower();
         let beyond = usize::try_from(size)
             .unwrap_or(usize::MAX)
             .saturating_sub(SHARE);
@@ -225,6 +238,8 @@ struct RequestBody {
     waiting: Option<(Frame<Bytes>, usize, BoxFuture<'static, bool>)>,
     /// Set when the wait was in vain.
     is_over: Arc<AtomicBool>,
+    /// Set when there is a response. What arrives after it is dropped, so it takes no memory.
+    is_answered: Arc<AtomicBool>,
 }
 
 impl RequestBody {
@@ -260,6 +275,10 @@ impl HttpBody for RequestBody {
                 Some(Ok(frame)) => frame,
                 ended => return Poll::Ready(ended),
             };
+            if self.is_answered.load(Ordering::Relaxed) {
+                self.charge = Charge::none(&self.charge.large);
+                return Poll::Ready(Some(Ok(frame)));
+            }
             let piece = frame.data_ref().map_or(0, Bytes::len);
             let bytes = self.beyond(piece);
             if bytes == 0 {

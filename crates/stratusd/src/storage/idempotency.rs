@@ -92,13 +92,18 @@ pub async fn insert(c: &mut Connection<'_>, new: &Stored) -> Result<(), StorageE
     add(c, &new.project_id, slot(&new.id), 1).await
 }
 
-/// Replaces an expired response by a new one with the same id.
+/// Replaces an expired response by a new one with the same id, or inserts the new one if a sweep has
+/// deleted the other meanwhile.
 pub async fn replace(c: &mut Connection<'_>, new: &Stored) -> Result<(), StorageError> {
-    c.execute(
-        "UPDATE idempotency SET sealed = $3, expires_at = $4 WHERE project_id = $1 AND id = $2",
-        &[&new.project_id, &new.id, &new.sealed, &new.expires_at],
-    )
-    .await?;
+    let replaced = c
+        .execute(
+            "UPDATE idempotency SET sealed = $3, expires_at = $4 WHERE project_id = $1 AND id = $2",
+            &[&new.project_id, &new.id, &new.sealed, &new.expires_at],
+        )
+        .await?;
+    if replaced == 0 {
+        insert(c, new).await?;
+    }
     Ok(())
 }
 
