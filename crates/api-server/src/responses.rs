@@ -62,7 +62,7 @@ pub struct PreconditionFailed {
 
 /// The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`).
 /// Wait for the number of seconds in `Retry-After`.
-/// `RateLimit-Policy` describes the limit, and `RateLimit` when the next request is possible.
+/// If it is the limit of the token, `RateLimit-Policy` describes it, and `RateLimit` says when the next request is possible.
 /// Nothing was changed.
 #[derive(Debug, Clone, server::ResponseParts)]
 pub struct TooManyRequests {
