@@ -26,6 +26,12 @@ impl Home {
         for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("STRATUS_")) {
             command.env_remove(name);
         }
+        // Services of other tests would be in the way of the default ports.
+        if arguments.first() == Some(&"serve") {
+            for setting in ["STRATUS_LISTEN", "STRATUS_MANAGEMENT_LISTEN"] {
+                command.env(setting, "127.0.0.1:0");
+            }
+        }
         command
             .env("STRATUS_DATABASE_URL", &self.database_url)
             .env("STRATUS_ENCRYPTION_KEYS_FILE", self.keys());
