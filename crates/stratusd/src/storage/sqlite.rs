@@ -106,6 +106,8 @@ impl Sqlite {
             connection
         } else {
             let files = &self.idle.files;
+            // A connection writes its journal mode into a file that has another one.
+            files.ensure_in_place().map_err(StorageError::Unavailable)?;
             let mut connection = connect(files.database())?;
             // After it is open, so that it is known to be the same file.
             files.ensure_in_place().map_err(StorageError::Unavailable)?;
