@@ -13,8 +13,8 @@ record! {
 
 /// Returns the time of the database, in milliseconds since 1970.
 ///
-/// On PostgreSQL it is the server's, so replicas agree on it whatever their own clocks say. On
-/// SQLite it is the process's own, which is alone.
+/// On PostgreSQL it is the time of the server, so replicas agree on it even if their own clocks
+/// differ. On SQLite, where one process has the file, it is the time of that process.
 pub async fn now(c: &mut Connection<'_>, world: &World) -> Result<i64, StorageError> {
     let sql = statement! {
         sqlite: "SELECT $1 AS now",

@@ -1,8 +1,8 @@
 //! Sockets to a PostgreSQL server, which are closed only once the server has closed its end.
 //!
 //! The server leaves it to the kernel to close a socket when the process that served it ends. So
-//! whoever waits for that knows that a backend has ended, or that a request to cancel has been
-//! passed on. tokio-postgres does not wait, which is why the sockets are opened here.
+//! the end of a socket shows that a backend has ended, or that a request to cancel has been passed
+//! on. tokio-postgres does not wait for it, which is why the sockets are opened here.
 
 use std::io;
 use std::net::SocketAddr;
