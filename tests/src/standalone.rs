@@ -148,8 +148,7 @@ impl Standalone {
             .current_dir(&self.root)
             .env("CARGO_TARGET_DIR", &self.target)
             // Another profile would compile every dependency anew.
-            .env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only")
-            .env("CARGO_PROFILE_DEV_BUILD_OVERRIDE_OPT_LEVEL", "1");
+            .env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only");
         command
     }
 
