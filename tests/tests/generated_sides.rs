@@ -84,25 +84,25 @@ paths:
 
         /// Path parameter `pet_id`, required.
         pub fn pet_id<V: TryInto<String>>(mut self, value: V) -> Self {
-            self.pet_id = runtime::argument("pet_id", "String", value);
+            self.pet_id = runtime::argument("pet_id", value);
             self
         }
 
         /// Query parameter `words`, optional.
         pub fn words<V: TryInto<Vec<String>>>(mut self, value: V) -> Self {
-            self.words = runtime::optional("words", "Vec<String>", value);
+            self.words = runtime::optional("words", value);
             self
         }
 
         /// Header `X-Once`, `true` by default.
         pub fn x_once<V: TryInto<bool>>(mut self, value: V) -> Self {
-            self.x_once = runtime::optional("x_once", "bool", value);
+            self.x_once = runtime::optional("x_once", value);
             self
         }
 
         /// Request body, `application/json`, optional.
         pub fn body<V: TryInto<i32>>(mut self, value: V) -> Self {
-            self.body = runtime::argument("body", "i32", value)
+            self.body = runtime::argument("body", value)
                 .and_then(|value: i32| runtime::Payload::json("application/json", &value))
                 .map(Some);
             self
@@ -114,24 +114,18 @@ paths:
         /// |---|---|---|
         /// | 204 | none | Put. |
         pub async fn send(self) -> runtime::Result<(), ()> {
-            let url = runtime::escaped_url(
-                self.client,
-                "/pets/{}",
-                [runtime::path_text("pet_id", &self.pet_id?, runtime::Style::Simple, false)?],
-            )?;
+            let url = runtime::url(self.client, "/pets/{}", &[&self.pet_id?])?;
             let mut query = runtime::Query::new();
             if let Some(value) = &self.words? {
                 query.add("words", value, (runtime::Style::Form, true, false))?;
             }
             let url = query.on(url);
-            let mut request = self.client.http().request(runtime::reqwest::Method::PUT, url);
-            if let Some(value) = &self.x_once? {
-                request = request
-                    .header("X-Once", runtime::header_text("X-Once", value, false)?);
-            }
-            if let Some(body) = self.body? {
-                request = body.on(request);
-            }
+            let request = self.client.http().request(runtime::reqwest::Method::PUT, url);
+            let request = runtime::header(request, "X-Once", self.x_once?.as_ref())?;
+            let request = match self.body? {
+                Some(body) => body.on(request),
+                None => request,
+            };
             let response = self.client.send(request, &[]).await?;
             match response.status().as_u16() {
                 204 => Ok(runtime::empty(response)),
@@ -411,6 +405,7 @@ components:
     //! The operations of `name`.
 
     use api_runtime::client as runtime;
+    use crate::types;
 
     /// The operations of `name`, as methods of [`Client`](crate::Client).
     pub trait ClientNameExt: crate::sealed::Sealed {
@@ -427,7 +422,7 @@ components:
     pub struct NameList<'a> {
         client: &'a runtime::Transport,
         after: runtime::Argument<Option<String>>,
-        limit: runtime::Argument<Option<small_types::NameListLimit>>,
+        limit: runtime::Argument<Option<types::NameListLimit>>,
     }
 
     impl<'a> NameList<'a> {
@@ -441,13 +436,13 @@ components:
 
         /// Query parameter `after`, optional.
         pub fn after<V: TryInto<String>>(mut self, value: V) -> Self {
-            self.after = runtime::optional("after", "String", value);
+            self.after = runtime::optional("after", value);
             self
         }
 
         /// Query parameter `limit`, `10` by default.
-        pub fn limit<V: TryInto<small_types::NameListLimit>>(mut self, value: V) -> Self {
-            self.limit = runtime::optional("limit", "NameListLimit", value);
+        pub fn limit<V: TryInto<types::NameListLimit>>(mut self, value: V) -> Self {
+            self.limit = runtime::optional("limit", value);
             self
         }
 
@@ -456,7 +451,7 @@ components:
         /// | Status | Body | Meaning |
         /// |---|---|---|
         /// | 200 | `Page` | A page. |
-        pub async fn send(self) -> runtime::Result<small_types::Page, ()> {
+        pub async fn send(self) -> runtime::Result<types::Page, ()> {
             let url = runtime::url(self.client, "/names", &[])?;
             let request = self
                 .client
@@ -478,7 +473,7 @@ components:
         pub fn stream(
             self,
         ) -> impl runtime::Stream<
-            Item = Result<small_types::Name, runtime::Error<()>>,
+            Item = Result<types::Name, runtime::Error<()>>,
         > + Send + 'a {
             let paging = runtime::Paging {
                 key: "name".to_owned(),

@@ -2,6 +2,7 @@
 //! Firewalls control which connections reach a private subnet.
 
 use api_runtime::client as runtime;
+use crate::types;
 
 /// The operations of `firewall`, as methods of [`Client`](crate::Client).
 pub trait ClientFirewallExt: crate::sealed::Sealed {
@@ -24,12 +25,12 @@ impl ClientFirewallExt for crate::Client {}
 #[derive(Clone, Debug)]
 pub struct FirewallDetachSubnet<'a> {
     client: &'a runtime::Transport,
-    project_id: runtime::Argument<api_types::ProjectId>,
-    location: runtime::Argument<api_types::Location>,
-    firewall_reference: runtime::Argument<api_types::Reference>,
-    if_match: runtime::Argument<Option<api_types::IfMatch>>,
-    idempotency_key: runtime::Argument<Option<api_types::IdempotencyKey>>,
-    body: runtime::Argument<runtime::Payload>,
+    project_id: runtime::Argument<types::ProjectId>,
+    location: runtime::Argument<types::Location>,
+    firewall_reference: runtime::Argument<types::Reference>,
+    if_match: runtime::Argument<Option<types::IfMatch>>,
+    idempotency_key: runtime::Argument<Option<types::IdempotencyKey>>,
+    body: runtime::Argument<types::FirewallDetachSubnet>,
 }
 
 impl<'a> FirewallDetachSubnet<'a> {
@@ -49,8 +50,8 @@ impl<'a> FirewallDetachSubnet<'a> {
     /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
     ///
     /// Path parameter `project_id`, required.
-    pub fn project_id<V: TryInto<api_types::ProjectId>>(mut self, value: V) -> Self {
-        self.project_id = runtime::argument("project_id", "ProjectId", value);
+    pub fn project_id<V: TryInto<types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = runtime::argument("project_id", value);
         self
     }
 
@@ -58,23 +59,16 @@ impl<'a> FirewallDetachSubnet<'a> {
     /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
     ///
     /// Path parameter `location`, required.
-    pub fn location<V: TryInto<api_types::Location>>(mut self, value: V) -> Self {
-        self.location = runtime::argument("location", "Location", value);
+    pub fn location<V: TryInto<types::Location>>(mut self, value: V) -> Self {
+        self.location = runtime::argument("location", value);
         self
     }
 
     /// The id (prefix `fw`) or the name of the firewall.
     ///
     /// Path parameter `firewall_reference`, required.
-    pub fn firewall_reference<V: TryInto<api_types::Reference>>(
-        mut self,
-        value: V,
-    ) -> Self {
-        self.firewall_reference = runtime::argument(
-            "firewall_reference",
-            "Reference",
-            value,
-        );
+    pub fn firewall_reference<V: TryInto<types::Reference>>(mut self, value: V) -> Self {
+        self.firewall_reference = runtime::argument("firewall_reference", value);
         self
     }
 
@@ -82,8 +76,8 @@ impl<'a> FirewallDetachSubnet<'a> {
     /// If it has another tag by now, the response is 412 `PreconditionFailed`, and nothing is changed.
     ///
     /// Header `If-Match`, optional.
-    pub fn if_match<V: TryInto<api_types::IfMatch>>(mut self, value: V) -> Self {
-        self.if_match = runtime::optional("if_match", "IfMatch", value);
+    pub fn if_match<V: TryInto<types::IfMatch>>(mut self, value: V) -> Self {
+        self.if_match = runtime::optional("if_match", value);
         self
     }
 
@@ -91,30 +85,19 @@ impl<'a> FirewallDetachSubnet<'a> {
     /// With another path or body, it is rejected with 409 `IdempotencyConflict`.
     ///
     /// Header `Idempotency-Key`, optional.
-    pub fn idempotency_key<V: TryInto<api_types::IdempotencyKey>>(
+    pub fn idempotency_key<V: TryInto<types::IdempotencyKey>>(
         mut self,
         value: V,
     ) -> Self {
-        self.idempotency_key = runtime::optional(
-            "idempotency_key",
-            "IdempotencyKey",
-            value,
-        );
+        self.idempotency_key = runtime::optional("idempotency_key", value);
         self
     }
 
     /// The private subnet to detach.
     ///
     /// Request body, `application/json`, required.
-    pub fn body<V: TryInto<api_types::FirewallDetachSubnet>>(
-        mut self,
-        value: V,
-    ) -> Self {
-        self.body = runtime::argument("body", "FirewallDetachSubnet", value)
-            .and_then(|value: api_types::FirewallDetachSubnet| runtime::Payload::json(
-                "application/json",
-                &value,
-            ));
+    pub fn body<V: TryInto<types::FirewallDetachSubnet>>(mut self, value: V) -> Self {
+        self.body = runtime::argument("body", value);
         self
     }
 
@@ -123,61 +106,27 @@ impl<'a> FirewallDetachSubnet<'a> {
     /// | Status | Body | Meaning |
     /// |---|---|---|
     /// | 200 | `Firewall` | The firewall, without the subnet. |
-    /// | 400 | `Error` | The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`). |
-    /// | 401 | `Error` | The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`). |
     /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`). |
-    /// | 404 | `Error` | The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`). |
     /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`). |
     /// | 412 | `Error` | The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it. |
     /// | 413 | `Error` | The body is larger than the service accepts (`PayloadTooLarge`). |
     /// | 415 | `Error` | The body's content type is not `application/json` (`UnsupportedMediaType`). |
-    /// | 429 | `Error` | The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`). |
-    /// | 500 | `Error` | An error occurred in the service (`UnexpectedError`). |
-    /// | 503 | `Error` | The service is temporarily unavailable (`Unavailable`). |
-    pub async fn send(self) -> runtime::Result<api_types::Firewall, api_types::Error> {
-        let url = runtime::escaped_url(
+    ///
+    /// Also the [responses of every operation](crate#responses-of-every-operation).
+    pub async fn send(self) -> runtime::Result<types::Firewall, types::Error> {
+        let url = runtime::url(
             self.client,
             "/project/{}/location/{}/firewall/{}/detach-subnet",
-            [
-                runtime::path_text(
-                    "project_id",
-                    &self.project_id?,
-                    runtime::Style::Simple,
-                    false,
-                )?,
-                runtime::path_text(
-                    "location",
-                    &self.location?,
-                    runtime::Style::Simple,
-                    false,
-                )?,
-                runtime::path_text(
-                    "firewall_reference",
-                    &self.firewall_reference?,
-                    runtime::Style::Simple,
-                    false,
-                )?,
-            ],
+            &[&self.project_id?, &self.location?, &self.firewall_reference?],
         )?;
-        let mut request = self
+        let request = self
             .client
             .http()
-            .request(runtime::reqwest::Method::POST, url)
+            .post(url)
+            .json(&self.body?)
             .header("accept", "application/json");
-        if let Some(value) = &self.if_match? {
-            request = request
-                .header("If-Match", runtime::header_text("If-Match", value, false)?);
-        }
-        if let Some(value) = &self.idempotency_key? {
-            request = request
-                .header(
-                    "Idempotency-Key",
-                    runtime::header_text("Idempotency-Key", value, false)?,
-                );
-        } else if let Some(key) = self.client.idempotency_key() {
-            request = request.header("Idempotency-Key", key);
-        }
-        request = self.body?.on(request);
+        let request = runtime::header(request, "If-Match", self.if_match?.as_ref())?;
+        let request = self.client.idempotent(request, self.idempotency_key?.as_ref())?;
         let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,

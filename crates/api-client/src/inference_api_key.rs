@@ -2,6 +2,7 @@
 //! API keys for the inference endpoints.
 
 use api_runtime::client as runtime;
+use crate::types;
 
 /// The operations of `inference_api_key`, as methods of [`Client`](crate::Client).
 pub trait ClientInferenceApiKeyExt: crate::sealed::Sealed {
@@ -23,8 +24,8 @@ impl ClientInferenceApiKeyExt for crate::Client {}
 #[derive(Clone, Debug)]
 pub struct InferenceApiKeyCreate<'a> {
     client: &'a runtime::Transport,
-    project_id: runtime::Argument<api_types::ProjectId>,
-    idempotency_key: runtime::Argument<Option<api_types::IdempotencyKey>>,
+    project_id: runtime::Argument<types::ProjectId>,
+    idempotency_key: runtime::Argument<Option<types::IdempotencyKey>>,
     body: runtime::Argument<Option<runtime::Payload>>,
 }
 
@@ -42,8 +43,8 @@ impl<'a> InferenceApiKeyCreate<'a> {
     /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
     ///
     /// Path parameter `project_id`, required.
-    pub fn project_id<V: TryInto<api_types::ProjectId>>(mut self, value: V) -> Self {
-        self.project_id = runtime::argument("project_id", "ProjectId", value);
+    pub fn project_id<V: TryInto<types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = runtime::argument("project_id", value);
         self
     }
 
@@ -51,27 +52,20 @@ impl<'a> InferenceApiKeyCreate<'a> {
     /// With another path or body, it is rejected with 409 `IdempotencyConflict`.
     ///
     /// Header `Idempotency-Key`, optional.
-    pub fn idempotency_key<V: TryInto<api_types::IdempotencyKey>>(
+    pub fn idempotency_key<V: TryInto<types::IdempotencyKey>>(
         mut self,
         value: V,
     ) -> Self {
-        self.idempotency_key = runtime::optional(
-            "idempotency_key",
-            "IdempotencyKey",
-            value,
-        );
+        self.idempotency_key = runtime::optional("idempotency_key", value);
         self
     }
 
     /// An empty object, or an empty body.
     ///
     /// Request body, `application/json`, optional.
-    pub fn body<V: TryInto<api_types::InferenceApiKeyCreate>>(
-        mut self,
-        value: V,
-    ) -> Self {
-        self.body = runtime::argument("body", "InferenceApiKeyCreate", value)
-            .and_then(|value: api_types::InferenceApiKeyCreate| runtime::Payload::json(
+    pub fn body<V: TryInto<types::InferenceApiKeyCreate>>(mut self, value: V) -> Self {
+        self.body = runtime::argument("body", value)
+            .and_then(|value: types::InferenceApiKeyCreate| runtime::Payload::json(
                 "application/json",
                 &value,
             ))
@@ -84,48 +78,28 @@ impl<'a> InferenceApiKeyCreate<'a> {
     /// | Status | Body | Meaning |
     /// |---|---|---|
     /// | 200 | `InferenceApiKey` | The new key. |
-    /// | 400 | `Error` | The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`). |
-    /// | 401 | `Error` | The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`). |
     /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`). |
-    /// | 404 | `Error` | The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`). |
     /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`). |
     /// | 413 | `Error` | The body is larger than the service accepts (`PayloadTooLarge`). |
     /// | 415 | `Error` | The body's content type is not `application/json` (`UnsupportedMediaType`). |
-    /// | 429 | `Error` | The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`). |
-    /// | 500 | `Error` | An error occurred in the service (`UnexpectedError`). |
-    /// | 503 | `Error` | The service is temporarily unavailable (`Unavailable`). |
-    pub async fn send(
-        self,
-    ) -> runtime::Result<api_types::InferenceApiKey, api_types::Error> {
-        let url = runtime::escaped_url(
+    ///
+    /// Also the [responses of every operation](crate#responses-of-every-operation).
+    pub async fn send(self) -> runtime::Result<types::InferenceApiKey, types::Error> {
+        let url = runtime::url(
             self.client,
             "/project/{}/inference-api-key",
-            [
-                runtime::path_text(
-                    "project_id",
-                    &self.project_id?,
-                    runtime::Style::Simple,
-                    false,
-                )?,
-            ],
+            &[&self.project_id?],
         )?;
-        let mut request = self
+        let request = self
             .client
             .http()
             .request(runtime::reqwest::Method::POST, url)
             .header("accept", "application/json");
-        if let Some(value) = &self.idempotency_key? {
-            request = request
-                .header(
-                    "Idempotency-Key",
-                    runtime::header_text("Idempotency-Key", value, false)?,
-                );
-        } else if let Some(key) = self.client.idempotency_key() {
-            request = request.header("Idempotency-Key", key);
-        }
-        if let Some(body) = self.body? {
-            request = body.on(request);
-        }
+        let request = self.client.idempotent(request, self.idempotency_key?.as_ref())?;
+        let request = match self.body? {
+            Some(body) => body.on(request),
+            None => request,
+        };
         let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,

@@ -2,6 +2,7 @@
 //! Load balancers distribute connections among the virtual machines of a private subnet.
 
 use api_runtime::client as runtime;
+use crate::types;
 
 /// The operations of `load_balancer`, as methods of [`Client`](crate::Client).
 pub trait ClientLoadBalancerExt: crate::sealed::Sealed {
@@ -54,11 +55,11 @@ impl ClientLoadBalancerExt for crate::Client {}
 #[derive(Clone, Debug)]
 pub struct LoadBalancerList<'a> {
     client: &'a runtime::Transport,
-    project_id: runtime::Argument<api_types::ProjectId>,
-    location: runtime::Argument<api_types::Location>,
-    start_after: runtime::Argument<Option<api_types::StartAfter>>,
-    page_size: runtime::Argument<Option<api_types::PageSize>>,
-    order_column: runtime::Argument<Option<api_types::OrderColumn>>,
+    project_id: runtime::Argument<types::ProjectId>,
+    location: runtime::Argument<types::Location>,
+    start_after: runtime::Argument<Option<types::StartAfter>>,
+    page_size: runtime::Argument<Option<types::PageSize>>,
+    order_column: runtime::Argument<Option<types::OrderColumn>>,
 }
 
 impl<'a> LoadBalancerList<'a> {
@@ -77,8 +78,8 @@ impl<'a> LoadBalancerList<'a> {
     /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
     ///
     /// Path parameter `project_id`, required.
-    pub fn project_id<V: TryInto<api_types::ProjectId>>(mut self, value: V) -> Self {
-        self.project_id = runtime::argument("project_id", "ProjectId", value);
+    pub fn project_id<V: TryInto<types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = runtime::argument("project_id", value);
         self
     }
 
@@ -86,8 +87,8 @@ impl<'a> LoadBalancerList<'a> {
     /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
     ///
     /// Path parameter `location`, required.
-    pub fn location<V: TryInto<api_types::Location>>(mut self, value: V) -> Self {
-        self.location = runtime::argument("location", "Location", value);
+    pub fn location<V: TryInto<types::Location>>(mut self, value: V) -> Self {
+        self.location = runtime::argument("location", value);
         self
     }
 
@@ -98,8 +99,8 @@ impl<'a> LoadBalancerList<'a> {
     /// With `order_column=id`, send an id of the listed kind, which need not exist; anything else is rejected with 400 `InvalidRequest` and `details.start_after`.
     ///
     /// Query parameter `start_after`, optional.
-    pub fn start_after<V: TryInto<api_types::StartAfter>>(mut self, value: V) -> Self {
-        self.start_after = runtime::optional("start_after", "StartAfter", value);
+    pub fn start_after<V: TryInto<types::StartAfter>>(mut self, value: V) -> Self {
+        self.start_after = runtime::optional("start_after", value);
         self
     }
 
@@ -108,8 +109,8 @@ impl<'a> LoadBalancerList<'a> {
     /// A page also ends with the item that brings its size to about 2 MiB, and always holds at least one item if there is one.
     ///
     /// Query parameter `page_size`, `10` by default.
-    pub fn page_size<V: TryInto<api_types::PageSize>>(mut self, value: V) -> Self {
-        self.page_size = runtime::optional("page_size", "PageSize", value);
+    pub fn page_size<V: TryInto<types::PageSize>>(mut self, value: V) -> Self {
+        self.page_size = runtime::optional("page_size", value);
         self
     }
 
@@ -118,8 +119,8 @@ impl<'a> LoadBalancerList<'a> {
     /// Any other value is rejected with 400 `InvalidRequest` and `details.order_column`.
     ///
     /// Query parameter `order_column`, `"id"` by default.
-    pub fn order_column<V: TryInto<api_types::OrderColumn>>(mut self, value: V) -> Self {
-        self.order_column = runtime::optional("order_column", "OrderColumn", value);
+    pub fn order_column<V: TryInto<types::OrderColumn>>(mut self, value: V) -> Self {
+        self.order_column = runtime::optional("order_column", value);
         self
     }
 
@@ -128,15 +129,9 @@ impl<'a> LoadBalancerList<'a> {
     /// | Status | Body | Meaning |
     /// |---|---|---|
     /// | 200 | `LoadBalancerPage` | One page of load balancers. |
-    /// | 400 | `Error` | The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`). |
-    /// | 401 | `Error` | The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`). |
-    /// | 404 | `Error` | The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`). |
-    /// | 429 | `Error` | The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`). |
-    /// | 500 | `Error` | An error occurred in the service (`UnexpectedError`). |
-    /// | 503 | `Error` | The service is temporarily unavailable (`Unavailable`). |
-    pub async fn send(
-        self,
-    ) -> runtime::Result<api_types::LoadBalancerPage, api_types::Error> {
+    ///
+    /// Also the [responses of every operation](crate#responses-of-every-operation).
+    pub async fn send(self) -> runtime::Result<types::LoadBalancerPage, types::Error> {
         let url = runtime::url(
             self.client,
             "/project/{}/location/{}/load-balancer",
@@ -166,7 +161,7 @@ impl<'a> LoadBalancerList<'a> {
     pub fn stream(
         self,
     ) -> impl runtime::Stream<
-        Item = Result<api_types::LoadBalancerSummary, runtime::Error<api_types::Error>>,
+        Item = Result<types::LoadBalancerSummary, runtime::Error<types::Error>>,
     > + Send + 'a {
         let paging = runtime::Paging {
             key: runtime::text(&self.order_column, "id"),
@@ -192,10 +187,10 @@ impl<'a> LoadBalancerList<'a> {
 #[derive(Clone, Debug)]
 pub struct ProjectLoadBalancerList<'a> {
     client: &'a runtime::Transport,
-    project_id: runtime::Argument<api_types::ProjectId>,
-    start_after: runtime::Argument<Option<api_types::StartAfter>>,
-    page_size: runtime::Argument<Option<api_types::PageSize>>,
-    order_column: runtime::Argument<Option<api_types::OrderColumn>>,
+    project_id: runtime::Argument<types::ProjectId>,
+    start_after: runtime::Argument<Option<types::StartAfter>>,
+    page_size: runtime::Argument<Option<types::PageSize>>,
+    order_column: runtime::Argument<Option<types::OrderColumn>>,
 }
 
 impl<'a> ProjectLoadBalancerList<'a> {
@@ -213,8 +208,8 @@ impl<'a> ProjectLoadBalancerList<'a> {
     /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
     ///
     /// Path parameter `project_id`, required.
-    pub fn project_id<V: TryInto<api_types::ProjectId>>(mut self, value: V) -> Self {
-        self.project_id = runtime::argument("project_id", "ProjectId", value);
+    pub fn project_id<V: TryInto<types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = runtime::argument("project_id", value);
         self
     }
 
@@ -225,8 +220,8 @@ impl<'a> ProjectLoadBalancerList<'a> {
     /// With `order_column=id`, send an id of the listed kind, which need not exist; anything else is rejected with 400 `InvalidRequest` and `details.start_after`.
     ///
     /// Query parameter `start_after`, optional.
-    pub fn start_after<V: TryInto<api_types::StartAfter>>(mut self, value: V) -> Self {
-        self.start_after = runtime::optional("start_after", "StartAfter", value);
+    pub fn start_after<V: TryInto<types::StartAfter>>(mut self, value: V) -> Self {
+        self.start_after = runtime::optional("start_after", value);
         self
     }
 
@@ -235,8 +230,8 @@ impl<'a> ProjectLoadBalancerList<'a> {
     /// A page also ends with the item that brings its size to about 2 MiB, and always holds at least one item if there is one.
     ///
     /// Query parameter `page_size`, `10` by default.
-    pub fn page_size<V: TryInto<api_types::PageSize>>(mut self, value: V) -> Self {
-        self.page_size = runtime::optional("page_size", "PageSize", value);
+    pub fn page_size<V: TryInto<types::PageSize>>(mut self, value: V) -> Self {
+        self.page_size = runtime::optional("page_size", value);
         self
     }
 
@@ -245,8 +240,8 @@ impl<'a> ProjectLoadBalancerList<'a> {
     /// Any other value is rejected with 400 `InvalidRequest` and `details.order_column`.
     ///
     /// Query parameter `order_column`, `"id"` by default.
-    pub fn order_column<V: TryInto<api_types::OrderColumn>>(mut self, value: V) -> Self {
-        self.order_column = runtime::optional("order_column", "OrderColumn", value);
+    pub fn order_column<V: TryInto<types::OrderColumn>>(mut self, value: V) -> Self {
+        self.order_column = runtime::optional("order_column", value);
         self
     }
 
@@ -255,15 +250,9 @@ impl<'a> ProjectLoadBalancerList<'a> {
     /// | Status | Body | Meaning |
     /// |---|---|---|
     /// | 200 | `LoadBalancerPage` | One page of load balancers. |
-    /// | 400 | `Error` | The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`). |
-    /// | 401 | `Error` | The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`). |
-    /// | 404 | `Error` | The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`). |
-    /// | 429 | `Error` | The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`). |
-    /// | 500 | `Error` | An error occurred in the service (`UnexpectedError`). |
-    /// | 503 | `Error` | The service is temporarily unavailable (`Unavailable`). |
-    pub async fn send(
-        self,
-    ) -> runtime::Result<api_types::LoadBalancerPage, api_types::Error> {
+    ///
+    /// Also the [responses of every operation](crate#responses-of-every-operation).
+    pub async fn send(self) -> runtime::Result<types::LoadBalancerPage, types::Error> {
         let url = runtime::url(
             self.client,
             "/project/{}/load-balancer",
@@ -293,7 +282,7 @@ impl<'a> ProjectLoadBalancerList<'a> {
     pub fn stream(
         self,
     ) -> impl runtime::Stream<
-        Item = Result<api_types::LoadBalancerSummary, runtime::Error<api_types::Error>>,
+        Item = Result<types::LoadBalancerSummary, runtime::Error<types::Error>>,
     > + Send + 'a {
         let paging = runtime::Paging {
             key: runtime::text(&self.order_column, "id"),
@@ -319,11 +308,11 @@ impl<'a> ProjectLoadBalancerList<'a> {
 #[derive(Clone, Debug)]
 pub struct LoadBalancerUpdate<'a> {
     client: &'a runtime::Transport,
-    project_id: runtime::Argument<api_types::ProjectId>,
-    location: runtime::Argument<api_types::Location>,
-    load_balancer_reference: runtime::Argument<api_types::Reference>,
-    if_match: runtime::Argument<Option<api_types::IfMatch>>,
-    body: runtime::Argument<runtime::Payload>,
+    project_id: runtime::Argument<types::ProjectId>,
+    location: runtime::Argument<types::Location>,
+    load_balancer_reference: runtime::Argument<types::Reference>,
+    if_match: runtime::Argument<Option<types::IfMatch>>,
+    body: runtime::Argument<types::LoadBalancerUpdate>,
 }
 
 impl<'a> LoadBalancerUpdate<'a> {
@@ -342,8 +331,8 @@ impl<'a> LoadBalancerUpdate<'a> {
     /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
     ///
     /// Path parameter `project_id`, required.
-    pub fn project_id<V: TryInto<api_types::ProjectId>>(mut self, value: V) -> Self {
-        self.project_id = runtime::argument("project_id", "ProjectId", value);
+    pub fn project_id<V: TryInto<types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = runtime::argument("project_id", value);
         self
     }
 
@@ -351,21 +340,20 @@ impl<'a> LoadBalancerUpdate<'a> {
     /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
     ///
     /// Path parameter `location`, required.
-    pub fn location<V: TryInto<api_types::Location>>(mut self, value: V) -> Self {
-        self.location = runtime::argument("location", "Location", value);
+    pub fn location<V: TryInto<types::Location>>(mut self, value: V) -> Self {
+        self.location = runtime::argument("location", value);
         self
     }
 
     /// The id (prefix `1b`) or the name of the load balancer.
     ///
     /// Path parameter `load_balancer_reference`, required.
-    pub fn load_balancer_reference<V: TryInto<api_types::Reference>>(
+    pub fn load_balancer_reference<V: TryInto<types::Reference>>(
         mut self,
         value: V,
     ) -> Self {
         self.load_balancer_reference = runtime::argument(
             "load_balancer_reference",
-            "Reference",
             value,
         );
         self
@@ -375,20 +363,16 @@ impl<'a> LoadBalancerUpdate<'a> {
     /// If it has another tag by now, the response is 412 `PreconditionFailed`, and nothing is changed.
     ///
     /// Header `If-Match`, optional.
-    pub fn if_match<V: TryInto<api_types::IfMatch>>(mut self, value: V) -> Self {
-        self.if_match = runtime::optional("if_match", "IfMatch", value);
+    pub fn if_match<V: TryInto<types::IfMatch>>(mut self, value: V) -> Self {
+        self.if_match = runtime::optional("if_match", value);
         self
     }
 
     /// The new settings of the load balancer.
     ///
     /// Request body, `application/json`, required.
-    pub fn body<V: TryInto<api_types::LoadBalancerUpdate>>(mut self, value: V) -> Self {
-        self.body = runtime::argument("body", "LoadBalancerUpdate", value)
-            .and_then(|value: api_types::LoadBalancerUpdate| runtime::Payload::json(
-                "application/json",
-                &value,
-            ));
+    pub fn body<V: TryInto<types::LoadBalancerUpdate>>(mut self, value: V) -> Self {
+        self.body = runtime::argument("body", value);
         self
     }
 
@@ -397,54 +381,26 @@ impl<'a> LoadBalancerUpdate<'a> {
     /// | Status | Body | Meaning |
     /// |---|---|---|
     /// | 200 | `LoadBalancer` | The updated load balancer. |
-    /// | 400 | `Error` | The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`). |
-    /// | 401 | `Error` | The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`). |
     /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`). |
-    /// | 404 | `Error` | The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`). |
     /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`). |
     /// | 412 | `Error` | The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it. |
     /// | 413 | `Error` | The body is larger than the service accepts (`PayloadTooLarge`). |
     /// | 415 | `Error` | The body's content type is not `application/json` (`UnsupportedMediaType`). |
-    /// | 429 | `Error` | The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`). |
-    /// | 500 | `Error` | An error occurred in the service (`UnexpectedError`). |
-    /// | 503 | `Error` | The service is temporarily unavailable (`Unavailable`). |
-    pub async fn send(
-        self,
-    ) -> runtime::Result<api_types::LoadBalancer, api_types::Error> {
-        let url = runtime::escaped_url(
+    ///
+    /// Also the [responses of every operation](crate#responses-of-every-operation).
+    pub async fn send(self) -> runtime::Result<types::LoadBalancer, types::Error> {
+        let url = runtime::url(
             self.client,
             "/project/{}/location/{}/load-balancer/{}",
-            [
-                runtime::path_text(
-                    "project_id",
-                    &self.project_id?,
-                    runtime::Style::Simple,
-                    false,
-                )?,
-                runtime::path_text(
-                    "location",
-                    &self.location?,
-                    runtime::Style::Simple,
-                    false,
-                )?,
-                runtime::path_text(
-                    "load_balancer_reference",
-                    &self.load_balancer_reference?,
-                    runtime::Style::Simple,
-                    false,
-                )?,
-            ],
+            &[&self.project_id?, &self.location?, &self.load_balancer_reference?],
         )?;
-        let mut request = self
+        let request = self
             .client
             .http()
-            .request(runtime::reqwest::Method::PATCH, url)
+            .patch(url)
+            .json(&self.body?)
             .header("accept", "application/json");
-        if let Some(value) = &self.if_match? {
-            request = request
-                .header("If-Match", runtime::header_text("If-Match", value, false)?);
-        }
-        request = self.body?.on(request);
+        let request = runtime::header(request, "If-Match", self.if_match?.as_ref())?;
         let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
@@ -460,12 +416,12 @@ impl<'a> LoadBalancerUpdate<'a> {
 #[derive(Clone, Debug)]
 pub struct LoadBalancerDetachVm<'a> {
     client: &'a runtime::Transport,
-    project_id: runtime::Argument<api_types::ProjectId>,
-    location: runtime::Argument<api_types::Location>,
-    load_balancer_reference: runtime::Argument<api_types::Reference>,
-    if_match: runtime::Argument<Option<api_types::IfMatch>>,
-    idempotency_key: runtime::Argument<Option<api_types::IdempotencyKey>>,
-    body: runtime::Argument<runtime::Payload>,
+    project_id: runtime::Argument<types::ProjectId>,
+    location: runtime::Argument<types::Location>,
+    load_balancer_reference: runtime::Argument<types::Reference>,
+    if_match: runtime::Argument<Option<types::IfMatch>>,
+    idempotency_key: runtime::Argument<Option<types::IdempotencyKey>>,
+    body: runtime::Argument<types::LoadBalancerDetachVm>,
 }
 
 impl<'a> LoadBalancerDetachVm<'a> {
@@ -485,8 +441,8 @@ impl<'a> LoadBalancerDetachVm<'a> {
     /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
     ///
     /// Path parameter `project_id`, required.
-    pub fn project_id<V: TryInto<api_types::ProjectId>>(mut self, value: V) -> Self {
-        self.project_id = runtime::argument("project_id", "ProjectId", value);
+    pub fn project_id<V: TryInto<types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = runtime::argument("project_id", value);
         self
     }
 
@@ -494,21 +450,20 @@ impl<'a> LoadBalancerDetachVm<'a> {
     /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
     ///
     /// Path parameter `location`, required.
-    pub fn location<V: TryInto<api_types::Location>>(mut self, value: V) -> Self {
-        self.location = runtime::argument("location", "Location", value);
+    pub fn location<V: TryInto<types::Location>>(mut self, value: V) -> Self {
+        self.location = runtime::argument("location", value);
         self
     }
 
     /// The id (prefix `1b`) or the name of the load balancer.
     ///
     /// Path parameter `load_balancer_reference`, required.
-    pub fn load_balancer_reference<V: TryInto<api_types::Reference>>(
+    pub fn load_balancer_reference<V: TryInto<types::Reference>>(
         mut self,
         value: V,
     ) -> Self {
         self.load_balancer_reference = runtime::argument(
             "load_balancer_reference",
-            "Reference",
             value,
         );
         self
@@ -518,8 +473,8 @@ impl<'a> LoadBalancerDetachVm<'a> {
     /// If it has another tag by now, the response is 412 `PreconditionFailed`, and nothing is changed.
     ///
     /// Header `If-Match`, optional.
-    pub fn if_match<V: TryInto<api_types::IfMatch>>(mut self, value: V) -> Self {
-        self.if_match = runtime::optional("if_match", "IfMatch", value);
+    pub fn if_match<V: TryInto<types::IfMatch>>(mut self, value: V) -> Self {
+        self.if_match = runtime::optional("if_match", value);
         self
     }
 
@@ -527,30 +482,19 @@ impl<'a> LoadBalancerDetachVm<'a> {
     /// With another path or body, it is rejected with 409 `IdempotencyConflict`.
     ///
     /// Header `Idempotency-Key`, optional.
-    pub fn idempotency_key<V: TryInto<api_types::IdempotencyKey>>(
+    pub fn idempotency_key<V: TryInto<types::IdempotencyKey>>(
         mut self,
         value: V,
     ) -> Self {
-        self.idempotency_key = runtime::optional(
-            "idempotency_key",
-            "IdempotencyKey",
-            value,
-        );
+        self.idempotency_key = runtime::optional("idempotency_key", value);
         self
     }
 
     /// The virtual machine to detach.
     ///
     /// Request body, `application/json`, required.
-    pub fn body<V: TryInto<api_types::LoadBalancerDetachVm>>(
-        mut self,
-        value: V,
-    ) -> Self {
-        self.body = runtime::argument("body", "LoadBalancerDetachVm", value)
-            .and_then(|value: api_types::LoadBalancerDetachVm| runtime::Payload::json(
-                "application/json",
-                &value,
-            ));
+    pub fn body<V: TryInto<types::LoadBalancerDetachVm>>(mut self, value: V) -> Self {
+        self.body = runtime::argument("body", value);
         self
     }
 
@@ -559,63 +503,27 @@ impl<'a> LoadBalancerDetachVm<'a> {
     /// | Status | Body | Meaning |
     /// |---|---|---|
     /// | 200 | `LoadBalancer` | The load balancer, without the virtual machine. |
-    /// | 400 | `Error` | The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`). |
-    /// | 401 | `Error` | The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`). |
     /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`). |
-    /// | 404 | `Error` | The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`). |
     /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`). |
     /// | 412 | `Error` | The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it. |
     /// | 413 | `Error` | The body is larger than the service accepts (`PayloadTooLarge`). |
     /// | 415 | `Error` | The body's content type is not `application/json` (`UnsupportedMediaType`). |
-    /// | 429 | `Error` | The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`). |
-    /// | 500 | `Error` | An error occurred in the service (`UnexpectedError`). |
-    /// | 503 | `Error` | The service is temporarily unavailable (`Unavailable`). |
-    pub async fn send(
-        self,
-    ) -> runtime::Result<api_types::LoadBalancer, api_types::Error> {
-        let url = runtime::escaped_url(
+    ///
+    /// Also the [responses of every operation](crate#responses-of-every-operation).
+    pub async fn send(self) -> runtime::Result<types::LoadBalancer, types::Error> {
+        let url = runtime::url(
             self.client,
             "/project/{}/location/{}/load-balancer/{}/detach-vm",
-            [
-                runtime::path_text(
-                    "project_id",
-                    &self.project_id?,
-                    runtime::Style::Simple,
-                    false,
-                )?,
-                runtime::path_text(
-                    "location",
-                    &self.location?,
-                    runtime::Style::Simple,
-                    false,
-                )?,
-                runtime::path_text(
-                    "load_balancer_reference",
-                    &self.load_balancer_reference?,
-                    runtime::Style::Simple,
-                    false,
-                )?,
-            ],
+            &[&self.project_id?, &self.location?, &self.load_balancer_reference?],
         )?;
-        let mut request = self
+        let request = self
             .client
             .http()
-            .request(runtime::reqwest::Method::POST, url)
+            .post(url)
+            .json(&self.body?)
             .header("accept", "application/json");
-        if let Some(value) = &self.if_match? {
-            request = request
-                .header("If-Match", runtime::header_text("If-Match", value, false)?);
-        }
-        if let Some(value) = &self.idempotency_key? {
-            request = request
-                .header(
-                    "Idempotency-Key",
-                    runtime::header_text("Idempotency-Key", value, false)?,
-                );
-        } else if let Some(key) = self.client.idempotency_key() {
-            request = request.header("Idempotency-Key", key);
-        }
-        request = self.body?.on(request);
+        let request = runtime::header(request, "If-Match", self.if_match?.as_ref())?;
+        let request = self.client.idempotent(request, self.idempotency_key?.as_ref())?;
         let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,

@@ -2,6 +2,7 @@
 //! Managed PostgreSQL databases.
 
 use api_runtime::client as runtime;
+use crate::types;
 
 /// The operations of `postgres`, as methods of [`Client`](crate::Client).
 pub trait ClientPostgresExt: crate::sealed::Sealed {
@@ -74,10 +75,10 @@ impl ClientPostgresExt for crate::Client {}
 #[derive(Clone, Debug)]
 pub struct ProjectPostgresList<'a> {
     client: &'a runtime::Transport,
-    project_id: runtime::Argument<api_types::ProjectId>,
-    start_after: runtime::Argument<Option<api_types::StartAfter>>,
-    page_size: runtime::Argument<Option<api_types::PageSize>>,
-    order_column: runtime::Argument<Option<api_types::OrderColumn>>,
+    project_id: runtime::Argument<types::ProjectId>,
+    start_after: runtime::Argument<Option<types::StartAfter>>,
+    page_size: runtime::Argument<Option<types::PageSize>>,
+    order_column: runtime::Argument<Option<types::OrderColumn>>,
 }
 
 impl<'a> ProjectPostgresList<'a> {
@@ -95,8 +96,8 @@ impl<'a> ProjectPostgresList<'a> {
     /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
     ///
     /// Path parameter `project_id`, required.
-    pub fn project_id<V: TryInto<api_types::ProjectId>>(mut self, value: V) -> Self {
-        self.project_id = runtime::argument("project_id", "ProjectId", value);
+    pub fn project_id<V: TryInto<types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = runtime::argument("project_id", value);
         self
     }
 
@@ -107,8 +108,8 @@ impl<'a> ProjectPostgresList<'a> {
     /// With `order_column=id`, send an id of the listed kind, which need not exist; anything else is rejected with 400 `InvalidRequest` and `details.start_after`.
     ///
     /// Query parameter `start_after`, optional.
-    pub fn start_after<V: TryInto<api_types::StartAfter>>(mut self, value: V) -> Self {
-        self.start_after = runtime::optional("start_after", "StartAfter", value);
+    pub fn start_after<V: TryInto<types::StartAfter>>(mut self, value: V) -> Self {
+        self.start_after = runtime::optional("start_after", value);
         self
     }
 
@@ -117,8 +118,8 @@ impl<'a> ProjectPostgresList<'a> {
     /// A page also ends with the item that brings its size to about 2 MiB, and always holds at least one item if there is one.
     ///
     /// Query parameter `page_size`, `10` by default.
-    pub fn page_size<V: TryInto<api_types::PageSize>>(mut self, value: V) -> Self {
-        self.page_size = runtime::optional("page_size", "PageSize", value);
+    pub fn page_size<V: TryInto<types::PageSize>>(mut self, value: V) -> Self {
+        self.page_size = runtime::optional("page_size", value);
         self
     }
 
@@ -127,8 +128,8 @@ impl<'a> ProjectPostgresList<'a> {
     /// Any other value is rejected with 400 `InvalidRequest` and `details.order_column`.
     ///
     /// Query parameter `order_column`, `"id"` by default.
-    pub fn order_column<V: TryInto<api_types::OrderColumn>>(mut self, value: V) -> Self {
-        self.order_column = runtime::optional("order_column", "OrderColumn", value);
+    pub fn order_column<V: TryInto<types::OrderColumn>>(mut self, value: V) -> Self {
+        self.order_column = runtime::optional("order_column", value);
         self
     }
 
@@ -137,15 +138,9 @@ impl<'a> ProjectPostgresList<'a> {
     /// | Status | Body | Meaning |
     /// |---|---|---|
     /// | 200 | `PostgresPage` | One page of Postgres databases. |
-    /// | 400 | `Error` | The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`). |
-    /// | 401 | `Error` | The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`). |
-    /// | 404 | `Error` | The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`). |
-    /// | 429 | `Error` | The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`). |
-    /// | 500 | `Error` | An error occurred in the service (`UnexpectedError`). |
-    /// | 503 | `Error` | The service is temporarily unavailable (`Unavailable`). |
-    pub async fn send(
-        self,
-    ) -> runtime::Result<api_types::PostgresPage, api_types::Error> {
+    ///
+    /// Also the [responses of every operation](crate#responses-of-every-operation).
+    pub async fn send(self) -> runtime::Result<types::PostgresPage, types::Error> {
         let url = runtime::url(
             self.client,
             "/project/{}/postgres",
@@ -175,7 +170,7 @@ impl<'a> ProjectPostgresList<'a> {
     pub fn stream(
         self,
     ) -> impl runtime::Stream<
-        Item = Result<api_types::PostgresSummary, runtime::Error<api_types::Error>>,
+        Item = Result<types::PostgresSummary, runtime::Error<types::Error>>,
     > + Send + 'a {
         let paging = runtime::Paging {
             key: runtime::text(&self.order_column, "id"),
@@ -201,9 +196,9 @@ impl<'a> ProjectPostgresList<'a> {
 #[derive(Clone, Debug)]
 pub struct PostgresView<'a> {
     client: &'a runtime::Transport,
-    project_id: runtime::Argument<api_types::ProjectId>,
-    location: runtime::Argument<api_types::Location>,
-    postgres_database_reference: runtime::Argument<api_types::Reference>,
+    project_id: runtime::Argument<types::ProjectId>,
+    location: runtime::Argument<types::Location>,
+    postgres_database_reference: runtime::Argument<types::Reference>,
 }
 
 impl<'a> PostgresView<'a> {
@@ -220,8 +215,8 @@ impl<'a> PostgresView<'a> {
     /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
     ///
     /// Path parameter `project_id`, required.
-    pub fn project_id<V: TryInto<api_types::ProjectId>>(mut self, value: V) -> Self {
-        self.project_id = runtime::argument("project_id", "ProjectId", value);
+    pub fn project_id<V: TryInto<types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = runtime::argument("project_id", value);
         self
     }
 
@@ -229,8 +224,8 @@ impl<'a> PostgresView<'a> {
     /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
     ///
     /// Path parameter `location`, required.
-    pub fn location<V: TryInto<api_types::Location>>(mut self, value: V) -> Self {
-        self.location = runtime::argument("location", "Location", value);
+    pub fn location<V: TryInto<types::Location>>(mut self, value: V) -> Self {
+        self.location = runtime::argument("location", value);
         self
     }
 
@@ -238,13 +233,12 @@ impl<'a> PostgresView<'a> {
     /// To create a database, use the name of the new one.
     ///
     /// Path parameter `postgres_database_reference`, required.
-    pub fn postgres_database_reference<V: TryInto<api_types::Reference>>(
+    pub fn postgres_database_reference<V: TryInto<types::Reference>>(
         mut self,
         value: V,
     ) -> Self {
         self.postgres_database_reference = runtime::argument(
             "postgres_database_reference",
-            "Reference",
             value,
         );
         self
@@ -255,13 +249,9 @@ impl<'a> PostgresView<'a> {
     /// | Status | Body | Meaning |
     /// |---|---|---|
     /// | 200 | `Postgres` | The Postgres database. |
-    /// | 400 | `Error` | The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`). |
-    /// | 401 | `Error` | The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`). |
-    /// | 404 | `Error` | The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`). |
-    /// | 429 | `Error` | The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`). |
-    /// | 500 | `Error` | An error occurred in the service (`UnexpectedError`). |
-    /// | 503 | `Error` | The service is temporarily unavailable (`Unavailable`). |
-    pub async fn send(self) -> runtime::Result<api_types::Postgres, api_types::Error> {
+    ///
+    /// Also the [responses of every operation](crate#responses-of-every-operation).
+    pub async fn send(self) -> runtime::Result<types::Postgres, types::Error> {
         let url = runtime::url(
             self.client,
             "/project/{}/location/{}/postgres/{}",
@@ -283,11 +273,11 @@ impl<'a> PostgresView<'a> {
 #[derive(Clone, Debug)]
 pub struct PostgresCreate<'a> {
     client: &'a runtime::Transport,
-    project_id: runtime::Argument<api_types::ProjectId>,
-    location: runtime::Argument<api_types::Location>,
-    postgres_database_reference: runtime::Argument<api_types::Reference>,
-    idempotency_key: runtime::Argument<Option<api_types::IdempotencyKey>>,
-    body: runtime::Argument<runtime::Payload>,
+    project_id: runtime::Argument<types::ProjectId>,
+    location: runtime::Argument<types::Location>,
+    postgres_database_reference: runtime::Argument<types::Reference>,
+    idempotency_key: runtime::Argument<Option<types::IdempotencyKey>>,
+    body: runtime::Argument<types::PostgresCreate>,
 }
 
 impl<'a> PostgresCreate<'a> {
@@ -306,8 +296,8 @@ impl<'a> PostgresCreate<'a> {
     /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
     ///
     /// Path parameter `project_id`, required.
-    pub fn project_id<V: TryInto<api_types::ProjectId>>(mut self, value: V) -> Self {
-        self.project_id = runtime::argument("project_id", "ProjectId", value);
+    pub fn project_id<V: TryInto<types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = runtime::argument("project_id", value);
         self
     }
 
@@ -315,8 +305,8 @@ impl<'a> PostgresCreate<'a> {
     /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
     ///
     /// Path parameter `location`, required.
-    pub fn location<V: TryInto<api_types::Location>>(mut self, value: V) -> Self {
-        self.location = runtime::argument("location", "Location", value);
+    pub fn location<V: TryInto<types::Location>>(mut self, value: V) -> Self {
+        self.location = runtime::argument("location", value);
         self
     }
 
@@ -324,13 +314,12 @@ impl<'a> PostgresCreate<'a> {
     /// To create a database, use the name of the new one.
     ///
     /// Path parameter `postgres_database_reference`, required.
-    pub fn postgres_database_reference<V: TryInto<api_types::Reference>>(
+    pub fn postgres_database_reference<V: TryInto<types::Reference>>(
         mut self,
         value: V,
     ) -> Self {
         self.postgres_database_reference = runtime::argument(
             "postgres_database_reference",
-            "Reference",
             value,
         );
         self
@@ -340,27 +329,19 @@ impl<'a> PostgresCreate<'a> {
     /// With another path or body, it is rejected with 409 `IdempotencyConflict`.
     ///
     /// Header `Idempotency-Key`, optional.
-    pub fn idempotency_key<V: TryInto<api_types::IdempotencyKey>>(
+    pub fn idempotency_key<V: TryInto<types::IdempotencyKey>>(
         mut self,
         value: V,
     ) -> Self {
-        self.idempotency_key = runtime::optional(
-            "idempotency_key",
-            "IdempotencyKey",
-            value,
-        );
+        self.idempotency_key = runtime::optional("idempotency_key", value);
         self
     }
 
     /// The size, storage and options of the new database.
     ///
     /// Request body, `application/json`, required.
-    pub fn body<V: TryInto<api_types::PostgresCreate>>(mut self, value: V) -> Self {
-        self.body = runtime::argument("body", "PostgresCreate", value)
-            .and_then(|value: api_types::PostgresCreate| runtime::Payload::json(
-                "application/json",
-                &value,
-            ));
+    pub fn body<V: TryInto<types::PostgresCreate>>(mut self, value: V) -> Self {
+        self.body = runtime::argument("body", value);
         self
     }
 
@@ -369,56 +350,25 @@ impl<'a> PostgresCreate<'a> {
     /// | Status | Body | Meaning |
     /// |---|---|---|
     /// | 200 | `Postgres` | The new Postgres database. |
-    /// | 400 | `Error` | The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`). |
-    /// | 401 | `Error` | The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`). |
     /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`). |
-    /// | 404 | `Error` | The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`). |
     /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`). |
     /// | 413 | `Error` | The body is larger than the service accepts (`PayloadTooLarge`). |
     /// | 415 | `Error` | The body's content type is not `application/json` (`UnsupportedMediaType`). |
-    /// | 429 | `Error` | The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`). |
-    /// | 500 | `Error` | An error occurred in the service (`UnexpectedError`). |
-    /// | 503 | `Error` | The service is temporarily unavailable (`Unavailable`). |
-    pub async fn send(self) -> runtime::Result<api_types::Postgres, api_types::Error> {
-        let url = runtime::escaped_url(
+    ///
+    /// Also the [responses of every operation](crate#responses-of-every-operation).
+    pub async fn send(self) -> runtime::Result<types::Postgres, types::Error> {
+        let url = runtime::url(
             self.client,
             "/project/{}/location/{}/postgres/{}",
-            [
-                runtime::path_text(
-                    "project_id",
-                    &self.project_id?,
-                    runtime::Style::Simple,
-                    false,
-                )?,
-                runtime::path_text(
-                    "location",
-                    &self.location?,
-                    runtime::Style::Simple,
-                    false,
-                )?,
-                runtime::path_text(
-                    "postgres_database_reference",
-                    &self.postgres_database_reference?,
-                    runtime::Style::Simple,
-                    false,
-                )?,
-            ],
+            &[&self.project_id?, &self.location?, &self.postgres_database_reference?],
         )?;
-        let mut request = self
+        let request = self
             .client
             .http()
-            .request(runtime::reqwest::Method::POST, url)
+            .post(url)
+            .json(&self.body?)
             .header("accept", "application/json");
-        if let Some(value) = &self.idempotency_key? {
-            request = request
-                .header(
-                    "Idempotency-Key",
-                    runtime::header_text("Idempotency-Key", value, false)?,
-                );
-        } else if let Some(key) = self.client.idempotency_key() {
-            request = request.header("Idempotency-Key", key);
-        }
-        request = self.body?.on(request);
+        let request = self.client.idempotent(request, self.idempotency_key?.as_ref())?;
         let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
@@ -434,10 +384,10 @@ impl<'a> PostgresCreate<'a> {
 #[derive(Clone, Debug)]
 pub struct PostgresUpdate<'a> {
     client: &'a runtime::Transport,
-    project_id: runtime::Argument<api_types::ProjectId>,
-    location: runtime::Argument<api_types::Location>,
-    postgres_database_reference: runtime::Argument<api_types::Reference>,
-    if_match: runtime::Argument<Option<api_types::IfMatch>>,
+    project_id: runtime::Argument<types::ProjectId>,
+    location: runtime::Argument<types::Location>,
+    postgres_database_reference: runtime::Argument<types::Reference>,
+    if_match: runtime::Argument<Option<types::IfMatch>>,
     body: runtime::Argument<Option<runtime::Payload>>,
 }
 
@@ -457,8 +407,8 @@ impl<'a> PostgresUpdate<'a> {
     /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
     ///
     /// Path parameter `project_id`, required.
-    pub fn project_id<V: TryInto<api_types::ProjectId>>(mut self, value: V) -> Self {
-        self.project_id = runtime::argument("project_id", "ProjectId", value);
+    pub fn project_id<V: TryInto<types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = runtime::argument("project_id", value);
         self
     }
 
@@ -466,8 +416,8 @@ impl<'a> PostgresUpdate<'a> {
     /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
     ///
     /// Path parameter `location`, required.
-    pub fn location<V: TryInto<api_types::Location>>(mut self, value: V) -> Self {
-        self.location = runtime::argument("location", "Location", value);
+    pub fn location<V: TryInto<types::Location>>(mut self, value: V) -> Self {
+        self.location = runtime::argument("location", value);
         self
     }
 
@@ -475,13 +425,12 @@ impl<'a> PostgresUpdate<'a> {
     /// To create a database, use the name of the new one.
     ///
     /// Path parameter `postgres_database_reference`, required.
-    pub fn postgres_database_reference<V: TryInto<api_types::Reference>>(
+    pub fn postgres_database_reference<V: TryInto<types::Reference>>(
         mut self,
         value: V,
     ) -> Self {
         self.postgres_database_reference = runtime::argument(
             "postgres_database_reference",
-            "Reference",
             value,
         );
         self
@@ -491,17 +440,17 @@ impl<'a> PostgresUpdate<'a> {
     /// If it has another tag by now, the response is 412 `PreconditionFailed`, and nothing is changed.
     ///
     /// Header `If-Match`, optional.
-    pub fn if_match<V: TryInto<api_types::IfMatch>>(mut self, value: V) -> Self {
-        self.if_match = runtime::optional("if_match", "IfMatch", value);
+    pub fn if_match<V: TryInto<types::IfMatch>>(mut self, value: V) -> Self {
+        self.if_match = runtime::optional("if_match", value);
         self
     }
 
     /// The properties to change.
     ///
     /// Request body, `application/json`, optional.
-    pub fn body<V: TryInto<api_types::PostgresUpdate>>(mut self, value: V) -> Self {
-        self.body = runtime::argument("body", "PostgresUpdate", value)
-            .and_then(|value: api_types::PostgresUpdate| runtime::Payload::json(
+    pub fn body<V: TryInto<types::PostgresUpdate>>(mut self, value: V) -> Self {
+        self.body = runtime::argument("body", value)
+            .and_then(|value: types::PostgresUpdate| runtime::Payload::json(
                 "application/json",
                 &value,
             ))
@@ -514,54 +463,29 @@ impl<'a> PostgresUpdate<'a> {
     /// | Status | Body | Meaning |
     /// |---|---|---|
     /// | 200 | `Postgres` | The Postgres database, with its new targets. |
-    /// | 400 | `Error` | The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`). |
-    /// | 401 | `Error` | The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`). |
     /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`). |
-    /// | 404 | `Error` | The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`). |
     /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`). |
     /// | 412 | `Error` | The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it. |
     /// | 413 | `Error` | The body is larger than the service accepts (`PayloadTooLarge`). |
     /// | 415 | `Error` | The body's content type is not `application/json` (`UnsupportedMediaType`). |
-    /// | 429 | `Error` | The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`). |
-    /// | 500 | `Error` | An error occurred in the service (`UnexpectedError`). |
-    /// | 503 | `Error` | The service is temporarily unavailable (`Unavailable`). |
-    pub async fn send(self) -> runtime::Result<api_types::Postgres, api_types::Error> {
-        let url = runtime::escaped_url(
+    ///
+    /// Also the [responses of every operation](crate#responses-of-every-operation).
+    pub async fn send(self) -> runtime::Result<types::Postgres, types::Error> {
+        let url = runtime::url(
             self.client,
             "/project/{}/location/{}/postgres/{}",
-            [
-                runtime::path_text(
-                    "project_id",
-                    &self.project_id?,
-                    runtime::Style::Simple,
-                    false,
-                )?,
-                runtime::path_text(
-                    "location",
-                    &self.location?,
-                    runtime::Style::Simple,
-                    false,
-                )?,
-                runtime::path_text(
-                    "postgres_database_reference",
-                    &self.postgres_database_reference?,
-                    runtime::Style::Simple,
-                    false,
-                )?,
-            ],
+            &[&self.project_id?, &self.location?, &self.postgres_database_reference?],
         )?;
-        let mut request = self
+        let request = self
             .client
             .http()
             .request(runtime::reqwest::Method::PATCH, url)
             .header("accept", "application/json");
-        if let Some(value) = &self.if_match? {
-            request = request
-                .header("If-Match", runtime::header_text("If-Match", value, false)?);
-        }
-        if let Some(body) = self.body? {
-            request = body.on(request);
-        }
+        let request = runtime::header(request, "If-Match", self.if_match?.as_ref())?;
+        let request = match self.body? {
+            Some(body) => body.on(request),
+            None => request,
+        };
         let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
@@ -577,12 +501,12 @@ impl<'a> PostgresUpdate<'a> {
 #[derive(Clone, Debug)]
 pub struct PostgresResetSuperuserPassword<'a> {
     client: &'a runtime::Transport,
-    project_id: runtime::Argument<api_types::ProjectId>,
-    location: runtime::Argument<api_types::Location>,
-    postgres_database_reference: runtime::Argument<api_types::Reference>,
-    if_match: runtime::Argument<Option<api_types::IfMatch>>,
-    idempotency_key: runtime::Argument<Option<api_types::IdempotencyKey>>,
-    body: runtime::Argument<runtime::Payload>,
+    project_id: runtime::Argument<types::ProjectId>,
+    location: runtime::Argument<types::Location>,
+    postgres_database_reference: runtime::Argument<types::Reference>,
+    if_match: runtime::Argument<Option<types::IfMatch>>,
+    idempotency_key: runtime::Argument<Option<types::IdempotencyKey>>,
+    body: runtime::Argument<types::PostgresResetSuperuserPassword>,
 }
 
 impl<'a> PostgresResetSuperuserPassword<'a> {
@@ -602,8 +526,8 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
     /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
     ///
     /// Path parameter `project_id`, required.
-    pub fn project_id<V: TryInto<api_types::ProjectId>>(mut self, value: V) -> Self {
-        self.project_id = runtime::argument("project_id", "ProjectId", value);
+    pub fn project_id<V: TryInto<types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = runtime::argument("project_id", value);
         self
     }
 
@@ -611,8 +535,8 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
     /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
     ///
     /// Path parameter `location`, required.
-    pub fn location<V: TryInto<api_types::Location>>(mut self, value: V) -> Self {
-        self.location = runtime::argument("location", "Location", value);
+    pub fn location<V: TryInto<types::Location>>(mut self, value: V) -> Self {
+        self.location = runtime::argument("location", value);
         self
     }
 
@@ -620,13 +544,12 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
     /// To create a database, use the name of the new one.
     ///
     /// Path parameter `postgres_database_reference`, required.
-    pub fn postgres_database_reference<V: TryInto<api_types::Reference>>(
+    pub fn postgres_database_reference<V: TryInto<types::Reference>>(
         mut self,
         value: V,
     ) -> Self {
         self.postgres_database_reference = runtime::argument(
             "postgres_database_reference",
-            "Reference",
             value,
         );
         self
@@ -636,8 +559,8 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
     /// If it has another tag by now, the response is 412 `PreconditionFailed`, and nothing is changed.
     ///
     /// Header `If-Match`, optional.
-    pub fn if_match<V: TryInto<api_types::IfMatch>>(mut self, value: V) -> Self {
-        self.if_match = runtime::optional("if_match", "IfMatch", value);
+    pub fn if_match<V: TryInto<types::IfMatch>>(mut self, value: V) -> Self {
+        self.if_match = runtime::optional("if_match", value);
         self
     }
 
@@ -645,30 +568,22 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
     /// With another path or body, it is rejected with 409 `IdempotencyConflict`.
     ///
     /// Header `Idempotency-Key`, optional.
-    pub fn idempotency_key<V: TryInto<api_types::IdempotencyKey>>(
+    pub fn idempotency_key<V: TryInto<types::IdempotencyKey>>(
         mut self,
         value: V,
     ) -> Self {
-        self.idempotency_key = runtime::optional(
-            "idempotency_key",
-            "IdempotencyKey",
-            value,
-        );
+        self.idempotency_key = runtime::optional("idempotency_key", value);
         self
     }
 
     /// The new password.
     ///
     /// Request body, `application/json`, required.
-    pub fn body<V: TryInto<api_types::PostgresResetSuperuserPassword>>(
+    pub fn body<V: TryInto<types::PostgresResetSuperuserPassword>>(
         mut self,
         value: V,
     ) -> Self {
-        self.body = runtime::argument("body", "PostgresResetSuperuserPassword", value)
-            .and_then(|value: api_types::PostgresResetSuperuserPassword| runtime::Payload::json(
-                "application/json",
-                &value,
-            ));
+        self.body = runtime::argument("body", value);
         self
     }
 
@@ -677,61 +592,27 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
     /// | Status | Body | Meaning |
     /// |---|---|---|
     /// | 200 | `Postgres` | The Postgres database, with the new password in its connection string. |
-    /// | 400 | `Error` | The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`). |
-    /// | 401 | `Error` | The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`). |
     /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`). |
-    /// | 404 | `Error` | The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`). |
     /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`). |
     /// | 412 | `Error` | The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it. |
     /// | 413 | `Error` | The body is larger than the service accepts (`PayloadTooLarge`). |
     /// | 415 | `Error` | The body's content type is not `application/json` (`UnsupportedMediaType`). |
-    /// | 429 | `Error` | The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`). |
-    /// | 500 | `Error` | An error occurred in the service (`UnexpectedError`). |
-    /// | 503 | `Error` | The service is temporarily unavailable (`Unavailable`). |
-    pub async fn send(self) -> runtime::Result<api_types::Postgres, api_types::Error> {
-        let url = runtime::escaped_url(
+    ///
+    /// Also the [responses of every operation](crate#responses-of-every-operation).
+    pub async fn send(self) -> runtime::Result<types::Postgres, types::Error> {
+        let url = runtime::url(
             self.client,
             "/project/{}/location/{}/postgres/{}/reset-superuser-password",
-            [
-                runtime::path_text(
-                    "project_id",
-                    &self.project_id?,
-                    runtime::Style::Simple,
-                    false,
-                )?,
-                runtime::path_text(
-                    "location",
-                    &self.location?,
-                    runtime::Style::Simple,
-                    false,
-                )?,
-                runtime::path_text(
-                    "postgres_database_reference",
-                    &self.postgres_database_reference?,
-                    runtime::Style::Simple,
-                    false,
-                )?,
-            ],
+            &[&self.project_id?, &self.location?, &self.postgres_database_reference?],
         )?;
-        let mut request = self
+        let request = self
             .client
             .http()
-            .request(runtime::reqwest::Method::POST, url)
+            .post(url)
+            .json(&self.body?)
             .header("accept", "application/json");
-        if let Some(value) = &self.if_match? {
-            request = request
-                .header("If-Match", runtime::header_text("If-Match", value, false)?);
-        }
-        if let Some(value) = &self.idempotency_key? {
-            request = request
-                .header(
-                    "Idempotency-Key",
-                    runtime::header_text("Idempotency-Key", value, false)?,
-                );
-        } else if let Some(key) = self.client.idempotency_key() {
-            request = request.header("Idempotency-Key", key);
-        }
-        request = self.body?.on(request);
+        let request = runtime::header(request, "If-Match", self.if_match?.as_ref())?;
+        let request = self.client.idempotent(request, self.idempotency_key?.as_ref())?;
         let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,

@@ -2,6 +2,7 @@
 //! Virtual machines in a location.
 
 use api_runtime::client as runtime;
+use crate::types;
 
 /// The operations of `vm`, as methods of [`Client`](crate::Client).
 pub trait ClientVmExt: crate::sealed::Sealed {
@@ -21,11 +22,11 @@ impl ClientVmExt for crate::Client {}
 #[derive(Clone, Debug)]
 pub struct VmList<'a> {
     client: &'a runtime::Transport,
-    project_id: runtime::Argument<api_types::ProjectId>,
-    location: runtime::Argument<api_types::Location>,
-    start_after: runtime::Argument<Option<api_types::StartAfter>>,
-    page_size: runtime::Argument<Option<api_types::PageSize>>,
-    order_column: runtime::Argument<Option<api_types::OrderColumn>>,
+    project_id: runtime::Argument<types::ProjectId>,
+    location: runtime::Argument<types::Location>,
+    start_after: runtime::Argument<Option<types::StartAfter>>,
+    page_size: runtime::Argument<Option<types::PageSize>>,
+    order_column: runtime::Argument<Option<types::OrderColumn>>,
 }
 
 impl<'a> VmList<'a> {
@@ -44,8 +45,8 @@ impl<'a> VmList<'a> {
     /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
     ///
     /// Path parameter `project_id`, required.
-    pub fn project_id<V: TryInto<api_types::ProjectId>>(mut self, value: V) -> Self {
-        self.project_id = runtime::argument("project_id", "ProjectId", value);
+    pub fn project_id<V: TryInto<types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = runtime::argument("project_id", value);
         self
     }
 
@@ -53,8 +54,8 @@ impl<'a> VmList<'a> {
     /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
     ///
     /// Path parameter `location`, required.
-    pub fn location<V: TryInto<api_types::Location>>(mut self, value: V) -> Self {
-        self.location = runtime::argument("location", "Location", value);
+    pub fn location<V: TryInto<types::Location>>(mut self, value: V) -> Self {
+        self.location = runtime::argument("location", value);
         self
     }
 
@@ -65,8 +66,8 @@ impl<'a> VmList<'a> {
     /// With `order_column=id`, send an id of the listed kind, which need not exist; anything else is rejected with 400 `InvalidRequest` and `details.start_after`.
     ///
     /// Query parameter `start_after`, optional.
-    pub fn start_after<V: TryInto<api_types::StartAfter>>(mut self, value: V) -> Self {
-        self.start_after = runtime::optional("start_after", "StartAfter", value);
+    pub fn start_after<V: TryInto<types::StartAfter>>(mut self, value: V) -> Self {
+        self.start_after = runtime::optional("start_after", value);
         self
     }
 
@@ -75,8 +76,8 @@ impl<'a> VmList<'a> {
     /// A page also ends with the item that brings its size to about 2 MiB, and always holds at least one item if there is one.
     ///
     /// Query parameter `page_size`, `10` by default.
-    pub fn page_size<V: TryInto<api_types::PageSize>>(mut self, value: V) -> Self {
-        self.page_size = runtime::optional("page_size", "PageSize", value);
+    pub fn page_size<V: TryInto<types::PageSize>>(mut self, value: V) -> Self {
+        self.page_size = runtime::optional("page_size", value);
         self
     }
 
@@ -85,8 +86,8 @@ impl<'a> VmList<'a> {
     /// Any other value is rejected with 400 `InvalidRequest` and `details.order_column`.
     ///
     /// Query parameter `order_column`, `"id"` by default.
-    pub fn order_column<V: TryInto<api_types::OrderColumn>>(mut self, value: V) -> Self {
-        self.order_column = runtime::optional("order_column", "OrderColumn", value);
+    pub fn order_column<V: TryInto<types::OrderColumn>>(mut self, value: V) -> Self {
+        self.order_column = runtime::optional("order_column", value);
         self
     }
 
@@ -95,13 +96,9 @@ impl<'a> VmList<'a> {
     /// | Status | Body | Meaning |
     /// |---|---|---|
     /// | 200 | `VmPage` | One page of virtual machines. |
-    /// | 400 | `Error` | The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`). |
-    /// | 401 | `Error` | The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`). |
-    /// | 404 | `Error` | The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`). |
-    /// | 429 | `Error` | The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`). |
-    /// | 500 | `Error` | An error occurred in the service (`UnexpectedError`). |
-    /// | 503 | `Error` | The service is temporarily unavailable (`Unavailable`). |
-    pub async fn send(self) -> runtime::Result<api_types::VmPage, api_types::Error> {
+    ///
+    /// Also the [responses of every operation](crate#responses-of-every-operation).
+    pub async fn send(self) -> runtime::Result<types::VmPage, types::Error> {
         let url = runtime::url(
             self.client,
             "/project/{}/location/{}/vm",
@@ -131,7 +128,7 @@ impl<'a> VmList<'a> {
     pub fn stream(
         self,
     ) -> impl runtime::Stream<
-        Item = Result<api_types::Vm, runtime::Error<api_types::Error>>,
+        Item = Result<types::Vm, runtime::Error<types::Error>>,
     > + Send + 'a {
         let paging = runtime::Paging {
             key: runtime::text(&self.order_column, "id"),

@@ -39,5 +39,8 @@ pub use retry::Retries;
 pub use serde_json;
 pub use server::{Server, Variable};
 pub use stream::ByteStream;
-pub use style::{Cookies, Query, Style, content, header_text, path_content, path_text};
+pub use style::{
+    Cookies, Query, Style, content, content_header, exploded_header, header, path_content,
+    path_text,
+};
 pub use transport::{Security, Transport};

@@ -151,6 +151,14 @@ impl RustFile {
         }
     }
 
+    /// Creates the text that follows the items of another file.
+    pub(crate) fn rest() -> Self {
+        Self {
+            text: String::new(),
+            previous: Some(Group::Other),
+        }
+    }
+
     /// Adds inner doc comments and items.
     ///
     /// # Panics

@@ -2,11 +2,12 @@
 //! cookies.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use reqwest::RequestBuilder;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::InvalidArgument;
 use super::path::escape;
+use super::{Argument, InvalidArgument};
 
 /// How an array or object is written in a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,6 +121,54 @@ pub fn path_text(
     })
 }
 
+/// Adds a header parameter in the style `simple`, without `explode`, if it has a value.
+///
+/// # Errors
+///
+/// If an item of a list has a comma, or a blank at an end: the style has no escapes, and a reader
+/// would take it for the separator.
+pub fn header<T: Serialize>(
+    request: RequestBuilder,
+    name: &str,
+    value: Option<&T>,
+) -> Argument<RequestBuilder> {
+    header_of(request, name, value, |value| {
+        header_text(name, value, false)
+    })
+}
+
+/// Adds a header parameter as [`header`] does, with `explode`: properties of an object are written
+/// as `name=value`.
+pub fn exploded_header<T: Serialize>(
+    request: RequestBuilder,
+    name: &str,
+    value: Option<&T>,
+) -> Argument<RequestBuilder> {
+    header_of(request, name, value, |value| header_text(name, value, true))
+}
+
+/// Adds a header parameter that is declared with `content`, as JSON, if it has a value.
+pub fn content_header<T: Serialize>(
+    request: RequestBuilder,
+    name: &str,
+    value: Option<&T>,
+) -> Argument<RequestBuilder> {
+    header_of(request, name, value, |value| content(name, value))
+}
+
+/// Adds a header with the text of a value, if there is a value.
+fn header_of<T>(
+    request: RequestBuilder,
+    name: &str,
+    value: Option<&T>,
+    text: impl FnOnce(&T) -> Argument<String>,
+) -> Argument<RequestBuilder> {
+    Ok(match value {
+        Some(value) => request.header(name, text(value)?),
+        None => request,
+    })
+}
+
 /// Returns the value of a header in the style `simple`, which has no escapes. `name` is for the
 /// error.
 ///
@@ -127,11 +176,7 @@ pub fn path_text(
 ///
 /// If an item of a list has a comma, or a blank at an end: a reader would take it for the
 /// separator.
-pub fn header_text(
-    name: &str,
-    value: &impl Serialize,
-    explode: bool,
-) -> Result<String, InvalidArgument> {
+fn header_text(name: &str, value: &impl Serialize, explode: bool) -> Argument<String> {
     let kind = kind(&json(name, value)?);
     let separates = |text: &String| text.contains(',') || text != text.trim();
     let is_wrong = match &kind {
@@ -348,10 +393,14 @@ impl Cookies {
         self.escaped(name, &utf8_percent_encode(text, QUERY).to_string());
     }
 
-    /// Returns the value of the header `Cookie`, or `None` without cookies.
+    /// Sets the header `Cookie` of a request, if there are cookies.
     #[must_use]
-    pub fn into_header(self) -> Option<String> {
-        (!self.0.is_empty()).then_some(self.0)
+    pub fn on(self, request: RequestBuilder) -> RequestBuilder {
+        if self.0.is_empty() {
+            request
+        } else {
+            request.header("cookie", self.0)
+        }
     }
 
     fn escaped(&mut self, name: &str, text: &str) {
@@ -441,9 +490,6 @@ mod tests {
         let mut cookies = Cookies::new();
         cookies.add("a", &json!("1; b=2"), true).unwrap();
         cookies.add("c", &json!([1, 2]), false).unwrap();
-        assert_eq!(
-            cookies.into_header().as_deref(),
-            Some("a=1%3B%20b%3D2; c=1,2")
-        );
+        assert_eq!(cookies.0, "a=1%3B%20b%3D2; c=1,2");
     }
 }

@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use http::HeaderMap;
 use reqwest::{Request, RequestBuilder, Response};
+use serde::Serialize;
 
 use super::config::Target;
 use super::credential::Credential;
-use super::retry::idempotency_key;
-use super::{Error, Retries};
+use super::retry::{IDEMPOTENCY_KEY, idempotency_key};
+use super::{Argument, Error, Retries, header};
 
 /// Sends the requests of a client. Cheap to clone.
 #[derive(Clone)]
@@ -46,11 +47,17 @@ impl Transport {
         &self.http
     }
 
-    /// Returns a new key for a call that takes an `Idempotency-Key` and has none, if calls are
-    /// retried: with it, this call can be.
-    #[must_use]
-    pub fn idempotency_key(&self) -> Option<String> {
-        self.settings.retries.as_ref().map(|_| idempotency_key())
+    /// Adds the header `Idempotency-Key` with the caller's key. Without one, a call that is retried
+    /// gets a random key, which makes it safe to repeat.
+    pub fn idempotent<T: Serialize>(
+        &self,
+        request: RequestBuilder,
+        key: Option<&T>,
+    ) -> Argument<RequestBuilder> {
+        if key.is_none() && self.settings.retries.is_some() {
+            return Ok(request.header(IDEMPOTENCY_KEY, idempotency_key()));
+        }
+        header(request, IDEMPOTENCY_KEY, key)
     }
 
     /// Sends the request of an operation, and returns the head of its response.

@@ -8,6 +8,7 @@ mod response;
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
+use super::common::CommonResponses;
 use super::names::ClientNames;
 use super::progenitor::Request;
 use super::responses::{self, Side};
@@ -22,12 +23,14 @@ use crate::tokens::{docs, ident};
 pub(super) fn builder(
     api: &Api<'_>,
     names: &ClientNames,
+    common: &CommonResponses,
     operation: &Operation,
     progenitors: Option<Request>,
 ) -> TokenStream {
     let builder = Builder {
         api,
         names,
+        common,
         operation,
         successes: responses::successes(api, operation),
         errors: responses::errors(api, operation),
@@ -43,6 +46,7 @@ pub(super) fn builder(
 struct Builder<'a> {
     api: &'a Api<'a>,
     names: &'a ClientNames,
+    common: &'a CommonResponses,
     operation: &'a Operation,
     successes: Side,
     errors: Side,
@@ -71,7 +75,7 @@ impl Builder<'_> {
         let docs = docs(&text::builder(self.api, self.operation, client_trait));
         let transport = self.transport();
         let fields = self.parameters().map(|(parameter, field)| {
-            let ty = parts::type_of(self.api, &parameter.ty);
+            let ty = parts::type_of(self.api, self.names, &parameter.ty);
             let ty = parts::optional(&ty, parameter.required);
             quote!(#field: runtime::Argument<#ty>,)
         });
@@ -130,13 +134,13 @@ impl Builder<'_> {
     fn setter(&self, parameter: &Parameter, field: &Ident) -> TokenStream {
         let docs = docs(&text::setter(parameter));
         let deprecated = parameter.deprecated.then(|| quote!(#[deprecated]));
-        let ty = parts::type_of(self.api, &parameter.ty);
+        let ty = parts::type_of(self.api, self.names, &parameter.ty);
         let convert = if parameter.required {
             "argument"
         } else {
             "optional"
         };
-        let argument = parts::argument(self.api, convert, &parameter.name, &parameter.ty);
+        let argument = parts::argument(convert, &parameter.name);
         // A value that does not convert is kept as an error until `send`, so that a chain of
         // setters needs no `?`.
         quote! {
@@ -151,10 +155,15 @@ impl Builder<'_> {
 
     /// Returns the method `send`.
     fn send(&self) -> TokenStream {
-        let docs = docs(&text::send(self.api, &self.successes, &self.errors));
+        let docs = docs(&text::send(
+            self.api,
+            self.common,
+            &self.successes,
+            &self.errors,
+        ));
         let names = self.names.of(self.operation);
-        let success = parts::side_type(self.api, &self.successes, &names.response);
-        let error = parts::side_type(self.api, &self.errors, &names.error);
+        let success = parts::side_type(self.api, self.names, &self.successes, &names.response);
+        let error = parts::side_type(self.api, self.names, &self.errors, &names.error);
         let transport = self.transport();
         let request = self.request();
         let security = parts::security(self.api, self.names, self.operation);

@@ -22,9 +22,10 @@ pub(super) fn stream(
     if *responses::successes(api, operation).single()? != Body::Json(paged.page.clone()) {
         return None;
     }
-    let item = parts::type_of(api, &paged.item);
+    let item = parts::type_of(api, names, &paged.item);
     let error = parts::side_type(
         api,
+        names,
         &responses::errors(api, operation),
         &names.of(operation).error,
     );

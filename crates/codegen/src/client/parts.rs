@@ -5,17 +5,16 @@ use quote::quote;
 
 use super::names::ClientNames;
 use super::responses::{Body, Side};
-use super::text;
 use crate::ir::{self, Api, Operation, TypeRef};
 use crate::tokens::{ident, type_tokens};
 
-/// Returns a type as the files of the client crate name it, such as `api_types::Vm`.
-pub(super) fn type_of(api: &Api<'_>, ty: &TypeRef) -> TokenStream {
-    let krate = ident(&api.names.krate("types"));
+/// Returns a type as the files of the client crate name it, such as `types::Vm`.
+pub(super) fn type_of(api: &Api<'_>, names: &ClientNames, ty: &TypeRef) -> TokenStream {
+    let types = ident(&names.modules[0]);
     let any = quote!(runtime::serde_json::Value);
     type_tokens(ty, &any, &|id| {
         let name = ident(&api.type_def(id).name);
-        quote!(#krate::#name)
+        quote!(#types::#name)
     })
 }
 
@@ -31,10 +30,9 @@ pub(super) fn optional(ty: &TokenStream, required: bool) -> TokenStream {
 /// Returns the expression that converts `value` into the type of an argument.
 ///
 /// `convert` is the function of `api-runtime` that does it: `argument` or `optional`.
-pub(super) fn argument(api: &Api<'_>, convert: &str, name: &str, ty: &TypeRef) -> TokenStream {
-    let (name, ty) = (name.trim_start_matches("r#"), text::type_name(api, ty));
-    let convert = ident(convert);
-    quote!(runtime::#convert(#name, #ty, value))
+pub(super) fn argument(convert: &str, name: &str) -> TokenStream {
+    let (convert, name) = (ident(convert), name.trim_start_matches("r#"));
+    quote!(runtime::#convert(#name, value))
 }
 
 /// Returns the request body of an operation, if it has a media type.
@@ -46,10 +44,10 @@ pub(super) fn body_of(operation: &Operation) -> Option<&ir::Body> {
 }
 
 /// Returns the Rust type of a response body.
-pub(super) fn body_type(api: &Api<'_>, body: &Body) -> TokenStream {
+pub(super) fn body_type(api: &Api<'_>, names: &ClientNames, body: &Body) -> TokenStream {
     match body {
         Body::Empty => quote!(()),
-        Body::Json(ty) | Body::Text(ty) => type_of(api, ty),
+        Body::Json(ty) | Body::Text(ty) => type_of(api, names, ty),
         Body::Bytes => quote!(runtime::ByteStream),
         Body::Events => quote!(runtime::EventStream),
         Body::Upgrade => quote!(runtime::reqwest::Upgraded),
@@ -58,9 +56,14 @@ pub(super) fn body_type(api: &Api<'_>, body: &Body) -> TokenStream {
 
 /// Returns the type of the successes or the errors: that of their body, or the enum `enumeration`
 /// if the bodies have several types.
-pub(super) fn side_type(api: &Api<'_>, side: &Side, enumeration: &str) -> TokenStream {
+pub(super) fn side_type(
+    api: &Api<'_>,
+    names: &ClientNames,
+    side: &Side,
+    enumeration: &str,
+) -> TokenStream {
     if let Some(body) = side.single() {
-        return body_type(api, body);
+        return body_type(api, names, body);
     }
     let name = ident(enumeration);
     quote!(#name)

@@ -33,19 +33,29 @@ use crate::tokens::ident;
 ///
 /// It does if each segment of the path is one parameter or one literal, each parameter is a plain
 /// value of the path or the query (or a repeated list in the query), and the body is required JSON
-/// or absent. An operation with header or cookie parameters is left to this crate: progenitor has
-/// no cookies, and sends a header `api-version` with every call that has headers. So are webhooks
-/// and callbacks.
+/// or absent. Headers and cookies are added to the request that progenitor writes: progenitor has
+/// no cookies, and sends a header `api-version` with every call that has headers. Webhooks and
+/// callbacks are left to this crate.
 #[must_use]
 pub fn writes_request(api: &Api<'_>, operation: &ir::Operation) -> bool {
-    // Nothing is put behind the URL of a subscriber.
-    !api.names.is_reversed
-        && is_plain_path(operation)
+    has_plain_path(api, operation)
         && operation
             .parameters
             .iter()
             .all(|parameter| is_plain_parameter(api, parameter))
         && is_plain_body(operation)
+}
+
+/// Returns whether the URL of an operation is its path with a plain value in place of each
+/// parameter.
+pub(super) fn has_plain_path(api: &Api<'_>, operation: &ir::Operation) -> bool {
+    let mut parameters = operation.parameters.iter();
+    // Nothing is put behind the URL of a subscriber.
+    !api.names.is_reversed
+        && is_plain_path(operation)
+        && parameters.all(|parameter| {
+            parameter.location != Location::Path || is_plain_parameter(api, parameter)
+        })
 }
 
 /// Returns whether every path parameter is a segment of its own, is declared, and is used once.
@@ -82,24 +92,33 @@ fn is_plain_path(operation: &ir::Operation) -> bool {
 
 /// Returns whether progenitor encodes a parameter as the contract declares it.
 fn is_plain_parameter(api: &Api<'_>, parameter: &ir::Parameter) -> bool {
-    let ParameterEncoding::Style {
-        style,
-        explode,
-        allow_reserved,
-    } = parameter.encoding
-    else {
-        return false;
-    };
-    match parameter.location {
-        Location::Path => {
-            parameter.required && style == Style::Simple && is_plain(api, &parameter.ty)
+    match (parameter.location, &parameter.encoding) {
+        (Location::Path, ParameterEncoding::Style { style, .. }) => {
+            parameter.required && *style == Style::Simple && is_plain(api, &parameter.ty)
         }
-        Location::Query => {
-            let is_repeated = explode && is_plain_list(api, &parameter.ty);
-            style == Style::Form && !allow_reserved && (is_repeated || is_plain(api, &parameter.ty))
+        (
+            Location::Query,
+            ParameterEncoding::Style {
+                style,
+                explode,
+                allow_reserved,
+            },
+        ) => {
+            let is_repeated = *explode && is_plain_list(api, &parameter.ty);
+            *style == Style::Form
+                && !allow_reserved
+                && (is_repeated || is_plain(api, &parameter.ty))
         }
-        Location::Header | Location::Cookie => false,
+        (Location::Path | Location::Query, ParameterEncoding::Content(_)) => false,
+        // reqwest sets the `Content-Type` of the body, and would add the caller's to it.
+        (Location::Header, _) => !parameter.wire.eq_ignore_ascii_case("content-type"),
+        (Location::Cookie, _) => true,
     }
+}
+
+/// Returns whether progenitor reads a parameter. It never sees headers and cookies.
+fn is_read(parameter: &ir::Parameter) -> bool {
+    matches!(parameter.location, Location::Path | Location::Query)
 }
 
 /// Returns whether `Display` and serde write a value of this type as the same string. This is false
@@ -251,6 +270,7 @@ fn path_item(at: usize, operation: &ir::Operation) -> PathItem {
     let placeholder = Operation {
         operation_id: Some(format!("op{at}")),
         parameters: parameters
+            .filter(|(_, given)| is_read(given))
             .map(|(at, given)| ReferenceOr::Item(parameter(at, given)))
             .collect(),
         request_body: parts::body_of(operation).map(|_| ReferenceOr::Item(body())),
@@ -359,7 +379,8 @@ fn request(
     let url = local("url").and_then(|url| placeholders.url(&url));
     let request = local("request").and_then(|request| placeholders.builder(request));
     // An argument that progenitor leaves out, or uses twice, has to be noticed.
-    let expected = operation.parameters.len() + usize::from(parts::body_of(operation).is_some());
+    let read = operation.parameters.iter().filter(|given| is_read(given));
+    let expected = read.count() + usize::from(parts::body_of(operation).is_some());
     match (url, request) {
         (Some(url), Some(request)) if placeholders.replaced == expected => {
             Ok(Request { url, request })

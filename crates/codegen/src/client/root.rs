@@ -4,14 +4,15 @@ use contract::model::{Location, SecurityKind};
 use proc_macro2::TokenStream;
 use quote::quote;
 
+use super::common::CommonResponses;
 use super::names::ClientNames;
 use super::parts;
 use crate::ir::{Api, SecurityScheme};
 use crate::tokens::{docs, ident, inner_docs, inner_docs_with_examples, letters};
 
 /// Returns the file `lib.rs`.
-pub(super) fn tokens(api: &Api<'_>, names: &ClientNames) -> TokenStream {
-    let head = head(api, names);
+pub(super) fn tokens(api: &Api<'_>, names: &ClientNames, common: &CommonResponses) -> TokenStream {
+    let head = head(api, names, common);
     let letters = letters(api);
     let reexports = reexports(api, names);
     let modules = modules(api, names);
@@ -32,17 +33,13 @@ pub(super) fn tokens(api: &Api<'_>, names: &ClientNames) -> TokenStream {
 }
 
 /// Returns the doc comment of the crate.
-fn head(api: &Api<'_>, names: &ClientNames) -> TokenStream {
+fn head(api: &Api<'_>, names: &ClientNames, common: &CommonResponses) -> TokenStream {
     let info = &api.contract.info;
-    let mut text = format!(
+    let title = inner_docs(&format!(
         "Client of {}, version {}.",
         one_line(&info.title),
         one_line(&info.version)
-    );
-    if let Some(description) = &info.description {
-        text.push_str("\n\n");
-        text.push_str(description.trim());
-    }
+    ));
     let credential = api
         .security
         .iter()
@@ -55,7 +52,6 @@ fn head(api: &Api<'_>, names: &ClientNames) -> TokenStream {
             })
         });
     let (krate, credential) = (api.names.krate("client"), credential.unwrap_or_default());
-    let words = inner_docs(&text);
     // Only this example is compiled. Code in the words of the contract must not be, so those are a
     // doc comment of their own.
     let mut text = "\n# Example\n\n```rust\n".to_owned();
@@ -67,10 +63,17 @@ fn head(api: &Api<'_>, names: &ClientNames) -> TokenStream {
         "Each tag is a module and a cargo feature, with a trait that gives [`Client`] a method per operation. \
          A method returns a builder: a setter per parameter, `send()`, and `stream()` if the operation is a list.\n\n\
          Responses are read leniently: properties and enumeration values that are newer than this crate are accepted. \
-         An [`Error`] keeps the status, the headers and the contract's error body, and prints no secrets.",
+         An [`Error`] keeps the status, the headers and the contract's error body, and prints no secrets.\n\n",
     );
     let example = inner_docs_with_examples(&text);
-    quote!(#words #example)
+    let description = info.description.as_deref().map(str::trim);
+    let words: Vec<String> = [description.map(str::to_owned), common.table()]
+        .into_iter()
+        .flatten()
+        .filter(|part| !part.is_empty())
+        .collect();
+    let words = (!words.is_empty()).then(|| inner_docs(&words.join("\n\n")));
+    quote!(#title #example #words)
 }
 
 /// Returns a string with a single space in place of each run of white space.
@@ -88,7 +91,7 @@ fn reexports(api: &Api<'_>, names: &ClientNames) -> TokenStream {
             )
         },
         |ty| {
-            let ty = parts::type_of(api, ty);
+            let ty = parts::type_of(api, names, ty);
             quote! {
                 /// Why a call failed. `E` is the body of the errors that the contract lists.
                 pub type Error<E = #ty> = runtime::Error<E>;

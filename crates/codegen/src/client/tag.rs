@@ -9,8 +9,13 @@ use crate::ir::{Api, Operation};
 use crate::tokens::{docs, ident, inner_docs};
 
 /// Returns the part of a tag's file before the builders: its docs, its imports and its trait. `at`
-/// is the index of the tag.
-pub(super) fn head(api: &Api<'_>, names: &ClientNames, at: usize) -> TokenStream {
+/// is the index of the tag; the builders name types of the types crate if `names_types` is true.
+pub(super) fn head(
+    api: &Api<'_>,
+    names: &ClientNames,
+    at: usize,
+    names_types: bool,
+) -> TokenStream {
     let tag = &api.tags[at];
     let name = ident(&tag.client_trait);
     let sealed = ident(&names.modules[3]);
@@ -28,10 +33,13 @@ pub(super) fn head(api: &Api<'_>, names: &ClientNames, at: usize) -> TokenStream
     let methods = api
         .operations_of(at)
         .map(|operation| method(api, operation));
+    let types = ident(&names.modules[0]);
+    let types = names_types.then(|| quote!(use crate::#types;));
     quote! {
         #head
 
         use api_runtime::client as runtime;
+        #types
 
         #trait_docs
         pub trait #name: crate::#sealed::Sealed {

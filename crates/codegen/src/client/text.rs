@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use contract::model::Location;
 
+use super::common::CommonResponses;
 use super::responses::{self, Side};
 use crate::ir::{Api, Body, Media, Operation, Parameter, Primitive, TypeRef};
 
@@ -69,14 +70,40 @@ pub(super) fn setter(parameter: &Parameter) -> String {
     }
 }
 
-/// Returns the docs of `send`: the statuses and what they mean.
-pub(super) fn send(api: &Api<'_>, successes: &Side, errors: &Side) -> String {
-    let mut docs =
-        "Sends the request. A listed status from 400 on is [`runtime::Error::ErrorResponse`].\n\n\
-                    | Status | Body | Meaning |\n|---|---|---|"
-            .to_owned();
-    for arm in successes.arms.iter().chain(&errors.arms) {
-        for choice in &arm.bodies {
+/// The head of a table of responses.
+pub(super) const TABLE_HEAD: &str = "| Status | Body | Meaning |\n|---|---|---|";
+
+/// Returns the docs of `send`: the statuses and what they mean, with a link to those that every
+/// operation has.
+pub(super) fn send(
+    api: &Api<'_>,
+    common: &CommonResponses,
+    successes: &Side,
+    errors: &Side,
+) -> String {
+    let mut docs = format!(
+        "Sends the request. A listed status from 400 on is [`runtime::Error::ErrorResponse`].\n\n{TABLE_HEAD}"
+    );
+    let errors = rows(api, errors)
+        .into_iter()
+        .filter(|row| !common.contains(row));
+    for row in rows(api, successes).into_iter().chain(errors) {
+        let _ = write!(docs, "\n{row}");
+    }
+    if let Some(link) = common.link() {
+        let _ = write!(docs, "\n\n{link}");
+    }
+    docs
+}
+
+/// Returns the rows of a table of responses: status, body, meaning.
+pub(super) fn rows(api: &Api<'_>, side: &Side) -> Vec<String> {
+    let choices = side
+        .arms
+        .iter()
+        .flat_map(|arm| arm.bodies.iter().map(|choice| (arm.statuses, choice)));
+    choices
+        .map(|(statuses, choice)| {
             let body = match &choice.body {
                 responses::Body::Empty => "none".to_owned(),
                 responses::Body::Json(ty) | responses::Body::Text(ty) => {
@@ -89,10 +116,9 @@ pub(super) fn send(api: &Api<'_>, successes: &Side, errors: &Side) -> String {
             // A cell of a table is one line, and a bar would end it.
             let meaning = choice.description.trim().lines().next();
             let meaning = meaning.unwrap_or_default().replace('|', "\\|");
-            let _ = write!(docs, "\n| {} | {body} | {meaning} |", status(arm.statuses));
-        }
-    }
-    docs
+            format!("| {} | {body} | {meaning} |", status(statuses))
+        })
+        .collect()
 }
 
 /// Returns a range of statuses as the table in the docs of `send` shows it, such as `404` or `5XX`.

@@ -31,7 +31,7 @@ impl Builder<'_> {
         let body = parts::body_of(self.operation)?;
         let name = self.body_name();
         let ty = if self.progenitors.is_some() {
-            parts::type_of(self.api, value_type(&body.media[0]))
+            parts::type_of(self.api, self.names, value_type(&body.media[0]))
         } else if self.body_can_be_cloned() {
             quote!(runtime::Payload)
         } else {
@@ -54,9 +54,14 @@ impl Builder<'_> {
         let body = parts::body_of(self.operation)?;
         let name = self.body_name();
         Some(if body.required {
-            quote!(request = self.#name?.on(request);)
+            quote!(let request = self.#name?.on(request);)
         } else {
-            quote!(if let Some(body) = self.#name? { request = body.on(request); })
+            quote! {
+                let request = match self.#name? {
+                    Some(body) => body.on(request),
+                    None => request,
+                };
+            }
         })
     }
 
@@ -93,12 +98,12 @@ impl Builder<'_> {
         let media_type = media.name.contains('*').then(|| quote!(media_type: &str,));
         let ty = match media.kind {
             MediaKind::Json | MediaKind::Text | MediaKind::Form => {
-                parts::type_of(self.api, value_type(media))
+                parts::type_of(self.api, self.names, value_type(media))
             }
             MediaKind::Multipart => quote!(runtime::Multipart),
             MediaKind::EventStream | MediaKind::Bytes => quote!(runtime::reqwest::Body),
         };
-        let argument = parts::argument(self.api, "argument", "body", value_type(media));
+        let argument = parts::argument("argument", "body");
         let payload = self.payload(media, &ty);
         let some = (!body.required).then(|| quote!(.map(Some)));
         quote! {

@@ -1,11 +1,11 @@
-//! The request where progenitor does not write it: path, query, headers, cookies and body, in every
-//! style.
+//! The request of a builder: headers and cookies, and where progenitor does not write them, path,
+//! query and body in every style.
 
 use contract::model::{Location, Method, ParameterEncoding, PathPart, Style};
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
-use super::super::progenitor::Request;
+use super::super::progenitor::{Request, has_plain_path};
 use super::super::responses::{Body, Choice, essence};
 use super::Builder;
 use crate::ir::Parameter;
@@ -21,20 +21,27 @@ impl Builder<'_> {
         let accept = self
             .accept()
             .map(|accept| quote!(.header("accept", #accept)));
+        let headers = self.headers();
+        let cookies = self.cookies();
         if let Some(Request { url, request }) = &self.progenitors {
-            return quote!(let url = #url; let request = #request #accept;);
+            return quote! {
+                let url = #url;
+                let request = #request #accept;
+                #(#headers)*
+                #cookies
+            };
         }
         let url = self.url();
         let query = self.query();
-        let additions = [self.headers(), self.cookies(), self.body_use()];
-        // Without an addition, `mut` would be a warning in the generated crate.
-        let mutable = additions.iter().any(Option::is_some).then(|| quote!(mut));
+        let body = self.body_use();
         let (transport, method) = (self.transport(), method(self.operation.method));
         quote! {
             let url = #url;
             #query
-            let #mutable request = self.#transport.http().request(#method, url) #accept;
-            #(#additions)*
+            let request = self.#transport.http().request(#method, url) #accept;
+            #(#headers)*
+            #cookies
+            #body
         }
     }
 
@@ -42,6 +49,9 @@ impl Builder<'_> {
     /// whole.
     fn url(&self) -> TokenStream {
         let transport = self.transport();
+        if has_plain_path(self.api, self.operation) {
+            return self.plain_url();
+        }
         let path = if self.api.names.is_reversed {
             &[]
         } else {
@@ -65,6 +75,26 @@ impl Builder<'_> {
             });
         }
         quote!(runtime::escaped_url(self.#transport, #template, [#(#arguments),*])?)
+    }
+
+    /// Returns the expression of the URL for a plain path, as progenitor's requests have it.
+    fn plain_url(&self) -> TokenStream {
+        let mut template = String::new();
+        let mut arguments = Vec::new();
+        for part in &self.operation.segments {
+            match part {
+                PathPart::Literal(text) => template.push_str(text),
+                PathPart::Parameter(name) => {
+                    template.push_str("{}");
+                    let mut declared = self.located(Location::Path);
+                    let declared = declared.find(|(parameter, _)| parameter.wire == *name);
+                    let (_, field) = declared.expect("a plain path declares its parameters");
+                    arguments.push(quote!(&self.#field?));
+                }
+            }
+        }
+        let transport = self.transport();
+        quote!(runtime::url(self.#transport, #template, &[#(#arguments),*])?)
     }
 
     /// Returns a segment as a format string and the values that it formats.
@@ -158,40 +188,34 @@ impl Builder<'_> {
         Some(quote! {
             let mut cookies = runtime::Cookies::new();
             #added
-            if let Some(cookies) = cookies.into_header() {
-                request = request.header("cookie", cookies);
-            }
+            let request = cookies.on(request);
         })
     }
 
-    /// Returns the statements that set the headers that are parameters.
-    fn headers(&self) -> Option<TokenStream> {
-        self.each(Location::Header, |parameter, value| {
-            let name = &parameter.wire;
-            let text = match &parameter.encoding {
-                ParameterEncoding::Style { explode, .. } => {
-                    quote!(runtime::header_text(#name, #value, #explode)?)
+    /// Returns a statement for each parameter that is a header.
+    fn headers(&self) -> Vec<TokenStream> {
+        self.located(Location::Header)
+            .map(|(parameter, field)| {
+                let name = &parameter.wire;
+                if is_idempotency_key(parameter) {
+                    let transport = self.transport();
+                    return quote! {
+                        let request = self.#transport.idempotent(request, self.#field?.as_ref())?;
+                    };
                 }
-                ParameterEncoding::Content(_) => quote!(runtime::content(#name, #value)?),
-            };
-            quote!(request = request.header(#name, #text);)
-        })
-    }
-
-    /// Returns what happens if an optional parameter has no value: the idempotency key of a call
-    /// that may be retried is drawn at random.
-    fn absent(&self, parameter: &Parameter) -> Option<TokenStream> {
-        let name = &parameter.wire;
-        let is_key =
-            parameter.location == Location::Header && name.eq_ignore_ascii_case(IDEMPOTENCY_KEY);
-        let transport = self.transport();
-        is_key.then(|| {
-            quote! {
-                else if let Some(key) = self.#transport.idempotency_key() {
-                    request = request.header(#name, key);
-                }
-            }
-        })
+                let value = if parameter.required {
+                    quote!(Some(&self.#field?))
+                } else {
+                    quote!(self.#field?.as_ref())
+                };
+                let function = match &parameter.encoding {
+                    ParameterEncoding::Style { explode: false, .. } => quote!(header),
+                    ParameterEncoding::Style { explode: true, .. } => quote!(exploded_header),
+                    ParameterEncoding::Content(_) => quote!(content_header),
+                };
+                quote!(let request = runtime::#function(request, #name, #value)?;)
+            })
+            .collect()
     }
 
     /// Returns a statement for each parameter of a location, run if the parameter has a value.
@@ -207,8 +231,7 @@ impl Builder<'_> {
                     return statement(parameter, quote!(&self.#field?));
                 }
                 let statement = statement(parameter, quote!(value));
-                let absent = self.absent(parameter);
-                quote!(if let Some(value) = &self.#field? { #statement } #absent)
+                quote!(if let Some(value) = &self.#field? { #statement })
             })
             .collect();
         (!statements.is_empty()).then(|| quote!(#(#statements)*))
@@ -249,6 +272,11 @@ impl Builder<'_> {
         let usable = accept.bytes().all(|byte| (b' '..=b'~').contains(&byte));
         (!accept.is_empty() && usable && !is_named("accept")).then_some(accept)
     }
+}
+
+/// Returns whether a parameter is an idempotency key that the client may choose itself.
+fn is_idempotency_key(parameter: &Parameter) -> bool {
+    !parameter.required && parameter.wire.eq_ignore_ascii_case(IDEMPOTENCY_KEY)
 }
 
 /// Escapes the braces of a literal, which would stand for an argument in a format string.

@@ -109,7 +109,7 @@ impl Builder<'_> {
             match &choice.body {
                 Body::Empty => quote!(#words #variant,),
                 body => {
-                    let ty = parts::body_type(self.api, body);
+                    let ty = parts::body_type(self.api, self.names, body);
                     quote!(#words #variant(#ty),)
                 }
             }
