@@ -20,13 +20,16 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
-use api_server::server::{self, Router};
+use api_server::server::{self, RequestId, Router};
 use api_types::{IdempotencyKey, IdempotencyReplayed, Location, PageSize, ProjectId};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
+use crate::domain::audit::Author;
 use crate::domain::{Caller, Refusal};
-use crate::operations::idempotency::{Answer, Key, Once};
+use crate::operations::audit::{Audited, Subject};
+use crate::operations::idempotency::{Key, Once};
 use crate::operations::{self, Context, Scope};
 use crate::storage::{self, Aborted, Change, StorageError, Store, WAIT};
 
@@ -123,32 +126,62 @@ impl Service {
         })
     }
 
+    /// Returns who makes a change by the current request.
+    fn author(caller: &Caller, operation: &server::Operation) -> Author {
+        Author {
+            caller: caller.clone(),
+            operation: operation.id,
+            request_id: RequestId::current().map(|id| id.as_str().to_owned()),
+        }
+    }
+
     /// Returns the idempotency key of a request, if it has one. `request` is everything of the
     /// request that its effect depends on, other than the project.
     fn key(
         &self,
-        caller: &Caller,
-        operation: &server::Operation,
+        author: &Author,
         key: Option<&IdempotencyKey>,
         request: &impl Serialize,
     ) -> Option<Key> {
-        key.map(|key| Key::new(caller, operation.id, key, request, &self.context))
+        let Author {
+            caller, operation, ..
+        } = author;
+        key.map(|key| Key::new(caller, operation, key, request, &self.context))
     }
 
-    /// Makes a change once for each key. Returns its output, and the header that says whether it was
-    /// made before.
+    /// Makes a change, and writes its entry of the audit trail.
+    async fn change<C>(&self, author: Author, change: C) -> Result<C::Output, Aborted<Refusal>>
+    where
+        C: Change<Refusal = Refusal>,
+        C::Output: Subject,
+    {
+        self.store.change(self.audited(author, change)).await
+    }
+
+    /// Makes a change once for each key, as [`change`](Self::change) does. Returns its output, and
+    /// the header that says whether it was made before.
     async fn once<C>(
         &self,
+        author: Author,
         change: C,
         key: Option<Key>,
     ) -> Result<(C::Output, Option<IdempotencyReplayed>), Aborted<Refusal>>
     where
-        Once<C>: Change<Output = Answer<C::Output>, Refusal = Refusal>,
-        C: Change,
+        C: Change<Refusal = Refusal>,
+        C::Output: Subject + Serialize + DeserializeOwned,
     {
+        let change = self.audited(author, change);
         let answer = self.store.change(Once { change, key }).await?;
         let replayed = answer.is_replayed.then_some(IdempotencyReplayed::True);
         Ok((answer.output, replayed))
+    }
+
+    fn audited<C>(&self, author: Author, change: C) -> Audited<C> {
+        Audited {
+            change,
+            author,
+            world: self.context.world.clone(),
+        }
     }
 
     async fn locations(&self) -> Result<Locations, StorageError> {

@@ -1,6 +1,7 @@
 //! The commands of the program: each parses its arguments, makes one call, and prints the result.
 
 mod apply;
+mod audit;
 mod config;
 mod key;
 mod output;
@@ -47,6 +48,7 @@ enum Command {
     Apply(apply::Arguments),
     #[command(subcommand)]
     Token(token::Command),
+    Audit(audit::Arguments),
     Config(config::Arguments),
     #[command(subcommand)]
     Key(key::Command),
@@ -65,6 +67,7 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches) -> Result<()> {
         Command::Serve(arguments) => serve::run(arguments, matches, &file),
         Command::Apply(arguments) => apply::run(arguments, matches, &file),
         Command::Token(command) => token::run(command, innermost(matches), &file),
+        Command::Audit(arguments) => audit::run(arguments, matches, &file),
         Command::Config(arguments) => config::run(arguments, matches, &file),
         Command::Key(command) => key::run(command, innermost(matches), &file),
         Command::Schema(_) => print(format_args!(

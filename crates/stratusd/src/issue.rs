@@ -3,10 +3,13 @@
 use std::convert::Infallible;
 
 use anyhow::{Context, Result, bail};
+use api_types::ProjectId;
 
+use crate::domain::audit::OPERATOR;
 use crate::domain::id;
 use crate::domain::refusal::enumerate;
 use crate::domain::token::{generate, hash};
+use crate::storage::audit::{Entry, insert};
 use crate::storage::project::Project;
 use crate::storage::token::Token;
 use crate::storage::{self, Aborted, Change, Connection, StorageError, Store};
@@ -52,6 +55,11 @@ impl Change for Issue {
             revoked_at: None,
         };
         storage::token::insert(tx, &row).await?;
+        insert(
+            tx,
+            &entry(&row.project_id, "token_issue", &id, row.created_at),
+        )
+        .await?;
         Ok(Issued { token, id })
     }
 }
@@ -71,7 +79,24 @@ impl Change for Revoke {
     type Refusal = Infallible;
 
     async fn apply(&self, tx: &mut Connection<'_>) -> Result<bool, Aborted<Infallible>> {
-        Ok(storage::token::revoke(tx, &self.id, self.world.now()).await?)
+        let now = self.world.now();
+        let Some(project) = storage::token::revoke(tx, &self.id, now).await? else {
+            return Ok(false);
+        };
+        insert(tx, &entry(&project, "token_revoke", &self.id, now)).await?;
+        Ok(true)
+    }
+}
+
+/// Returns the entry of the audit trail about a token. The time is in milliseconds since 1970.
+fn entry(project: &ProjectId, operation: &str, token: &str, at: i64) -> Entry {
+    Entry {
+        project_id: project.clone(),
+        at,
+        principal: OPERATOR.to_owned(),
+        operation: operation.to_owned(),
+        resource: token.to_owned(),
+        request_id: None,
     }
 }
 

@@ -4,6 +4,7 @@
 //! returns types of the contract. It checks in the contract's order: project, location, resource,
 //! permission, values, uniqueness; the first check that fails is the result.
 
+pub mod audit;
 pub mod firewall;
 pub mod idempotency;
 pub mod inference_api_key;

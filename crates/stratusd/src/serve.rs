@@ -94,7 +94,12 @@ pub async fn run(
         quotas,
         idempotency_keys: settings.idempotency_keys.get(),
     };
-    let sweeping = tokio::spawn(sweep::run(store.clone(), world.clone(), stop.clone()));
+    let sweeping = tokio::spawn(sweep::run(
+        store.clone(),
+        world.clone(),
+        settings.audit_retention.get(),
+        stop.clone(),
+    ));
     let simulator = Simulator::new(simulator_config(settings), world, authority);
     let config = reconciler_config(settings, is_alone);
     let reconciler = Reconciler::new(store.clone(), context.clone(), simulator, config, steps);

@@ -25,6 +25,9 @@ use anyhow::{Result, bail};
 use crate::domain::quota::Quotas;
 use crate::storage::lease::LONGEST_LEASE;
 
+/// The shortest time that an entry of the audit trail is kept.
+const SHORTEST_RETENTION: std::time::Duration = std::time::Duration::from_hours(1);
+
 pub use database_url::DatabaseUrl;
 pub use duration::{Duration, Lifetime};
 pub use file::SettingsFile;
@@ -124,6 +127,8 @@ settings! {
     cors_origins("STRATUS_CORS_ORIGINS", "ORIGINS"): text::AllowedOrigins;
     /// How many idempotency keys a project may have in use, each for 24 hours.
     idempotency_keys("STRATUS_IDEMPOTENCY_KEYS", "COUNT"): number::Keys = "10000";
+    /// How long an entry of the audit trail is kept, at least an hour.
+    audit_retention("STRATUS_AUDIT_RETENTION", "DURATION"): Lifetime = "90d";
     /// How long a worker keeps a database for itself without renewing its lease.
     reconcile_lease("STRATUS_RECONCILE_LEASE", "DURATION"): Duration<1000> = "30s";
     /// How often to check the state of a running database.
@@ -166,6 +171,9 @@ impl ServiceSettings {
         }
         if self.reconcile_lease.get() > LONGEST_LEASE {
             bail!("reconcile_lease must be at most one hour: a longer one counts as ended");
+        }
+        if self.audit_retention.get() < SHORTEST_RETENTION {
+            bail!("audit_retention must be at least one hour: the trail cannot be turned off");
         }
         if self.rate_burst.is_some() && self.rate_limit.is_none() {
             bail!("rate_burst has no effect without rate_limit: set both or remove rate_burst");

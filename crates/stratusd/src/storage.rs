@@ -24,6 +24,7 @@ mod record;
 mod sqlite;
 mod statement;
 
+pub mod audit;
 pub mod clock;
 pub mod count;
 pub mod database;

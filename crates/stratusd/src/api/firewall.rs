@@ -16,9 +16,9 @@ impl FirewallApi<Caller> for Service {
         caller: Caller,
         request: FirewallDetachSubnetRequest,
     ) -> Result<FirewallDetachSubnetResponse, FirewallDetachSubnetError> {
+        let author = Self::author(&caller, &FIREWALL_DETACH_SUBNET);
         let key = self.key(
-            &caller,
-            &FIREWALL_DETACH_SUBNET,
+            &author,
             request.idempotency_key.as_ref(),
             &(
                 &request.location,
@@ -35,7 +35,7 @@ impl FirewallApi<Caller> for Service {
             body: request.body,
             if_match: request.if_match,
         };
-        let (Tagged { shown, tag }, replayed) = self.once(detach, key).await?;
+        let (Tagged { shown, tag }, replayed) = self.once(author, detach, key).await?;
         let mut ok = FirewallDetachSubnetOk::new(shown, tag);
         ok.idempotency_replayed = replayed;
         Ok(ok.into())

@@ -16,14 +16,14 @@ impl InferenceApiKeyApi<Caller> for Service {
         caller: Caller,
         request: InferenceApiKeyCreateRequest,
     ) -> Result<InferenceApiKeyCreateResponse, InferenceApiKeyCreateError> {
+        let author = Self::author(&caller, &INFERENCE_API_KEY_CREATE);
         let key = self.key(
-            &caller,
-            &INFERENCE_API_KEY_CREATE,
+            &author,
             request.idempotency_key.as_ref(),
             &request.body.unwrap_or_default(),
         );
         let create = Create::new(caller, &request.project_id, self.context.clone())?;
-        let (created, replayed) = self.once(create, key).await?;
+        let (created, replayed) = self.once(author, create, key).await?;
         let mut ok = InferenceApiKeyCreateOk::new(created, NoStore::NoStore);
         ok.idempotency_replayed = replayed;
         Ok(ok.into())

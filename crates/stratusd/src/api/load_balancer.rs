@@ -1,11 +1,12 @@
 //! Handlers of the tag `load_balancer`.
 
 use api_server::load_balancer::{
-    LOAD_BALANCER_DETACH_VM, LoadBalancerApi, LoadBalancerDetachVmError, LoadBalancerDetachVmOk,
-    LoadBalancerDetachVmRequest, LoadBalancerDetachVmResponse, LoadBalancerListError,
-    LoadBalancerListRequest, LoadBalancerListResponse, LoadBalancerUpdateError,
-    LoadBalancerUpdateOk, LoadBalancerUpdateRequest, LoadBalancerUpdateResponse,
-    ProjectLoadBalancerListError, ProjectLoadBalancerListRequest, ProjectLoadBalancerListResponse,
+    LOAD_BALANCER_DETACH_VM, LOAD_BALANCER_UPDATE, LoadBalancerApi, LoadBalancerDetachVmError,
+    LoadBalancerDetachVmOk, LoadBalancerDetachVmRequest, LoadBalancerDetachVmResponse,
+    LoadBalancerListError, LoadBalancerListRequest, LoadBalancerListResponse,
+    LoadBalancerUpdateError, LoadBalancerUpdateOk, LoadBalancerUpdateRequest,
+    LoadBalancerUpdateResponse, ProjectLoadBalancerListError, ProjectLoadBalancerListRequest,
+    ProjectLoadBalancerListResponse,
 };
 
 use super::Service;
@@ -68,6 +69,7 @@ impl LoadBalancerApi<Caller> for Service {
         caller: Caller,
         request: LoadBalancerUpdateRequest,
     ) -> Result<LoadBalancerUpdateResponse, LoadBalancerUpdateError> {
+        let author = Self::author(&caller, &LOAD_BALANCER_UPDATE);
         let scope = self
             .scope(&caller, &request.project_id, request.location)
             .await?;
@@ -78,7 +80,7 @@ impl LoadBalancerApi<Caller> for Service {
             if_match: request.if_match,
             service_domain: self.context.service_domain.clone(),
         };
-        let Tagged { shown, tag } = self.store.change(update).await?;
+        let Tagged { shown, tag } = self.change(author, update).await?;
         Ok(LoadBalancerUpdateOk::new(shown, tag).into())
     }
 
@@ -87,9 +89,9 @@ impl LoadBalancerApi<Caller> for Service {
         caller: Caller,
         request: LoadBalancerDetachVmRequest,
     ) -> Result<LoadBalancerDetachVmResponse, LoadBalancerDetachVmError> {
+        let author = Self::author(&caller, &LOAD_BALANCER_DETACH_VM);
         let key = self.key(
-            &caller,
-            &LOAD_BALANCER_DETACH_VM,
+            &author,
             request.idempotency_key.as_ref(),
             &(
                 &request.location,
@@ -107,7 +109,7 @@ impl LoadBalancerApi<Caller> for Service {
             if_match: request.if_match,
             service_domain: self.context.service_domain.clone(),
         };
-        let (Tagged { shown, tag }, replayed) = self.once(detach, key).await?;
+        let (Tagged { shown, tag }, replayed) = self.once(author, detach, key).await?;
         let mut ok = LoadBalancerDetachVmOk::new(shown, tag);
         ok.idempotency_replayed = replayed;
         Ok(ok.into())

@@ -1,8 +1,8 @@
 //! Handlers of the tag `postgres`.
 
 use api_server::postgres::{
-    POSTGRES_CREATE, POSTGRES_RESET_SUPERUSER_PASSWORD, PostgresApi, PostgresCreateError,
-    PostgresCreateOk, PostgresCreateRequest, PostgresCreateResponse,
+    POSTGRES_CREATE, POSTGRES_RESET_SUPERUSER_PASSWORD, POSTGRES_UPDATE, PostgresApi,
+    PostgresCreateError, PostgresCreateOk, PostgresCreateRequest, PostgresCreateResponse,
     PostgresResetSuperuserPasswordError, PostgresResetSuperuserPasswordOk,
     PostgresResetSuperuserPasswordRequest, PostgresResetSuperuserPasswordResponse,
     PostgresUpdateError, PostgresUpdateOk, PostgresUpdateRequest, PostgresUpdateResponse,
@@ -64,9 +64,9 @@ impl PostgresApi<Caller> for Service {
         caller: Caller,
         request: PostgresCreateRequest,
     ) -> Result<PostgresCreateResponse, PostgresCreateError> {
+        let author = Self::author(&caller, &POSTGRES_CREATE);
         let key = self.key(
-            &caller,
-            &POSTGRES_CREATE,
+            &author,
             request.idempotency_key.as_ref(),
             &(
                 &request.location,
@@ -84,7 +84,7 @@ impl PostgresApi<Caller> for Service {
             offered_in: offered_in(&self.locations().await?),
             context: self.context.clone(),
         };
-        let (Tagged { shown, tag }, replayed) = self.once(create, key).await?;
+        let (Tagged { shown, tag }, replayed) = self.once(author, create, key).await?;
         let mut ok = PostgresCreateOk::new(shown, NoStore::NoStore, tag);
         ok.idempotency_replayed = replayed;
         Ok(ok.into())
@@ -95,6 +95,7 @@ impl PostgresApi<Caller> for Service {
         caller: Caller,
         request: PostgresUpdateRequest,
     ) -> Result<PostgresUpdateResponse, PostgresUpdateError> {
+        let author = Self::author(&caller, &POSTGRES_UPDATE);
         let scope = self
             .scope(&caller, &request.project_id, request.location)
             .await?;
@@ -105,7 +106,7 @@ impl PostgresApi<Caller> for Service {
             if_match: request.if_match,
             context: self.context.clone(),
         };
-        let Tagged { shown, tag } = self.store.change(update).await?;
+        let Tagged { shown, tag } = self.change(author, update).await?;
         Ok(PostgresUpdateOk::new(shown, NoStore::NoStore, tag).into())
     }
 
@@ -114,9 +115,9 @@ impl PostgresApi<Caller> for Service {
         caller: Caller,
         request: PostgresResetSuperuserPasswordRequest,
     ) -> Result<PostgresResetSuperuserPasswordResponse, PostgresResetSuperuserPasswordError> {
+        let author = Self::author(&caller, &POSTGRES_RESET_SUPERUSER_PASSWORD);
         let key = self.key(
-            &caller,
-            &POSTGRES_RESET_SUPERUSER_PASSWORD,
+            &author,
             request.idempotency_key.as_ref(),
             &(
                 &request.location,
@@ -134,7 +135,7 @@ impl PostgresApi<Caller> for Service {
             if_match: request.if_match,
             context: self.context.clone(),
         };
-        let (Tagged { shown, tag }, replayed) = self.once(reset, key).await?;
+        let (Tagged { shown, tag }, replayed) = self.once(author, reset, key).await?;
         let mut ok = PostgresResetSuperuserPasswordOk::new(shown, NoStore::NoStore, tag);
         ok.idempotency_replayed = replayed;
         Ok(ok.into())

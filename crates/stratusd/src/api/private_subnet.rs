@@ -40,9 +40,9 @@ impl PrivateSubnetApi<Caller> for Service {
         caller: Caller,
         request: PrivateSubnetCreateRequest,
     ) -> Result<PrivateSubnetCreateResponse, PrivateSubnetCreateError> {
+        let author = Self::author(&caller, &PRIVATE_SUBNET_CREATE);
         let key = self.key(
-            &caller,
-            &PRIVATE_SUBNET_CREATE,
+            &author,
             request.idempotency_key.as_ref(),
             &(
                 &request.location,
@@ -63,7 +63,7 @@ impl PrivateSubnetApi<Caller> for Service {
             world: self.context.world.clone(),
             quotas: self.context.quotas,
         };
-        let (Tagged { shown, tag }, replayed) = self.once(create, key).await?;
+        let (Tagged { shown, tag }, replayed) = self.once(author, create, key).await?;
         let mut ok = PrivateSubnetCreateOk::new(shown, tag);
         ok.idempotency_replayed = replayed;
         Ok(ok.into())
@@ -74,9 +74,9 @@ impl PrivateSubnetApi<Caller> for Service {
         caller: Caller,
         request: PrivateSubnetConnectRequest,
     ) -> Result<PrivateSubnetConnectResponse, PrivateSubnetConnectError> {
+        let author = Self::author(&caller, &PRIVATE_SUBNET_CONNECT);
         let key = self.key(
-            &caller,
-            &PRIVATE_SUBNET_CONNECT,
+            &author,
             request.idempotency_key.as_ref(),
             &(
                 &request.location,
@@ -93,7 +93,7 @@ impl PrivateSubnetApi<Caller> for Service {
             body: request.body,
             if_match: request.if_match,
         };
-        let (Tagged { shown, tag }, replayed) = self.once(connect, key).await?;
+        let (Tagged { shown, tag }, replayed) = self.once(author, connect, key).await?;
         let mut ok = PrivateSubnetConnectOk::new(shown, tag);
         ok.idempotency_replayed = replayed;
         Ok(ok.into())

@@ -41,6 +41,45 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Every kind.
+    const ALL: [Self; 11] = [
+        Self::Project,
+        Self::Token,
+        Self::Vm,
+        Self::Postgres,
+        Self::PrivateSubnet,
+        Self::Firewall,
+        Self::FirewallRule,
+        Self::PostgresFirewallRule,
+        Self::LoadBalancer,
+        Self::Nic,
+        Self::InferenceApiKey,
+    ];
+
+    /// Returns the kind whose ids have the pattern of a string, or `None` if the string is no id.
+    #[must_use]
+    pub fn of_id(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.is_id(text))
+    }
+
+    /// Returns the name of the kind, as the ids of operations begin.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Project => "project",
+            Self::Token => "token",
+            Self::Vm => "vm",
+            Self::Postgres => "postgres",
+            Self::PrivateSubnet => "private_subnet",
+            Self::Firewall => "firewall",
+            Self::FirewallRule => "firewall_rule",
+            Self::PostgresFirewallRule => "postgres_firewall_rule",
+            Self::LoadBalancer => "load_balancer",
+            Self::Nic => "nic",
+            Self::InferenceApiKey => "inference_api_key",
+        }
+    }
+
     /// Returns the first two characters of the ids of this kind.
     #[must_use]
     pub fn prefix(self) -> &'static str {

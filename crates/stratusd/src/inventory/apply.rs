@@ -8,6 +8,7 @@
 //! run makes the same changes and rolls them back, so that it reports exactly what a real run would
 //! do, conflicts included.
 
+mod entries;
 mod firewalls;
 mod key;
 mod load_balancers;
@@ -29,6 +30,7 @@ use crate::domain::quota::{Kind, Quotas};
 use crate::storage::project::Project;
 use crate::storage::{self, Aborted, Change, Connection};
 use crate::world::World;
+use entries::Entries;
 use projects::Projects;
 
 /// Whether to keep the changes, and whether to remove what is not in the inventory.
@@ -80,6 +82,7 @@ impl Change for Apply {
             quotas: &self.quotas,
             mode: self.mode,
             steps: Vec::new(),
+            entries: Entries::default(),
             created: Vec::new(),
             new_firewalls: HashSet::new(),
         };
@@ -94,7 +97,8 @@ impl Change for Apply {
         // in it.
         run.prune_projects(&self.inventory, &existing).await?;
         run.prune_locations(&self.inventory).await?;
-        let steps = run.steps;
+        let Run { steps, entries, .. } = run;
+        entries.insert(tx, self.world.now()).await?;
         if self.mode.is_dry_run {
             Err(Aborted::Refused(ApplyRefusal::DryRun(steps)))
         } else {
@@ -110,6 +114,8 @@ struct Run<'r, 'c> {
     quotas: &'r Quotas,
     mode: Mode,
     steps: Vec<Step>,
+    /// The entries of the audit trail.
+    entries: Entries,
     /// The kinds of which resources were created in the project.
     created: Vec<Kind>,
     /// The ids of the firewalls that this run has created. Only these are attached to existing

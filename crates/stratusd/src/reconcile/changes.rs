@@ -4,6 +4,8 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use super::millis;
+use crate::domain::audit::{POSTGRES_RECONCILE, RECONCILER};
+use crate::storage::audit::{Entry, insert};
 use crate::storage::lease::{Due, StepRecord, bring_forward, free_all, prolong, settle, take_due};
 use crate::storage::{self, Aborted, Change, Connection, Corrupt};
 use crate::world::World;
@@ -61,7 +63,33 @@ impl Change for Settle {
 
     async fn apply(&self, tx: &mut Connection<'_>) -> Result<bool, Aborted<Infallible>> {
         let now = storage::clock::now(tx, &self.world).await?;
-        Ok(settle(tx, &self.due, &self.lease, &self.record, now).await?)
+        let is_settled = settle(tx, &self.due, &self.lease, &self.record, now).await?;
+        if is_settled && self.is_change() {
+            let entry = Entry {
+                project_id: self.due.project_id.clone(),
+                at: self.world.now(),
+                principal: RECONCILER.to_owned(),
+                operation: POSTGRES_RECONCILE.to_owned(),
+                resource: self.due.database.id.to_string(),
+                request_id: None,
+            };
+            insert(tx, &entry).await?;
+        }
+        Ok(is_settled)
+    }
+}
+
+impl Settle {
+    /// Returns whether the step has changed what callers see of the database, other than the times
+    /// that it can be restored to, which change at every look.
+    fn is_change(&self) -> bool {
+        let (was, is) = (&self.due.database, &self.record);
+        was.state != is.state
+            || was.storage_size_gib != is.storage_size_gib
+            || was.version != is.version
+            || was.vm_size != is.vm_size
+            || was.host != is.host
+            || was.ca_certificates != is.ca_certificates
     }
 }
 

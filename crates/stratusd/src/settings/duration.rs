@@ -58,6 +58,12 @@ impl Lifetime {
     const MIN: SignedDuration = SignedDuration::from_secs(1);
     const MAX: SignedDuration = SignedDuration::from_hours(24 * 36_500);
 
+    /// Returns the duration.
+    #[must_use]
+    pub fn get(self) -> time::Duration {
+        self.0.unsigned_abs()
+    }
+
     /// Returns the duration in milliseconds.
     #[must_use]
     pub fn as_millis(self) -> i64 {
@@ -75,5 +81,16 @@ impl FromStr for Lifetime {
             .filter(|duration| (Self::MIN..=Self::MAX).contains(duration))
             .map(Self)
             .ok_or("must be a duration from one second to 36500 days, such as 12h or 90d")
+    }
+}
+
+impl fmt::Display for Lifetime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let hours = self.0.as_hours();
+        if hours % 24 == 0 && self.0 == SignedDuration::from_hours(hours) {
+            write!(f, "{}d", hours / 24)
+        } else {
+            write!(f, "{:#}", self.0)
+        }
     }
 }

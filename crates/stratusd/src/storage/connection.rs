@@ -19,6 +19,8 @@ pub struct Connection<'c> {
     /// Whether a statement wrote. A change that refuses after reads alone leaves nothing to roll
     /// back, so the others of its batch can still be committed.
     pub(super) wrote: bool,
+    /// The number of rows that statements have changed.
+    changed: usize,
 }
 
 enum Inner<'c> {
@@ -39,6 +41,7 @@ impl<'c> Connection<'c> {
         Self {
             inner: Inner::Sqlite(connection),
             wrote: false,
+            changed: 0,
         }
     }
 
@@ -46,12 +49,18 @@ impl<'c> Connection<'c> {
         Self {
             inner: Inner::Postgres(link),
             wrote: false,
+            changed: 0,
         }
     }
 
     /// Returns whether other transactions may write beside this one.
     pub(super) fn is_postgres(&self) -> bool {
         matches!(self.inner, Inner::Postgres(_))
+    }
+
+    /// Returns the number of rows that were changed through this connection.
+    pub(crate) fn changed(&self) -> usize {
+        self.changed
     }
 
     /// Returns all rows of a query.
@@ -121,7 +130,9 @@ impl<'c> Connection<'c> {
         parameters: &[&dyn Parameter],
     ) -> Result<Vec<R>, StorageError> {
         self.wrote = true;
-        self.fetch_all(text, parameters).await
+        let rows = self.fetch_all(text, parameters).await?;
+        self.changed += rows.len();
+        Ok(rows)
     }
 
     /// Returns the first row of a query, if there is one.
@@ -147,6 +158,18 @@ impl<'c> Connection<'c> {
 
     /// Runs a statement that writes, and returns the number of rows that it changed.
     pub(super) async fn execute(
+        &mut self,
+        text: impl StatementText,
+        parameters: &[&dyn Parameter],
+    ) -> Result<usize, StorageError> {
+        let rows = self.touch(text, parameters).await?;
+        self.changed += rows;
+        Ok(rows)
+    }
+
+    /// Runs a statement that writes what no caller can see, such as a revision, and returns the
+    /// number of rows that it changed. They do not count as [changed](Self::changed).
+    pub(super) async fn touch(
         &mut self,
         text: impl StatementText,
         parameters: &[&dyn Parameter],

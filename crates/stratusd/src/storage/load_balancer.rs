@@ -295,7 +295,9 @@ pub async fn detach(
     let sql = statement!(
         "UPDATE load_balancer SET revision = revision + 1 WHERE project_id = $1 AND id = $2 AND revision = $3"
     );
-    if c.execute(sql, &[&project, &of.id, &of.revision]).await? == 0 {
+    // Even if the virtual machine is not attached, so that what is read after this has the revision
+    // that was read before.
+    if c.touch(sql, &[&project, &of.id, &of.revision]).await? == 0 {
         return Err(StorageError::Conflict);
     }
     let sql = statement!(

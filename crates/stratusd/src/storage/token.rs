@@ -30,6 +30,12 @@ record! {
     columns token_columns;
 }
 
+record! {
+    struct Owner in "token" {
+        project_id: ProjectId,
+    }
+}
+
 /// Looks up a token by its id.
 pub async fn lookup(c: &mut Connection<'_>, id: &str) -> Result<Option<Token>, StorageError> {
     let sql = statement!(concat!(
@@ -75,8 +81,16 @@ pub async fn insert(c: &mut Connection<'_>, token: &Token) -> Result<(), Storage
     Ok(())
 }
 
-/// Revokes a token, and returns whether it was not revoked before.
-pub async fn revoke(c: &mut Connection<'_>, id: &str, now: i64) -> Result<bool, StorageError> {
-    let sql = statement!("UPDATE token SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL");
-    Ok(c.execute(sql, &[&id, &now]).await? > 0)
+/// Revokes a token, and returns its project. Returns `None` if there is no such token, or it was
+/// revoked before.
+pub async fn revoke(
+    c: &mut Connection<'_>,
+    id: &str,
+    now: i64,
+) -> Result<Option<ProjectId>, StorageError> {
+    let sql = statement!(
+        "UPDATE token SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL RETURNING project_id"
+    );
+    let revoked: Vec<Owner> = c.fetch_changed(sql, &[&id, &now]).await?;
+    Ok(revoked.into_iter().next().map(|owner| owner.project_id))
 }

@@ -13,7 +13,7 @@ use crate::support::inventory::two_projects;
 #[test]
 fn help_lists_commands_and_flags() {
     let home = Home::sqlite();
-    for command in ["", "serve", "apply", "token issue", "key rotate"] {
+    for command in ["", "serve", "apply", "token issue", "audit", "key rotate"] {
         let arguments: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
         assert_snapshot!(
             format!("help {command}").trim().replace(' ', "_"),
@@ -34,6 +34,7 @@ fn a_closed_standard_output_is_not_a_failure() {
         "key rotate",
         "apply inventory.yaml",
         "token list --project shop",
+        "audit",
     ] {
         let arguments: Vec<&str> = command.split_whitespace().collect();
         let (reader, writer) = std::io::pipe().expect("a pipe can be made");

@@ -1,6 +1,6 @@
 //! A service that is killed loses no acknowledged change, and keeps no change in part.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 #[cfg(target_os = "linux")]
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
@@ -11,6 +11,7 @@ use diesel::connection::SimpleConnection;
 use diesel::{Connection, SqliteConnection};
 use serde_json::{Value, json};
 
+use crate::audit::trail;
 use crate::on_both;
 use crate::support::Home;
 use crate::support::caller::Caller;
@@ -29,6 +30,8 @@ struct Record {
     open: HashSet<String>,
     /// The passwords by path: the acknowledged one, and one that may have been set after it.
     passwords: BTreeMap<String, (String, Option<String>)>,
+    /// The number of passwords that were sent, and of those that were acknowledged.
+    resets: (usize, usize),
 }
 
 /// Creates and changes resources until the service is killed.
@@ -78,6 +81,7 @@ async fn reset(caller: &Caller, record: &mut Record, path: String) -> bool {
     for turn in 0..2 {
         let password = format!("Password-{turn}-of-it");
         let body = json!({ "password": password });
+        record.resets.0 += 1;
         let response = caller
             .try_call(
                 reqwest::Method::POST,
@@ -88,6 +92,7 @@ async fn reset(caller: &Caller, record: &mut Record, path: String) -> bool {
         match (response, record.passwords.get_mut(&path)) {
             (Ok(response), _) => {
                 response.ok();
+                record.resets.1 += 1;
                 record.passwords.insert(path.clone(), (password, None));
             }
             (Err(_), Some(known)) => {
@@ -101,11 +106,13 @@ async fn reset(caller: &Caller, record: &mut Record, path: String) -> bool {
 }
 
 /// Checks that acknowledged changes are kept, and that those in progress are kept in full or not at
-/// all.
-async fn check(caller: &Caller, record: &Record) {
+/// all. Adds the ids of the created resources to `all`.
+async fn check(caller: &Caller, record: &Record, all: &mut BTreeSet<String>) {
+    let mut add = |shown: &Value| all.insert(shown["id"].as_str().expect("it has one").to_owned());
     for (path, made) in &record.made {
         let now = caller.get(path).await.ok();
         assert_eq!(now["id"], made["id"], "{path}");
+        add(&now);
         if path.contains("private-subnet") {
             assert_eq!(&now, made, "{path}");
         }
@@ -120,18 +127,52 @@ async fn check(caller: &Caller, record: &Record) {
                 } else {
                     json!({})
                 };
-                caller.post(path, body).await.ok();
+                add(&caller.post(path, body).await.ok());
             }
             200 if path.contains("private-subnet") => {
                 let rules = now.body["firewalls"][0]["firewall_rules"]
                     .as_array()
                     .map(Vec::len);
                 assert_eq!(rules, Some(2), "{path}: {}", now.body);
+                add(&now.body);
             }
-            200 => {}
+            200 => {
+                add(&now.body);
+            }
             _ => panic!("{path}: {}", now.body),
         }
     }
+}
+
+/// Checks that each created resource has an entry in the audit trail, and each entry its resource,
+/// and that there is an entry for each acknowledged password, and for no more than were sent.
+fn check_trail(home: &Home, created: &BTreeSet<String>, (sent, acknowledged): (usize, usize)) {
+    let resources = |operation: &str| -> Vec<String> {
+        let entries = trail(home, &["--project", SHOP, "--operation", operation]);
+        // Others are of the inventory.
+        let by_callers = entries
+            .iter()
+            .filter(|entry| entry["principal"] != "operator");
+        let resource = |entry: &Value| entry["resource"].as_str().expect("it has one").to_owned();
+        by_callers.map(resource).collect()
+    };
+    let entries = [
+        resources("private_subnet_create"),
+        resources("postgres_create"),
+    ]
+    .concat();
+    let distinct: BTreeSet<String> = entries.iter().cloned().collect();
+    let difference: Vec<_> = distinct.symmetric_difference(created).collect();
+    assert!(
+        difference.is_empty(),
+        "only created, or only in the trail: {difference:?}"
+    );
+    assert_eq!(entries.len(), created.len(), "each is created once");
+    let resets = resources("postgres_reset_superuser_password").len();
+    assert!(
+        (acknowledged..=sent).contains(&resets),
+        "{sent} passwords were sent, {acknowledged} acknowledged, {resets} are in the trail"
+    );
 }
 
 /// Returns a whole list, page by page.
@@ -216,7 +257,7 @@ on_both! {
         ];
         let (mut ids, mut networks) = (HashSet::new(), HashSet::new());
         let mut passwords = BTreeMap::new();
-        let mut made = 0;
+        let (mut made, mut created, mut resets) = (0, BTreeSet::new(), (0, 0));
         for round in 0..KILLS {
             let mut service = home.serve(&settings);
             let caller = Caller::new(&service.base, SHOP, &token);
@@ -232,7 +273,8 @@ on_both! {
             let caller = Caller::new(&service.base, SHOP, &token);
             for writer in writers {
                 let record = writer.await.expect("a writer ends");
-                check(&caller, &record).await;
+                check(&caller, &record, &mut created).await;
+                resets = (resets.0 + record.resets.0, resets.1 + record.resets.1);
                 made += record.made.len();
                 for body in record.made.values() {
                     assert!(ids.insert(body["id"].to_string()), "two created resources have the same id");
@@ -245,6 +287,7 @@ on_both! {
             }
         }
         assert!(made > 100, "the writers were too slow to prove anything: {made}");
+        check_trail(&home, &created, resets);
 
         // The last service finishes what the killed ones have started.
         let service = home.serve(&settings);

@@ -1,5 +1,6 @@
 //! Tests of the service through HTTP and the command line, on SQLite and on PostgreSQL.
 
+mod audit;
 mod backups;
 mod commands;
 mod concurrency;

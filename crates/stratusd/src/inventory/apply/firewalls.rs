@@ -53,6 +53,7 @@ impl Run<'_, '_> {
         // there.
         if !found.is_declared || found.description != description {
             self.step(StepKind::Update, what.to_owned());
+            self.audit(StepKind::Update, project, found.id.as_str());
             let described = Firewall {
                 description: description.to_owned(),
                 ..found.clone()
@@ -77,6 +78,7 @@ impl Run<'_, '_> {
             description: or(entry.description.as_ref(), "").to_owned(),
             is_declared: true,
         };
+        self.audit(StepKind::Create, project, firewall.id.as_str());
         self.created(Kind::Firewall);
         storage::firewall::insert(self.tx, &project.id, &firewall).await?;
         self.new_firewalls.insert(firewall.id.clone());
@@ -109,6 +111,7 @@ impl Run<'_, '_> {
                 StepKind::Create,
                 format!("{what}: rule {cidr} {port_range}"),
             );
+            self.audit(StepKind::Update, project, firewall.as_str());
             let rule = Rule {
                 firewall_id: firewall.clone(),
                 id: FirewallRuleId::generate(self.world),
@@ -121,6 +124,7 @@ impl Run<'_, '_> {
             let is_wanted = wanted.contains(&(rule.cidr.as_str(), rule.port_range.as_str()));
             if !is_wanted && self.prunes(format!("{what}: rule {} {}", rule.cidr, rule.port_range))
             {
+                self.audit(StepKind::Update, project, firewall.as_str());
                 storage::firewall::delete_rule(self.tx, &project.id, rule).await?;
             }
         }
@@ -147,6 +151,7 @@ impl Run<'_, '_> {
                 what += &format!(", attached to the private subnets {}", enumerate(&subnets));
             }
             if self.prunes(what) {
+                self.audit(StepKind::Delete, project, firewall.id.as_str());
                 storage::firewall::delete(self.tx, &project.id, &firewall).await?;
             }
         }

@@ -65,6 +65,7 @@ impl Run<'_, '_> {
                     project.name
                 ))
             {
+                self.audit(StepKind::Delete, project, found.id.as_str());
                 storage::load_balancer::delete(self.tx, &project.id, found).await?;
             }
         }
@@ -84,6 +85,7 @@ impl Run<'_, '_> {
         let protocol = protocol.map_or(HealthCheckProtocol::Http, checked);
         if found.subnet_id != *subnet || found.health_check_protocol != protocol {
             self.step(StepKind::Update, what.to_owned());
+            self.audit(StepKind::Update, project, found.id.as_str());
             let changed = LoadBalancer {
                 subnet_id: subnet.clone(),
                 health_check_protocol: protocol,
@@ -158,6 +160,7 @@ impl Run<'_, '_> {
             subnet: checked(&entry.subnet),
             revision: 0,
         };
+        self.audit(StepKind::Create, project, load_balancer.id.as_str());
         self.created(Kind::LoadBalancer);
         storage::load_balancer::insert(self.tx, &project.id, &load_balancer).await?;
         Ok(load_balancer)

@@ -55,6 +55,7 @@ impl Run<'_, '_> {
                 StepKind::Create
             };
             self.step(kind, what);
+            self.audit(StepKind::Update, project, subnet.id.as_str());
             // Two interfaces may swap their addresses, which are unique: delete all that change
             // before any is inserted.
             if let Some(found) = found {
@@ -79,6 +80,7 @@ impl Run<'_, '_> {
         let mut kept = Vec::new();
         for nic in unlisted {
             if self.prunes(format!("{what}: nic {}", nic.name)) {
+                self.audit(StepKind::Update, project, nic.subnet_id.as_str());
                 storage::private_subnet::delete_nic(self.tx, &project.id, &nic).await?;
             } else {
                 kept.push(nic);

@@ -122,6 +122,7 @@ impl Run<'_, '_> {
         // there.
         if !found.is_declared {
             self.step(StepKind::Update, what.to_owned());
+            self.audit(StepKind::Update, project, found.id.as_str());
             storage::private_subnet::declare(self.tx, &project.id, &found.id).await?;
         }
         Ok(())
@@ -147,6 +148,7 @@ impl Run<'_, '_> {
         {
             if self.new_firewalls.contains(*id) {
                 self.step(StepKind::Update, format!("{what}: attach a new firewall"));
+                self.audit(StepKind::Update, project, subnet.id.as_str());
                 storage::firewall::attach(self.tx, &project.id, id, &subnet.id).await?;
             } else {
                 differs = true;
@@ -199,6 +201,7 @@ impl Run<'_, '_> {
                 return inconsistent(network, message);
             }
         }
+        self.audit(StepKind::Create, project, subnet.id.as_str());
         self.created(Kind::PrivateSubnet);
         storage::private_subnet::insert(self.tx, &project.id, &subnet).await?;
         Ok(subnet)
@@ -221,6 +224,7 @@ impl Run<'_, '_> {
                     project.name
                 ))
             {
+                self.audit(StepKind::Delete, project, subnet.id.as_str());
                 storage::private_subnet::delete(self.tx, &project.id, &subnet).await?;
             }
         }

@@ -70,6 +70,7 @@ impl Run<'_, '_> {
             format!("the id {}", project.id)
         };
         self.step(StepKind::Create, format!("project {name} with {id}"));
+        self.audit(StepKind::Create, &project, project.id.as_str());
         storage::project::insert(self.tx, &project, self.world.now()).await?;
         Ok(project)
     }
@@ -99,6 +100,7 @@ impl Run<'_, '_> {
                     project.name
                 ));
             }
+            self.audit(StepKind::Delete, project, project.id.as_str());
             storage::project::delete(self.tx, &project.id).await?;
         }
         Ok(())

@@ -25,6 +25,7 @@ impl Run<'_, '_> {
                 kind.plural()
             );
             self.step(StepKind::Update, what);
+            self.audit(StepKind::Update, project, project.id.as_str());
             storage::quota::set(self.tx, &project.id, kind, wanted).await?;
         }
         Ok(())

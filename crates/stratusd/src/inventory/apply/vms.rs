@@ -38,10 +38,12 @@ impl Run<'_, '_> {
                 Some(existing) if **existing == wanted => {}
                 Some(_) => {
                     self.step(StepKind::Update, what);
+                    self.audit(StepKind::Update, project, wanted.id.as_str());
                     storage::vm::update(self.tx, &project.id, &wanted).await?;
                 }
                 None => {
                     self.step(StepKind::Create, what);
+                    self.audit(StepKind::Create, project, wanted.id.as_str());
                     self.created(Kind::Vm);
                     storage::vm::insert(self.tx, &project.id, &wanted).await?;
                 }
@@ -58,6 +60,7 @@ impl Run<'_, '_> {
         let wanted = by_key(entries);
         for vm in storage::vm::of_project(self.tx, &project.id).await? {
             if !wanted.contains_key(&vm.key()) && self.prunes(describe(project, &vm)) {
+                self.audit(StepKind::Delete, project, vm.id.as_str());
                 storage::vm::delete(self.tx, &project.id, &vm).await?;
             }
         }

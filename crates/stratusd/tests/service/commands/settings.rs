@@ -71,6 +71,7 @@ fn wrong_settings_are_reported_without_their_secrets() {
         fails(config, "tls_key = \"key.pem\"\n"),
         fails(config, "database_connections = 1\n"),
         fails(config, "reconcile_lease = \"61m\"\n"),
+        fails(config, "audit_retention = \"59m\"\n"),
         fails(&["serve", "--rate-burst", "5"], ""),
         fails(
             &["serve", "--database-url", "sqlite://stratus.db?mode=ro"],

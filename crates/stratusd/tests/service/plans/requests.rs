@@ -14,6 +14,12 @@ const PLACE: &str = "/location/eu-central-h1";
 /// considers a plan that fits all values.
 const ROUNDS: usize = 7;
 
+/// The commands by which an operator reads the audit trail.
+pub const AUDITS: [&[&str]; 2] = [
+    &["audit", "--since", "2020-01-01T00:00:00Z"],
+    &["audit", "--project", SHOP],
+];
+
 /// Calls every operation with a token of the shop. The service must have the projects of `two_projects`.
 pub async fn send(token: &str, service: &Service) {
     let shop = Caller::new(&service.base, SHOP, token);

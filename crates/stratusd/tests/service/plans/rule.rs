@@ -94,8 +94,13 @@ const ALLOWED: &[Allowed] = &[
 ];
 
 /// Columns by which a statement with a limit may drop rows: databases that are due and leased are as
-/// few as the workers.
-const ALLOWED_FILTERS: &[(&str, &str)] = &[("postgres_database", "lease_until")];
+/// few as the workers, and by the others an operator filters the audit trail.
+const ALLOWED_FILTERS: &[(&str, &str)] = &[
+    ("postgres_database", "lease_until"),
+    ("audit", "principal"),
+    ("audit", "operation"),
+    ("audit", "resource"),
+];
 
 /// Returns what is wrong with a statement; `None` if it reads no more than its result.
 pub fn complaint(of: &Statement) -> Option<String> {

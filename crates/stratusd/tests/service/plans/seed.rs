@@ -31,6 +31,7 @@ pub fn neighbours(project: &str, sequence: impl Fn(u32) -> String, bytes: &str) 
              ON CONFLICT DO NOTHING;
          INSERT INTO project_quota (project_id, kind, most) SELECT p, 'seed-' || i, 1 FROM neighbour;
          INSERT INTO idempotency (project_id, id, sealed, expires_at) SELECT p, CAST('seed-' || i AS {bytes}), CAST('-' AS {bytes}), {later} FROM neighbour;
+         INSERT INTO audit (project_id, at, number, principal, operation, resource) SELECT p, {later} + i, i, 'operator', 'vm_create', {vm} FROM neighbour;
          INSERT INTO service_state (name, value) SELECT 'other-' || i, CAST('-' AS {bytes}) FROM ({others}) AS n;
          INSERT INTO resource_count (project_id, kind, location, slot, items) SELECT p, 'seed-' || i, {place}, 0, 1 FROM neighbour;
          INSERT INTO vm (project_id, id, location, name, ip4, ip4_enabled, ip6, size, state, storage_size_gib, unix_user) SELECT p, {vm}, {place}, 'n-' || i, NULL, FALSE, NULL, 'standard-2', 'running', 40, 'deploy' FROM neighbour;

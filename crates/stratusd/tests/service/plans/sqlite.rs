@@ -1,16 +1,23 @@
 //! Statements and plans of SQLite.
 
 use std::collections::HashMap;
+use std::fs::File;
+use std::sync::Arc;
 
 use diesel::connection::SimpleConnection;
 use diesel::sql_types::Text;
 use diesel::{Connection, QueryableByName, RunQueryDsl, SqliteConnection, sql_query};
 use serde_json::Value;
+use stratusd::settings::DatabaseUrl;
+use stratusd::storage::audit::{Filter, newest};
+use stratusd::storage::{Store, StoreConfig};
+use stratusd::world::World;
+use tracing::Level;
 
 use super::rule::{Access, Reach, Statement};
 use super::{requests, seed};
-use crate::support::Home;
 use crate::support::inventory::{SHOP, two_projects};
+use crate::support::{Home, PATIENCE};
 
 /// Returns the statements that the service sends when every operation is called beside neighbours.
 pub async fn statements(home: &Home) -> Vec<String> {
@@ -35,16 +42,55 @@ pub async fn statements(home: &Home) -> Vec<String> {
     requests::send(&token, &service).await;
     service.terminate();
     let (_, log) = service.wait();
-    let mut statements: Vec<String> = log
-        .lines()
-        .filter_map(|line| {
-            let event: Value = serde_json::from_str(line).ok()?;
-            Some(event["fields"]["sql"].as_str()?.to_owned())
-        })
-        .collect();
+    let mut statements = sent(&log);
+    statements.extend(sent(&reading_the_trail(home).await));
     statements.sort();
     statements.dedup();
     statements
+}
+
+/// Returns the statements in a log.
+fn sent(log: &str) -> Vec<String> {
+    let statement = |line: &str| {
+        let event: Value = serde_json::from_str(line).ok()?;
+        Some(event["fields"]["sql"].as_str()?.to_owned())
+    };
+    log.lines().filter_map(statement).collect()
+}
+
+/// Reads the audit trail as the operator's command does, which has no log of its own, and returns
+/// the log. On SQLite, statements that read run in the calling thread.
+async fn reading_the_trail(home: &Home) -> String {
+    let url: DatabaseUrl = home.database_url.parse().expect("it is valid");
+    let config = StoreConfig {
+        database: url.database().expect("it names a database"),
+        connections: 1,
+        patience: PATIENCE,
+        world: World::real(),
+    };
+    let store = Store::open(&config).await.expect("the database opens");
+    let path = home.path().join("reading.log");
+    let log = Arc::new(File::create(&path).expect("the folder is writable"));
+    let lines = tracing_subscriber::fmt()
+        .json()
+        .with_max_level(Level::TRACE);
+    let subscriber = lines.with_writer(log).finish();
+    let _guard = tracing::subscriber::set_default(subscriber);
+    for project in [None, Some(SHOP)] {
+        let filter = Filter {
+            project: project.map(|id| id.try_into().expect("it is an id")),
+            principal: None,
+            operation: None,
+            resource: None,
+            since: 0,
+            until: i64::MAX,
+            limit: 10,
+        };
+        let mut reader = store.reader().await.expect("there is one");
+        let entries = newest(&mut reader.connection(), &filter).await;
+        assert_eq!(entries.expect("they can be read").len(), 10);
+    }
+    std::fs::read_to_string(&path).expect("it is text")
 }
 
 /// Has SQLite collect statistics.

@@ -1,0 +1,85 @@
+//! The audit trail of the API: each change writes its entry in its own transaction, so there is an
+//! entry if and only if there is a change.
+
+use api_types::{Firewall, InferenceApiKey, LoadBalancer, Postgres, PrivateSubnet};
+
+use super::Result;
+use crate::domain::Refusal;
+use crate::domain::audit::Author;
+use crate::domain::entity_tag::Tagged;
+use crate::storage::audit::{Entry, insert};
+use crate::storage::{Change, Connection};
+use crate::world::World;
+
+/// A change that is made together with its entry in the audit trail. A change that finds everything
+/// as it should be, and so changes no row, has no entry.
+#[derive(Debug)]
+pub struct Audited<C> {
+    /// The change.
+    pub change: C,
+    /// The request that makes it.
+    pub author: Author,
+    /// The source of time.
+    pub world: World,
+}
+
+impl<C> Change for Audited<C>
+where
+    C: Change<Refusal = Refusal>,
+    C::Output: Subject,
+{
+    type Output = C::Output;
+    type Refusal = Refusal;
+
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<C::Output> {
+        let before = tx.changed();
+        let output = self.change.apply(tx).await?;
+        if tx.changed() > before {
+            let Author {
+                caller,
+                operation,
+                request_id,
+            } = &self.author;
+            let entry = Entry {
+                project_id: caller.project_id.clone(),
+                at: self.world.now(),
+                principal: caller.token_id.clone(),
+                operation: (*operation).to_owned(),
+                resource: output.id().to_owned(),
+                request_id: request_id.clone(),
+            };
+            insert(tx, &entry).await?;
+        }
+        Ok(output)
+    }
+}
+
+/// A type of outputs that show the resource which was changed.
+pub trait Subject {
+    /// Returns the id of the resource.
+    fn id(&self) -> &str;
+}
+
+impl<T: Subject> Subject for Tagged<T> {
+    fn id(&self) -> &str {
+        self.shown.id()
+    }
+}
+
+macro_rules! subjects {
+    ($($shown:ty),* $(,)?) => {
+        $(impl Subject for $shown {
+            fn id(&self) -> &str {
+                self.id.as_str()
+            }
+        })*
+    };
+}
+
+subjects!(
+    Firewall,
+    InferenceApiKey,
+    LoadBalancer,
+    Postgres,
+    PrivateSubnet
+);

@@ -1,0 +1,130 @@
+//! The audit trail: an entry for each change, written in the transaction of the change.
+
+use api_types::ProjectId;
+
+use super::record::record;
+use super::statement::statement;
+use super::{Connection, StorageError};
+
+record! {
+    /// An entry of the trail.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct Entry in "audit" {
+        /// The project that owns the resource, which may have been removed since.
+        pub project_id: ProjectId,
+        /// When the change was made, in milliseconds since 1970.
+        pub at: i64,
+        /// The id of the caller's token, or [`OPERATOR`](crate::domain::audit::OPERATOR) or
+        /// [`RECONCILER`](crate::domain::audit::RECONCILER).
+        pub principal: String,
+        /// The operation, such as `postgres_create`.
+        pub operation: String,
+        /// The id of the resource, which also says of which kind it is.
+        pub resource: String,
+        /// The id of the request. `None` if the change was made without one.
+        pub request_id: Option<String>,
+    }
+    columns entry_columns;
+}
+
+/// Which entries to read.
+#[derive(Debug, Clone)]
+pub struct Filter {
+    /// Only entries of this project.
+    pub project: Option<ProjectId>,
+    /// Only entries with this principal.
+    pub principal: Option<String>,
+    /// Only entries with this operation.
+    pub operation: Option<String>,
+    /// Only entries about the resource with this id.
+    pub resource: Option<String>,
+    /// The earliest time, in milliseconds since 1970.
+    pub since: i64,
+    /// The end of the time, in milliseconds since 1970. Entries of this time are left out.
+    pub until: i64,
+    /// How many entries to read at most.
+    pub limit: i64,
+}
+
+/// Inserts an entry, after those that the project has of the same time.
+pub async fn insert(c: &mut Connection<'_>, new: &Entry) -> Result<(), StorageError> {
+    let sql = statement! {
+        sqlite: "INSERT INTO audit (project_id, at, number, principal, operation, resource, request_id) VALUES ($1, $2, \
+                 COALESCE((SELECT t.number + 1 FROM audit AS t WHERE t.project_id = $1 AND t.at = $2 \
+                 ORDER BY t.number DESC LIMIT 1), 0), $3, $4, $5, $6)",
+        postgres: "INSERT INTO audit (project_id, at, principal, operation, resource, request_id) \
+                   VALUES ($1, $2, $3, $4, $5, $6)",
+    };
+    c.execute(
+        sql,
+        &[
+            &new.project_id,
+            &new.at,
+            &new.principal,
+            &new.operation,
+            &new.resource,
+            &new.request_id,
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Returns the newest entries that a filter selects, newest first.
+///
+/// The entries of a project, and those of all projects, are each read along an index that is in the
+/// order of time. Those that the other properties of the filter leave out are read and dropped.
+pub async fn newest(c: &mut Connection<'_>, of: &Filter) -> Result<Vec<Entry>, StorageError> {
+    macro_rules! sql {
+        ($project:literal, $order:literal) => {
+            statement!(concat!(
+                "SELECT ",
+                entry_columns!(),
+                " FROM audit AS t WHERE ",
+                $project,
+                "t.at >= $1 AND t.at < $2 AND ($3 IS NULL OR t.principal = $3) \
+                 AND ($4 IS NULL OR t.operation = $4) AND ($5 IS NULL OR t.resource = $5) ORDER BY ",
+                $order,
+                " LIMIT CAST($6 AS BIGINT)"
+            ))
+        };
+    }
+    let Filter {
+        project,
+        principal,
+        operation,
+        resource,
+        since,
+        until,
+        limit,
+    } = of;
+    match project {
+        Some(project) => {
+            let sql = sql!("t.project_id = $7 AND ", "t.at DESC, t.number DESC");
+            c.fetch_all(
+                sql,
+                &[since, until, principal, operation, resource, limit, project],
+            )
+            .await
+        }
+        None => {
+            let sql = sql!("", "t.at DESC, t.project_id DESC, t.number DESC");
+            c.fetch_all(sql, &[since, until, principal, operation, resource, limit])
+                .await
+        }
+    }
+}
+
+/// Deletes up to `limit` entries from before a time, the oldest first, in all projects, and returns
+/// their number. The time is in milliseconds since 1970.
+pub async fn sweep(c: &mut Connection<'_>, before: i64, limit: i64) -> Result<usize, StorageError> {
+    // As in the sweep of idempotency keys.
+    let sql = statement! {
+        sqlite: "DELETE FROM audit WHERE (project_id, at, number) IN (SELECT project_id, at, number FROM audit \
+                 WHERE at < $1 ORDER BY at LIMIT CAST($2 AS BIGINT))",
+        postgres: "WITH gone AS MATERIALIZED (SELECT project_id, at, number FROM audit WHERE at < $1 \
+                   ORDER BY at LIMIT CAST($2 AS BIGINT) FOR UPDATE SKIP LOCKED) DELETE FROM audit AS t USING gone \
+                   WHERE t.project_id = gone.project_id AND t.at = gone.at AND t.number = gone.number",
+    };
+    c.execute(sql, &[&before, &limit]).await
+}

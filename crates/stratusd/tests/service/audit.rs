@@ -1,0 +1,301 @@
+//! The audit trail: `stratusd audit` prints an entry for each change, and for nothing else.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use insta::assert_snapshot;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::on_both;
+use crate::support::bare::{Bare, BareRequest};
+use crate::support::caller::Caller;
+use crate::support::inventory::{RIVAL, SHOP, two_projects};
+use crate::support::{Home, eventually};
+
+const PLACE: &str = "/location/eu-central-h1";
+const DAY: Duration = Duration::from_hours(24);
+
+/// Returns the entries that a command prints as JSON.
+pub fn trail(home: &Home, filter: &[&str]) -> Vec<Value> {
+    let limit: &[_] = if filter.contains(&"--limit") {
+        &[]
+    } else {
+        &["--limit", "100000"]
+    };
+    let lines = home.succeed(&[&["audit", "--format", "json"], limit, filter].concat());
+    let entries = lines.lines().map(serde_json::from_str);
+    entries
+        .collect::<Result<_, _>>()
+        .expect("each line is JSON")
+}
+
+/// Returns the id of a token.
+fn id_of(token: &str) -> &str {
+    &token[4..30]
+}
+
+/// Sends a change with a request id, and returns the status and the id of the resource.
+async fn send(
+    caller: &Caller,
+    request: &str,
+    headers: &[(&'static str, &str)],
+    call: (Method, &str, Value),
+) -> (u16, Value) {
+    let headers = [headers, &[("x-request-id", request)]].concat();
+    let (method, path, body) = call;
+    let sent = caller.send_with(&headers, method, path, Some(&body)).await;
+    let response = sent.expect("the service responds");
+    assert_eq!(response.headers()["x-request-id"], request);
+    let status = response.status().as_u16();
+    let body: Value = response.json().await.expect("it is JSON");
+    (status, body["id"].clone())
+}
+
+on_both! {
+    async fn each_change_is_in_the_trail_and_nothing_else_is(home: Home) {
+        home.apply(&two_projects());
+        let service = home.serve(&["--simulate-delay", "1h", "--quota-inference-api-keys", "1"]);
+        let token = home.token("shop", &[]);
+        let shop = Caller::new(&service.base, SHOP, &token);
+        let viewer = Caller::new(&service.base, SHOP, &home.token("shop", &["--read-only"]));
+        let rival_token = home.token("rival", &[]);
+        let rival = Caller::new(&service.base, RIVAL, &rival_token);
+        let place = |path: &str| format!("{PLACE}/{path}");
+        let id = async |path: &str| shop.get(&place(path)).await.ok()["id"].clone();
+        let (frontend, backend) = (id("private-subnet/frontend").await, id("private-subnet/backend").await);
+        let vms = shop.get(&place("vm?order_column=name")).await.ok();
+        let (attached, free) = (&vms["items"][0]["id"], &vms["items"][1]["id"]);
+        let database = json!({ "size": "standard-2", "storage_size": 64 });
+        let balanced = json!({ "algorithm": "round_robin", "src_port": 1, "dst_port": 2, "health_check_endpoint": "/", "vms": [attached] });
+        let (post, patch) = (Method::POST, Method::PATCH);
+        let mut expected = Vec::new();
+        for (operation, kind, method, path, body) in [
+            ("postgres_create", "postgres", &post, place("postgres/orders"), database.clone()),
+            ("postgres_update", "postgres", &patch, place("postgres/orders"), json!({ "tags": [{ "key": "a", "value": "b" }] })),
+            ("postgres_reset_superuser_password", "postgres", &post, place("postgres/orders/reset-superuser-password"), json!({ "password": "Abcdefgh1234" })),
+            ("private_subnet_create", "private_subnet", &post, place("private-subnet/new"), json!({})),
+            ("private_subnet_connect", "private_subnet", &post, place("private-subnet/backend/connect"), json!({ "connected-subnet-id": frontend })),
+            ("firewall_detach_subnet", "firewall", &post, place("firewall/web-only/detach-subnet"), json!({ "private_subnet_id": backend })),
+            ("load_balancer_update", "load_balancer", &patch, place("load-balancer/web"), balanced),
+            ("load_balancer_detach_vm", "load_balancer", &post, place("load-balancer/web/detach-vm"), json!({ "vm_id": attached })),
+            ("inference_api_key_create", "inference_api_key", &post, "/inference-api-key".to_owned(), json!({})),
+        ] {
+            let request = format!("request-{}", expected.len());
+            // A request with a key is an entry when it is made, and none when it is repeated.
+            let key: &[_] = if *method == Method::POST { &[("idempotency-key", &*request)] } else { &[] };
+            let (status, resource) = send(&shop, &request, key, (method.clone(), &path, body.clone())).await;
+            assert_eq!(status, 200, "{operation}");
+            expected.push(json!([id_of(&token), operation, kind, resource, request]));
+            if !key.is_empty() {
+                assert_eq!(send(&shop, "repeated", key, (method.clone(), &path, body)).await.0, 200);
+            }
+        }
+        // What is refused, by each kind of check, and what finds everything as it should be.
+        let stale = [("if-match", "\"AAAAAAAAAAAAAAAAAAAAAA\"")];
+        for (status, caller, headers, method, path, body) in [
+            (400, &shop, &[][..], &post, place("postgres/orders"), database.clone()),
+            (400, &shop, &[], &post, place("private-subnet/new"), json!({})),
+            (403, &shop, &[], &post, "/inference-api-key".to_owned(), json!({})),
+            (403, &viewer, &[], &post, place("postgres/other"), database.clone()),
+            (404, &shop, &[], &patch, place("postgres/missing"), json!({})),
+            (412, &shop, &stale, &patch, place("postgres/orders"), json!({ "tags": [] })),
+            (200, &shop, &[], &patch, place("postgres/orders"), json!({ "tags": [{ "key": "a", "value": "b" }] })),
+            (200, &shop, &[], &post, place("firewall/web-only/detach-subnet"), json!({ "private_subnet_id": backend })),
+            (200, &shop, &[], &post, place("load-balancer/web/detach-vm"), json!({ "vm_id": free })),
+        ] {
+            let answer = send(caller, "no-change", headers, (method.clone(), &path, body)).await;
+            assert_eq!(answer.0, status, "{path}");
+        }
+        let (status, made) = send(&rival, "of-the-rival", &[], (post, &place("postgres/orders"), database)).await;
+        assert_eq!(status, 200);
+
+        let short = |entry: &Value| json!([entry["principal"], entry["operation"], entry["kind"], entry["resource"], entry["request_id"]]);
+        let of_shop = trail(&home, &["--project", "shop"]);
+        assert!(of_shop.iter().all(|entry| entry["project"] == SHOP));
+        let by_callers = of_shop.iter().filter(|entry| entry["principal"] != "operator");
+        assert_eq!(by_callers.map(short).collect::<Vec<_>>(), expected);
+        // A filter by the whole token is one by its id.
+        assert_eq!(trail(&home, &["--principal", &token]).iter().map(short).collect::<Vec<_>>(), expected);
+        let of_rival = json!([id_of(&rival_token), "postgres_create", "postgres", made, "of-the-rival"]);
+        assert_eq!(trail(&home, &["--operation", "postgres_create"]).iter().map(short).collect::<Vec<_>>(), [expected[0].clone(), of_rival]);
+        let orders = expected[0][3].as_str().expect("it is an id");
+        assert_eq!(trail(&home, &["--resource", orders]).iter().map(short).collect::<Vec<_>>(), expected[..3]);
+        assert_eq!(trail(&home, &["--project", RIVAL, "--resource", orders]), [Value::Null; 0]);
+    }
+
+    async fn of_changes_at_the_same_time_those_that_are_made_are_in_the_trail(home: Home) {
+        home.apply(&two_projects());
+        let services = if home.database_url.starts_with("postgres") { 2 } else { 1 };
+        let services: Vec<_> = (0..services).map(|_| home.serve(&["--simulate-delay", "1h"])).collect();
+        let token = home.token("shop", &[]);
+        let callers: Vec<_> = services.iter().map(|service| Caller::new(&service.base, SHOP, &token)).collect();
+        let mut made = BTreeSet::new();
+        for round in 0..10 {
+            let calls = (0..16).map(|number| {
+                let (caller, request) = (&callers[number % callers.len()], format!("{round}-{number}"));
+                // Each name is wanted by four.
+                let path = format!("{PLACE}/private-subnet/n-{round}-{}", number / 4);
+                async move {
+                    let (status, id) = send(caller, &request, &[], (Method::POST, &path, json!({}))).await;
+                    (status == 200).then_some((request, id.to_string()))
+                }
+            });
+            made.extend(join_all(calls).await.into_iter().flatten());
+        }
+        assert_eq!(made.len(), 40);
+        let entries = trail(&home, &["--operation", "private_subnet_create", "--principal", id_of(&token)]);
+        assert_eq!(entries.len(), 40);
+        let text = |entry: &Value| (entry["request_id"].as_str().unwrap_or_default().to_owned(), entry["resource"].to_string());
+        assert_eq!(entries.iter().map(text).collect::<BTreeSet<_>>(), made);
+    }
+
+    async fn the_operators_changes_are_in_the_trail_and_outlive_the_project(home: Home) {
+        let inventory = |more: &str| format!("projects:\n  - name: shop\n    id: {SHOP}\n{more}  - name: other\n");
+        let vm = |size: u32| format!("    vms: [{{ name: a, location: us-east-a2, size: standard-2, storage_size_gib: {size}, unix_user: u }}]\n");
+        let operations = |filter: &[&str]| -> Vec<String> {
+            let entries = trail(&home, filter);
+            assert!(entries.iter().all(|entry| entry["principal"] == "operator" && entry["request_id"].is_null()));
+            entries.iter().map(|entry| entry["operation"].as_str().expect("it has one").to_owned()).collect()
+        };
+        home.apply(&inventory(&vm(40)));
+        let shop = ["--project", "shop"];
+        assert_eq!(operations(&shop), ["project_create", "vm_create"]);
+        // Nothing is different, or nothing is done.
+        home.apply(&inventory(&vm(40)));
+        std::fs::write(home.path().join("inventory.yaml"), inventory(&vm(80))).expect("the folder is writable");
+        home.succeed(&["apply", "--dry-run", "inventory.yaml"]);
+        home.apply(&inventory(""));
+        assert_eq!(operations(&shop).len(), 2);
+        home.apply(&inventory(&format!("{}    quotas: {{ vms: 7, firewalls: 7 }}\n", vm(80))));
+        let guarded = "    firewalls: [{ name: f, location: us-east-a2, rules: [{ cidr: 10.0.0.0/8, port_range: '22' }] }]\n    \
+                       private_subnets: [{ name: p, location: us-east-a2, firewalls: [f], nics: [{ name: n }] }]\n    \
+                       load_balancers: [{ name: l, location: us-east-a2, subnet: p, src_port: 1, dst_port: 2, health_check_endpoint: / }]\n";
+        home.apply(&inventory(guarded));
+        home.apply(&inventory(&guarded.replace("'22'", "'23'").replace("name: n ", "name: m ")));
+        let token = home.token("shop", &[]);
+        home.succeed(&["token", "revoke", &token]);
+        home.fail(&["token", "revoke", &token]);
+        let expected = [
+            "project_create", "vm_create",
+            // Several quotas are one update, and so are a firewall's rules.
+            "project_update", "vm_update",
+            "project_update", "firewall_create", "private_subnet_create", "load_balancer_create",
+            "firewall_update", "private_subnet_update",
+            "token_issue", "token_revoke",
+        ];
+        assert_eq!(operations(&shop), expected);
+        assert_eq!(operations(&["--resource", id_of(&token)]), ["token_issue", "token_revoke"]);
+        std::fs::write(home.path().join("inventory.yaml"), inventory("    vms: []\n")).expect("the folder is writable");
+        home.succeed(&["apply", "--prune", "inventory.yaml"]);
+        let pruned = ["load_balancer_delete", "private_subnet_delete", "firewall_delete", "vm_delete"];
+        assert_eq!(operations(&shop), [&expected[..], &pruned].concat());
+        std::fs::write(home.path().join("inventory.yaml"), "projects: [{ name: other }]\n").expect("the folder is writable");
+        home.succeed(&["apply", "--prune", "inventory.yaml"]);
+        assert!(home.fail(&["audit", "--project", "shop"]).contains("there is no project shop"));
+        assert_eq!(operations(&["--project", SHOP]), [&expected[..], &pruned, &["project_delete"]].concat());
+        assert_eq!(operations(&["--project", "other"]), ["project_create"]);
+    }
+
+    async fn the_reconciler_is_in_the_trail_where_callers_see_a_difference(home: Home) {
+        home.apply(&two_projects());
+        let service = home.serve(&["--simulate-delay", "50ms", "--simulate-jitter", "0s", "--observe-every", "100ms"]);
+        let shop = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
+        let path = format!("{PLACE}/postgres/orders");
+        shop.post(&path, json!({ "size": "standard-2", "storage_size": 64 })).await.ok();
+        let running = shop.wait_for(&path, |database| database["state"] == "running").await;
+        let of_steps = || trail(&home, &["--principal", "reconciler"]);
+        let before = of_steps();
+        let one = json!({ "operation": "postgres_reconcile", "kind": "postgres", "resource": running["id"], "request_id": null });
+        let wanted = one.as_object().expect("it is an object");
+        assert!(wanted.iter().all(|(name, value)| before.last().expect("there is an entry")[name] == *value), "{before:?}");
+        // It is observed all the time, and what is observed is the same.
+        let seen = &running["latest_restore_time"];
+        shop.wait_for(&path, |database| database["latest_restore_time"] != *seen).await;
+        assert_eq!(of_steps(), before);
+    }
+
+    async fn a_range_of_time_and_a_number_select_the_newest(home: Home) {
+        let bare = Bare::new(home).await;
+        let start = bare.context.world.now();
+        let create = BareRequest { method: "POST", path: format!("/project/{SHOP}/inference-api-key"), body: None };
+        for _ in 0..5 {
+            assert_eq!(bare.call(&create).await.0, 200);
+        }
+        let at = |seconds: i64| jiff::Timestamp::from_millisecond(start + seconds * 1000).expect("it is a time").to_string();
+        let times = |filter: &[&str]| -> Vec<String> {
+            let filter = [&["--operation", "inference_api_key_create"], filter].concat();
+            trail(&bare.home, &filter).iter().map(|entry| entry["time"].as_str().expect("it is text").replace(".000Z", "Z")).collect()
+        };
+        assert_eq!(times(&[]), [1, 2, 3, 4, 5].map(at));
+        assert_eq!(times(&["--since", &at(2), "--until", &at(4)]), [2, 3].map(at));
+        assert_eq!(times(&["--limit", "2"]), [4, 5].map(at));
+        assert_eq!(times(&["--since", "1s"]), [""; 0]);
+        assert_eq!(times(&["--until", "1s", "--limit", "1"]), [at(5)]);
+        let printed = bare.home.succeed(&["audit", "--project", "shop", "--limit", "3", "--until", &at(2)]);
+        assert_snapshot!("table", printed);
+    }
+
+    async fn what_is_too_old_is_deleted_a_part_at_a_time(home: Home) {
+        let bare = Bare::new(home).await;
+        // So that all of it is older than the service keeps entries.
+        bare.set_clock(-i64::try_from(400 * DAY.as_millis()).expect("it fits"));
+        let tags = |number: usize| BareRequest {
+            method: "PATCH",
+            path: format!("/project/{SHOP}{PLACE}/postgres/orders"),
+            body: Some(json!({ "tags": [{ "key": "number", "value": number.to_string() }] })),
+        };
+        let create = BareRequest {
+            method: "POST",
+            body: Some(json!({ "size": "standard-2", "storage_size": 64 })),
+            ..tags(0)
+        };
+        assert_eq!(bare.call(&create).await.0, 200);
+        // More than one transaction deletes.
+        for number in 0..600 {
+            assert_eq!(bare.call(&tags(number)).await.0, 200);
+        }
+        let sweep = async |kept: Duration| {
+            let now = bare.context.world.now();
+            stratusd::sweep::once(&bare.store, now, kept).await.expect("it sweeps").entries
+        };
+        let updates = || trail(&bare.home, &["--operation", "postgres_update"]).len();
+        assert_eq!((sweep(Duration::from_secs(601)).await, updates()), (0, 600));
+        // The oldest are deleted: the create and 39 updates, each of which is a second after the other.
+        assert_eq!((sweep(Duration::from_secs(560)).await, updates()), (40, 561));
+        assert_eq!((sweep(Duration::from_secs(10)).await, updates()), (550, 11));
+        // A service sweeps when it starts. What the inventory of the test did is not as old.
+        bare.wait(500 * DAY);
+        let _service = bare.home.serve(&["--audit-retention", "300d"]);
+        eventually(async || (updates() == 0).then_some(())).await.expect("the rest is deleted");
+    }
+}
+
+#[test]
+fn wrong_filters_are_refused_without_repeating_secrets() {
+    let home = Home::sqlite();
+    home.apply(&two_projects());
+    let token = home.token("shop", &[]);
+    for (arguments, words) in [
+        (["--principal", &token[..40]], "must be the id of a token"),
+        (
+            ["--resource", "orders"],
+            "must be an id: the trail has no names",
+        ),
+        (["--since", "yesterday"], "must be a time such as"),
+        (["--limit", "0"], "0 is not in 1..=100000"),
+        (["--limit", "100001"], "100001 is not in 1..=100000"),
+        (["--format", "csv"], "[possible values: table, json]"),
+        (
+            ["--project", "none"],
+            "there is no project none; there are rival and shop",
+        ),
+    ] {
+        let said = home.fail(&[&["audit"][..], &arguments].concat());
+        assert!(
+            said.contains(words) && !said.contains(&token[31..40]),
+            "{said}"
+        );
+    }
+}
