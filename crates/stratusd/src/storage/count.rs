@@ -4,18 +4,34 @@
 //! A count is the sum of several rows, its slots. With a single row, PostgreSQL would run all
 //! creates of a project one after the other, since each holds a lock on the row until it commits.
 
-use api_types::ProjectId;
+use std::collections::BTreeMap;
 
+use api_types::{Count, ProjectId};
+
+use super::record::record;
 use super::statement::statement;
-use super::{Connection, StorageError};
+use super::{Connection, Corrupt, StorageError};
 pub use crate::domain::quota::Kind;
 
 /// The number of slots of a count.
 const SLOTS: u32 = 16;
 
-impl Kind {
-    /// Returns the name of the kind in the database.
-    pub(super) fn text(self) -> &'static str {
+record! {
+    /// A count.
+    pub(super) struct Size in "resource_count" {
+        /// The number of resources.
+        pub count: Count,
+    }
+}
+
+/// A type that names what is counted.
+pub(super) trait Counted {
+    /// Returns the name in the database.
+    fn text(self) -> &'static str;
+}
+
+impl Counted for Kind {
+    fn text(self) -> &'static str {
         match self {
             Self::Vm => "vm",
             Self::LoadBalancer => "load_balancer",
@@ -27,28 +43,104 @@ impl Kind {
     }
 }
 
-/// Adds to the count of a kind, or subtracts from it. The location is empty for a kind without one.
+/// The responses that are stored by idempotency key.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Responses;
+
+impl Counted for Responses {
+    fn text(self) -> &'static str {
+        "idempotency"
+    }
+}
+
+/// Adds to a count, or subtracts from it. The location is empty for what has none.
 pub(super) async fn add(
     c: &mut Connection<'_>,
-    kind: Kind,
+    counted: impl Counted,
     (project, location, id): (&ProjectId, &str, &str),
+    items: i64,
+) -> Result<(), StorageError> {
+    let slot = slot(c, id.as_bytes());
+    add_to_slot(c, counted.text(), (project, location, slot), items).await
+}
+
+/// Adds one to a count of what has no location and is identified by a hash.
+pub(super) async fn add_hash(
+    c: &mut Connection<'_>,
+    counted: impl Counted,
+    (project, hash): (&ProjectId, &[u8]),
+) -> Result<(), StorageError> {
+    let slot = slot(c, hash);
+    add_to_slot(c, counted.text(), (project, "", slot), 1).await
+}
+
+/// Subtracts one for each of several rows, in any projects, that have no location and are identified
+/// by a hash.
+pub(super) async fn subtract_hashes<'h>(
+    c: &mut Connection<'_>,
+    counted: impl Counted,
+    gone: impl Iterator<Item = (&'h ProjectId, &'h [u8])>,
+) -> Result<(), StorageError> {
+    // In one order for all, so that two transactions do not wait for each other.
+    let mut slots = BTreeMap::new();
+    for (project, hash) in gone {
+        *slots.entry((project, slot(c, hash))).or_insert(0) -= 1;
+    }
+    let counted = counted.text();
+    for ((project, slot), items) in slots {
+        add_to_slot(c, counted, (project, "", slot), items).await?;
+    }
+    Ok(())
+}
+
+/// Returns a count of a project, over all locations.
+pub(super) async fn total(
+    c: &mut Connection<'_>,
+    counted: impl Counted,
+    project: &ProjectId,
+) -> Result<i64, StorageError> {
+    let sql = statement!(
+        "SELECT CAST(COALESCE(SUM(items), 0) AS BIGINT) AS count FROM resource_count \
+         WHERE project_id = $1 AND kind = $2"
+    );
+    let counted = counted.text();
+    let size = c.fetch_optional::<Size>(sql, &[&project, &counted]).await?;
+    Ok(of(size)?.get())
+}
+
+/// Returns the count that a sum has returned, which has a row even if it is one of nothing.
+pub(super) fn of(size: Option<Size>) -> Result<Count, Corrupt> {
+    let missing = Corrupt {
+        table: "resource_count",
+        column: "count",
+    };
+    Ok(size.ok_or(missing)?.count)
+}
+
+async fn add_to_slot(
+    c: &mut Connection<'_>,
+    counted: &'static str,
+    (project, location, slot): (&ProjectId, &str, i64),
     items: i64,
 ) -> Result<(), StorageError> {
     let sql = statement!(
         "INSERT INTO resource_count (project_id, kind, location, slot, items) VALUES ($1, $2, $3, $4, $5) \
                ON CONFLICT (project_id, kind, location, slot) DO UPDATE SET items = resource_count.items + $5"
     );
-    // SQLite writes in one thread, so a single slot holds nobody up, and is the fastest to sum.
-    let slot = if c.is_postgres() { slot(id) } else { 0 };
-    c.execute(sql, &[&project, &kind.text(), &location, &slot, &items])
+    c.execute(sql, &[&project, &counted, &location, &slot, &items])
         .await?;
     Ok(())
 }
 
-/// Returns the slot of a resource. Ids are random, so their last characters spread evenly.
-fn slot(id: &str) -> i64 {
-    let sum = id.bytes().rev().take(4).fold(0_u32, |sum, byte| {
-        sum.wrapping_mul(31).wrapping_add(u32::from(byte))
+/// Returns the slot of an id or a hash. Both are random, so their last bytes spread evenly.
+///
+/// SQLite writes in one thread, so a single slot holds nobody up, and is the fastest to sum.
+fn slot(c: &Connection<'_>, id: &[u8]) -> i64 {
+    if !c.is_postgres() {
+        return 0;
+    }
+    let sum = id.iter().rev().take(4).fold(0_u32, |sum, byte| {
+        sum.wrapping_mul(31).wrapping_add(u32::from(*byte))
     });
     i64::from(sum % SLOTS)
 }

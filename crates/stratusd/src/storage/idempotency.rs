@@ -2,16 +2,12 @@
 //!
 //! The number of a project's responses is kept in `resource_count`, as that of its other resources.
 
-use std::collections::BTreeMap;
-
 use api_types::ProjectId;
 
+use super::count::{self, Responses};
 use super::record::record;
 use super::statement::statement;
 use super::{Connection, StorageError};
-
-/// The number of slots of the count of a project's responses.
-const SLOTS: u8 = 16;
 
 record! {
     /// A stored response.
@@ -34,12 +30,6 @@ record! {
     struct Gone in "idempotency" {
         project_id: ProjectId,
         id: Vec<u8>,
-    }
-}
-
-record! {
-    struct Size in "resource_count" {
-        count: i64,
     }
 }
 
@@ -72,12 +62,7 @@ pub async fn lookup(
 /// Returns the number of a project's responses, including those that have expired since the last
 /// [`sweep`].
 pub async fn count(c: &mut Connection<'_>, project: &ProjectId) -> Result<i64, StorageError> {
-    let sql = statement!(
-        "SELECT CAST(COALESCE(SUM(items), 0) AS BIGINT) AS count FROM resource_count \
-         WHERE project_id = $1 AND kind = 'idempotency'"
-    );
-    let size = c.fetch_optional::<Size>(sql, &[&project]).await?;
-    Ok(size.map_or(0, |size| size.count))
+    count::total(c, Responses, project).await
 }
 
 /// Inserts a response.
@@ -89,7 +74,7 @@ pub async fn insert(c: &mut Connection<'_>, new: &Stored) -> Result<(), StorageE
         &[&new.project_id, &new.id, &new.sealed, &new.expires_at],
     )
     .await?;
-    add(c, &new.project_id, slot(&new.id), 1).await
+    count::add_hash(c, Responses, (&new.project_id, &new.id)).await
 }
 
 /// Replaces an expired response by a new one with the same id, or inserts the new one if a sweep has
@@ -121,16 +106,8 @@ pub async fn sweep(c: &mut Connection<'_>, now: i64, limit: i64) -> Result<usize
                    WHERE t.project_id = gone.project_id AND t.id = gone.id RETURNING t.project_id, t.id",
     };
     let gone = c.fetch_all::<Gone>(sql, &[&now, &limit]).await?;
-    // In one order for all, so that two sweeps do not wait for each other.
-    let mut slots = BTreeMap::new();
-    for row in &gone {
-        *slots
-            .entry((row.project_id.clone(), slot(&row.id)))
-            .or_insert(0) -= 1;
-    }
-    for ((project, slot), items) in slots {
-        add(c, &project, slot, items).await?;
-    }
+    let keys = gone.iter().map(|row| (&row.project_id, &row.id[..]));
+    count::subtract_hashes(c, Responses, keys).await?;
     Ok(gone.len())
 }
 
@@ -159,25 +136,4 @@ pub async fn reseal(
     c.execute(sql, &[&old.project_id, &old.id, &old.sealed, &sealed])
         .await?;
     Ok(())
-}
-
-/// Adds to the number of a project's responses, or subtracts from it.
-async fn add(
-    c: &mut Connection<'_>,
-    project: &ProjectId,
-    slot: i64,
-    items: i64,
-) -> Result<(), StorageError> {
-    let sql = statement!(
-        "INSERT INTO resource_count (project_id, kind, location, slot, items) \
-         VALUES ($1, 'idempotency', '', $2, $3) \
-         ON CONFLICT (project_id, kind, location, slot) DO UPDATE SET items = resource_count.items + $3"
-    );
-    c.execute(sql, &[&project, &slot, &items]).await?;
-    Ok(())
-}
-
-/// Returns the slot of a response. Ids are hashes, so any of their bytes spreads evenly.
-fn slot(id: &[u8]) -> i64 {
-    id.first().map_or(0, |byte| i64::from(byte % SLOTS))
 }

@@ -2,7 +2,8 @@
 
 use api_types::Count;
 
-use super::record::{Record, Row, column, record};
+use super::count::{self, Size};
+use super::record::{Record, Row, column};
 use super::statement::{Parameter, StatementText};
 use super::{Connection, Corrupt, StorageError};
 
@@ -48,13 +49,7 @@ pub(super) async fn fetch<T: Record>(
     let count = if let Some(first) = rows.first() {
         first.count
     } else {
-        let size = c.fetch_optional::<Size>(sql.count, parameters).await?;
-        // A sum has a row even if it is one of nothing.
-        let missing = Corrupt {
-            table: "resource_count",
-            column: "count",
-        };
-        size.ok_or(missing)?.count
+        count::of(c.fetch_optional::<Size>(sql.count, parameters).await?)?
     };
     Ok((count, rows.into_iter().map(|row| row.item).collect()))
 }
@@ -78,13 +73,6 @@ impl<T: Record> Record for Listed<T> {
         // By which PostgreSQL has ended the page.
         let _: i64 = column(row, "resource_count", "bytes_before")?;
         Ok(listed)
-    }
-}
-
-record! {
-    /// The size of a list.
-    struct Size in "resource_count" {
-        count: Count,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use api_types::ProjectId;
 
+use super::count::Counted;
 use super::record::record;
 use super::statement::{Parameter, statement};
 use super::{Connection, Corrupt, StorageError};
