@@ -87,7 +87,8 @@ impl<T: Record> Record for Listed<T> {
 /// The limit is a cast because SQLite plans a statement again for each new value of a bare `LIMIT
 /// $3`, which takes longer than running it.
 ///
-/// `bytes` is the size of an item's long texts; without any, a page of 1000 items is small enough.
+/// `bytes` is the size of an item's long texts, or `"0"` without any: a page of 1000 items is then small
+/// enough.
 /// SQLite reads row by row, so it stops where the page ends. PostgreSQL would send all rows, so its
 /// statement leaves out those after the end, without reading their texts: a text knows its length.
 macro_rules! page_sql {
@@ -120,13 +121,17 @@ macro_rules! page_sql {
             " LIMIT CAST($3 AS BIGINT)"
         )
     };
-    // Leaves out the rows after the end of the page, on PostgreSQL.
-    (@ended $items:expr, $order:expr) => {
+    // Leaves out the rows after the end of the page, on PostgreSQL. Without long texts, the limit ends
+    // the page.
+    (@ended [$($items:tt)*] $order:expr, "0") => {
+        page_sql!(@items $($items)*, "0", ", CAST(0 AS BIGINT) AS bytes_before")
+    };
+    (@ended [$($items:tt)*] $order:expr, $bytes:literal) => {
         concat!(
             "SELECT * FROM (SELECT page.*, CAST(COALESCE(SUM(page.bytes) OVER (ORDER BY ",
             $order,
             " ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS BIGINT) AS bytes_before FROM (",
-            $items,
+            page_sql!(@items $($items)*, $bytes, ""),
             ") AS page) AS page WHERE bytes_before < ",
             page_bytes!(),
             " ORDER BY ",
@@ -134,7 +139,7 @@ macro_rules! page_sql {
         )
     };
     ($columns:expr, of_project: $from:literal, $kind:literal, after: $after:literal, order: $order:literal,
-     bytes: $bytes:literal) => {
+     bytes: $bytes:tt) => {
         PageSql {
             items: statement! {
                 sqlite: page_sql!(
@@ -143,54 +148,31 @@ macro_rules! page_sql {
                 ),
                 postgres: page_sql!(
                     @ended
-                    page_sql!(
-                        @items $columns, concat!($from, " AS t"), $kind, "", concat!("t.", $after, " > $2"), $order,
-                        $bytes, ""
-                    ),
-                    $order
+                    [$columns, concat!($from, " AS t"), $kind, "", concat!("t.", $after, " > $2"), $order]
+                    $order, $bytes
                 ),
             },
             count: statement!(page_sql!(@count $kind, "")),
         }
     };
-    (@of_location $columns:expr, $from:literal, $kind:literal, $column:literal, $bytes:literal, $last:literal) => {
-        // The tilde comes after all characters of ids and names.
-        page_sql!(
-            @items $columns, concat!($from, " AS t"), $kind, " AND location = $4",
-            concat!(
-                "(t.location, t.", $column, ") > ($4, $2) AND (t.location, t.", $column, ") < ($4, '~')"
-            ),
-            concat!("t.location, t.", $column), $bytes, $last
-        )
-    };
-    (@of_location_on_sqlite $columns:expr, $from:literal, $kind:literal, $column:literal, $index:literal,
-     $bytes:literal) => {
-        page_sql!(
-            @items $columns, concat!($from, " AS t", $index), $kind, " AND location = $4",
-            concat!("t.location = $4 AND t.", $column, " > $2"), concat!("t.", $column), $bytes,
-            ", CAST(0 AS BIGINT) AS bytes_before"
-        )
-    };
-    ($columns:expr, of_location: $from:literal, $kind:literal, by: $column:literal, index: $index:literal) => {
-        PageSql {
-            items: statement! {
-                sqlite: page_sql!(@of_location_on_sqlite $columns, $from, $kind, $column, $index, "0"),
-                postgres: page_sql!(
-                    @of_location $columns, $from, $kind, $column, "0", ", CAST(0 AS BIGINT) AS bytes_before"
-                ),
-            },
-            count: statement!(page_sql!(@count $kind, " AND location = $4")),
-        }
-    };
     ($columns:expr, of_location: $from:literal, $kind:literal, by: $column:literal, index: $index:literal,
-     bytes: $bytes:literal) => {
+     bytes: $bytes:tt) => {
         PageSql {
             items: statement! {
-                sqlite: page_sql!(@of_location_on_sqlite $columns, $from, $kind, $column, $index, $bytes),
+                sqlite: page_sql!(
+                    @items $columns, concat!($from, " AS t", $index), $kind, " AND location = $4",
+                    concat!("t.location = $4 AND t.", $column, " > $2"), concat!("t.", $column), $bytes,
+                    ", CAST(0 AS BIGINT) AS bytes_before"
+                ),
+                // The tilde comes after all characters of ids and names.
                 postgres: page_sql!(
                     @ended
-                    page_sql!(@of_location $columns, $from, $kind, $column, $bytes, ""),
-                    concat!("location, ", $column)
+                    [
+                        $columns, concat!($from, " AS t"), $kind, " AND location = $4",
+                        concat!("(t.location, t.", $column, ") > ($4, $2) AND (t.location, t.", $column, ") < ($4, '~')"),
+                        concat!("t.location, t.", $column)
+                    ]
+                    concat!("location, ", $column), $bytes
                 ),
             },
             count: statement!(page_sql!(@count $kind, " AND location = $4")),

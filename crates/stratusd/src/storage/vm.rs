@@ -70,7 +70,14 @@ pub async fn page(
 ) -> Result<(Count, Vec<Vm>), StorageError> {
     macro_rules! sql {
         ($column:literal, $index:literal) => {
-            page_sql!(vm_columns!(), of_location: "vm", "vm", by: $column, index: $index)
+            page_sql!(
+                vm_columns!(),
+                of_location: "vm",
+                "vm",
+                by: $column,
+                index: $index,
+                bytes: "0"
+            )
         };
     }
     let parameters: [&dyn Parameter; 4] = [&project, &page.after, &page.size, &location];
