@@ -42,6 +42,20 @@ async fn is_out_of_order(service: &Service, caller: &Caller) {
     unready.await.expect("the service is not ready");
 }
 
+/// Reads by more callers at once than there were before, so that readers are opened.
+async fn read_at_once(caller: &Caller) {
+    let reading: Vec<_> = (0..32)
+        .map(|_| {
+            let caller = caller.clone();
+            tokio::spawn(async move { caller.get(&format!("{SUBNETS}/before")).await.status })
+        })
+        .collect();
+    for read in reading {
+        let status = read.await.expect("it is a response");
+        assert!([200, 503].contains(&status), "{status}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_deleted_file_takes_no_changes_and_is_not_created_again() {
     for ending in ["", "-wal", "-shm"] {
@@ -49,17 +63,7 @@ async fn a_deleted_file_takes_no_changes_and_is_not_created_again() {
         let deleted = home.path().join(format!("stratus.db{ending}"));
         std::fs::remove_file(&deleted).expect("it is there");
         is_out_of_order(&service, &caller).await;
-        // More readers at once than there were before.
-        let reading: Vec<_> = (0..32)
-            .map(|_| {
-                let caller = caller.clone();
-                tokio::spawn(async move { caller.get(&format!("{SUBNETS}/before")).await.status })
-            })
-            .collect();
-        for read in reading {
-            let status = read.await.expect("it is a response");
-            assert!([200, 503].contains(&status), "{status}");
-        }
+        read_at_once(&caller).await;
         assert_eq!(file.exists(), !ending.is_empty(), "{ending}");
     }
 }
@@ -78,6 +82,7 @@ async fn a_replaced_file_takes_no_changes() {
     let before = std::fs::read(&other).expect("it is there");
     std::fs::rename(&other, &file).expect("it can be replaced");
     is_out_of_order(&service, &caller).await;
+    read_at_once(&caller).await;
     assert!(
         std::fs::read(&file).expect("it is there") == before,
         "the service has written to a file that it has not opened"
