@@ -5,13 +5,13 @@ use serde_json::{Map, Value};
 use tests::seed;
 
 /// Statuses that only operations with a request body respond with.
-const OF_BODIES: [&str; 2] = ["413", "415"];
+const OF_BODIES: [&str; 3] = ["408", "413", "415"];
 /// Statuses that only operations that write respond with.
 const OF_CHANGES: [&str; 2] = ["403", "409"];
 /// Statuses that only operations with `If-Match` respond with.
 const OF_CONDITIONS: [&str; 1] = ["412"];
 /// Statuses that every operation responds with.
-const OF_ALL: [&str; 6] = ["400", "401", "404", "429", "500", "503"];
+const OF_ALL: [&str; 8] = ["400", "401", "404", "405", "429", "431", "500", "503"];
 
 /// Returns every operation with its method.
 fn operations(contract: &Value) -> Vec<(&str, &Map<String, Value>)> {
@@ -109,7 +109,16 @@ fn every_operation_responds_with_200_and_the_errors_that_it_can_have() {
         let mut statuses: Vec<&str> = responses.keys().map(String::as_str).collect();
         statuses.sort_unstable();
         assert_eq!(statuses, expected, "{id}");
-        for (status, response) in responses.iter().filter(|(status, _)| *status != "200") {
+        for (status, response) in responses {
+            let headers = &followed(&contract, response)["headers"];
+            let request_id = &headers["x-request-id"]["$ref"];
+            assert_eq!(
+                request_id, "#/components/headers/RequestId",
+                "{id} {status}"
+            );
+            if status == "200" {
+                continue;
+            }
             let schema =
                 &followed(&contract, response)["content"]["application/json"]["schema"]["$ref"];
             assert_eq!(schema, "#/components/schemas/Error", "{id} {status}");

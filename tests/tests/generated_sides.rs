@@ -198,6 +198,7 @@ paths:
         body: PetPutRequest::BODY,
         responses: PetPutResponse::LISTED,
         errors: PetPutError::LISTED,
+        rejections: &[],
         security: &[],
         challenge: "",
     };
@@ -357,6 +358,7 @@ paths:
         body: JobViewRequest::BODY,
         responses: JobViewResponse::LISTED,
         errors: JobViewError::LISTED,
+        rejections: &[],
         security: &[],
         challenge: "",
     };
@@ -552,6 +554,7 @@ components:
         body: DoorOpenRequest::BODY,
         responses: DoorOpenResponse::LISTED,
         errors: DoorOpenError::LISTED,
+        rejections: &[],
         security: &[
             &[server::Scheme::new("key", &[])],
             &[server::Scheme::new("login", &[])],
@@ -645,4 +648,78 @@ fn a_contract_that_is_not_one_file_of_yaml_is_written_and_says_so() {
         "{written}"
     );
     assert!(written.contains("\ninfo:\n  title: Small\n"), "{written}");
+}
+
+#[test]
+fn what_the_framework_adds_is_no_part_of_an_operation() {
+    let contract = |other: &str, headers: &str| {
+        format!(
+            r"openapi: 3.1.0
+info: {{title: Small, version: 0.1.0}}
+paths:
+  /jobs:
+    get:
+      tags: [job]
+      operationId: job_list
+      responses:
+        '204': {{description: None., headers: {{x-request-id: {{$ref: '#/components/headers/Id'}}}}}}
+        '405': {{$ref: '#/components/responses/OtherMethods'}}
+        '408': {{$ref: '#/components/responses/TooSlow'}}
+    post:
+      tags: [job]
+      operationId: job_create
+      responses:
+        '204': {{description: None., headers: {{{headers}}}}}
+        '405': {{$ref: '#/components/responses/{other}'}}
+        '408': {{$ref: '#/components/responses/TooSlow'}}
+components:
+  headers: {{Id: {{required: true, schema: {{type: string}}}}}}
+  responses:
+    OtherMethods: {{description: It has other methods., x-rejection: true, headers: {{x-request-id: {{$ref: '#/components/headers/Id'}}}}}}
+    NoMethod: {{description: It has no such method., x-rejection: true, headers: {{x-request-id: {{$ref: '#/components/headers/Id'}}}}}}
+    TooSlow: {{description: It was too slow., headers: {{x-request-id: {{$ref: '#/components/headers/Id'}}}}}}
+"
+        )
+    };
+    let id = "x-request-id: {$ref: '#/components/headers/Id'}";
+    let same = files(
+        &contract("OtherMethods", id).replace("    NoMethod: ", "    #"),
+        &[
+            "small-server/src/job.rs",
+            "small-server/src/responses.rs",
+            "small-server/src/openapi.rs",
+            "small-client/src/job.rs",
+        ],
+    );
+    for text in [
+        "rejections: &[405],",
+        "RequestTimeout(responses::TooSlow)",
+        "The router makes this response by itself; no handler returns it.",
+        "document.rejection::<crate::responses::OtherMethods>(405);",
+        "document.header::<String>(\"x-request-id\");",
+        "/// | 405 | none | It has other methods. |",
+        "405 | 408 =>",
+    ] {
+        assert!(same.contains(text), "no {text} in {same}");
+    }
+    for text in ["MethodNotAllowed", "x_request_id"] {
+        assert!(!same.contains(text), "{text} in {same}");
+    }
+    // Two rejections with one status: the framework makes only one form of each.
+    let server = ["small-server/src/job.rs", "small-server/src/openapi.rs"];
+    let two = files(&contract("NoMethod", id), &server);
+    assert!(!two.contains("document.rejection"), "{two}");
+    assert!(
+        two.contains("MethodNotAllowed(responses::NoMethod)"),
+        "{two}"
+    );
+    // Without the header in one response, it is not what the framework adds to all.
+    let rare = files(
+        &contract("OtherMethods", "").replace("    NoMethod: ", "    #"),
+        &server,
+    );
+    assert!(
+        rare.contains("x_request_id") && !rare.contains("document.header"),
+        "{rare}"
+    );
 }

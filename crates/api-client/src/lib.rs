@@ -61,9 +61,13 @@
 //! This includes errors that belong to no operation:
 //!
 //! - 404 for an unknown path has the type `ResourceNotFound`.
-//! - 405 has the type `MethodNotAllowed` and an `Allow` header.
+//! - 405, for a method that a path does not have, has the type `MethodNotAllowed` and an `Allow` header.
 //! - 408, for a body that does not arrive in time, has the type `BadRequest`.
-//! - 431, for a request head that is too large, has the type `BadRequest`.
+//! - 431, for a request head that is too large, has the type `BadRequest`; only if the head is many times too large, the response has no body, and the connection ends.
+//!
+//! The extension `x-rejection` of this document marks 405, 408 and 431, which the service makes before it runs the operation.
+//! Every response has the header `x-request-id`.
+//! Send one of your own to find the request in the logs of both sides.
 //!
 //! A 400 has one of two types.
 //! `BadRequest` means that the request does not match this contract; `InvalidRequest` means that it does, but contains values that cannot be used.
@@ -90,7 +94,7 @@
 //! - A response is kept for 24 hours, encrypted; after that, the key is as good as new.
 //! - Only successes are kept: a request that was refused can be corrected and sent with the same key. If a 500 has hidden a change that was made, the repeat gets its response.
 //! - A repeat is compared and answered after the location is checked, before the resource is looked up: neither `If-Match` nor what has changed since then matters to it.
-//! - A project can have only so many keys in use; the limit is that of the service. A new key over it is rejected with 429 `TooManyRequests`.
+//! - A project can have only so many keys in use; the limit is that of the service. A new key over it is rejected with 429 `TooManyRequests`, whose `Retry-After` says when the oldest key is forgotten.
 //!
 //! ## Ids, names and references
 //!
@@ -125,7 +129,9 @@
 //! | 400 | `Error` | The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`). |
 //! | 401 | `Error` | The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`). |
 //! | 404 | `Error` | The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`). |
+//! | 405 | `Error` | The path does not have this method (`MethodNotAllowed`); the header `Allow` lists those that it has. |
 //! | 429 | `Error` | The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`). |
+//! | 431 | `Error` | The head of the request, which is its line and its headers, is larger than the service accepts (`BadRequest`). |
 //! | 500 | `Error` | An error occurred in the service (`UnexpectedError`). |
 //! | 503 | `Error` | The service is temporarily unavailable (`Unavailable`). |
 #![allow(deprecated, reason = "the contract deprecates what it still has")]

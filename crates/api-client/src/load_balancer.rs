@@ -148,7 +148,7 @@ impl<'a> LoadBalancerList<'a> {
         let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
-            400 | 401 | 404 | 429 | 500 | 503 => {
+            400 | 401 | 404 | 405 | 429 | 431 | 500 | 503 => {
                 Err(runtime::Error::listed(runtime::decode(response).await?))
             }
             _ => Err(runtime::Error::unlisted(response)),
@@ -269,7 +269,7 @@ impl<'a> ProjectLoadBalancerList<'a> {
         let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
-            400 | 401 | 404 | 429 | 500 | 503 => {
+            400 | 401 | 404 | 405 | 429 | 431 | 500 | 503 => {
                 Err(runtime::Error::listed(runtime::decode(response).await?))
             }
             _ => Err(runtime::Error::unlisted(response)),
@@ -382,6 +382,7 @@ impl<'a> LoadBalancerUpdate<'a> {
     /// |---|---|---|
     /// | 200 | `LoadBalancer` | The updated load balancer. |
     /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`). |
+    /// | 408 | `Error` | The body of the request did not arrive in time (`BadRequest`). |
     /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`). |
     /// | 412 | `Error` | The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it. |
     /// | 413 | `Error` | The body is larger than the service accepts (`PayloadTooLarge`). |
@@ -404,9 +405,8 @@ impl<'a> LoadBalancerUpdate<'a> {
         let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
-            400 | 401 | 403 | 404 | 409 | 412 | 413 | 415 | 429 | 500 | 503 => {
-                Err(runtime::Error::listed(runtime::decode(response).await?))
-            }
+            400 | 401 | 403 | 404 | 405 | 408 | 409 | 412 | 413 | 415 | 429 | 431 | 500
+            | 503 => Err(runtime::Error::listed(runtime::decode(response).await?)),
             _ => Err(runtime::Error::unlisted(response)),
         }
     }
@@ -504,6 +504,7 @@ impl<'a> LoadBalancerDetachVm<'a> {
     /// |---|---|---|
     /// | 200 | `LoadBalancer` | The load balancer, without the virtual machine. |
     /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`). |
+    /// | 408 | `Error` | The body of the request did not arrive in time (`BadRequest`). |
     /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`). |
     /// | 412 | `Error` | The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it. |
     /// | 413 | `Error` | The body is larger than the service accepts (`PayloadTooLarge`). |
@@ -527,9 +528,8 @@ impl<'a> LoadBalancerDetachVm<'a> {
         let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
-            400 | 401 | 403 | 404 | 409 | 412 | 413 | 415 | 429 | 500 | 503 => {
-                Err(runtime::Error::listed(runtime::decode(response).await?))
-            }
+            400 | 401 | 403 | 404 | 405 | 408 | 409 | 412 | 413 | 415 | 429 | 431 | 500
+            | 503 => Err(runtime::Error::listed(runtime::decode(response).await?)),
             _ => Err(runtime::Error::unlisted(response)),
         }
     }

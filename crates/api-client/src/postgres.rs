@@ -157,7 +157,7 @@ impl<'a> ProjectPostgresList<'a> {
         let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
-            400 | 401 | 404 | 429 | 500 | 503 => {
+            400 | 401 | 404 | 405 | 429 | 431 | 500 | 503 => {
                 Err(runtime::Error::listed(runtime::decode(response).await?))
             }
             _ => Err(runtime::Error::unlisted(response)),
@@ -261,7 +261,7 @@ impl<'a> PostgresView<'a> {
         let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
-            400 | 401 | 404 | 429 | 500 | 503 => {
+            400 | 401 | 404 | 405 | 429 | 431 | 500 | 503 => {
                 Err(runtime::Error::listed(runtime::decode(response).await?))
             }
             _ => Err(runtime::Error::unlisted(response)),
@@ -351,6 +351,7 @@ impl<'a> PostgresCreate<'a> {
     /// |---|---|---|
     /// | 200 | `Postgres` | The new Postgres database. |
     /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`). |
+    /// | 408 | `Error` | The body of the request did not arrive in time (`BadRequest`). |
     /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`). |
     /// | 413 | `Error` | The body is larger than the service accepts (`PayloadTooLarge`). |
     /// | 415 | `Error` | The body's content type is not `application/json` (`UnsupportedMediaType`). |
@@ -372,9 +373,8 @@ impl<'a> PostgresCreate<'a> {
         let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
-            400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503 => {
-                Err(runtime::Error::listed(runtime::decode(response).await?))
-            }
+            400 | 401 | 403 | 404 | 405 | 408 | 409 | 413 | 415 | 429 | 431 | 500
+            | 503 => Err(runtime::Error::listed(runtime::decode(response).await?)),
             _ => Err(runtime::Error::unlisted(response)),
         }
     }
@@ -464,6 +464,7 @@ impl<'a> PostgresUpdate<'a> {
     /// |---|---|---|
     /// | 200 | `Postgres` | The Postgres database, with its new targets. |
     /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`). |
+    /// | 408 | `Error` | The body of the request did not arrive in time (`BadRequest`). |
     /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`). |
     /// | 412 | `Error` | The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it. |
     /// | 413 | `Error` | The body is larger than the service accepts (`PayloadTooLarge`). |
@@ -489,9 +490,8 @@ impl<'a> PostgresUpdate<'a> {
         let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
-            400 | 401 | 403 | 404 | 409 | 412 | 413 | 415 | 429 | 500 | 503 => {
-                Err(runtime::Error::listed(runtime::decode(response).await?))
-            }
+            400 | 401 | 403 | 404 | 405 | 408 | 409 | 412 | 413 | 415 | 429 | 431 | 500
+            | 503 => Err(runtime::Error::listed(runtime::decode(response).await?)),
             _ => Err(runtime::Error::unlisted(response)),
         }
     }
@@ -593,6 +593,7 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
     /// |---|---|---|
     /// | 200 | `Postgres` | The Postgres database, with the new password in its connection string. |
     /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`). |
+    /// | 408 | `Error` | The body of the request did not arrive in time (`BadRequest`). |
     /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`). |
     /// | 412 | `Error` | The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it. |
     /// | 413 | `Error` | The body is larger than the service accepts (`PayloadTooLarge`). |
@@ -616,9 +617,8 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
         let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
-            400 | 401 | 403 | 404 | 409 | 412 | 413 | 415 | 429 | 500 | 503 => {
-                Err(runtime::Error::listed(runtime::decode(response).await?))
-            }
+            400 | 401 | 403 | 404 | 405 | 408 | 409 | 412 | 413 | 415 | 429 | 431 | 500
+            | 503 => Err(runtime::Error::listed(runtime::decode(response).await?)),
             _ => Err(runtime::Error::unlisted(response)),
         }
     }

@@ -115,7 +115,7 @@ impl<'a> VmList<'a> {
         let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
-            400 | 401 | 404 | 429 | 500 | 503 => {
+            400 | 401 | 404 | 405 | 429 | 431 | 500 | 503 => {
                 Err(runtime::Error::listed(runtime::decode(response).await?))
             }
             _ => Err(runtime::Error::unlisted(response)),

@@ -64,6 +64,7 @@ const fn operation(
         body: None,
         responses: &[],
         errors: &[],
+        rejections: &[],
         security: SECURITY,
         challenge: "Bearer",
     }

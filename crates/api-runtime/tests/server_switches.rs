@@ -37,6 +37,7 @@ const fn operation(id: &'static str, method: Method) -> Operation {
         body: None,
         responses: RESPONSES,
         errors: &[],
+        rejections: &[],
         security: SECURITY,
         challenge: "Bearer",
     }

@@ -123,6 +123,7 @@ pub static FIREWALL_DETACH_SUBNET: server::Operation = server::Operation {
     body: FirewallDetachSubnetRequest::BODY,
     responses: FirewallDetachSubnetResponse::LISTED,
     errors: FirewallDetachSubnetError::LISTED,
+    rejections: &[405, 408, 431],
     security: &[&[server::Scheme::new("bearer", &[])]],
     challenge: "Bearer",
 };

@@ -108,6 +108,7 @@ pub static INFERENCE_API_KEY_CREATE: server::Operation = server::Operation {
     body: InferenceApiKeyCreateRequest::BODY,
     responses: InferenceApiKeyCreateResponse::LISTED,
     errors: InferenceApiKeyCreateError::LISTED,
+    rejections: &[405, 408, 431],
     security: &[&[server::Scheme::new("bearer", &[])]],
     challenge: "Bearer",
 };

@@ -139,6 +139,7 @@ pub static LOAD_BALANCER_LIST: server::Operation = server::Operation {
     body: LoadBalancerListRequest::BODY,
     responses: LoadBalancerListResponse::LISTED,
     errors: LoadBalancerListError::LISTED,
+    rejections: &[405, 431],
     security: &[&[server::Scheme::new("bearer", &[])]],
     challenge: "Bearer",
 };
@@ -210,6 +211,7 @@ pub static PROJECT_LOAD_BALANCER_LIST: server::Operation = server::Operation {
     body: ProjectLoadBalancerListRequest::BODY,
     responses: ProjectLoadBalancerListResponse::LISTED,
     errors: ProjectLoadBalancerListError::LISTED,
+    rejections: &[405, 431],
     security: &[&[server::Scheme::new("bearer", &[])]],
     challenge: "Bearer",
 };
@@ -304,6 +306,7 @@ pub static LOAD_BALANCER_UPDATE: server::Operation = server::Operation {
     body: LoadBalancerUpdateRequest::BODY,
     responses: LoadBalancerUpdateResponse::LISTED,
     errors: LoadBalancerUpdateError::LISTED,
+    rejections: &[405, 408, 431],
     security: &[&[server::Scheme::new("bearer", &[])]],
     challenge: "Bearer",
 };
@@ -405,6 +408,7 @@ pub static LOAD_BALANCER_DETACH_VM: server::Operation = server::Operation {
     body: LoadBalancerDetachVmRequest::BODY,
     responses: LoadBalancerDetachVmResponse::LISTED,
     errors: LoadBalancerDetachVmError::LISTED,
+    rejections: &[405, 408, 431],
     security: &[&[server::Scheme::new("bearer", &[])]],
     challenge: "Bearer",
 };

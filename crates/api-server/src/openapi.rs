@@ -25,6 +25,10 @@ pub fn json() -> api_runtime::serde_json::Value {
 fn document() -> Document {
     let mut document = Document::new(include_str!("words.json"));
     document.components(api_types::schemas::COMPONENTS);
+    document.rejection::<crate::responses::MethodNotAllowed>(405);
+    document.rejection::<crate::responses::RequestTimeout>(408);
+    document.rejection::<crate::responses::RequestHeadTooLarge>(431);
+    document.header::<api_types::RequestId>("x-request-id");
     for operation in crate::OPERATIONS {
         document.operation(operation);
     }

@@ -160,6 +160,7 @@ pub static PROJECT_POSTGRES_LIST: server::Operation = server::Operation {
     body: ProjectPostgresListRequest::BODY,
     responses: ProjectPostgresListResponse::LISTED,
     errors: ProjectPostgresListError::LISTED,
+    rejections: &[405, 431],
     security: &[&[server::Scheme::new("bearer", &[])]],
     challenge: "Bearer",
 };
@@ -236,6 +237,7 @@ pub static POSTGRES_VIEW: server::Operation = server::Operation {
     body: PostgresViewRequest::BODY,
     responses: PostgresViewResponse::LISTED,
     errors: PostgresViewError::LISTED,
+    rejections: &[405, 431],
     security: &[&[server::Scheme::new("bearer", &[])]],
     challenge: "Bearer",
 };
@@ -334,6 +336,7 @@ pub static POSTGRES_CREATE: server::Operation = server::Operation {
     body: PostgresCreateRequest::BODY,
     responses: PostgresCreateResponse::LISTED,
     errors: PostgresCreateError::LISTED,
+    rejections: &[405, 408, 431],
     security: &[&[server::Scheme::new("bearer", &[])]],
     challenge: "Bearer",
 };
@@ -432,6 +435,7 @@ pub static POSTGRES_UPDATE: server::Operation = server::Operation {
     body: PostgresUpdateRequest::BODY,
     responses: PostgresUpdateResponse::LISTED,
     errors: PostgresUpdateError::LISTED,
+    rejections: &[405, 408, 431],
     security: &[&[server::Scheme::new("bearer", &[])]],
     challenge: "Bearer",
 };
@@ -541,6 +545,7 @@ pub static POSTGRES_RESET_SUPERUSER_PASSWORD: server::Operation = server::Operat
     body: PostgresResetSuperuserPasswordRequest::BODY,
     responses: PostgresResetSuperuserPasswordResponse::LISTED,
     errors: PostgresResetSuperuserPasswordError::LISTED,
+    rejections: &[405, 408, 431],
     security: &[&[server::Scheme::new("bearer", &[])]],
     challenge: "Bearer",
 };

@@ -127,6 +127,7 @@ pub static PRIVATE_SUBNET_VIEW: server::Operation = server::Operation {
     body: PrivateSubnetViewRequest::BODY,
     responses: PrivateSubnetViewResponse::LISTED,
     errors: PrivateSubnetViewError::LISTED,
+    rejections: &[405, 431],
     security: &[&[server::Scheme::new("bearer", &[])]],
     challenge: "Bearer",
 };
@@ -222,6 +223,7 @@ pub static PRIVATE_SUBNET_CREATE: server::Operation = server::Operation {
     body: PrivateSubnetCreateRequest::BODY,
     responses: PrivateSubnetCreateResponse::LISTED,
     errors: PrivateSubnetCreateError::LISTED,
+    rejections: &[405, 408, 431],
     security: &[&[server::Scheme::new("bearer", &[])]],
     challenge: "Bearer",
 };
@@ -324,6 +326,7 @@ pub static PRIVATE_SUBNET_CONNECT: server::Operation = server::Operation {
     body: PrivateSubnetConnectRequest::BODY,
     responses: PrivateSubnetConnectResponse::LISTED,
     errors: PrivateSubnetConnectError::LISTED,
+    rejections: &[405, 408, 431],
     security: &[&[server::Scheme::new("bearer", &[])]],
     challenge: "Bearer",
 };

@@ -33,6 +33,20 @@ pub struct Forbidden {
     pub body: api_types::Error,
 }
 
+/// The path does not have this method (`MethodNotAllowed`); the header `Allow` lists those that it has.
+/// Nothing was changed.
+///
+/// The router makes this response by itself; no handler returns it.
+#[derive(Debug, Clone, server::ResponseParts)]
+pub struct MethodNotAllowed {
+    /// The body.
+    #[body(json)]
+    pub body: api_types::Error,
+    /// The methods that the path has.
+    #[header(name = "Allow", required)]
+    pub allow: api_types::AllowedMethods,
+}
+
 /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
 /// Nothing was changed.
 #[derive(Debug, Clone, server::ResponseParts)]
@@ -60,9 +74,32 @@ pub struct PreconditionFailed {
     pub body: api_types::Error,
 }
 
+/// The head of the request, which is its line and its headers, is larger than the service accepts (`BadRequest`).
+/// Nothing was changed.
+///
+/// The router makes this response by itself; no handler returns it.
+#[derive(Debug, Clone, server::ResponseParts)]
+pub struct RequestHeadTooLarge {
+    /// The body.
+    #[body(json)]
+    pub body: api_types::Error,
+}
+
+/// The body of the request did not arrive in time (`BadRequest`).
+/// Nothing was changed.
+///
+/// The router makes this response by itself; no handler returns it.
+#[derive(Debug, Clone, server::ResponseParts)]
+pub struct RequestTimeout {
+    /// The body.
+    #[body(json)]
+    pub body: api_types::Error,
+}
+
 /// The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`).
 /// Wait for the number of seconds in `Retry-After`.
-/// If it is the limit of the token, `RateLimit-Policy` describes it, and `RateLimit` says when the next request is possible.
+/// `RateLimit-Policy` describes the limit: `default` is that of the token, and `idempotency-keys` that of the project's keys.
+/// `RateLimit` says when the next request or key is possible.
 /// Nothing was changed.
 #[derive(Debug, Clone, server::ResponseParts)]
 pub struct TooManyRequests {

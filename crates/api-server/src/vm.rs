@@ -92,6 +92,7 @@ pub static VM_LIST: server::Operation = server::Operation {
     body: VmListRequest::BODY,
     responses: VmListResponse::LISTED,
     errors: VmListError::LISTED,
+    rejections: &[405, 431],
     security: &[&[server::Scheme::new("bearer", &[])]],
     challenge: "Bearer",
 };

@@ -141,6 +141,8 @@ api_runtime::components! {
     "InferenceApiKeySecret": crate::InferenceApiKeySecret,
     #[cfg(feature = "inference_api_key")]
     "InferenceApiKey": crate::InferenceApiKey,
+    "AllowedMethods": crate::AllowedMethods,
+    "RequestId": crate::RequestId,
     "NoStore": crate::NoStore,
     "BearerChallenge": crate::BearerChallenge,
     "RateLimitText": crate::RateLimitText,

@@ -213,6 +213,18 @@ pub struct FirewallRule {
     pub port_range: PortRange,
 }
 
+/// A list of methods, separated by commas (RFC 9110, section 10.2.1).
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
+#[schema(examples = r#"["GET, POST, PATCH"]"#)]
+#[scalar(max_length = 255, pattern = "^[A-Z]+(, [A-Z]+)*$")]
+pub struct AllowedMethods(String);
+
+/// The id of a request, 1 to 128 letters, digits and `-_.:/+=@`.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
+#[schema(examples = r#"["8f1c2a6de5b04f3900000000000002a7"]"#)]
+#[scalar(min_length = 1, max_length = 128, pattern = "^[0-9A-Za-z._:/+=@-]+$")]
+pub struct RequestId(String);
+
 /// The directive that tells caches not to store a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Enumeration)]
 pub enum NoStore {

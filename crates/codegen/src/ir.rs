@@ -41,6 +41,9 @@ pub struct Api<'c> {
     /// The type of every error body, if all 4XX, 5XX and default responses with a body have the
     /// same JSON type, and it is a struct.
     pub error: Option<TypeRef>,
+    /// The header `x-request-id`, if every response of the contract has it. The framework adds it, so
+    /// it is none of [`Response::headers`].
+    pub request_id: Option<Parameter>,
 }
 
 impl Api<'_> {

@@ -103,8 +103,10 @@ impl<'c> Direction<'c> {
         let Self {
             contract,
             tags,
-            operations,
+            mut operations,
         } = self;
+        // After the types are marked, since the header has one of them.
+        let request_id = operation::take_request_id(contract, &mut operations);
         Api {
             contract,
             names,
@@ -113,6 +115,7 @@ impl<'c> Direction<'c> {
             types,
             operations,
             error,
+            request_id,
         }
     }
 }

@@ -11,6 +11,7 @@ use utoipa::openapi::path::{Operation as UtoipaOperation, Parameter as UtoipaPar
 use utoipa::openapi::schema::Schema;
 use utoipa::openapi::{Content, Header, OpenApi, PathItem, RefOr, Response};
 
+use super::messages::ResponseParts;
 use super::operation::{Body, ListedResponse, Location, Media, Operation, Parameter, Style};
 use super::schema_source::{SchemaSource, ValueSchema};
 use crate::described::{Component, utoipa_schema};
@@ -27,6 +28,10 @@ pub struct Document {
     paths: Map<String, Value>,
     schemas: Map<String, Value>,
     slots: Vec<Value>,
+    /// The responses that the router makes by itself.
+    rejections: Vec<ListedResponse>,
+    /// The headers that the router adds to every response.
+    headers: Vec<Parameter>,
 }
 
 impl Parameter {
@@ -64,7 +69,26 @@ impl Document {
             paths,
             schemas: Map::new(),
             slots: Vec::new(),
+            rejections: Vec::new(),
+            headers: Vec::new(),
         }
+    }
+
+    /// Adds the response that the router makes by itself with a status. It is one of the operations
+    /// that have the status among their `rejections`.
+    ///
+    /// # Panics
+    ///
+    /// If the number is not a status.
+    pub fn rejection<T: ResponseParts>(&mut self, status: u16) {
+        self.rejections
+            .push(ListedResponse::code(status).parts::<T>());
+    }
+
+    /// Adds a required header that the router adds to every response.
+    pub fn header<T: Described + Wire>(&mut self, name: &'static str) {
+        self.headers
+            .push(Parameter::header(name).required().described::<T>());
     }
 
     /// Adds the schemas of components.
@@ -99,7 +123,13 @@ impl Document {
         if let Some(body) = &operation.body {
             value.insert("requestBody".to_owned(), self.body(body, &words["body"]));
         }
-        for listed in operation.responses.iter().chain(operation.errors) {
+        let rejections = self.rejections.clone();
+        let rejections = rejections.iter().filter(|rejection| {
+            let status = rejection.status().as_u16();
+            operation.rejections.contains(&status)
+        });
+        let handled = operation.responses.iter().chain(operation.errors);
+        for listed in handled.chain(rejections) {
             let status = listed.key.to_string();
             let words = self.words_of(&words["responses"][&status]);
             let response = self.response(listed, &words);
@@ -143,7 +173,8 @@ impl Document {
     fn response(&mut self, listed: &ListedResponse, words: &Value) -> Value {
         let mut value = object(&words["words"]);
         self.content(listed.media, words, &mut value);
-        for header in listed.headers {
+        let added = self.headers.clone();
+        for header in listed.headers.iter().chain(&added) {
             let described = self.value(header, &words["headers"][header.name]);
             let headers = value.entry("headers").or_insert_with(|| json!({}));
             headers[header.name] = Value::Object(described);

@@ -25,6 +25,8 @@ pub struct Operation {
     pub responses: &'static [ListedResponse],
     /// The responses that a handler may return as `Err`.
     pub errors: &'static [ListedResponse],
+    /// The statuses of the responses that the router makes by itself, and no handler returns.
+    pub rejections: &'static [u16],
     /// The security requirements: alternatives, each with the schemes that must all be satisfied.
     /// An operation without alternatives needs no credential.
     pub security: &'static [&'static [Scheme]],
@@ -49,6 +51,7 @@ impl Operation {
             body: None,
             responses: &[],
             errors: &[],
+            rejections: &[],
             security,
             challenge,
         }

@@ -119,9 +119,14 @@ pub struct Response {
     pub index: usize,
     /// The Rust name of its component under `components/responses`, if it is one.
     pub component: Option<String>,
+    /// Whether the framework makes the response (`x-rejection`), so that no handler returns it.
+    ///
+    /// True only for an error with one status that is a component, where no other component is the
+    /// rejection with that status.
+    pub is_rejection: bool,
     /// The description, in `CommonMark`.
     pub description: String,
-    /// The headers.
+    /// The headers, without [`Api::request_id`](super::Api::request_id).
     pub headers: Vec<Parameter>,
     /// The media types that the body may have; empty if there is no body.
     pub media: Vec<Media>,

@@ -3,6 +3,7 @@
 mod media;
 mod names;
 mod paging;
+mod rejections;
 mod status;
 
 use std::collections::HashMap;
@@ -14,6 +15,7 @@ use serde_json::Value;
 use self::media::media;
 use self::names::{operation_names, parameter_names, response_names};
 use self::paging::paged;
+pub(super) use self::rejections::take_request_id;
 use self::status::status_name;
 use super::lowering::Lowering;
 use crate::ir::{Body, Operation, Parameter, Response, Tag, TypeRef};
@@ -32,7 +34,7 @@ pub(super) fn operations(
         .collect();
     let names = operation_names(contract, tags, &by_name);
     let components = response_names(contract);
-    contract
+    let mut operations: Vec<Operation> = contract
         .operations
         .iter()
         .zip(names)
@@ -69,7 +71,9 @@ pub(super) fn operations(
                 paging,
             }
         })
-        .collect()
+        .collect();
+    rejections::settle(&mut operations);
+    operations
 }
 
 /// Joins a summary and a description to two paragraphs, or one if they say the same.
@@ -196,6 +200,7 @@ fn responses(
                 media: media(lowering, &response.content, &format!("{stem}Body")),
                 name,
                 component,
+                is_rejection: response.is_rejection,
                 description: response.description.clone(),
             }
         })

@@ -143,7 +143,11 @@ pub(super) fn structure(
     response: &Response,
     gate: Option<&TokenStream>,
 ) -> TokenStream {
-    let words = docs(non_empty(&response.description, "A response."));
+    let mut words = non_empty(&response.description, "A response.").to_owned();
+    if response.is_rejection {
+        words.push_str("\n\nThe router makes this response by itself; no handler returns it.");
+    }
+    let words = docs(&words);
     let is_clone = is_clone(response).then(|| quote!(Clone,));
     let choices = (response.media.len() > 1).then(|| choices(api, name, response, gate));
     let body = match response.media.as_slice() {
@@ -265,11 +269,15 @@ pub(super) fn responses(api: &Api<'_>) -> TokenStream {
             }
         }
     }
-    let is_gated = shared.values().all(|(_, tags)| tags.len() == 1);
-    let items = shared.iter().map(|(component, (response, tags))| {
+    // The derived document lists all rejections, whatever features are on.
+    let is_gated_one =
+        |(response, tags): &(&Response, BTreeSet<usize>)| tags.len() == 1 && !response.is_rejection;
+    let is_gated = shared.values().all(is_gated_one);
+    let items = shared.iter().map(|(component, entry)| {
+        let (response, tags) = entry;
         // The types that only one tag uses are behind its feature; those of several tags are always
         // there.
-        let gate = tags.first().filter(|_| tags.len() == 1).map(|tag| {
+        let gate = tags.first().filter(|_| is_gated_one(entry)).map(|tag| {
             let feature = &api.tags[*tag].feature;
             quote!(#[cfg(feature = #feature)])
         });

@@ -38,6 +38,7 @@ pub(super) fn items(api: &Api<'_>, operation: &Operation) -> TokenStream {
         responses: operation
             .responses
             .iter()
+            .filter(|listed| !listed.is_rejection)
             .filter(|listed| match listed.status {
                 // Without a listed success, `default` is in both enums: the contract leaves open
                 // which of them it is, and a handler must be able to return either.

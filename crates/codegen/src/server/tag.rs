@@ -1,7 +1,7 @@
 //! The file of a tag: its trait, and for each operation the request, the responses, the description
 //! and the route.
 
-use contract::model::Method;
+use contract::model::{Method, StatusKey};
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
@@ -43,7 +43,7 @@ fn head(api: &Api<'_>, tag: usize, operations: &[&Operation]) -> TokenStream {
     let uses_responses = operations
         .iter()
         .flat_map(|operation| &operation.responses)
-        .any(|response| response.component.is_some());
+        .any(|response| response.component.is_some() && !response.is_rejection);
     let responses = uses_responses.then(|| import(api, "responses"));
     let security = is_secured(api, tag).then(|| import(api, "security"));
     quote! {
@@ -123,6 +123,14 @@ fn description(api: &Api<'_>, operation: &Operation) -> TokenStream {
     let id = &operation.id;
     let method = method(operation.method);
     let path = &operation.path;
+    let rejections = operation
+        .responses
+        .iter()
+        .filter(|response| response.is_rejection);
+    let rejections = rejections.filter_map(|response| match response.status {
+        StatusKey::Code(code) => Some(Literal::u16_unsuffixed(code)),
+        StatusKey::Range(_) | StatusKey::Default => None,
+    });
     let security = security::alternatives(&operation.security);
     let challenge = security::challenge(api, &operation.security);
     let tag = if let Some(tag) = &api.tags[operation.tag].name {
@@ -141,6 +149,7 @@ fn description(api: &Api<'_>, operation: &Operation) -> TokenStream {
             body: #request::BODY,
             responses: #response::LISTED,
             errors: #error::LISTED,
+            rejections: &[#(#rejections),*],
             security: #security,
             challenge: #challenge,
         };

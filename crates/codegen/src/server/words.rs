@@ -157,9 +157,11 @@ fn of_body(api: &Api<'_>, operation: &Operation, model: &model::Operation) -> Va
 
 /// Returns the words of a response, its headers and its media types.
 fn of_response(api: &Api<'_>, response: &Response, model: &model::Response) -> Value {
-    let headers = response.headers.iter().zip(&model.headers);
-    let headers = headers
-        .filter_map(|(header, model)| entry(model.name.clone(), of_parameter(api, header, model)));
+    let headers = model.headers.iter().filter_map(|model| {
+        let mut headers = response.headers.iter().chain(&api.request_id);
+        let header = headers.find(|header| header.wire == model.name)?;
+        entry(model.name.clone(), of_parameter(api, header, model))
+    });
     json!({
         "words": without(api.contract.document.pointer(&model.pointer), &["headers", "content"]),
         "content": of_content(api, &response.media, &model.content),

@@ -45,6 +45,7 @@ impl<'a> Builder<'_, 'a> {
             headers: self.headers(&target),
             content: self.content(&target),
             component: component(&target, &["responses"]),
+            is_rejection: flag(node, "x-rejection"),
             pointer: target.pointer.to_string(),
             span: node.span,
         })

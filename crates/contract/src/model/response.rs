@@ -17,6 +17,8 @@ pub struct Response {
     pub content: Vec<MediaType>,
     /// The name under `components/responses`, if it is referenced from there.
     pub component: Option<String>,
+    /// `x-rejection: true`: the server's framework makes the response, and no handler does.
+    pub is_rejection: bool,
     /// The pointer of the declaration.
     pub pointer: String,
     /// The span of the object.

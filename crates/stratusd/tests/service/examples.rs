@@ -6,7 +6,6 @@ use std::net::TcpStream;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use diesel::connection::SimpleConnection;
-use diesel::{Connection, SqliteConnection};
 use reqwest::{Method, RequestBuilder};
 use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
@@ -44,19 +43,6 @@ impl Target {
             http: reqwest::Client::new(),
             keys: AtomicU32::new(0),
         }
-    }
-
-    /// Opens the service's database, to change it without the service.
-    fn database(&self) -> SqliteConnection {
-        let file = self.home.database_url.strip_prefix("sqlite://");
-        let file = file.expect("the store is a SQLite file");
-        let mut connection = SqliteConnection::establish(file).expect("the SQLite file opens");
-        // The reconciler may be writing at the moment.
-        let patient = "PRAGMA busy_timeout = 5000";
-        connection
-            .batch_execute(patient)
-            .expect("the time limit can be set");
-        connection
     }
 
     /// Returns a request without credentials, for a path below the project.
@@ -115,7 +101,8 @@ impl Target {
                 // Each try finds that somebody else has taken what it needs.
                 let trigger = "CREATE TRIGGER taken BEFORE INSERT ON inference_api_key \
                                BEGIN INSERT INTO location SELECT * FROM location LIMIT 1; END";
-                self.database()
+                self.home
+                    .open_sqlite()
                     .batch_execute(trigger)
                     .expect("the trigger is created");
                 self.request(Method::POST, key)
@@ -135,6 +122,14 @@ impl Target {
                 )
                 .header("if-match", "\"pxTk3SQh5sLZ2yWc9vJ0Bw\"")
                 .json(&json!({ "private_subnet_id": "unknown" })),
+            "method_not_allowed" => return Some(self.methods(&load_balancer).await),
+            "request_timeout" => {
+                let slow = Self::new(&["--body-timeout", "1s"]);
+                return Some(slow.announce(key, 2));
+            }
+            "request_head_too_large" => self
+                .request(Method::GET, &vms)
+                .header("x-large", "a".repeat(32_768)),
             "payload_too_large" => return Some(self.announce(key, (1 << 20) + 1)),
             "unsupported_media_type" => self
                 .request(Method::POST, key)
@@ -142,13 +137,14 @@ impl Target {
                 .body("{}"),
             "unexpected_error" => {
                 let damage = "UPDATE private_subnet SET net4 = 'damaged' WHERE name = 'frontend'";
-                self.database()
+                self.home
+                    .open_sqlite()
                     .batch_execute(damage)
                     .expect("the rows are damaged");
                 self.request(Method::GET, &subnet("frontend"))
             }
             "unavailable" => {
-                let mut other = self.database();
+                let mut other = self.home.open_sqlite();
                 other
                     .batch_execute("BEGIN IMMEDIATE")
                     .expect("the write lock is free");
@@ -173,6 +169,17 @@ impl Target {
             _ => return None,
         };
         Some(sent(request).await)
+    }
+
+    /// Sends a request with a method that the path does not have, and compares the header `Allow`
+    /// with the methods that the contract lists for it.
+    async fn methods(&self, path: &str) -> (u16, Value) {
+        let response = self.request(Method::DELETE, path).send().await;
+        let response = response.expect("the service responds");
+        let allow = response.headers()["allow"].to_str().expect("it is text");
+        assert_eq!(allow, "PATCH");
+        let status = response.status().as_u16();
+        (status, response.json().await.expect("the body is JSON"))
     }
 
     /// Sends the head of a request with a body of this many bytes, but not the body. So the
@@ -464,6 +471,93 @@ async fn every_detail_says_what_is_wrong_in_one_form() {
         message,
         "there is no such path: the contract at /openapi.yaml lists all paths"
     );
+}
+
+/// Every path responds to each other method as the contract declares for its operations: with the
+/// methods that it lists, and with a request id.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_declared_rejection_is_served_for_every_operation() {
+    let contract = contract();
+    let target = Target::new(&["--body-timeout", "1s"]);
+    let mut methods: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    for operation in operations(&contract) {
+        let listed = methods.entry(operation.path).or_default();
+        listed.insert(operation.method.to_uppercase());
+        if operation.method == "get" {
+            listed.insert("HEAD".to_owned());
+        }
+    }
+    for operation in operations(&contract) {
+        let (id, path) = (operation.id, operation.path);
+        let responses = &operation.node["responses"];
+        for (status, response) in entries(responses) {
+            let header = &followed(&contract, response)["headers"]["x-request-id"];
+            let header = followed(&contract, header);
+            assert_eq!(header["required"], true, "{id} {status}");
+        }
+        let path = path
+            .replace("{project_id}", SHOP)
+            .replace("{location}", "eu-central-h1");
+        let path: Vec<&str> = path
+            .split('/')
+            .map(|part| if part.starts_with('{') { "web" } else { part })
+            .collect();
+        let path = path.join("/");
+        let address = target.service.base.strip_prefix("http://");
+        let send = |head: String, body: &[u8]| {
+            let mut stream = TcpStream::connect(address.expect("it is HTTP")).expect("it listens");
+            stream.write_all(head.as_bytes()).expect("it reads");
+            stream.write_all(body).expect("it reads");
+            let mut response = String::new();
+            stream.read_to_string(&mut response).expect("it is text");
+            response
+        };
+        let head = |method: &str, more: &str| {
+            let token = &target.token;
+            format!(
+                "{method} {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\nx-request-id: mine\r\n\
+                 authorization: Bearer {token}\r\n{more}\r\n"
+            )
+        };
+        let method = operation.method.to_uppercase();
+        let large = format!("x-large: {}\r\n", "a".repeat(32_768));
+        let mut provoked = vec![
+            ("405", send(head("TRACE", ""), b"")),
+            ("431", send(head(&method, &large), b"")),
+        ];
+        let has_body = !operation.node["requestBody"].is_null();
+        assert_eq!(responses["408"].is_null(), !has_body, "{id}");
+        if has_body {
+            let unfinished = "content-type: application/json\r\ncontent-length: 2\r\n";
+            provoked.push(("408", send(head(&method, unfinished), b"{")));
+        }
+        for (status, response) in provoked {
+            let (head, body) = response.split_once("\r\n\r\n").expect("it has a head");
+            assert!(
+                head.starts_with(&format!("HTTP/1.1 {status} ")),
+                "{id}: {head}"
+            );
+            let declared = followed(&contract, &responses[status]);
+            for (name, _) in entries(&declared["headers"]) {
+                let prefix = format!("{}: ", name.to_lowercase());
+                let value = head.lines().find_map(|line| line.strip_prefix(&prefix));
+                let value = value.unwrap_or_else(|| panic!("{id} {status}: no {name} in {head}"));
+                match &*prefix {
+                    "allow: " => {
+                        api_types::AllowedMethods::try_from(value).expect("it fits its schema");
+                        let allowed: BTreeSet<String> =
+                            value.split(", ").map(str::to_owned).collect();
+                        assert_eq!(allowed, methods[operation.path], "{id}");
+                    }
+                    "x-request-id: " => assert_eq!(value, "mine"),
+                    _ => panic!("{name} is not compared with anything"),
+                }
+            }
+            let body: Value = serde_json::from_str(body).expect("the body is JSON");
+            let body: api_types::Error = serde_json::from_value(body).expect("it is the error");
+            assert_eq!(body.error.code.get().to_string(), status, "{id}");
+        }
+    }
 }
 
 #[test]

@@ -11,6 +11,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use cluster::Cluster;
+use diesel::connection::SimpleConnection;
+use diesel::{Connection, SqliteConnection};
 use tempfile::TempDir;
 
 /// How long a test waits for an event that must happen. Long, because the machine may be busy; only
@@ -51,6 +53,19 @@ impl Home {
             _cluster: None,
         }
         .with_keys()
+    }
+
+    /// Opens the SQLite file beside the service.
+    pub fn open_sqlite(&self) -> SqliteConnection {
+        let file = self.database_url.strip_prefix("sqlite://");
+        let file = file.expect("the store is a SQLite file");
+        let mut connection = SqliteConnection::establish(file).expect("the SQLite file opens");
+        // The service may be writing at the moment.
+        let patient = "PRAGMA busy_timeout = 5000";
+        connection
+            .batch_execute(patient)
+            .expect("the time limit can be set");
+        connection
     }
 
     /// Creates a home with a new PostgreSQL database. Returns `None` if the tests run without
