@@ -22,15 +22,15 @@ use api_server::server::{IntoResponse, Response, StatusCode, serde_json};
 use api_server::vm::VmListError;
 use api_types::{
     Error, ErrorBody, ErrorCode, ErrorDetail, ErrorDetails, ErrorText, ErrorTexts, ErrorType,
-    RetryAfterSeconds,
+    RateLimitText, RetryAfterSeconds,
 };
 use http::header;
 
 use crate::causes::Causes;
 use crate::domain::Refusal;
-use crate::domain::refusal::{Wrong, enumerate};
+use crate::domain::refusal::{KeysInUse, Wrong, enumerate};
+use crate::operations::idempotency::LIFETIME;
 use crate::storage::{Aborted, Cause, StorageError};
-use crate::sweep::PAUSE;
 
 /// Lets a handler turn what an operation fails with into its own error by `?`.
 macro_rules! errors {
@@ -127,10 +127,7 @@ where
             let kind = ErrorType::IdempotencyConflict;
             Conflict::new(error(409, kind, refusal.to_string(), None)).into()
         }
-        Aborted::Refused(refusal @ Refusal::TooManyKeys(_)) => {
-            let body = error(429, ErrorType::TooManyRequests, refusal.to_string(), None);
-            TooManyRequests::new(body, retry_after(PAUSE.as_secs())).into()
-        }
+        Aborted::Refused(Refusal::TooManyKeys(keys)) => too_many_keys(keys).into(),
         Aborted::Failed(StorageError::Conflict) => {
             let message =
                 "the request conflicts with a concurrent change: send it again".to_owned();
@@ -201,6 +198,22 @@ fn not_found(refusal: &Refusal) -> NotFound {
         _ => (ErrorType::ResourceNotFound, None),
     };
     NotFound::new(error(404, kind, refusal.to_string(), details))
+}
+
+/// Returns the response to a new idempotency key of a project that may have no more.
+fn too_many_keys(keys: KeysInUse) -> TooManyRequests {
+    let KeysInUse { most, wait } = keys;
+    let message = Refusal::TooManyKeys(keys).to_string();
+    let body = error(429, ErrorType::TooManyRequests, message, None);
+    let wait = retry_after(wait.as_secs());
+    let text = |text: String| {
+        Some(RateLimitText::try_from(text).expect("a few numbers are within the limit"))
+    };
+    let window = LIFETIME.as_secs();
+    let mut response = TooManyRequests::new(body, wait);
+    response.rate_limit = text(format!("\"idempotency-keys\";r=0;t={}", wait.get()));
+    response.rate_limit_policy = text(format!("\"idempotency-keys\";q={most};w={window}"));
+    response
 }
 
 fn unavailable(cause: &Cause) -> Unavailable {

@@ -1,6 +1,7 @@
 //! Refusals: the reasons why an operation is not done.
 
 use std::fmt;
+use std::time::Duration;
 
 use super::quota::Usage;
 
@@ -21,10 +22,19 @@ pub enum Refusal {
     Stale,
     /// The idempotency key stands for another request.
     KeyReused,
-    /// The project has this many idempotency keys in use, and may have no more.
-    TooManyKeys(u32),
+    /// The project has as many idempotency keys in use as it may have.
+    TooManyKeys(KeysInUse),
     /// The request fits the contract, but has values that cannot be used.
     Invalid(Invalid),
+}
+
+/// The idempotency keys of a project that may have no more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeysInUse {
+    /// How many keys the project may have.
+    pub most: u32,
+    /// The time until the oldest key is forgotten.
+    pub wait: Duration,
 }
 
 /// Why the values of a request cannot be used.
@@ -86,7 +96,7 @@ impl fmt::Display for Refusal {
             Self::KeyReused => f.write_str(
                 "the `Idempotency-Key` was used for a request with another path or body: send another key",
             ),
-            Self::TooManyKeys(most) => write!(
+            Self::TooManyKeys(KeysInUse { most, .. }) => write!(
                 f,
                 "the project has {most} idempotency keys in use, each for 24 hours: send the request without one, or later",
             ),

@@ -5,6 +5,8 @@
 //! only if there is a change. A refusal changes nothing, so it is not stored: a request that was
 //! refused may be sent again with the same key.
 
+use std::time::Duration;
+
 use api_types::{IdempotencyKey, ProjectId};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -13,12 +15,14 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{Context, Result};
+use crate::domain::refusal::KeysInUse;
 use crate::domain::{Caller, Refusal};
 use crate::storage::idempotency::{self, Stored};
 use crate::storage::{Change, Connection, Corrupt, StorageError};
+use crate::sweep::PAUSE;
 
-/// How long a response is kept, in milliseconds: 24 hours.
-const LIFETIME: i64 = 24 * 60 * 60 * 1000;
+/// How long a response is kept.
+pub const LIFETIME: Duration = Duration::from_hours(24);
 
 /// A key as one caller uses it for one operation, and the request that it stands for.
 #[derive(Debug)]
@@ -87,7 +91,7 @@ impl Key {
             project_id: self.project.clone(),
             id: self.id.to_vec(),
             sealed: sealer.seal(&text, world, &sealed_for(&self.project, &self.id)),
-            expires_at: now.saturating_add(LIFETIME),
+            expires_at: now.saturating_add(milliseconds(LIFETIME)),
         }
     }
 }
@@ -103,6 +107,10 @@ struct Kept<T> {
 /// Returns what a stored response is sealed for, so that it opens in no other row.
 pub(crate) fn sealed_for(project: &ProjectId, id: &[u8]) -> String {
     format!("idempotency/{project}/{}", URL_SAFE_NO_PAD.encode(id))
+}
+
+fn milliseconds(time: Duration) -> i64 {
+    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// A change that is made once for each key, however often it is applied.
@@ -149,7 +157,12 @@ where
         // Before the change, which must not have written if this refuses.
         let most = key.context.idempotency_keys;
         if stored.is_none() && idempotency::count(tx, &key.project).await? >= i64::from(most) {
-            return Err(Refusal::TooManyKeys(most).into());
+            let oldest = idempotency::first_expiry(tx, &key.project).await?;
+            let left = oldest.unwrap_or(now).saturating_sub(now);
+            let left = Duration::from_millis(u64::try_from(left).unwrap_or(0));
+            // Once it has expired, the next sweep deletes it.
+            let wait = left.min(LIFETIME) + PAUSE;
+            return Err(Refusal::TooManyKeys(KeysInUse { most, wait }).into());
         }
         let output = self.change.apply(tx).await?;
         let kept = key.keep(&output, now);

@@ -33,6 +33,12 @@ record! {
     }
 }
 
+record! {
+    struct Expiry in "idempotency" {
+        expires_at: i64,
+    }
+}
+
 /// Waits until no other change with this id is running, and keeps others out until the change ends.
 /// On SQLite one change runs at a time.
 pub async fn lock(c: &mut Connection<'_>, id: &[u8; 32]) -> Result<(), StorageError> {
@@ -63,6 +69,19 @@ pub async fn lookup(
 /// [`sweep`].
 pub async fn count(c: &mut Connection<'_>, project: &ProjectId) -> Result<i64, StorageError> {
     count::total(c, Responses, project).await
+}
+
+/// Returns when the first of a project's responses expires or has expired, in milliseconds since
+/// 1970.
+pub async fn first_expiry(
+    c: &mut Connection<'_>,
+    project: &ProjectId,
+) -> Result<Option<i64>, StorageError> {
+    let sql = statement!(
+        "SELECT expires_at FROM idempotency WHERE project_id = $1 ORDER BY expires_at LIMIT 1"
+    );
+    let first = c.fetch_optional::<Expiry>(sql, &[&project]).await?;
+    Ok(first.map(|first| first.expires_at))
 }
 
 /// Inserts a response.

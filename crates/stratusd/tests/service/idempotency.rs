@@ -193,7 +193,19 @@ on_both! {
         for number in 1..10 {
             assert!(!is_replayed(&create(&format!("key-{number}")).await));
         }
-        assert_eq!(create("one-too-many").await.0, 429);
+        // The oldest key was made anew an hour and 11 requests ago, one a second. It is swept within
+        // a minute after its end.
+        bare.wait(Duration::from_hours(1));
+        let refused = create("one-too-many").await;
+        assert_eq!(refused.0, 429);
+        let header = |name: &str| {
+            let found = refused.1.iter().find(|(other, _)| other == name);
+            found.unwrap_or_else(|| panic!("no {name} in {:?}", refused.1)).1.clone()
+        };
+        let wait: u64 = header("retry-after").parse().expect("it is a number");
+        assert_eq!(wait, 86_400 - 3_600 - 11 + 60);
+        assert_eq!(header("ratelimit"), format!("\"idempotency-keys\";r=0;t={wait}"));
+        assert_eq!(header("ratelimit-policy"), "\"idempotency-keys\";q=10;w=86400");
         let sweep = async || {
             let swept = stratusd::sweep::once(&bare.store, bare.context.world.now(), 365 * day).await;
             swept.expect("it sweeps").responses
