@@ -28,6 +28,8 @@ pub struct Diagnostic {
     pub help: Option<String>,
     /// Other spans that belong to the diagnostic, each with a label.
     pub related: Vec<(Span, String)>,
+    /// The name that the diagnostic is about, where a repair needs it.
+    pub(crate) subject: Option<String>,
 }
 
 impl Diagnostic {
@@ -41,6 +43,7 @@ impl Diagnostic {
             message: message.into(),
             help: None,
             related: Vec::new(),
+            subject: None,
         }
     }
 
@@ -57,6 +60,12 @@ impl Diagnostic {
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
+        self
+    }
+
+    /// Sets the name that the diagnostic is about.
+    pub(crate) fn about(mut self, subject: &str) -> Self {
+        self.subject = Some(subject.to_owned());
         self
     }
 

@@ -14,6 +14,7 @@ pub mod bundle;
 mod circles;
 pub mod diagnostic;
 mod documents;
+mod foreign;
 pub mod format;
 mod gather;
 mod lint;
@@ -35,6 +36,7 @@ mod uri;
 mod validate;
 
 pub use diagnostic::{Diagnostic, Severity, render};
+pub use foreign::{READINGS, Reading, Repair};
 pub use lint::LintSet;
 pub use load::{Loaded, Options, load, load_text, load_text_with, load_with};
 pub use mapping::{LocalCopy, Mapping, WrongLocalCopy};

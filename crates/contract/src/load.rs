@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use crate::build::{Built, build};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::documents::{Base, Document, Documents, METASCHEMA, Unavailable};
+use crate::foreign::{Repair, Repairs};
 use crate::gather::gather;
 use crate::lint::{self, LintSet};
 use crate::mapping::Mapping;
@@ -26,8 +27,8 @@ use dialect::dialect;
 use files::{clean, identity, read_file, relative};
 use survey::{Survey, Target};
 
-/// The number of files that a contract may have.
-const MOST_FILES: usize = 1000;
+/// The number of files that a contract may have. The largest public ones have about two thousand.
+const MOST_FILES: usize = 10_000;
 
 /// Options for reading a document.
 #[derive(Debug, Clone, Default)]
@@ -38,6 +39,9 @@ pub struct Options {
     pub formats: Formats,
     /// The sets of lints that run beside [`LintSet::Correct`].
     pub sets: BTreeSet<LintSet>,
+    /// Whether the document is somebody else's, so that mistakes with one plausible meaning are
+    /// read in that meaning and reported as warnings, see [`READINGS`](crate::READINGS).
+    pub foreign: bool,
 }
 
 /// The result of loading a document.
@@ -49,6 +53,8 @@ pub struct Loaded {
     pub diagnostics: Vec<Diagnostic>,
     /// The contract, or `None` if there was an error.
     pub contract: Option<Contract>,
+    /// The repairs of a document of others, sorted. Each has a warning among the diagnostics.
+    pub repairs: Vec<Repair>,
 }
 
 /// Reads a document from a file, with the local files that it refers to.
@@ -63,6 +69,7 @@ pub fn load_with(path: &Path, options: &Options) -> Loaded {
     let mut loader = Loader {
         formats: options.formats,
         sets: options.sets.clone(),
+        foreign: options.foreign,
         ..Loader::default()
     };
     let name = path.display().to_string();
@@ -106,6 +113,7 @@ pub fn load_text_with(name: &str, bytes: &[u8], options: &Options) -> Loaded {
     let mut loader = Loader {
         formats: options.formats,
         sets: options.sets.clone(),
+        foreign: options.foreign,
         ..Loader::default()
     };
     loader.documents.is_text = true;
@@ -119,6 +127,7 @@ pub fn load_text_with(name: &str, bytes: &[u8], options: &Options) -> Loaded {
 struct Loader {
     formats: Formats,
     sets: BTreeSet<LintSet>,
+    foreign: bool,
     sources: Sources,
     diagnostics: Vec<Diagnostic>,
     documents: Documents,
@@ -214,7 +223,7 @@ impl Loader {
         if self.wants_metaschema {
             self.add_metaschema();
         }
-        let contract = self.build();
+        let (contract, repairs) = self.build_repaired();
         self.diagnostics.sort_by(|a, b| {
             (a.span, a.severity, a.code, &a.message).cmp(&(b.span, b.severity, b.code, &b.message))
         });
@@ -226,7 +235,34 @@ impl Loader {
             sources: self.sources,
             diagnostics: self.diagnostics,
             contract: contract.filter(|_| !wrong),
+            repairs,
         }
+    }
+
+    /// Builds the contract. Of a document of others, builds it again after repairs until nothing is
+    /// left to repair.
+    fn build_repaired(&mut self) -> (Option<Contract>, Vec<Repair>) {
+        if !self.foreign {
+            return (self.build(), Vec::new());
+        }
+        let read = std::mem::take(&mut self.diagnostics);
+        let mut repairs = Repairs::default();
+        let mut is_repaired = false;
+        let contract = loop {
+            self.diagnostics.clone_from(&read);
+            let contract = self.build();
+            if !repairs.repair(&mut self.documents, &self.sources, &self.diagnostics) {
+                break contract;
+            }
+            is_repaired = true;
+        };
+        let repairs = repairs.finish(&self.documents, &mut self.diagnostics);
+        let contract = contract.map(|contract| Contract {
+            // The author's own text says something else.
+            yaml: contract.yaml.filter(|_| !is_repaired),
+            ..contract
+        });
+        (contract, repairs)
     }
 
     /// Combines several files into one document, unless they contain errors.

@@ -19,7 +19,8 @@ mod types;
 
 pub use body::{MediaType, PropertyEncoding, RequestBody};
 pub use contract::{Contract, Dialect, Formats, Info, Tag};
-pub use operation::{Method, Operation, PathPart};
+pub(crate) use operation::label_query;
+pub use operation::{Method, Operation, PathPart, split_label};
 pub use paging::Paging;
 pub use parameter::{Location, Parameter, ParameterEncoding, Style};
 pub use response::{Response, StatusKey};

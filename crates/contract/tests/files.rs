@@ -422,3 +422,25 @@ fn a_dynamic_reference_leads_to_another_file() {
     };
     assert_eq!(keywords.types, Some(contract::model::Types::STRING));
 }
+
+#[test]
+fn a_contract_may_have_thousands_of_files_but_not_any_number() {
+    let chain = |count: usize| {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let schemas: String = (1..count)
+            .map(|at| format!("    S{at}: {{ $ref: 's{at}.yaml' }}\n"))
+            .collect();
+        let text = format!(
+            "openapi: 3.1.0\ninfo: {{ title: Many, version: '1' }}\ncomponents:\n  schemas:\n{schemas}"
+        );
+        fs::write(folder.path().join("openapi.yaml"), text).expect("a file can be written");
+        for at in 1..count {
+            let file = folder.path().join(format!("s{at}.yaml"));
+            fs::write(file, "{ type: string }\n").expect("a file can be written");
+        }
+        errors(&read(folder.path(), &[])).len()
+    };
+    assert_eq!(chain(2_000), 0);
+    assert_eq!(chain(10_000), 0);
+    assert_eq!(chain(10_001), 1);
+}

@@ -1,6 +1,8 @@
 //! Builds operations from paths, webhooks and callbacks.
 
-use crate::model::{Method, Operation, PathPart, RequestBody, Response, StatusKey};
+use crate::model::{
+    Method, Operation, PathPart, RequestBody, Response, StatusKey, label_query, split_label,
+};
 use crate::node::{Entry, Node};
 use crate::node_ref::{NodeRef, address};
 use crate::pointer;
@@ -11,18 +13,6 @@ use super::fields::{flag, text};
 use super::id;
 use super::metadata::{security, servers};
 use super::origins::OperationSite;
-
-/// The methods of a path item.
-const METHODS: [Method; 8] = [
-    Method::Get,
-    Method::Put,
-    Method::Post,
-    Method::Delete,
-    Method::Options,
-    Method::Head,
-    Method::Patch,
-    Method::Trace,
-];
 
 /// The depth to which callbacks within callbacks are built. Deeper ones are dropped.
 const DEEPEST_CALLBACK: usize = 4;
@@ -84,7 +74,9 @@ impl<'a> Builder<'_, 'a> {
         let mut found: Vec<(&'a Entry, NodeRef<'a>, Method)> = Vec::new();
         for layer in &layers {
             for (entry, operation) in layer.entries() {
-                let method = METHODS.into_iter().find(|method| method.key() == entry.key);
+                let method = Method::ALL
+                    .into_iter()
+                    .find(|method| method.key() == entry.key);
                 if let Some(method) = method
                     && found.iter().all(|(_, _, other)| *other != method)
                 {
@@ -121,9 +113,14 @@ impl<'a> Builder<'_, 'a> {
         shared: Option<&NodeRef<'a>>,
     ) -> Operation {
         let node = at.node;
-        let segments = match caller.kind {
-            Kind::Path => PathPart::split(caller.path),
-            Kind::Webhook | Kind::Callback => vec![PathPart::Literal(caller.path.to_owned())],
+        let (segments, query) = match caller.kind {
+            Kind::Path => {
+                let (template, label) = split_label(caller.path);
+                (PathPart::split(template), label_query(label))
+            }
+            Kind::Webhook | Kind::Callback => {
+                (vec![PathPart::Literal(caller.path.to_owned())], Vec::new())
+            }
         };
         let given = text(node, "operationId").filter(|id| !id.is_empty());
         let (parameters, site) = self.parameters(at, shared);
@@ -142,10 +139,15 @@ impl<'a> Builder<'_, 'a> {
         };
         Operation {
             id_is_derived: given.is_none(),
-            id: given.unwrap_or_else(|| id::derive(method, &segments)),
+            id: given.unwrap_or_else(|| match caller.kind {
+                // With the label, which is all that tells some paths apart.
+                Kind::Path => id::derive(method, &PathPart::split(caller.path)),
+                Kind::Webhook | Kind::Callback => id::derive(method, &segments),
+            }),
             method,
             path: caller.path.to_owned(),
             segments,
+            query,
             tag: first_tag(node),
             summary: text(node, "summary"),
             description: text(node, "description"),

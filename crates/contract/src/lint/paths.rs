@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::context::Context;
 use crate::build::OperationSite;
 use crate::diagnostic::Diagnostic;
-use crate::model::PathPart;
+use crate::model::{Method, PathPart, label_query, split_label};
 use crate::node::{Entry, Node};
 use crate::source::{Sources, Span};
 use crate::spelling::nearest;
@@ -41,6 +41,7 @@ fn missing(site: &OperationSite<'_>, names: &[String], name: &str, span: Span) -
         span,
         format!("the path parameter `{{{name}}}` is not declared"),
     )
+    .about(name)
     .help(match nearest(name, spare) {
         Some(meant) => format!("did you mean `{{{meant}}}`?"),
         None => format!("add a parameter `{name}` with `in: path` and `required: true`"),
@@ -73,7 +74,7 @@ fn agreement(site: &OperationSite<'_>, names: &[String], diagnostics: &mut Vec<D
 
 /// Returns the names of the parameters in a path template.
 fn names(template: &str) -> Vec<String> {
-    PathPart::split(template)
+    PathPart::split(split_label(template).0)
         .into_iter()
         .filter_map(|part| match part {
             PathPart::Parameter(name) => Some(name),
@@ -84,6 +85,7 @@ fn names(template: &str) -> Vec<String> {
 
 fn templates(root: &Node, sources: &Sources, diagnostics: &mut Vec<Diagnostic>) {
     let mut seen: HashMap<String, &Entry> = HashMap::new();
+    let mut calls: HashMap<Call, &Entry> = HashMap::new();
     let paths = root.get("paths").and_then(Node::as_object);
     for entry in paths.unwrap_or_default() {
         if entry.key.starts_with("x-") {
@@ -108,13 +110,10 @@ fn templates(root: &Node, sources: &Sources, diagnostics: &mut Vec<Diagnostic>) 
                 );
             }
         }
-        let shape: String = PathPart::split(template)
-            .into_iter()
-            .map(|part| match part {
-                PathPart::Literal(text) => text,
-                PathPart::Parameter(_) => "{}".to_owned(),
-            })
-            .collect();
+        let (url, label) = split_label(template);
+        let url = shape(url);
+        shared_urls(entry, &url, label, &mut calls, diagnostics);
+        let shape = format!("{url}{label}");
         if let Some(other) = seen.get(&shape) {
             diagnostics.push(
                 Diagnostic::error(
@@ -131,6 +130,59 @@ fn templates(root: &Node, sources: &Sources, diagnostics: &mut Vec<Diagnostic>) 
     }
 }
 
+/// Returns a path template with its parameters nameless, which two templates of one URL share.
+fn shape(template: &str) -> String {
+    let parts = PathPart::split(template);
+    let parts = parts.into_iter().map(|part| match part {
+        PathPart::Literal(text) => text,
+        PathPart::Parameter(_) => "{}".to_owned(),
+    });
+    parts.collect()
+}
+
+/// What a server sees of a call: the method, the shape of the URL, and the query that every such
+/// request has.
+type Call = (Method, String, Vec<(String, String)>);
+
+/// Reports operations whose paths differ only in their labels, and which no server can tell apart.
+/// Paths without any label are reported as duplicates instead.
+fn shared_urls<'n>(
+    entry: &'n Entry,
+    url: &str,
+    label: &str,
+    calls: &mut HashMap<Call, &'n Entry>,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    let mut query = label_query(label);
+    query.sort();
+    for method in Method::ALL {
+        let Some(operation) = entry.value.entry(method.key()) else {
+            continue;
+        };
+        let call = (method, url.to_owned(), query.clone());
+        let Some(first) = calls.get(&call) else {
+            calls.insert(call, entry);
+            continue;
+        };
+        if label.is_empty() && split_label(&first.key).1.is_empty() {
+            continue;
+        }
+        let method = method.as_str();
+        diagnostics.push(
+            Diagnostic::warning(
+                "shared-url",
+                operation.key_span,
+                format!(
+                    "`{method} {}` and `{method} {}` are the same request, so a server only ever serves the first",
+                    first.key, entry.key
+                ),
+            )
+            .help("clients have both; for a server, tell them apart by a query such as `?kind=two`")
+            .related(first.key_span, "the first path"),
+        );
+    }
+}
+
 fn malformed(template: &str) -> Option<(String, String)> {
     if !template.starts_with('/') {
         return Some((
@@ -138,25 +190,7 @@ fn malformed(template: &str) -> Option<(String, String)> {
             format!("write `/{template}`"),
         ));
     }
-    let end = PathPart::split(template)
-        .into_iter()
-        .find_map(|part| match part {
-            PathPart::Literal(text) => text
-                .chars()
-                .find(|character| matches!(character, '?' | '#')),
-            PathPart::Parameter(_) => None,
-        });
-    if let Some(end) = end {
-        return Some((
-            format!(
-                "the path `{template}` contains `{end}`, which ends the path of a URL, so it can never be called"
-            ),
-            match end {
-                '?' => "declare what follows as parameters with `in: query`".to_owned(),
-                _ => "remove what follows: no client sends it".to_owned(),
-            },
-        ));
-    }
+    let (template, _) = split_label(template);
     let mut open = false;
     for char in template.chars() {
         let fits = match char {

@@ -49,8 +49,10 @@ fn diagnostic_of(site: &ValueSite<'_>, violation: &Violation, is_used: bool) -> 
     };
     let message = format!("{what}: {}", violation.message);
     let span = span(violation, site.node);
-    // Defaults become part of generated code; other values only illustrate.
-    let diagnostic = if site.role == Role::Default && is_used {
+    // Defaults become part of generated code; other values only illustrate. A default that is only
+    // at odds with a format is dropped: JSON Schema merely recommends that a default fits, and 3.0
+    // demands its type only.
+    let diagnostic = if site.role == Role::Default && is_used && !violation.is_of_format() {
         Diagnostic::error(code, span, message)
     } else {
         Diagnostic::warning(code, span, message)

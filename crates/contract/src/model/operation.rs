@@ -17,10 +17,14 @@ pub struct Operation {
     pub id_is_derived: bool,
     /// The method.
     pub method: Method,
-    /// The path template as written, such as `/project/{project_id}`.
+    /// The key of the path as written, such as `/project/{project_id}`, with its label if it has
+    /// one.
     pub path: String,
-    /// The parts of the template.
+    /// The parts of the template, without the label.
     pub segments: Vec<PathPart>,
+    /// The names and values of the query in the label, which every request has. Empty for nearly
+    /// every operation.
+    pub query: Vec<(String, String)>,
     /// The first tag of the operation. Others are not used.
     pub tag: Option<String>,
     /// A summary in one line.
@@ -64,6 +68,18 @@ pub enum Method {
 }
 
 impl Method {
+    /// Every method.
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Get,
+        Self::Put,
+        Self::Post,
+        Self::Delete,
+        Self::Options,
+        Self::Head,
+        Self::Patch,
+        Self::Trace,
+    ];
+
     /// Returns the method as HTTP spells it.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -103,6 +119,37 @@ pub enum PathPart {
     Literal(String),
     /// The name of a parameter.
     Parameter(String),
+}
+
+/// Splits the key of a path into its template and its label, which begins with `?` or `#` and tells
+/// apart the keys of one URL. Most keys have no label.
+#[must_use]
+pub fn split_label(path: &str) -> (&str, &str) {
+    let mut open = false;
+    let end = path.find(|character| {
+        match character {
+            '{' => open = true,
+            '}' => open = false,
+            _ => {}
+        }
+        !open && matches!(character, '?' | '#')
+    });
+    path.split_at(end.unwrap_or(path.len()))
+}
+
+/// Returns the names and values of the query in a label. A value with a brace is a parameter in
+/// disguise, and no request has it as it is written.
+pub(crate) fn label_query(label: &str) -> Vec<(String, String)> {
+    let Some(query) = label.strip_prefix('?') else {
+        return Vec::new();
+    };
+    let query = query.split('#').next().unwrap_or_default();
+    query
+        .split('&')
+        .filter(|pair| !pair.is_empty() && !pair.contains(['{', '}']))
+        .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect()
 }
 
 impl PathPart {

@@ -38,6 +38,11 @@ pub(super) fn violations(root: &Value, values: &Value, formats: Formats) -> Opti
 }
 
 impl Violation {
+    /// Returns whether a `format` rejects the value, which has the right type.
+    pub(crate) fn is_of_format(&self) -> bool {
+        self.keyword.ends_with("/format")
+    }
+
     fn of(error: &ValidationError<'_>) -> Option<Self> {
         let mut tokens = pointer::tokens(error.instance_path().as_str());
         // The values are the items of one array, so the first token is the index of the value.

@@ -1,0 +1,143 @@
+//! Documents of others: reads what their authors wrote against the standard in the one way that
+//! they can have meant it, where there is one.
+//!
+//! A repair begins with a diagnostic. Its [`Reading`] changes the node at the span of the
+//! diagnostic, and the document is checked again, until nothing is left to repair. So whatever is
+//! read so has been reported before, and what has no reading stays an error.
+
+mod operations;
+mod places;
+mod schemas;
+mod site;
+mod table;
+mod texts;
+
+pub use table::{READINGS, Reading};
+
+use std::collections::{HashMap, HashSet};
+
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::documents::Documents;
+use crate::source::{Sources, Span};
+use places::{Place, places};
+use site::Site;
+
+/// The number of times that a document is checked again after repairs. One repair can uncover
+/// another mistake, but hardly ever more than two.
+const MOST_ROUNDS: usize = 8;
+
+/// A repair: the rule that reported the mistake, and where it is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Repair {
+    /// The rule of the diagnostic, such as `bad-default`.
+    pub rule: &'static str,
+    /// The pointer of what was repaired, which does not change with the lines of the document.
+    pub pointer: String,
+}
+
+/// The repairs of a document so far.
+#[derive(Default)]
+pub(crate) struct Repairs {
+    rounds: usize,
+    /// What was tried, so that a repair that changes nothing is not repeated.
+    tried: HashSet<(&'static str, Span)>,
+    /// A warning for each repair that has changed a document.
+    warnings: Vec<Diagnostic>,
+    done: Vec<Repair>,
+}
+
+impl Repairs {
+    /// Repairs what the diagnostics report. Returns whether a document has changed, so that it has
+    /// to be checked again.
+    pub(crate) fn repair(
+        &mut self,
+        documents: &mut Documents,
+        sources: &Sources,
+        diagnostics: &[Diagnostic],
+    ) -> bool {
+        self.rounds += 1;
+        if self.rounds > MOST_ROUNDS {
+            return false;
+        }
+        let fresh: Vec<&Diagnostic> = diagnostics
+            .iter()
+            .filter(|diagnostic| table::of(diagnostic.code).any(|reading| reading.repair.is_some()))
+            .filter(|diagnostic| self.tried.insert((diagnostic.code, diagnostic.span)))
+            .collect();
+        let spans: HashSet<Span> = fresh.iter().map(|diagnostic| diagnostic.span).collect();
+        let places = places(documents, &spans);
+        let mut work: Vec<(&Place, &Diagnostic)> = fresh
+            .iter()
+            .flat_map(|diagnostic| {
+                let found = places.get(&diagnostic.span).into_iter().flatten();
+                found.map(move |place| (place, *diagnostic))
+            })
+            .collect();
+        // From the end, so that what is removed moves only what has been repaired already.
+        work.sort_by(|(one, _), (other, _)| other.cmp(one));
+        let before = self.done.len();
+        for (place, diagnostic) in work {
+            let root = &mut documents.list[place.document].root;
+            let Some(mut site) = Site::new(root, place, diagnostic, sources) else {
+                continue;
+            };
+            let pointer = site.pointer();
+            let reading = table::of(diagnostic.code).find(|reading| {
+                reading
+                    .repair
+                    .is_some_and(|repair| repair(&mut site).is_some())
+            });
+            if let Some(reading) = reading {
+                self.note(reading, diagnostic, pointer);
+            }
+        }
+        self.done.len() > before
+    }
+
+    /// Makes warnings of the errors that are left and that do not prevent generation, and adds the
+    /// warnings of all repairs.
+    pub(crate) fn finish(
+        mut self,
+        documents: &Documents,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Vec<Repair> {
+        let accepted = |diagnostic: &Diagnostic| {
+            table::of(diagnostic.code)
+                .find(|reading| reading.repair.is_none())
+                .filter(|_| diagnostic.severity == Severity::Error)
+        };
+        let spans: HashSet<Span> = diagnostics
+            .iter()
+            .filter(|diagnostic| accepted(diagnostic).is_some())
+            .map(|diagnostic| diagnostic.span)
+            .collect();
+        let places: HashMap<Span, Vec<Place>> = places(documents, &spans);
+        diagnostics.retain(|diagnostic| {
+            let Some(reading) = accepted(diagnostic) else {
+                return true;
+            };
+            let place = places
+                .get(&diagnostic.span)
+                .and_then(|places| places.first());
+            let pointer = place.map_or_else(String::new, |place| place.pointer(documents));
+            self.note(reading, diagnostic, pointer);
+            false
+        });
+        diagnostics.append(&mut self.warnings);
+        self.done.sort();
+        self.done.dedup();
+        self.done
+    }
+
+    fn note(&mut self, reading: &Reading, diagnostic: &Diagnostic, pointer: String) {
+        self.done.push(Repair {
+            rule: diagnostic.code,
+            pointer,
+        });
+        self.warnings.push(Diagnostic {
+            severity: Severity::Warning,
+            help: Some(format!("read as a document of others: {}", reading.meaning)),
+            ..diagnostic.clone()
+        });
+    }
+}

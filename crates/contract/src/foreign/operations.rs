@@ -1,0 +1,140 @@
+//! Repairs of paths, operations, parameters, bodies and security.
+
+use super::site::{Site, object, text};
+use crate::model::StatusKey;
+use crate::node::{Node, NodeValue};
+
+/// Declares a parameter that only the template of the path names, as a required string.
+pub(super) fn declare_parameter(site: &mut Site<'_>) -> Option<()> {
+    let name = site.diagnostic.subject.clone()?;
+    let item = site.node_mut(0)?;
+    // A list beside a reference would replace that of the target.
+    if item.get("$ref").is_some() {
+        return None;
+    }
+    let span = item.span;
+    let parameter = object(
+        span,
+        [
+            ("name", text(&name)),
+            ("in", text("path")),
+            ("required", NodeValue::Bool(true)),
+            ("schema", object(span, [("type", text("string"))]).value),
+        ],
+    );
+    let mut list = match item.get("parameters").map(|list| list.value.clone()) {
+        Some(NodeValue::Array(list)) => list,
+        Some(_) => return None,
+        None => Vec::new(),
+    };
+    list.push(parameter);
+    item.set("parameters", NodeValue::Array(list))
+}
+
+/// Drops a path parameter that the template does not name.
+pub(super) fn drop_parameter(site: &mut Site<'_>) -> Option<()> {
+    // The span is that of a reference in the list, or of the name of an inline parameter.
+    let up = usize::from(site.key(0) == Some("name"));
+    matches!(site.node(up + 1)?.value, NodeValue::Array(_)).then_some(())?;
+    site.remove(up)
+}
+
+/// Requires a path parameter, without which there is no path.
+pub(super) fn require_parameter(site: &mut Site<'_>) -> Option<()> {
+    let node = site.node_mut(0)?;
+    match &mut node.value {
+        NodeValue::Bool(required) => {
+            *required = true;
+            Some(())
+        }
+        NodeValue::Object(_) => node.set("required", NodeValue::Bool(true)),
+        _ => None,
+    }
+}
+
+/// Gives an operation an id of its own: its id with the method and the path behind it.
+pub(super) fn rename_operation(site: &mut Site<'_>) -> Option<()> {
+    let id = site.node(0)?.as_str()?.to_owned();
+    let (method, path) = (site.key(1)?.to_owned(), site.key(2)?);
+    let words: Vec<&str> = path
+        .split(|character: char| !character.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .collect();
+    let own = format!("{id}_{method}_{}", words.join("_"));
+    site.node_mut(0)?.value = NodeValue::String(own);
+    Some(())
+}
+
+/// Drops a security scheme that is not declared from the requirement that names it.
+pub(super) fn drop_scheme(site: &mut Site<'_>) -> Option<()> {
+    site.remove(0)
+}
+
+/// Writes a range of statuses, or `default`, in the case that the standard knows.
+pub(super) fn spell_status(site: &mut Site<'_>) -> Option<()> {
+    let key = site.key(0)?;
+    let meant = if key.eq_ignore_ascii_case("default") {
+        "default".to_owned()
+    } else {
+        key.to_ascii_uppercase()
+    };
+    StatusKey::parse(&meant)?;
+    // Renaming it would give the object two equal keys.
+    if site.node(1)?.get(&meant).is_some() {
+        return site.remove(0);
+    }
+    site.entry_mut()?.key = meant;
+    Some(())
+}
+
+/// Gives an operation without `responses` the response `default`.
+pub(super) fn default_response(site: &mut Site<'_>) -> Option<()> {
+    // An empty `responses` is reported by the same rule, and means the same.
+    if site.key(0) == Some("responses") {
+        return None;
+    }
+    let operation = site.node_mut(0)?;
+    let response = object(operation.span, [("description", text(""))]);
+    let responses = object(operation.span, [("default", response.value)]);
+    operation.set("responses", responses.value)
+}
+
+/// Sends an array in the style `deepObject` as its users do: `name[]=…` for each item.
+pub(super) fn bracketed_array(site: &mut Site<'_>) -> Option<()> {
+    if site.node(0)?.as_str() != Some("deepObject") {
+        return None;
+    }
+    let parameter = site.node_mut(1)?;
+    let name = parameter.get("name")?.as_str()?.to_owned();
+    parameter.take("style")?;
+    parameter.set("explode", NodeValue::Bool(true))?;
+    if name.ends_with("[]") {
+        return Some(());
+    }
+    parameter.set("name", text(&format!("{name}[]")))
+}
+
+/// Drops a style that the location of the parameter does not have. An array stays one value with
+/// commas, as the style `simple` writes it, unless `explode` says otherwise.
+pub(super) fn usual_style(site: &mut Site<'_>) -> Option<()> {
+    let is_simple = site.node(0)?.as_str()? == "simple";
+    let parameter = site.node_mut(1)?;
+    let is_form = matches!(
+        parameter.get("in").and_then(Node::as_str),
+        Some("query" | "cookie")
+    );
+    parameter.take("style")?;
+    if is_simple && is_form && parameter.get("explode").is_none() {
+        parameter.set("explode", NodeValue::Bool(false))?;
+    }
+    Some(())
+}
+
+/// Reads a body of `*/*` whose schema describes an object or array as JSON.
+pub(super) fn json_body(site: &mut Site<'_>) -> Option<()> {
+    let is_anything = site.key(0) == Some("*/*");
+    let is_free = site.node(1)?.get("application/json").is_none();
+    (is_anything && is_free).then_some(())?;
+    site.entry_mut()?.key = "application/json".to_owned();
+    Some(())
+}

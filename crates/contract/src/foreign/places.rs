@@ -1,0 +1,125 @@
+//! Finds the nodes that diagnostics are about, by their spans.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::documents::Documents;
+use crate::node::{Entry, Node, NodeValue};
+use crate::pointer;
+use crate::source::Span;
+
+/// A node of a document: the indices of the entries and items that lead to it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    /// The index of the document.
+    pub(super) document: usize,
+    /// The index of an entry or item at each level.
+    pub(super) path: Vec<usize>,
+}
+
+impl Place {
+    /// Returns the pointer of the node.
+    pub(super) fn pointer(&self, documents: &Documents) -> String {
+        let document = &documents.list[self.document];
+        document.pointer() + &pointer_of(&document.root, &self.path)
+    }
+}
+
+/// Returns the pointer of the node that a path of indices leads to.
+pub(super) fn pointer_of(root: &Node, path: &[usize]) -> String {
+    let mut out = String::new();
+    let mut at = root;
+    for index in path {
+        at = match &at.value {
+            NodeValue::Object(entries) => {
+                pointer::push(&mut out, &entries[*index].key);
+                &entries[*index].value
+            }
+            NodeValue::Array(items) => {
+                pointer::push(&mut out, &index.to_string());
+                &items[*index]
+            }
+            _ => break,
+        };
+    }
+    out
+}
+
+/// Returns the places of the nodes whose value or key has one of the spans. Of an alias in YAML,
+/// each use is a place.
+pub(super) fn places(documents: &Documents, spans: &HashSet<Span>) -> HashMap<Span, Vec<Place>> {
+    let mut search = Search {
+        spans,
+        found: HashMap::new(),
+        place: Place {
+            document: 0,
+            path: Vec::new(),
+        },
+    };
+    if spans.is_empty() {
+        return search.found;
+    }
+    for (index, document) in documents.list.iter().enumerate() {
+        if Some(index) != documents.metaschema {
+            search.place.document = index;
+            search.node(&document.root);
+        }
+    }
+    search.found
+}
+
+struct Search<'s> {
+    spans: &'s HashSet<Span>,
+    found: HashMap<Span, Vec<Place>>,
+    place: Place,
+}
+
+impl Search<'_> {
+    // Recursive, since the readers bound how deep a document is.
+    fn node(&mut self, node: &Node) {
+        self.take(node.span);
+        match &node.value {
+            NodeValue::Object(entries) => {
+                for (index, entry) in entries.iter().enumerate() {
+                    self.place.path.push(index);
+                    self.entry(entry);
+                    self.node(&entry.value);
+                    self.place.path.pop();
+                }
+            }
+            NodeValue::Array(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    self.place.path.push(index);
+                    self.node(item);
+                    self.place.path.pop();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn entry(&mut self, entry: &Entry) {
+        self.take(entry.key_span);
+        // A diagnostic about a path can point at a part of its key.
+        if self.place.path.len() == 2 && entry.key.starts_with('/') {
+            let key = entry.key_span;
+            let within = |span: &&Span| {
+                span.file == key.file
+                    && span.start >= key.start
+                    && span.end <= key.end
+                    && **span != key
+            };
+            for span in self.spans.iter().filter(within) {
+                self.found
+                    .entry(*span)
+                    .or_default()
+                    .push(self.place.clone());
+            }
+        }
+    }
+
+    fn take(&mut self, span: Span) {
+        if self.spans.contains(&span) {
+            self.found.entry(span).or_default().push(self.place.clone());
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Repairs of schemas.
+
+use super::site::{Site, object, text};
+use crate::node::{Entry, Node, NodeValue};
+use crate::source::Span;
+
+/// The keywords beside which one more type is not enough for null to be accepted.
+const COMBINATORS: [&str; 6] = ["$ref", "allOf", "anyOf", "oneOf", "not", "const"];
+
+/// The keywords that describe a value with null as well, and so stay outside of the branch that
+/// excludes null.
+const OUTSIDE: [&str; 8] = [
+    "title",
+    "description",
+    "default",
+    "example",
+    "examples",
+    "deprecated",
+    "readOnly",
+    "writeOnly",
+];
+
+/// Drops a default that its schema rejects.
+pub(super) fn drop_default(site: &mut Site<'_>) -> Option<()> {
+    // The span may be that of a part of the default.
+    let up = site.above("default")?;
+    site.remove(up)
+}
+
+/// Adds null to the `enum` beside `nullable: true`.
+pub(super) fn list_null(site: &mut Site<'_>) -> Option<()> {
+    push_null(site.node_mut(1)?)
+}
+
+/// Reads `nullable: true` beside `$ref` in 3.0.
+pub(super) fn nullable_reference(site: &mut Site<'_>) -> Option<()> {
+    is_nullable(site)?;
+    let schema = site.node_mut(1)?;
+    let span = schema.span;
+    let reference = schema.take("$ref")?;
+    let member = object(span, [("$ref", reference.value)]);
+    schema.set("allOf", NodeValue::Array(vec![member]))
+}
+
+/// Reads `nullable: true` in 3.1, which knows null as a type only.
+pub(super) fn nullable(site: &mut Site<'_>) -> Option<()> {
+    is_nullable(site)?;
+    let schema = site.node_mut(1)?;
+    schema.take("nullable")?;
+    accept_null(schema)
+}
+
+fn is_nullable(site: &Site<'_>) -> Option<()> {
+    let is_true = site.node(0)?.as_bool() == Some(true);
+    (is_true && site.key(0) == Some("nullable")).then_some(())
+}
+
+fn accept_null(schema: &mut Node) -> Option<()> {
+    let span = schema.span;
+    if COMBINATORS.iter().any(|key| schema.get(key).is_some()) {
+        return with_null_branch(schema);
+    }
+    let Some(types) = schema.get("type") else {
+        // Without a type, only a list of values can exclude null.
+        push_null(schema);
+        return Some(());
+    };
+    let mut types = match &types.value {
+        NodeValue::Array(types) => types.clone(),
+        _ => vec![types.clone()],
+    };
+    if types.iter().all(|name| name.as_str() != Some("null")) {
+        let value = text("null");
+        types.push(Node { span, value });
+    }
+    schema.set("type", NodeValue::Array(types))?;
+    push_null(schema);
+    Some(())
+}
+
+/// Makes a schema the `anyOf` of itself and null.
+fn with_null_branch(schema: &mut Node) -> Option<()> {
+    let span = schema.span;
+    let entries = std::mem::take(schema.entries_mut()?);
+    let is_outside =
+        |entry: &Entry| OUTSIDE.contains(&entry.key.as_str()) || entry.key.starts_with("x-");
+    let (mut outside, inside): (Vec<Entry>, Vec<Entry>) = entries.into_iter().partition(is_outside);
+    let own = Node {
+        span,
+        value: NodeValue::Object(inside),
+    };
+    let null = object(span, [("type", text("null"))]);
+    outside.push(Entry {
+        key: "anyOf".to_owned(),
+        key_span: span,
+        value: Node {
+            span,
+            value: NodeValue::Array(vec![own, null]),
+        },
+    });
+    schema.value = NodeValue::Object(outside);
+    Some(())
+}
+
+/// Adds null to the `enum` of a schema that has one without it.
+fn push_null(schema: &mut Node) -> Option<()> {
+    let span = schema.span;
+    let entries = schema.entries_mut()?;
+    let list = entries.iter_mut().find(|entry| entry.key == "enum")?;
+    let NodeValue::Array(values) = &mut list.value.value else {
+        return None;
+    };
+    if values.iter().all(|value| value.value != NodeValue::Null) {
+        values.push(null(span));
+    }
+    Some(())
+}
+
+fn null(span: Span) -> Node {
+    Node {
+        span,
+        value: NodeValue::Null,
+    }
+}
+
+/// Reads a boolean `exclusiveMinimum` or `exclusiveMaximum` in 3.1 as 3.0 does, and a number there
+/// in 3.0 as 3.1 does.
+pub(super) fn exclusive_bound(site: &mut Site<'_>) -> Option<()> {
+    let key = site.key(0)?.to_owned();
+    let plain = match key.as_str() {
+        "exclusiveMinimum" => "minimum",
+        "exclusiveMaximum" => "maximum",
+        _ => return None,
+    };
+    match site.node(0)?.value.clone() {
+        NodeValue::Bool(is_open) => {
+            let schema = site.node_mut(1)?;
+            let bound = if is_open { schema.take(plain) } else { None };
+            match bound {
+                Some(bound) => schema.set(&key, bound.value),
+                None => schema.take(&key).map(drop),
+            }
+        }
+        NodeValue::Number(limit) => {
+            let schema = site.node_mut(1)?;
+            schema.set(plain, NodeValue::Number(limit))?;
+            schema.set(&key, NodeValue::Bool(true))
+        }
+        _ => None,
+    }
+}
+
+/// Reads a list of types in 3.0, of which one may be null, as 3.1 does.
+pub(super) fn type_list(site: &mut Site<'_>) -> Option<()> {
+    if site.key(0) != Some("type") {
+        return None;
+    }
+    let names: Vec<NodeValue> = match &site.node(0)?.value {
+        NodeValue::Array(items) => items.iter().map(|item| item.value.clone()).collect(),
+        NodeValue::String(name) if name == "null" => vec![text("null")],
+        _ => return None,
+    };
+    let schema = site.node_mut(1)?;
+    let (nulls, others): (Vec<_>, Vec<_>) = names
+        .into_iter()
+        .partition(|name| *name == text("null") || *name == NodeValue::Null);
+    let span = schema.span;
+    match others.as_slice() {
+        [] => {
+            // 3.0 has no type for null alone: a list of values with nothing else in it accepts it.
+            schema.take("type")?;
+            schema.set("enum", NodeValue::Array(vec![null(span)]))?;
+            return schema.set("nullable", NodeValue::Bool(true));
+        }
+        [only] => schema.set("type", only.clone())?,
+        several => {
+            if schema.get("anyOf").is_some() {
+                return None;
+            }
+            let branches = several
+                .iter()
+                .map(|name| object(span, [("type", name.clone())]))
+                .collect();
+            schema.take("type")?;
+            schema.set("anyOf", NodeValue::Array(branches))?;
+        }
+    }
+    if nulls.is_empty() {
+        Some(())
+    } else {
+        push_null(schema);
+        schema.set("nullable", NodeValue::Bool(true))
+    }
+}
+
+/// Drops `type: any`, which accepts what a schema without a type accepts.
+pub(super) fn any_type(site: &mut Site<'_>) -> Option<()> {
+    let is_any = site.node(0)?.as_str()?.eq_ignore_ascii_case("any");
+    (is_any && site.key(0) == Some("type")).then_some(())?;
+    site.remove(0)
+}
+
+/// Drops a tag of a discriminator that leads to no schema.
+pub(super) fn drop_mapping(site: &mut Site<'_>) -> Option<()> {
+    site.remove(0)
+}

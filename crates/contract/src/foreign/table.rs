@@ -1,0 +1,186 @@
+//! The table of readings: for each mistake, by the rule that reports it, what its author meant.
+
+use super::site::Site;
+use super::{operations, schemas, texts};
+
+/// How a mistake is read in a document of others.
+#[derive(Debug)]
+pub struct Reading {
+    /// The rule that reports the mistake, such as `bad-default`.
+    pub rule: &'static str,
+    /// The mistake, as the documentation names it.
+    pub mistake: &'static str,
+    /// What is read instead.
+    pub meaning: &'static str,
+    /// Changes the document. Returns `None` if it is not this mistake. Without a repair, the
+    /// contract can be used as it is.
+    pub(super) repair: Option<fn(&mut Site<'_>) -> Option<()>>,
+}
+
+/// Returns the readings of a rule, in the order in which they are tried.
+pub(super) fn of(rule: &str) -> impl Iterator<Item = &'static Reading> {
+    READINGS.iter().filter(move |reading| reading.rule == rule)
+}
+
+const fn reading(
+    rule: &'static str,
+    mistake: &'static str,
+    meaning: &'static str,
+    repair: fn(&mut Site<'_>) -> Option<()>,
+) -> Reading {
+    Reading {
+        rule,
+        mistake,
+        meaning,
+        repair: Some(repair),
+    }
+}
+
+const fn accepted(rule: &'static str, mistake: &'static str, meaning: &'static str) -> Reading {
+    Reading {
+        rule,
+        mistake,
+        meaning,
+        repair: None,
+    }
+}
+
+/// Every reading, in the order of the documentation.
+pub static READINGS: &[Reading] = &[
+    reading(
+        "bad-default",
+        "a default that its schema rejects",
+        "the default is dropped",
+        schemas::drop_default,
+    ),
+    reading(
+        "nullable-enum",
+        "`nullable: true` beside an `enum` without null (3.0)",
+        "null is accepted",
+        schemas::list_null,
+    ),
+    reading(
+        "ignored-sibling",
+        "`nullable: true` beside `$ref` (3.0)",
+        "null is accepted",
+        schemas::nullable_reference,
+    ),
+    reading(
+        "wrong-dialect",
+        "`nullable: true` in 3.1",
+        "null is accepted",
+        schemas::nullable,
+    ),
+    reading(
+        "wrong-dialect",
+        "a boolean `exclusiveMinimum` in 3.1, or a number there in 3.0",
+        "the bound is exclusive, as in the other version",
+        schemas::exclusive_bound,
+    ),
+    reading(
+        "wrong-dialect",
+        "a list of types, or the type `null`, in 3.0",
+        "the types are accepted, as in 3.1",
+        schemas::type_list,
+    ),
+    reading(
+        "unknown-type",
+        "`type: any`",
+        "every type is accepted",
+        schemas::any_type,
+    ),
+    reading(
+        "unknown-mapping",
+        "a discriminator's mapping to a schema that does not exist",
+        "the entry of the mapping is dropped",
+        schemas::drop_mapping,
+    ),
+    accepted(
+        "misspelt-keyword",
+        "an unknown keyword that resembles a known one, such as `min_items`",
+        "the keyword is an annotation without effect",
+    ),
+    accepted(
+        "duplicate-path",
+        "paths that differ only in the names of parameters",
+        "clients have the operations of both, and a server serves the first of two with one method",
+    ),
+    reading(
+        "path-parameter-undeclared",
+        "a path parameter that is not declared",
+        "the parameter is a required string",
+        operations::declare_parameter,
+    ),
+    reading(
+        "path-parameter-unused",
+        "a path parameter that the path does not have",
+        "the parameter is dropped",
+        operations::drop_parameter,
+    ),
+    reading(
+        "path-parameter-optional",
+        "a path parameter that is not required",
+        "the parameter is required",
+        operations::require_parameter,
+    ),
+    reading(
+        "impossible-style",
+        "`deepObject` for an array",
+        "each item is sent as `name[]=…`",
+        operations::bracketed_array,
+    ),
+    reading(
+        "impossible-style",
+        "a style that the location does not have, such as `simple` in a query",
+        "the style is that of the location, with commas for `simple`",
+        operations::usual_style,
+    ),
+    reading(
+        "duplicate-operation-id",
+        "an operation id that is used twice",
+        "the second has its method and path behind it",
+        operations::rename_operation,
+    ),
+    reading(
+        "unknown-security-scheme",
+        "a security scheme that is not declared",
+        "the scheme is not required",
+        operations::drop_scheme,
+    ),
+    reading(
+        "impossible-status",
+        "a status such as `4xx` or `Default`",
+        "the status is `4XX` or `default`",
+        operations::spell_status,
+    ),
+    reading(
+        "missing-responses",
+        "an operation without `responses`",
+        "the operation has the response `default`",
+        operations::default_response,
+    ),
+    reading(
+        "unapplied-schema",
+        "a body of `*/*` whose schema is an object or array",
+        "the body is JSON",
+        operations::json_body,
+    ),
+    reading(
+        "unsupported-version",
+        "an unquoted version, such as `openapi: 3.0`",
+        "the version is the text as written",
+        texts::quote,
+    ),
+    reading(
+        "wrong-type",
+        "an unquoted number or boolean for a string, such as `version: 1.0`",
+        "the string is the text as written",
+        texts::quote,
+    ),
+    reading(
+        "wrong-type",
+        "a quoted number or boolean, such as `minimum: \"1\"`",
+        "the value is what is in the quotes",
+        texts::unquote,
+    ),
+];

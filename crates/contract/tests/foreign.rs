@@ -1,0 +1,360 @@
+//! Documents of others: what is refused or warned about in our own documents is read in its one
+//! plausible meaning, and each repair is reported with its place.
+
+use std::collections::BTreeSet;
+
+use contract::{Loaded, Options, READINGS, Severity, load_text, load_text_with};
+use serde_json::{Value, json};
+
+fn foreign(text: &str) -> Loaded {
+    let options = Options {
+        foreign: true,
+        ..Options::default()
+    };
+    load_text_with("others.yaml", text.as_bytes(), &options)
+}
+
+/// A document with a schema as the response body of an operation.
+fn with_schema(version: &str, schema: &str) -> String {
+    format!(
+        r#"openapi: {version}
+info: {{ title: Others, version: "1" }}
+paths:
+  /things:
+    get:
+      responses:
+        "200": {{ description: Things., content: {{ application/json: {{ schema: {schema} }} }} }}
+components:
+  schemas:
+    Thing: {{ type: object }}
+"#
+    )
+}
+
+/// A document with a path item.
+fn with_path(path: &str, item: &str) -> String {
+    format!("openapi: 3.1.0\ninfo: {{ title: Others, version: \"1\" }}\npaths:\n  {path}: {item}\n")
+}
+
+/// Checks that our own document is reported by a rule, and that the document of others is repaired
+/// at the pointer, reported as a warning of that rule. Returns what is at `place` then.
+#[track_caller]
+fn repaired(text: &str, rule: &str, pointer: &str, place: &str) -> Value {
+    let own = load_text("own.yaml", text.as_bytes());
+    let rules: BTreeSet<&str> = own.diagnostics.iter().map(|found| found.code).collect();
+    assert!(rules.contains(rule), "{rules:?}");
+    let loaded = foreign(text);
+    let printed = contract::render(&loaded.sources, &loaded.diagnostics);
+    let found = loaded
+        .repairs
+        .iter()
+        .map(|repair| (repair.rule, repair.pointer.as_str()));
+    assert_eq!(found.collect::<Vec<_>>(), [(rule, pointer)], "{printed}");
+    let warnings = loaded.diagnostics.iter().filter(|found| found.code == rule);
+    let warnings: Vec<_> = warnings.collect();
+    assert_eq!(warnings.len(), 1, "{printed}");
+    assert_eq!(warnings[0].severity, Severity::Warning);
+    assert!(
+        printed.contains("read as a document of others: "),
+        "{printed}"
+    );
+    let contract = loaded.contract.expect("a document of others is a contract");
+    contract
+        .document
+        .pointer(place)
+        .cloned()
+        .unwrap_or_default()
+}
+
+const SCHEMA: &str = "/paths/~1things/get/responses/200/content/application~1json/schema";
+
+/// Checks the repair of a schema, at `keyword` in it.
+#[track_caller]
+fn schema(version: &str, schema: &str, rule: &str, keyword: &str, expected: &Value) {
+    let pointer = format!("{SCHEMA}{keyword}");
+    let read = repaired(&with_schema(version, schema), rule, &pointer, SCHEMA);
+    assert_eq!(read, *expected);
+}
+
+#[test]
+fn schemas_mean_what_their_authors_mean() {
+    for default in ["null", "\"true\"", "\"[]\""] {
+        schema(
+            "3.0.3",
+            &format!("{{ type: boolean, default: {default} }}"),
+            "bad-default",
+            "/default",
+            &json!({"type": "boolean"}),
+        );
+    }
+    schema(
+        "3.0.3",
+        "{ type: string, enum: [a], nullable: true }",
+        "nullable-enum",
+        "/nullable",
+        &json!({"type": "string", "enum": ["a", null], "nullable": true}),
+    );
+    schema(
+        "3.0.3",
+        "{ $ref: '#/components/schemas/Thing', nullable: true }",
+        "ignored-sibling",
+        "/nullable",
+        &json!({"nullable": true, "allOf": [{"$ref": "#/components/schemas/Thing"}]}),
+    );
+    schema(
+        "3.1.0",
+        "{ type: string, enum: [a], nullable: true }",
+        "wrong-dialect",
+        "/nullable",
+        &json!({"type": ["string", "null"], "enum": ["a", null]}),
+    );
+    schema(
+        "3.1.0",
+        "{ $ref: '#/components/schemas/Thing', nullable: true, description: One. }",
+        "wrong-dialect",
+        "/nullable",
+        &json!({
+            "description": "One.",
+            "anyOf": [{"$ref": "#/components/schemas/Thing"}, {"type": "null"}],
+        }),
+    );
+    schema(
+        "3.1.0",
+        "{ type: number, minimum: 1, exclusiveMinimum: true }",
+        "wrong-dialect",
+        "/exclusiveMinimum",
+        &json!({"type": "number", "exclusiveMinimum": 1}),
+    );
+    schema(
+        "3.0.3",
+        "{ type: number, exclusiveMaximum: 9 }",
+        "wrong-dialect",
+        "/exclusiveMaximum",
+        &json!({"type": "number", "maximum": 9, "exclusiveMaximum": true}),
+    );
+    schema(
+        "3.0.3",
+        "{ type: [string, \"null\"] }",
+        "wrong-dialect",
+        "/type",
+        &json!({"type": "string", "nullable": true}),
+    );
+    schema(
+        "3.1.0",
+        "{ type: any, description: Anything. }",
+        "unknown-type",
+        "/type",
+        &json!({"description": "Anything."}),
+    );
+    schema(
+        "3.1.0",
+        "{ type: array, min_items: 1 }",
+        "misspelt-keyword",
+        "/min_items",
+        &json!({"type": "array", "min_items": 1}),
+    );
+    schema(
+        "3.1.0",
+        "{ type: string, maxLength: \"9\" }",
+        "wrong-type",
+        "/maxLength",
+        &json!({"type": "string", "maxLength": 9}),
+    );
+    schema(
+        "3.1.0",
+        "{ oneOf: [{ $ref: '#/components/schemas/Thing' }], discriminator: { propertyName: a, mapping: { b: Gone } } }",
+        "unknown-mapping",
+        "/discriminator/mapping/b",
+        &json!({
+            "oneOf": [{"$ref": "#/components/schemas/Thing"}],
+            "discriminator": {"propertyName": "a", "mapping": {}},
+        }),
+    );
+}
+
+#[test]
+fn operations_mean_what_their_authors_mean() {
+    let ok = r#"responses: { "204": { description: Done. } }"#;
+    let at = |path: &str, item: &str, rule: &str, pointer: &str, place: &str| {
+        repaired(&with_path(path, item), rule, pointer, place)
+    };
+    let declared = at(
+        "/a/{b}",
+        &format!("{{ get: {{ {ok} }} }}"),
+        "path-parameter-undeclared",
+        "/paths/~1a~1{b}",
+        "/paths/~1a~1{b}/parameters",
+    );
+    let parameter =
+        json!({"name": "b", "in": "path", "required": true, "schema": {"type": "string"}});
+    assert_eq!(declared, json!([parameter]));
+    let unused = at(
+        "/a",
+        &format!(
+            "{{ get: {{ parameters: [{{ name: b, in: path, required: true, schema: {{}} }}], {ok} }} }}"
+        ),
+        "path-parameter-unused",
+        "/paths/~1a/get/parameters/0/name",
+        "/paths/~1a/get/parameters",
+    );
+    assert_eq!(unused, json!([]));
+    let optional = at(
+        "/a/{b}",
+        &format!(
+            "{{ get: {{ parameters: [{{ name: b, in: path, schema: {{ type: string }} }}], {ok} }} }}"
+        ),
+        "path-parameter-optional",
+        "/paths/~1a~1{b}/get/parameters/0",
+        "/paths/~1a~1{b}/get/parameters/0/required",
+    );
+    assert_eq!(optional, json!(true));
+    let twice = at(
+        "/a",
+        &format!("{{ get: {{ operationId: do, {ok} }}, put: {{ operationId: do, {ok} }} }}"),
+        "duplicate-operation-id",
+        "/paths/~1a/put/operationId",
+        "/paths/~1a/put/operationId",
+    );
+    assert_eq!(twice, json!("do_put_a"));
+    let scheme = at(
+        "/a",
+        &format!("{{ get: {{ security: [{{ key: [] }}], {ok} }} }}"),
+        "unknown-security-scheme",
+        "/paths/~1a/get/security/0/key",
+        "/paths/~1a/get/security",
+    );
+    assert_eq!(scheme, json!([{}]));
+    let status = at(
+        "/a",
+        "{ get: { responses: { 4xx: { description: Refused. } } } }",
+        "impossible-status",
+        "/paths/~1a/get/responses/4xx",
+        "/paths/~1a/get/responses/4XX/description",
+    );
+    assert_eq!(status, json!("Refused."));
+    let deep = "{ name: a, in: query, style: deepObject, schema: { type: array, items: {} } }";
+    let deep = at(
+        "/a",
+        &format!("{{ get: {{ parameters: [{deep}], {ok} }} }}"),
+        "impossible-style",
+        "/paths/~1a/get/parameters/0/style",
+        "/paths/~1a/get/parameters/0",
+    );
+    assert_eq!(
+        (&deep["name"], &deep["style"]),
+        (&json!("a[]"), &Value::Null)
+    );
+    let simple = "{ name: a, in: query, style: simple, schema: { type: array, items: {} } }";
+    let simple = at(
+        "/a",
+        &format!("{{ get: {{ parameters: [{simple}], {ok} }} }}"),
+        "impossible-style",
+        "/paths/~1a/get/parameters/0/style",
+        "/paths/~1a/get/parameters/0",
+    );
+    assert_eq!(
+        (&simple["style"], &simple["explode"]),
+        (&Value::Null, &json!(false))
+    );
+    let body = "{ '*/*': { schema: { type: object } } }";
+    let body = at(
+        "/a",
+        &format!("{{ get: {{ responses: {{ '200': {{ description: A., content: {body} }} }} }} }}"),
+        "unapplied-schema",
+        "/paths/~1a/get/responses/200/content/*~1*",
+        "/paths/~1a/get/responses/200/content",
+    );
+    assert_eq!(
+        body,
+        json!({"application/json": {"schema": {"type": "object"}}})
+    );
+    let same = at(
+        "/a/{b}",
+        &format!(
+            "{{ parameters: [{{ name: b, in: path, required: true, schema: {{ type: string }} }}], get: {{ {ok} }} }}\n  /a/{{c}}: {{ parameters: [{{ name: c, in: path, required: true, schema: {{ type: string }} }}], put: {{ {ok} }} }}"
+        ),
+        "duplicate-path",
+        "/paths/~1a~1{c}",
+        "/paths/~1a~1{c}/put/responses/204/description",
+    );
+    assert_eq!(same, json!("Done."));
+}
+
+#[test]
+fn documents_may_miss_quotes_and_responses() {
+    let text = "openapi: 3.0\ninfo: { title: Others, version: \"1\" }\npaths: {}\n";
+    let version = repaired(text, "unsupported-version", "/openapi", "/openapi");
+    assert_eq!(version, json!("3.0"));
+    let text = "openapi: 3.0.0\ninfo: { title: Others, version: 1.10 }\npaths: {}\n";
+    let version = repaired(text, "wrong-type", "/info/version", "/info/version");
+    assert_eq!(version, json!("1.10"));
+    let text =
+        "openapi: 3.0.0\ninfo: { title: Others, version: \"1\" }\npaths: { /a: { get: {} } }\n";
+    let responses = repaired(
+        text,
+        "missing-responses",
+        "/paths/~1a/get",
+        "/paths/~1a/get/responses",
+    );
+    assert_eq!(responses, json!({"default": {"description": ""}}));
+}
+
+#[test]
+fn what_has_no_plausible_meaning_is_still_refused() {
+    let loaded = foreign(&with_schema(
+        "3.1.0",
+        "{ $ref: '#/components/schemas/Gone' }",
+    ));
+    assert!(loaded.contract.is_none());
+    assert!(loaded.repairs.is_empty());
+}
+
+#[test]
+fn a_document_without_mistakes_is_read_as_it_is() {
+    let text = with_schema("3.1.0", "{ type: string }");
+    let loaded = foreign(&text);
+    assert!(
+        loaded
+            .diagnostics
+            .iter()
+            .all(|found| found.code == "unused-component")
+    );
+    assert!(loaded.repairs.is_empty());
+    assert_eq!(loaded.contract.expect("a contract").yaml, Some(text));
+}
+
+#[test]
+fn paths_with_a_query_or_fragment_are_labels_of_one_url() {
+    let ok = r#"{ get: { responses: { "204": { description: Done. } } } }"#;
+    let text = with_path("/a", &format!("{ok}\n  /a?b=c: {ok}\n  /a#d: {ok}"));
+    let loaded = load_text("labels.yaml", text.as_bytes());
+    let found = loaded.diagnostics.iter().map(|found| found.code);
+    assert_eq!(found.collect::<Vec<_>>(), ["shared-url"]);
+    let contract = loaded.contract.expect("labels are legal");
+    let ids: Vec<&str> = contract
+        .operations
+        .iter()
+        .map(|found| found.id.as_str())
+        .collect();
+    assert_eq!(ids, ["get_a", "get_a_b_c", "get_a_d"]);
+    assert_eq!(
+        contract.operations[1].query,
+        [("b".to_owned(), "c".to_owned())]
+    );
+}
+
+#[test]
+fn every_reading_is_documented() {
+    let page = std::fs::read_to_string("../../docs/foreign.md").expect("the page exists");
+    let missing: Vec<String> = READINGS
+        .iter()
+        .map(|reading| {
+            format!(
+                "| `{}` | {} | {} |",
+                reading.rule, reading.mistake, reading.meaning
+            )
+        })
+        .filter(|row| !page.contains(row))
+        .collect();
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
