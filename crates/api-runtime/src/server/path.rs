@@ -3,9 +3,14 @@
 //!
 //! The router of axum does not support `/a/{x}` beside `/a/{y}/b`, nor `/a/{x}.json`; contracts
 //! have both.
+//!
+//! A template may end in a label, as in `/a?kind=new` or `/a#new`. The query of a label chooses
+//! between the routes of one path; a fragment is never sent, so it chooses nothing.
 
 use http::{HeaderValue, Method};
 use percent_encoding::percent_decode_str;
+
+use super::pairs::Pairs;
 
 /// The start and end of each parameter in the path of a request, in bytes, in the order of the
 /// template.
@@ -22,8 +27,17 @@ struct Node {
     literals: Vec<(Box<str>, usize)>,
     patterns: Vec<(Vec<Part>, usize)>,
     parameter: Option<usize>,
-    methods: Vec<(Method, usize)>,
+    methods: Vec<Served>,
     allow: Option<HeaderValue>,
+}
+
+/// A route of a path.
+#[derive(Debug)]
+struct Served {
+    method: Method,
+    /// The names and values that the query of a request must have.
+    query: Vec<(Box<str>, Box<str>)>,
+    route: usize,
 }
 
 /// A literal or a parameter in a segment of a template.
@@ -45,18 +59,28 @@ pub(super) enum Found {
 }
 
 impl Paths {
-    /// Adds a route. Of two with the same path and method the first one stays.
+    /// Adds a route. Of two with the same path, query and method the first one stays.
     pub(super) fn add(&mut self, template: &str, method: &Method, route: usize) {
         if self.nodes.is_empty() {
             self.nodes.push(Node::default());
         }
+        let (template, label) = split_label(template);
         let mut at = 0;
         for segment in template.strip_prefix('/').unwrap_or(template).split('/') {
             at = self.child(at, segment);
         }
         let node = &mut self.nodes[at];
-        if node.methods.iter().all(|(known, _)| known != method) {
-            node.methods.push((method.clone(), route));
+        let query = label_query(label);
+        let is_new = |known: &Served| known.method != *method || known.query != query;
+        if node.methods.iter().all(is_new) {
+            node.methods.push(Served {
+                method: method.clone(),
+                query,
+                route,
+            });
+            // A route that asks for more is tried before one that any request fits.
+            node.methods
+                .sort_by_key(|served| std::cmp::Reverse(served.query.len()));
             node.allow = Some(allow(&node.methods));
         }
     }
@@ -100,7 +124,7 @@ impl Paths {
     }
 
     /// Finds the route of a request. `HEAD` is served by `GET` unless it has a route of its own.
-    pub(super) fn find(&self, method: &Method, path: &str) -> Found {
+    pub(super) fn find(&self, method: &Method, path: &str, query: Option<&str>) -> Found {
         let mut captures = Captures::new();
         let start = usize::from(path.starts_with('/'));
         if self.nodes.is_empty() {
@@ -109,7 +133,10 @@ impl Paths {
         let Some(node) = self.walk(0, path, start, &mut captures) else {
             return Found::Nothing;
         };
-        let route = |wanted: &Method| node.methods.iter().find(|(known, _)| known == wanted);
+        let route = |wanted: &Method| {
+            let mut served = node.methods.iter();
+            served.find(|served| served.method == *wanted && served.takes(query))
+        };
         let route = route(method).or_else(|| {
             if *method == Method::HEAD {
                 route(&Method::GET)
@@ -117,10 +144,12 @@ impl Paths {
                 None
             }
         });
+        let has_method = node.methods.iter().any(|served| served.method == *method);
         match (route, &node.allow) {
-            (Some((_, route)), _) => Found::Route(*route, captures),
-            (None, Some(allow)) => Found::OtherMethods(allow.clone()),
-            (None, None) => Found::Nothing,
+            (Some(served), _) => Found::Route(served.route, captures),
+            // The method is there, but only with another query.
+            (None, Some(allow)) if !has_method => Found::OtherMethods(allow.clone()),
+            (None, _) => Found::Nothing,
         }
     }
 
@@ -192,9 +221,51 @@ impl Node {
     }
 }
 
+impl Served {
+    /// Returns whether a request with this query is for the route.
+    fn takes(&self, query: Option<&str>) -> bool {
+        if self.query.is_empty() {
+            return true;
+        }
+        let pairs = Pairs::of_query(query.unwrap_or_default());
+        self.query
+            .iter()
+            .all(|(name, value)| pairs.values(name).any(|given| pairs.is_name(given, value)))
+    }
+}
+
+/// Splits a template into what is a path and its label, which begins with `?` or `#`.
+fn split_label(template: &str) -> (&str, &str) {
+    let mut open = false;
+    let end = template.find(|character| {
+        match character {
+            '{' => open = true,
+            '}' => open = false,
+            _ => {}
+        }
+        !open && matches!(character, '?' | '#')
+    });
+    template.split_at(end.unwrap_or(template.len()))
+}
+
+/// Returns the names and values of the query in a label. One with a brace stands for any value.
+fn label_query(label: &str) -> Vec<(Box<str>, Box<str>)> {
+    let Some(query) = label.strip_prefix('?') else {
+        return Vec::new();
+    };
+    let query = query.split('#').next().unwrap_or_default();
+    query
+        .split('&')
+        .filter(|pair| !pair.is_empty() && !pair.contains(['{', '}']))
+        .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+        .map(|(name, value)| (name.into(), value.into()))
+        .collect()
+}
+
 /// Returns the names of a template's parameters, in order.
 pub(super) fn names(template: &str) -> impl Iterator<Item = &str> {
-    template
+    split_label(template)
+        .0
         .split('{')
         .skip(1)
         .filter_map(|rest| rest.split_once('}').map(|(name, _)| name))
@@ -267,13 +338,17 @@ fn capture(parts: &[Part], path: &str, start: usize, end: usize, captures: &mut 
 }
 
 /// Returns the value of `Allow` for the methods of a path.
-fn allow(methods: &[(Method, usize)]) -> HeaderValue {
-    let mut names: Vec<&str> = methods.iter().map(|(method, _)| method.as_str()).collect();
+fn allow(methods: &[Served]) -> HeaderValue {
+    let mut names: Vec<&str> = methods
+        .iter()
+        .map(|served| served.method.as_str())
+        .collect();
     if names.contains(&"GET") && !names.contains(&"HEAD") {
         // `find` serves `HEAD` by `GET`.
         names.push("HEAD");
     }
     names.sort_unstable();
+    names.dedup();
     HeaderValue::from_str(&names.join(", ")).expect("methods are tokens")
 }
 
@@ -290,7 +365,7 @@ mod tests {
     }
 
     fn find<'p>(paths: &Paths, path: &'p str) -> Option<(usize, Vec<&'p str>)> {
-        match paths.find(&Method::GET, path) {
+        match paths.find(&Method::GET, path, None) {
             Found::Route(route, captures) => Some((
                 route,
                 captures
@@ -353,12 +428,12 @@ mod tests {
     fn other_methods_are_listed() {
         let mut paths = paths(&["/a"]);
         paths.add("/a", &Method::PATCH, 7);
-        let Found::OtherMethods(allow) = paths.find(&Method::POST, "/a") else {
+        let Found::OtherMethods(allow) = paths.find(&Method::POST, "/a", None) else {
             panic!("POST is not there");
         };
         assert_eq!(allow, "GET, HEAD, PATCH");
         assert!(matches!(
-            paths.find(&Method::HEAD, "/a"),
+            paths.find(&Method::HEAD, "/a", None),
             Found::Route(0, _)
         ));
     }

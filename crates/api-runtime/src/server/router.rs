@@ -361,7 +361,10 @@ where
     }
 
     async fn respond(&self, parts: Parts, body: Body, id: &RequestId) -> Response {
-        match self.paths.find(&parts.method, parts.uri.path()) {
+        match self
+            .paths
+            .find(&parts.method, parts.uri.path(), parts.uri.query())
+        {
             Found::Route(at, captures) => self.run(at, captures, parts, body, id).await,
             Found::OtherMethods(allow) => {
                 self.reject_route(parts, RejectionKind::MethodNotAllowed, Some(allow))

@@ -39,6 +39,9 @@ use crate::tokens::ident;
 #[must_use]
 pub fn writes_request(api: &Api<'_>, operation: &ir::Operation) -> bool {
     has_plain_path(api, operation)
+        // reqwest has no functions for these methods.
+        && !matches!(operation.method, Method::Options | Method::Trace)
+        && operation.query.is_empty()
         && operation
             .parameters
             .iter()

@@ -22,8 +22,10 @@ pub struct Operation {
     pub method: Method,
     /// The path template as the document writes it.
     pub path: String,
-    /// The path template, split into literals and parameters.
+    /// The path template, split into literals and parameters, without the label.
     pub segments: Vec<PathPart>,
+    /// The names and values of the query in the path's label, which every request has.
+    pub query: Vec<(String, String)>,
     /// The index into [`Api::tags`](super::Api::tags).
     pub tag: usize,
     /// The summary and the description, as two paragraphs.

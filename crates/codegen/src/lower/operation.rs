@@ -58,6 +58,7 @@ pub(super) fn operations(
                 method: operation.method,
                 path: operation.path.clone(),
                 segments: operation.segments.clone(),
+                query: operation.query.clone(),
                 tag: by_name[&operation.tag.as_deref()],
                 docs: join_docs(
                     operation.summary.as_deref(),

@@ -147,9 +147,28 @@ impl Builder<'_> {
         }
     }
 
-    /// Returns the statements that append the query to `url`, if there is one.
+    /// Returns the statements that append the query to `url`, if there is one: that of the path's
+    /// label, then the parameters.
     fn query(&self) -> Option<TokenStream> {
-        let added = self.each(Location::Query, |parameter, value| {
+        let fixed = self.operation.query.iter();
+        let fixed: Vec<TokenStream> = fixed
+            .map(|(name, value)| quote!(query.add_text(#name, #value);))
+            .collect();
+        let added = self.query_parameters();
+        if fixed.is_empty() && added.is_none() {
+            return None;
+        }
+        Some(quote! {
+            let mut query = runtime::Query::new();
+            #(#fixed)*
+            #added
+            let url = query.on(url);
+        })
+    }
+
+    /// Returns the statements that add the parameters to the query, if there are any.
+    fn query_parameters(&self) -> Option<TokenStream> {
+        self.each(Location::Query, |parameter, value| {
             let name = &parameter.wire;
             match &parameter.encoding {
                 ParameterEncoding::Style {
@@ -164,11 +183,6 @@ impl Builder<'_> {
                     quote!(query.add_text(#name, &runtime::content(#name, #value)?);)
                 }
             }
-        })?;
-        Some(quote! {
-            let mut query = runtime::Query::new();
-            #added
-            let url = query.on(url);
         })
     }
 
