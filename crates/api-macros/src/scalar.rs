@@ -148,8 +148,7 @@ fn bound_of(name: &str, value: &Expr, inner: &Type) -> Option<TokenStream> {
         () if is("i64") => (i64::MIN.into(), i64::MAX.into()),
         () if is("u32") => (u32::MIN.into(), u32::MAX.into()),
         () if is("u64") => (u64::MIN.into(), u64::MAX.into()),
-        // An integer bound of a float needs the cast, which rounds as decoding a value does.
-        () => return Some(quote!((#value) as #inner)),
+        () => return Some(float_bound(value, inner)),
     };
     let bound = whole(name, &quote!(#value).to_string().replace(' ', ""))?;
     let says_nothing = match name {
@@ -161,6 +160,22 @@ fn bound_of(name: &str, value: &Expr, inner: &Type) -> Option<TokenStream> {
     // of the range.
     let clamped = proc_macro2::Literal::i128_unsuffixed(bound.clamp(low, high));
     (!says_nothing).then(|| quote!(#clamped))
+}
+
+/// Generates a bound of a float. An integer bound needs a cast, which rounds as decoding a value
+/// does.
+fn float_bound(value: &Expr, inner: &Type) -> TokenStream {
+    let text = quote!(#value).to_string().replace(' ', "");
+    let Ok(integer) = text.parse::<i128>() else {
+        return quote!((#value) as #inner);
+    };
+    // With its type: the compiler would take a literal without one for an `i32`.
+    let size = proc_macro2::Literal::u128_suffixed(integer.unsigned_abs());
+    if integer < 0 {
+        quote!(-(#size as #inner))
+    } else {
+        quote!(#size as #inner)
+    }
 }
 
 /// Rounds the bound `name` to the equivalent integer. Returns `None` for a `multiple_of` that is

@@ -41,7 +41,7 @@ pub(crate) fn files(api: &Api<'_>) -> Result<Vec<File>, ClientError> {
     }];
     for (tag, text) in api.tags.iter().zip(tags(api, &names, &common)) {
         files.push(File {
-            path: format!("{folder}/{}.rs", tag.module),
+            path: format!("{folder}/{}.rs", tag.file),
             text: text?,
         });
     }

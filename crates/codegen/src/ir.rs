@@ -118,8 +118,11 @@ impl CrateNames {
 pub struct Tag {
     /// The name in the document; `None` for the operations without a tag.
     pub name: Option<String>,
-    /// The name of the module and its file, in `snake_case`: `load_balancer`.
+    /// The name of the module, in `snake_case`: `load_balancer`.
     pub module: String,
+    /// The name of the module's file without `.rs`. The same as `module`, except that it is in
+    /// ASCII, since Rust finds no other file by itself and not every file system keeps one.
+    pub file: String,
     /// The cargo feature: `load_balancer`. The same as `module`, so that one search finds both,
     /// except where the module's name ends in `_`: `default_` has `default-operations`.
     pub feature: String,

@@ -186,6 +186,27 @@ pub(crate) fn module(words: &str) -> String {
     }
 }
 
+/// Returns the name of the file of a module outside ASCII: each letter that is not ASCII by its
+/// number, as in `caf_u00e9`.
+pub(crate) fn file(module: &str) -> String {
+    let mut name = String::new();
+    for character in module.chars() {
+        if character.is_ascii() {
+            name.push(character);
+        } else {
+            let before = if name.is_empty() || name.ends_with('_') {
+                ""
+            } else {
+                "_"
+            };
+            name.push_str(&format!("{before}u{:04x}", u32::from(character)));
+        }
+    }
+    // Cut at a character of ASCII, which is one byte.
+    name.truncate(MAX_LENGTH);
+    name
+}
+
 /// Returns the name of an operation's method, in `snake_case` and without `r#`. It is never one of
 /// [`METHODS`].
 pub(crate) fn operation(words: &str) -> String {

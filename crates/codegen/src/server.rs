@@ -23,7 +23,7 @@ use crate::emit::MARK;
 use crate::file::File;
 use crate::ir::Api;
 use crate::parallel;
-use crate::tokens::{ident, inner_docs, letters, rust_file};
+use crate::tokens::{file_attribute, ident, inner_docs, letters, rust_file};
 
 /// Generates every source file of the server crate, and the contract that it serves.
 pub(crate) fn files(api: &Api<'_>) -> Vec<File> {
@@ -58,7 +58,7 @@ fn jobs(api: &Api<'_>) -> Vec<Job> {
     let rust = |name: &str, part: Part| Job::Rust(fixed(api, name), part);
     let tags = || api.tags.iter().enumerate();
     let mut jobs = vec![Job::Rust("lib".to_owned(), Part::Library)];
-    jobs.extend(tags().map(|(at, tag)| Job::Rust(tag.module.clone(), Part::Tag(at))));
+    jobs.extend(tags().map(|(at, tag)| Job::Rust(tag.file.clone(), Part::Tag(at))));
     jobs.extend(has_shared_responses(api).then(|| rust("responses", Part::Responses)));
     jobs.extend((!api.security.is_empty()).then(|| rust("security", Part::Security)));
     jobs.extend([
@@ -129,13 +129,13 @@ fn yaml(api: &Api<'_>) -> String {
     }
 }
 
-/// Returns whether an operation lists a response that is a component, so that the crate has the
-/// module `responses`.
+/// Returns whether an operation lists a response that is a shared struct, so that the crate has
+/// the module `responses`.
 fn has_shared_responses(api: &Api<'_>) -> bool {
     api.operations
         .iter()
         .flat_map(|operation| &operation.responses)
-        .any(|response| response.component.is_some())
+        .any(payload::is_shared)
 }
 
 /// Generates `lib.rs`.
@@ -149,8 +149,8 @@ fn library(api: &Api<'_>) -> TokenStream {
     ));
     let tags = api.tags.iter().map(|tag| {
         let feature = &tag.feature;
-        let module = ident(&tag.module);
-        quote!(#[cfg(feature = #feature)] pub mod #module;)
+        let (module, file) = (ident(&tag.module), file_attribute(tag));
+        quote!(#[cfg(feature = #feature)] #file pub mod #module;)
     });
     let module = |name: &str| ident(&fixed(api, name));
     let responses = has_shared_responses(api).then(|| {

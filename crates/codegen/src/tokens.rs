@@ -6,7 +6,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 use syn::visit_mut::{self, VisitMut};
 
-use crate::ir::{Api, Primitive, TypeId, TypeRef};
+use crate::ir::{Api, Primitive, Tag, TypeId, TypeRef};
 use doc_lines::doc_lines;
 pub(crate) use doc_lines::is_deceptive;
 
@@ -15,6 +15,12 @@ pub(crate) use doc_lines::is_deceptive;
 /// A syntax tree holds no blank lines, and prettyplease writes none. No doc comment of the contract
 /// can hold this character, since [`doc_lines`] replaces it.
 const BLANK: &str = "\u{1}";
+
+/// Returns the attribute `path` for the module of a tag whose file has another name.
+pub(crate) fn file_attribute(tag: &Tag) -> Option<TokenStream> {
+    let file = format!("{}.rs", tag.file);
+    (tag.file != tag.module).then(|| quote!(#[path = #file]))
+}
 
 /// Returns an identifier, which is raw if the name begins with `r#`.
 pub(crate) fn ident(name: &str) -> Ident {

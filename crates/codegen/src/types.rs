@@ -16,7 +16,7 @@ use quote::quote;
 
 use crate::File;
 use crate::ir::{Api, Tag, TypeDef, TypeKind};
-use crate::tokens::{RustFile, ident, inner_docs, letters, rust_file};
+use crate::tokens::{RustFile, file_attribute, ident, inner_docs, letters, rust_file};
 
 /// The name of the module of the types that belong to no single tag, see `lower::reach::mark`.
 const SHARED: &str = "shared";
@@ -40,7 +40,10 @@ pub(crate) fn files(api: &Api<'_>) -> Vec<File> {
     ];
     for module in modules(api) {
         files.push(File {
-            path: format!("{root}/{}.rs", module.name),
+            path: format!(
+                "{root}/{}.rs",
+                module.tag.map_or(module.name, |tag| &tag.file)
+            ),
             text: module_text(api, &module),
         });
     }
@@ -133,8 +136,10 @@ fn crate_root(api: &Api<'_>) -> TokenStream {
             let feature = &tag.feature;
             quote!(#[cfg(feature = #feature)])
         });
+        let file = module.tag.map(file_attribute);
         quote! {
             #gate
+            #file
             mod #name;
             #gate
             pub use #name::*;

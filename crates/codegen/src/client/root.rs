@@ -8,7 +8,7 @@ use super::common::CommonResponses;
 use super::names::ClientNames;
 use super::parts;
 use crate::ir::{Api, SecurityScheme};
-use crate::tokens::{docs, ident, inner_docs, inner_docs_with_examples, letters};
+use crate::tokens::{docs, file_attribute, ident, inner_docs, inner_docs_with_examples, letters};
 
 /// Returns the file `lib.rs`.
 pub(super) fn tokens(api: &Api<'_>, names: &ClientNames, common: &CommonResponses) -> TokenStream {
@@ -120,8 +120,10 @@ fn modules(api: &Api<'_>, names: &ClientNames) -> TokenStream {
         .map(|tag| {
             let (feature, module) = (&tag.feature, ident(&tag.module));
             let name = ident(&tag.client_trait);
+            let file = file_attribute(tag);
             let declared = quote! {
                 #[cfg(feature = #feature)]
+                #file
                 pub mod #module;
             };
             (

@@ -17,6 +17,10 @@ use serde_json::{Number, Value};
 
 use merge::{intersect, keep_first, smaller, tighten};
 
+/// The length of a chain of `allOf`, of which each link has the properties of all before it, so that
+/// the structs grow with the square of the length. Contracts that people write have up to ten links.
+const MOST_LINKS: usize = 32;
+
 /// The conjunction of all keywords that a value has to fit.
 #[derive(Debug, Default)]
 pub(super) struct FlatSchema {
@@ -62,6 +66,10 @@ pub(super) struct FlatSchema {
     pub residual: bool,
     /// Whether no value is accepted.
     pub never: bool,
+    /// Whether members are left out because a chain of `allOf` is longer than [`MOST_LINKS`].
+    pub too_deep: bool,
+    /// The number of `allOf` that lead to the schema that is being added.
+    links: usize,
     /// The number of members with `properties` or `additionalProperties`.
     object_members: usize,
 }
@@ -180,9 +188,7 @@ impl FlatSchema {
                 return;
             }
         }
-        for member in &k.all_of {
-            self.add(contract, *member, seen);
-        }
+        self.add_members(contract, &k.all_of, seen);
         self.add_values(k);
         self.add_numbers(k);
         self.add_strings(k, contract.formats);
@@ -201,6 +207,20 @@ impl FlatSchema {
         // One member is enough: a text that one schema calls secret must not be printed.
         self.secret |= k.secret;
         self.residual |= k.not.is_some() || k.if_schema.is_some();
+    }
+
+    /// Adds the members of an `allOf`.
+    fn add_members(&mut self, contract: &Contract, members: &[SchemaId], seen: &mut Vec<SchemaId>) {
+        if self.links >= MOST_LINKS && !members.is_empty() {
+            self.too_deep = true;
+            self.residual = true;
+            return;
+        }
+        self.links += 1;
+        for member in members {
+            self.add(contract, *member, seen);
+        }
+        self.links -= 1;
     }
 
     /// Adds the keywords of every type: `type`, `enum` and `const`.

@@ -61,7 +61,7 @@ impl Lowering<'_> {
         // After all keywords: whether a struct can reject undeclared properties depends on every
         // one of them.
         flat.settle_additional_properties(self.contract);
-        if flat.never {
+        if flat.never || flat.too_deep {
             return NullableForm::json(&subject.check);
         }
         if self.implies_types()

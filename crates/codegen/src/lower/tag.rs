@@ -39,20 +39,39 @@ pub(super) fn tags(contract: &Contract, crates: &CrateNames) -> Vec<Tag> {
     // before `Api`.
     let servers = unique(HashSet::new(), names::server_trait);
     let clients = unique(HashSet::new(), names::client_trait);
+    let files = files(&modules, crates);
+    let modules = modules.into_iter().zip(files);
     let names = modules.into_iter().zip(servers.into_iter().zip(clients));
-    let tags = groups
-        .iter()
-        .cloned()
-        .zip(names)
-        .map(|((name, description), (module, traits))| Tag {
-            feature: feature_name(&module),
-            server_trait: traits.0,
-            client_trait: traits.1,
-            module,
-            name,
-            description,
-        });
+    let tags =
+        groups
+            .iter()
+            .cloned()
+            .zip(names)
+            .map(|((name, description), ((module, file), traits))| Tag {
+                file,
+                feature: feature_name(&module),
+                server_trait: traits.0,
+                client_trait: traits.1,
+                module,
+                name,
+                description,
+            });
     tags.collect()
+}
+
+/// Returns the name of the file of each module, which is the module's own name if that is ASCII.
+fn files(modules: &[String], crates: &CrateNames) -> Vec<String> {
+    let is_plain = |module: &&String| module.is_ascii();
+    let mut taken: HashSet<String> = modules.iter().filter(is_plain).cloned().collect();
+    taken.insert(crates.krate("types"));
+    let files = modules.iter().map(|module| {
+        if module.is_ascii() {
+            module.clone()
+        } else {
+            names::unique(&mut taken, names::file(module))
+        }
+    });
+    files.collect()
 }
 
 /// Returns the name of the feature of a module, which is the module's own name if that is free.

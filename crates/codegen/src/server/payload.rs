@@ -61,6 +61,11 @@ pub(super) fn is_handshake(response: &Response) -> bool {
     response.status == StatusKey::Code(101)
 }
 
+/// Returns whether a response is a struct of the module `responses`, which operations share.
+pub(super) fn is_shared(response: &Response) -> bool {
+    response.component.is_some() && !is_handshake(response)
+}
+
 /// Returns the type of a response body of one media type.
 pub(super) fn media_type(api: &Api<'_>, media: &Media) -> TokenStream {
     match media.kind {

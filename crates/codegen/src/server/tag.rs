@@ -6,7 +6,7 @@ use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
 use super::names::{constant, import, method_and_path, type_names};
-use super::{request, response, security};
+use super::{payload, request, response, security};
 use crate::ir::{Api, Operation};
 use crate::tokens::{RustFile, docs, ident, inner_docs};
 
@@ -43,7 +43,7 @@ fn head(api: &Api<'_>, tag: usize, operations: &[&Operation]) -> TokenStream {
     let uses_responses = operations
         .iter()
         .flat_map(|operation| &operation.responses)
-        .any(|response| response.component.is_some() && !response.is_rejection);
+        .any(|response| payload::is_shared(response) && !response.is_rejection);
     let responses = uses_responses.then(|| import(api, "responses"));
     let security = is_secured(api, tag).then(|| import(api, "security"));
     quote! {

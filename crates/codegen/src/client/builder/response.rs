@@ -27,6 +27,7 @@ impl Builder<'_> {
         // Arms are compared by their text, since tokens cannot be compared.
         let mut codes: IndexMap<String, (Vec<Literal>, TokenStream)> = IndexMap::new();
         let mut ranges = Vec::new();
+        let mut covered: Vec<(u16, u16)> = Vec::new();
         for ((first, last), read) in successes.chain(errors) {
             let (from, to) = (
                 Literal::u16_unsuffixed(first),
@@ -35,7 +36,9 @@ impl Builder<'_> {
             if first == last {
                 let arm = codes.entry(read.to_string());
                 arm.or_insert_with(|| (Vec::new(), read)).0.push(from);
-            } else {
+            } else if !is_covered((first, last), &covered) {
+                // `default` beside `4XX` and `5XX` stands for no status.
+                covered.push((first, last));
                 ranges.push(quote!(#from..=#to => #read,));
             }
         }
@@ -132,6 +135,20 @@ impl Builder<'_> {
             }
         })
     }
+}
+
+/// Returns whether other ranges cover every status of a range. They may overlap.
+fn is_covered((mut first, last): (u16, u16), ranges: &[(u16, u16)]) -> bool {
+    while first <= last {
+        let Some((_, end)) = ranges
+            .iter()
+            .find(|(from, to)| (*from..=*to).contains(&first))
+        else {
+            return false;
+        };
+        first = end + 1;
+    }
+    true
 }
 
 /// Returns the expression that reads a body, wrapped in its variant of the enum `enumeration` if

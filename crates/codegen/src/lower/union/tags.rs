@@ -12,7 +12,8 @@ impl Lowering<'_> {
     /// Returns the property that `discriminator` names, with its values for each member.
     ///
     /// Returns `None` if a member has no value, since a tagged union could never select that
-    /// variant, or if a member accepts values other than objects.
+    /// variant, if a member accepts values other than objects, or if a member does not declare the
+    /// property, since its type would neither write nor, if it is closed, accept the tag.
     pub(super) fn declared_tags(
         &self,
         members: &[SchemaId],
@@ -36,8 +37,31 @@ impl Lowering<'_> {
             let flat = FlatSchema::of(self.contract, &[*member]);
             flat.types.is_none_or(|types| types == Types::OBJECT)
         });
-        (all_objects && tags.iter().all(|tags| !tags.is_empty()))
+        let all_declare = members
+            .iter()
+            .all(|member| self.declares(*member, &discriminator.property, &mut Vec::new()));
+        (all_objects && all_declare && tags.iter().all(|tags| !tags.is_empty()))
             .then(|| (discriminator.property.clone(), tags))
+    }
+
+    /// Returns whether a schema declares a property: itself, or each of its alternatives. `seen`
+    /// holds the schemas that led to it.
+    fn declares(&self, schema: SchemaId, property: &str, seen: &mut Vec<SchemaId>) -> bool {
+        let schema = self.contract.resolve(schema);
+        if seen.contains(&schema) {
+            return false;
+        }
+        seen.push(schema);
+        let flat = FlatSchema::of(self.contract, &[schema]);
+        let declares = flat.properties.contains_key(property)
+            || flat.choices.iter().any(|choice| {
+                choice
+                    .members
+                    .iter()
+                    .all(|member| self.declares(*member, property, seen))
+            });
+        seen.pop();
+        declares
     }
 
     /// Returns the first property that every member requires, and for which each has a constant
