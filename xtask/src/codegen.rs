@@ -10,6 +10,7 @@ use contract::{Contract, diagnostic};
 
 use crate::exit::Exit;
 use crate::reading::Reading;
+use crate::repairs;
 use crate::workspace;
 
 /// The document that is read by default, in the workspace's root.
@@ -40,6 +41,9 @@ pub(crate) struct Arguments {
     /// them
     #[arg(long)]
     check: bool,
+    /// Accept repairs that the stored list does not have (with --foreign)
+    #[arg(long, requires = "foreign")]
+    accept: bool,
 }
 
 fn prefix(text: &str) -> Result<String, codegen::Error> {
@@ -69,13 +73,24 @@ pub(crate) fn run(
     let Some(contract) = loaded.contract else {
         return Ok(Exit::Failed);
     };
-    let files = codegen::generate(&contract, &options(arguments, &folder)?)?;
+    let mut files = codegen::generate(&contract, &options(arguments, &folder)?)?;
+    files.extend(repairs::file(&arguments.name, &loaded.repairs));
+    if !arguments.check && !arguments.accept {
+        let new = repairs::new(&folder, &arguments.name, &loaded.repairs)?;
+        if !new.is_empty() {
+            report_new(err, &new)?;
+            return Ok(Exit::Failed);
+        }
+    }
     if arguments.check {
         let stale = emit::check(&folder, &files)?;
         report_stale(out, &stale, &command(arguments)?)?;
         report(
             out,
-            &Summary::new("compared", &folder, &files, &contract, start),
+            &Summary {
+                repairs: loaded.repairs.len(),
+                ..Summary::new("compared", &folder, &files, &contract, start)
+            },
         )?;
         return Ok(if stale.is_empty() {
             Exit::Fresh
@@ -92,6 +107,7 @@ pub(crate) fn run(
         out,
         &Summary {
             changed: Some(written.files.len()),
+            repairs: loaded.repairs.len(),
             ..summary
         },
     )?;
@@ -132,6 +148,15 @@ fn command(arguments: &Arguments) -> anyhow::Result<String> {
     Ok(shlex::try_join(words.iter().map(String::as_str))?)
 }
 
+fn report_new(err: &mut dyn Write, new: &[String]) -> anyhow::Result<()> {
+    writeln!(err, "repairs that the stored list does not have:")?;
+    for line in new {
+        writeln!(err, "    {line}")?;
+    }
+    writeln!(err, "nothing is written; `--accept` accepts them")?;
+    Ok(())
+}
+
 fn report_stale(out: &mut dyn Write, stale: &[Stale], command: &str) -> anyhow::Result<()> {
     for file in stale {
         let kind = match file.kind {
@@ -169,6 +194,8 @@ struct Summary<'a> {
     operations: usize,
     /// The number of webhooks and callbacks, which the API calls and its clients implement.
     events: usize,
+    /// The number of repairs of a document of others.
+    repairs: usize,
     time: Duration,
 }
 
@@ -187,6 +214,7 @@ impl<'a> Summary<'a> {
             changed: None,
             operations: contract.operations.len(),
             events: contract::reversed(contract).map_or(0, |reversed| reversed.operations.len()),
+            repairs: 0,
             time: start.elapsed(),
         }
     }
@@ -200,6 +228,7 @@ fn report(out: &mut dyn Write, summary: &Summary<'_>) -> anyhow::Result<()> {
         changed,
         operations,
         events,
+        repairs,
         time,
     } = summary;
     let changed = changed
@@ -212,9 +241,14 @@ fn report(out: &mut dyn Write, summary: &Summary<'_>) -> anyhow::Result<()> {
     } else {
         format!(" and {events} to subscribers")
     };
+    let repairs = match repairs {
+        0 => String::new(),
+        1 => ", 1 repair".to_owned(),
+        repairs => format!(", {repairs} repairs"),
+    };
     writeln!(
         out,
-        "{verb} {changed}{files} files in {folder}: {operations} operation{plural}{events}, {time:.2} s"
+        "{verb} {changed}{files} files in {folder}: {operations} operation{plural}{events}{repairs}, {time:.2} s"
     )?;
     Ok(())
 }

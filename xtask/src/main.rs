@@ -10,6 +10,7 @@ mod corpus;
 mod exit;
 mod lint;
 mod reading;
+mod repairs;
 mod serve;
 mod service;
 mod soak;

@@ -13,6 +13,10 @@ pub(crate) struct Reading {
     /// Whether `format` rejects values (assertion) or only describes them (annotation)
     #[arg(long, value_name = "MEANING", value_enum, default_value_t)]
     formats: Formats,
+    /// Read the document as somebody else's: a mistake with one plausible meaning is read in that
+    /// meaning and reported as a warning
+    #[arg(long)]
+    foreign: bool,
 }
 
 /// The meaning of the keyword `format`, as an argument.
@@ -33,6 +37,7 @@ impl Reading {
         contract::Options {
             mapping: self.map.iter().cloned().collect(),
             formats,
+            foreign: self.foreign,
             ..contract::Options::default()
         }
     }
@@ -46,6 +51,9 @@ impl Reading {
             .collect();
         if self.formats == Formats::Annotation {
             words.extend(["--formats".to_owned(), "annotation".to_owned()]);
+        }
+        if self.foreign {
+            words.push("--foreign".to_owned());
         }
         words
     }

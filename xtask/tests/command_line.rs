@@ -560,3 +560,49 @@ fn every_test_file_that_needs_something_from_outside_is_external() {
     needing.sort();
     assert_eq!(listed, needing);
 }
+
+#[test]
+fn repairs_of_a_document_of_others_are_a_list_that_only_grows_when_told() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let document = folder.path().join("others.yaml");
+    let text = fs::read_to_string(documents().join("others.yaml")).expect("the document is there");
+    fs::write(&document, &text).expect("the document can be written");
+    let codegen = |more: &[&str]| {
+        let arguments = ["codegen", "--contract", "others.yaml", "--out", "out"];
+        xtask(folder.path(), &[&arguments, more].concat())
+    };
+    let (code, printed) = codegen(&[]);
+    assert_eq!(code, 1, "{printed}");
+    let (code, printed) = codegen(&["--foreign"]);
+    assert_eq!(code, 0, "{printed}");
+    insta::assert_snapshot!("foreign", printed);
+    let list = folder.path().join("out/api-types/repairs.txt");
+    let read = || fs::read_to_string(&list).expect("the list is written");
+    let first =
+        "bad-default /paths/~1things/get/parameters/0/schema/default\nwrong-type /info/version\n";
+    assert_eq!(read(), first);
+    assert_eq!(codegen(&["--foreign", "--check"]).0, 0);
+
+    let more = text.replace("operationId: thing_list", "operationId: 1");
+    fs::write(&document, &more).expect("the document can be written");
+    let (code, printed) = codegen(&["--foreign", "--check"]);
+    assert_eq!(code, 4, "{printed}");
+    let new = "+wrong-type /paths/~1things/get/operationId";
+    assert!(printed.contains(new), "{printed}");
+    let (code, printed) = codegen(&["--foreign"]);
+    assert_eq!(code, 1, "{printed}");
+    assert!(
+        printed.contains("    wrong-type /paths/~1things/get/operationId\n"),
+        "{printed}"
+    );
+    assert_eq!(read(), first);
+    let (code, printed) = codegen(&["--foreign", "--accept"]);
+    assert_eq!(code, 0, "{printed}");
+    assert_ne!(read(), first);
+
+    // The list shrinks by itself.
+    let fewer = text.replace("default: many", "default: 1");
+    fs::write(&document, &fewer).expect("the document can be written");
+    assert_eq!(codegen(&["--foreign"]).0, 0);
+    assert_eq!(read(), "wrong-type /info/version\n");
+}
