@@ -249,6 +249,36 @@ fn a_chain_of_a_thousand_references_is_followed() {
 }
 
 #[test]
+fn a_chain_of_all_of_grows_with_its_length() {
+    let lines = |links: usize| {
+        let chain = document_of(links, |at| {
+            let own = format!(
+                "{{\"type\":\"object\",\"properties\":{{\"p{at}\":{{\"type\":\"string\"}}}}}}"
+            );
+            match at {
+                0 => own,
+                _ => format!(
+                    "{{\"allOf\":[{{\"$ref\":\"#/components/schemas/C{}\"}},{own}]}}",
+                    at - 1
+                ),
+            }
+        });
+        let contract = read("chain.json", chain.as_bytes()).expect("the document has no errors");
+        let files = codegen::generate(&contract, &codegen::Options::new("any"));
+        let files = files.expect("crates are generated");
+        let own = files
+            .iter()
+            .filter(|file| file.path.starts_with("any-") && file.path.ends_with(".rs"));
+        own.map(|file| file.text.lines().count()).sum::<usize>()
+    };
+    let [short, long] = [160, 320].map(lines);
+    assert!(
+        long < 2 * short,
+        "{short} lines for 160 links, {long} for 320"
+    );
+}
+
+#[test]
 fn thirty_megabytes_are_read() {
     let words = "word ".repeat(60);
     let document = document_of(85_000, |at| {

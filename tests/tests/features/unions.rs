@@ -3,12 +3,13 @@
 
 use features_client::prelude::*;
 use features_server::unions::{
-    KeyViewError, KeyViewRequest, KeyViewResponse, PointEchoError, PointEchoRequest,
-    PointEchoResponse, ShapeEchoError, ShapeEchoRequest, ShapeEchoResponse, UnionsApi,
+    KeyViewError, KeyViewRequest, KeyViewResponse, PetEchoError, PetEchoRequest, PetEchoResponse,
+    PointEchoError, PointEchoRequest, PointEchoResponse, ShapeEchoError, ShapeEchoRequest,
+    ShapeEchoResponse, UnionsApi,
 };
 use features_types::{
-    Circle, Key, KeyViewOkBody as AnyKey, Mark, NamedKey, NamedPoint, Point, Shapes, ShapesItem,
-    Square, SquareVote,
+    Cat, Circle, Dog, Key, KeyViewOkBody as AnyKey, Mark, NamedKey, NamedPoint, Pet, Point, Shapes,
+    ShapesItem, Square, SquareVote,
 };
 
 impl UnionsApi for crate::Features {
@@ -16,6 +17,10 @@ impl UnionsApi for crate::Features {
         &self,
         request: ShapeEchoRequest,
     ) -> Result<ShapeEchoResponse, ShapeEchoError> {
+        Ok(request.body.into())
+    }
+
+    async fn pet_echo(&self, request: PetEchoRequest) -> Result<PetEchoResponse, PetEchoError> {
         Ok(request.body.into())
     }
 
@@ -94,6 +99,11 @@ pub async fn check(client: &Client, url: &str) {
             .expect("a success")
             .into_inner();
         assert_eq!(response, point);
+    }
+    // The discriminator names a property that neither branch has, and that each refuses.
+    for pet in [Pet::from(Cat::new(9)), Pet::from(Dog::new(true))] {
+        let response = client.pet_echo().body(pet.clone()).send().await;
+        assert_eq!(response.expect("a success").into_inner(), pet);
     }
     for wrong in [
         r#"[{"radius": 1, "side": 2}]"#,
