@@ -1,5 +1,5 @@
-//! The `details` of an error response: the violations of each parameter and of each property of the
-//! body.
+//! The `details` of an error response: the violations of each parameter, of each property of the
+//! body, and of the body as a whole.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -7,10 +7,11 @@ use std::fmt::Write as _;
 use api_server::server::Violation;
 use api_types::{ErrorDetail, ErrorDetails, ErrorText, ErrorTexts};
 
-/// Returns the violations of a request by parameter or by top-level property of the body.
+/// Returns the `details` of an error response: the messages of the violations, by the name of the
+/// parameter or of the top-level property of the body. The key for the body as a whole is `body`.
 ///
-/// A violation of only a part of the value starts with the position of that part, whether the value
-/// is a parameter or a property: `vms[3]: must be a string`.
+/// A message about only a part of a parameter or property starts with the position of that part:
+/// `vms[3]: must be a string`.
 pub(super) fn details(violations: &[Violation]) -> ErrorDetails {
     let mut fields: BTreeMap<String, Vec<ErrorText>> = BTreeMap::new();
     for violation in violations {
@@ -45,7 +46,8 @@ pub(super) fn details(violations: &[Violation]) -> ErrorDetails {
     details.collect()
 }
 
-/// Appends a token of a JSON pointer to a position, as JavaScript writes it: `[3]` or `.key`.
+/// Appends an unescaped token of a JSON pointer to a position, in the notation of JavaScript: `[3]`
+/// for a token of digits, `.key` for any other.
 fn push(position: &mut String, token: &str) {
     let is_index = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_digit());
     let written = if is_index {
