@@ -1,4 +1,4 @@
-//! `stratusd apply`: shows and makes the changes that an inventory requires.
+//! `stratusd apply`: changes the database to match an inventory file, and prints the changes.
 
 use std::fs::File;
 use std::io::Read;
@@ -76,7 +76,7 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
     }
 }
 
-/// Reads a file of at most [`MAX_SIZE`] bytes.
+/// Reads a whole file. A file of more than [`MAX_SIZE`] bytes is an error.
 fn read(path: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     // The size of the file is not checked beforehand: the path may be a pipe, such as /dev/stdin.
@@ -89,7 +89,8 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Prints the steps and a line that counts them.
+/// Prints each step on a line of its own, and then a line with the numbers of creates, updates and
+/// deletes and with `outcome`.
 fn print_steps(steps: &[Step], outcome: &str) -> Result<()> {
     steps.iter().try_for_each(print)?;
     let count = |kind| steps.iter().filter(|step| step.kind == kind).count();

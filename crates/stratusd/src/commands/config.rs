@@ -46,7 +46,8 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
     Ok(())
 }
 
-/// Returns a setting as a line of the settings file, with its origin as a comment.
+/// Returns a setting as a line of the settings file, with its origin as a comment:
+/// `listen = "127.0.0.1:8080" # default`. The line of a setting without a value is only a comment.
 fn line(setting: &Setting) -> String {
     let origin = match setting.origin {
         Origin::Flag => "flag",

@@ -1,4 +1,4 @@
-//! `stratusd serve`: sets up the log and the runtime, and runs the service.
+//! `stratusd serve`: sets up the log and the Tokio runtime, and runs the service.
 
 use std::io::IsTerminal;
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use super::sealer::sealer;
 
-/// How long the process waits at its end for the reader of the log.
+/// The maximum time that the process waits, before it exits, for its last log lines to be written.
 const LOG_PATIENCE: Duration = Duration::from_secs(1);
-/// The target under which tokio-postgres logs statements with their parameters, which may be secret.
-/// Nothing of it is ever logged.
+/// The target of the log events in which tokio-postgres shows statements with their parameters. The
+/// parameters may be secrets, so events of this target are never logged.
 const PARAMETERS: &str = "tokio_postgres::query";
 
 /// Serve the API until you stop the process with SIGTERM or Ctrl-C
@@ -58,7 +58,8 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
     ))
 }
 
-/// Waits for the reader of the log when it is dropped, even if that is because of a panic.
+/// A guard that waits, when it is dropped, until the log lines have been written, but at most for
+/// [`LOG_PATIENCE`]. A panic of the service drops it too.
 struct Flush(Arc<LogQueue>);
 
 impl Drop for Flush {
@@ -67,8 +68,10 @@ impl Drop for Flush {
     }
 }
 
-/// Sends logs and the places of panics to standard error. Standard output has only the line with the addresses of
-/// the service.
+/// Sends all log events of the process to `log`, filtered and formatted by the settings. A panic is
+/// logged with its location only.
+///
+/// Nothing is logged to standard output, which has only the line with the addresses of the service.
 fn init_log(settings: &ServiceSettings, log: &Arc<LogQueue>) {
     let registry = tracing_subscriber::registry()
         .with(settings.log.filter())
