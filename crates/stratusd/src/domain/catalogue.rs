@@ -4,7 +4,7 @@ use api_types::{PostgresSize, PostgresSizeInput, PostgresStorageSizeInput, Stora
 
 use super::refusal::{Invalid, Refusal, Wrong, enumerate};
 
-/// Every size with its storage sizes in GiB.
+/// Every size of a Postgres database, with the storage sizes that it allows, in GiB.
 const SIZES: [(PostgresSize, [i32; 3]); 10] = [
     (PostgresSize::Hobby1, [16, 32, 64]),
     (PostgresSize::Hobby2, [32, 64, 128]),
@@ -18,7 +18,7 @@ const SIZES: [(PostgresSize, [i32; 3]); 10] = [
     (PostgresSize::Standard60, [1024, 2048, 4096]),
 ];
 
-/// Returns the size that a request names.
+/// Returns the size of a Postgres database that a request names.
 ///
 /// # Errors
 ///
@@ -33,12 +33,12 @@ pub fn size(asked: &PostgresSizeInput) -> Result<PostgresSize, Refusal> {
     })
 }
 
-/// Returns the storage size that a request names, if `size` allows it.
+/// Returns the storage size that a request names, if the database size `size` allows it.
 ///
 /// # Errors
 ///
-/// If the size does not allow this storage. The refusal names the storage sizes that it allows in
-/// `details.storage_size`.
+/// If `size` does not allow this storage size. The refusal names the storage sizes that `size`
+/// allows in `details.storage_size`.
 pub fn storage(
     size: &PostgresSize,
     asked: PostgresStorageSizeInput,

@@ -1,8 +1,9 @@
-//! Entity tags: hashes of what responses show, and the condition `If-Match` on them.
+//! Entity tags, which are hashes of the representations of resources, and the check of `If-Match`.
 //!
 //! A tag is a hash of the representation and not the row's revision, because a representation also
-//! shows other rows: a subnet its firewalls and interfaces, a load balancer its virtual machines.
-//! These change without the revision, and so does the state that the reconciler writes.
+//! shows other rows. That of a subnet shows its firewalls and interfaces, that of a load balancer
+//! its virtual machines. These rows can change while the revision stays the same, and so can the
+//! state that the reconciler writes.
 
 use api_types::{EntityTag, IfMatch};
 use base64::Engine;
@@ -12,21 +13,22 @@ use sha2::{Digest, Sha256};
 
 use super::Refusal;
 
-/// The number of bytes of a hash that a tag consists of: two representations of a resource do not
-/// have the same 128 bits by chance.
+/// The number of bytes of the SHA-256 hash that an entity tag keeps. 128 bits are enough that two
+/// representations of a resource do not have the same tag by chance.
 const BYTES: usize = 16;
 
 /// A resource as responses show it, with its entity tag.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tagged<T> {
-    /// The resource.
+    /// The resource as responses show it.
     pub shown: T,
-    /// Its tag.
+    /// The entity tag of the resource.
     pub tag: EntityTag,
 }
 
 impl<T: Serialize> Tagged<T> {
-    /// Tags a resource by the hash of everything that is shown of it.
+    /// Adds to a resource its entity tag, the [`hash`] of the whole representation. Do not use this
+    /// for a representation with a secret.
     #[must_use]
     pub fn of(shown: T) -> Self {
         let tag = hash(&shown);
@@ -34,11 +36,11 @@ impl<T: Serialize> Tagged<T> {
     }
 }
 
-/// Returns the strong tag of a representation (RFC 9110, section 8.8.3).
+/// Returns the strong entity tag of a representation (RFC 9110, section 8.8.3).
 ///
-/// A tag may be logged, so a representation with a secret is hashed without the secret, and with
-/// something else that changes whenever the secret does: a guessed password could be checked
-/// against its hash.
+/// If the representation has a secret, the caller must leave the secret out and include another
+/// value that changes whenever the secret does. A tag may be logged, and a reader of the log could
+/// check guesses of the secret against the hash.
 ///
 /// # Panics
 ///
@@ -49,12 +51,12 @@ pub fn hash(representation: &impl Serialize) -> EntityTag {
     EntityTag::try_from(format!("\"{hash}\"")).expect("base64 in quotes is a tag")
 }
 
-/// Checks that a resource has one of the tags that a caller knows of it, by the strong comparison
-/// (RFC 9110, sections 8.8.3.2 and 13.1.1).
+/// Checks the `If-Match` of a request against the current tag of the resource: it must be `*`, or
+/// list the tag by the strong comparison (RFC 9110, sections 8.8.3.2 and 13.1.1).
 ///
 /// # Errors
 ///
-/// If it has another tag: it has changed since the caller saw it.
+/// [`Refusal::Stale`] if it does not: the resource has changed since the caller saw it.
 pub fn ensure_match(known: &IfMatch, tag: &EntityTag) -> Result<(), Refusal> {
     let known = known.as_str();
     if known == "*" || tags(known).any(|known| known == tag.as_str()) {
@@ -64,8 +66,9 @@ pub fn ensure_match(known: &IfMatch, tag: &EntityTag) -> Result<(), Refusal> {
     }
 }
 
-/// Returns the tags of a list, each with its quotes. A weak one keeps its `W/`, so that it is equal
-/// to no strong one. They are not split at commas, which may be within quotes.
+/// Returns the entity tags that the value of `If-Match` lists, each with its quotes. A weak tag
+/// keeps its `W/`, so it never equals a strong tag. The list is not split at commas, because a tag
+/// may contain commas.
 fn tags(mut list: &str) -> impl Iterator<Item = &str> {
     std::iter::from_fn(move || {
         list = list.trim_start_matches([' ', '\t', ',']);

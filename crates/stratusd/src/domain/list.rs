@@ -5,7 +5,7 @@ use api_types::{OrderColumn, PageSize, StartAfter};
 use super::Refusal;
 use super::id::Kind;
 
-/// The number of items of a page, at most.
+/// The maximum number of items on a page.
 const LARGEST: i64 = 1000;
 
 /// The order of a list.
@@ -22,18 +22,18 @@ pub enum Order {
 pub struct Page {
     /// The order of the list.
     pub order: Order,
-    /// The id, or in the order by name the name, after which the page starts. Empty for the start
-    /// of the list.
+    /// The page starts after this id, or after this name if the list is sorted by name. Empty for
+    /// the start of the list.
     pub after: String,
-    /// The number of items, at most.
+    /// The maximum number of items on the page.
     pub size: i64,
 }
 
 /// The query parameters of an operation that returns a page of a list.
 #[derive(Debug, Clone)]
 pub struct ListQuery {
-    /// The id, or in the order by name the name, after which the page starts. `None` for the start
-    /// of the list.
+    /// The page starts after this id, or after this name if the list is sorted by name. `None` for
+    /// the start of the list.
     pub start_after: Option<StartAfter>,
     /// The number of items that the caller asks for. A page has at most 1000.
     pub page_size: PageSize,
@@ -42,12 +42,13 @@ pub struct ListQuery {
 }
 
 impl ListQuery {
-    /// Returns the page that the parameters select, in a list of resources of a kind.
+    /// Converts the query parameters to a page of a list of resources of a kind. A page size over
+    /// 1000 becomes 1000.
     ///
     /// # Errors
     ///
-    /// If a parameter cannot be used. The refusal names it in `details`: `order_column` or
-    /// `start_after`.
+    /// If `order_column` is not `id` or `name`, or if it is `id` and `start_after` is not an id of
+    /// `kind`. The refusal names the parameter in `details`.
     pub fn page(&self, kind: Kind) -> Result<Page, Refusal> {
         let order = match self.order_column.as_str() {
             "id" => Order::Id,
@@ -62,8 +63,8 @@ impl ListQuery {
             );
             return Err(Refusal::invalid("start_after", wrong));
         }
-        // PostgreSQL takes no NUL. No name contains one, so the text before it selects the same
-        // page.
+        // PostgreSQL accepts no NUL in strings. No name contains one, so the part before it selects
+        // the same page.
         let after = after.split('\0').next().unwrap_or_default().to_owned();
         Ok(Page {
             order,

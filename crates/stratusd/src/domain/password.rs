@@ -1,4 +1,4 @@
-//! The rules for passwords of superusers.
+//! The rules for passwords of the superusers of Postgres databases.
 
 use super::Refusal;
 use crate::world::World;
@@ -6,11 +6,13 @@ use crate::world::World;
 /// The minimum number of characters of a password.
 const LENGTH: usize = 12;
 
-/// Checks a password by every rule.
+/// Checks that a password has at least 12 characters, with a lowercase letter, an uppercase letter
+/// and a digit of ASCII, and no control characters.
 ///
 /// # Errors
 ///
-/// If the password is too weak. The refusal names all rules that fail in `details.password`.
+/// If the password breaks a rule. The refusal names all rules that it breaks in
+/// `details.password`.
 pub fn ensure_strong(password: &str) -> Result<(), Refusal> {
     let rules = [
         (
@@ -50,7 +52,7 @@ pub fn ensure_strong(password: &str) -> Result<(), Refusal> {
     }
 }
 
-/// Generates a password that passes the rules.
+/// Generates a random password of 32 letters and digits that passes [`ensure_strong`].
 #[must_use]
 pub fn generate(world: &World) -> String {
     loop {

@@ -9,8 +9,8 @@ pub fn fits(used_bytes: i64, gib: i64) -> bool {
     i128::from(used_bytes) * 10 < (i128::from(gib) << 30) * 8
 }
 
-/// Returns the owner for which the password of a database is sealed (see
-/// [`Sealer::seal`](crate::seal::Sealer::seal)), so that it cannot be opened in another row.
+/// Returns the `owner` argument of [`Sealer::seal`](crate::seal::Sealer::seal) for the password of
+/// a database. It identifies the database, so the sealed password cannot be opened in another row.
 pub(crate) fn sealed_for(project: &ProjectId, id: &PostgresId) -> String {
     format!("postgres_database/{project}/{id}/password")
 }

@@ -1,6 +1,6 @@
 //! Quotas: how many resources of each kind a project may have.
 
-/// A kind of resource that is counted.
+/// A kind of resource that has a quota.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Virtual machines.
@@ -28,7 +28,7 @@ impl Kind {
         Self::InferenceApiKey,
     ];
 
-    /// Returns the name of several resources of the kind, in words for people.
+    /// Returns the plural noun for resources of the kind, for messages: `virtual machines`.
     #[must_use]
     pub fn plural(self) -> &'static str {
         match self {
@@ -42,25 +42,26 @@ impl Kind {
     }
 }
 
-/// The quotas of projects whose inventory sets no others.
+/// The default quotas: how many resources of each kind a project may have, unless the inventory
+/// sets another quota for the project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quotas {
-    /// Of virtual machines.
+    /// The number of virtual machines.
     pub vms: i64,
-    /// Of load balancers.
+    /// The number of load balancers.
     pub load_balancers: i64,
-    /// Of Postgres databases.
+    /// The number of Postgres databases.
     pub postgres_databases: i64,
-    /// Of private subnets.
+    /// The number of private subnets.
     pub private_subnets: i64,
-    /// Of firewalls.
+    /// The number of firewalls.
     pub firewalls: i64,
-    /// Of inference API keys.
+    /// The number of inference API keys.
     pub inference_api_keys: i64,
 }
 
 impl Quotas {
-    /// Returns the same quota for each kind.
+    /// Returns quotas that are `most` for each kind.
     #[must_use]
     pub const fn all(most: i64) -> Self {
         Self {
@@ -87,13 +88,13 @@ impl Quotas {
     }
 }
 
-/// The use of a quota.
+/// The quota of a project for a kind of resource, and how much of it is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Usage {
     /// The kind of resource.
     pub kind: Kind,
-    /// The quota.
+    /// The quota: how many resources of the kind the project may have.
     pub most: i64,
-    /// The number of resources that the project has.
+    /// The number of resources of the kind that the project has.
     pub items: i64,
 }

@@ -5,7 +5,8 @@ use sha2::{Digest, Sha256};
 use super::id::Kind;
 use crate::world::World;
 
-/// A token as a caller sends it.
+/// The string that a caller sends as its access token. It has the form of a token, but may be
+/// unknown.
 #[derive(Clone, Copy)]
 pub struct Presented<'t> {
     text: &'t str,
@@ -22,20 +23,20 @@ impl<'t> Presented<'t> {
         (Kind::Token.is_id(id) && is_secret).then_some(Self { text, id })
     }
 
-    /// Returns the id, which is not secret.
+    /// Returns the id in the token, which is not secret.
     #[must_use]
     pub fn id(&self) -> &'t str {
         self.id
     }
 
-    /// Returns the hash of the whole token.
+    /// Returns the SHA-256 of the whole token.
     #[must_use]
     pub fn hash(&self) -> [u8; 32] {
         hash(self.text)
     }
 }
 
-/// Generates a token, and returns it with its id.
+/// Generates an access token. Returns the token and its id.
 #[must_use]
 pub fn generate(world: &World) -> (String, String) {
     let id = Kind::Token.new_id(world);
@@ -43,8 +44,8 @@ pub fn generate(world: &World) -> (String, String) {
     (text, id)
 }
 
-/// Returns the SHA-256 of a secret. A slow hash would gain nothing: 190 random bits cannot be
-/// guessed.
+/// Returns the SHA-256 of a generated secret. A slow hash, as for passwords, would gain nothing:
+/// the 190 random bits of 32 letters and digits cannot be guessed.
 #[must_use]
 pub fn hash(secret: &str) -> [u8; 32] {
     Sha256::digest(secret.as_bytes()).into()
