@@ -1,8 +1,8 @@
 //! Inventories: the projects, locations and resources that the operator declares in a YAML file.
 //!
-//! The API has no operations that create these. [`Inventory::read`] reports everything that is
-//! wrong with a file at once, with line and column. [`Apply`] changes the database to match the
-//! inventory.
+//! Of these, the API can create only private subnets, and a firewall for a subnet without one.
+//! [`Inventory::read`] reports all errors in a file at once, with line and column. [`Apply`]
+//! changes the database to match the inventory.
 
 mod apply;
 mod check;

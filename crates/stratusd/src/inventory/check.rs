@@ -19,10 +19,10 @@ use unique::Unique;
 const NAME: &str =
     "a name: 1 to 63 characters of a-z, 0-9 and -, not starting or ending with a hyphen";
 
-/// The largest quota.
+/// The largest quota that an inventory may set.
 const MOST_QUOTA: i64 = 1_000_000_000;
 
-/// Returns everything that is wrong with an inventory.
+/// Returns a diagnostic for each error in an inventory, unsorted.
 pub(super) fn check(inventory: &Inventory) -> Vec<Diagnostic> {
     let mut check = Check {
         locations: HashSet::new(),
@@ -34,14 +34,15 @@ pub(super) fn check(inventory: &Inventory) -> Vec<Diagnostic> {
     check.diagnostics
 }
 
-/// A check in progress.
+/// The state of checking an inventory.
 struct Check {
-    /// The names of all locations.
+    /// The names of all locations in the inventory.
     locations: HashSet<String>,
     diagnostics: Vec<Diagnostic>,
 }
 
-/// The names of the resources of a project that others refer to, each with its location.
+/// The locations and names of a project's resources, for the kinds that other entries refer to by
+/// name.
 struct Names<'i> {
     vms: HashSet<(&'i str, &'i str)>,
     firewalls: HashSet<(&'i str, &'i str)>,
@@ -82,7 +83,8 @@ impl Check {
     }
 
     fn projects(&mut self, inventory: &Inventory) {
-        // For all projects together: the addresses are public. No key of the database checks this.
+        // One set for all projects: public addresses are unique across projects. No key of the
+        // database checks this.
         let mut addresses = Unique::new("a virtual machine with the address");
         let mut names = Unique::new("a project");
         let mut ids = Unique::new("a project with the id");
@@ -105,7 +107,8 @@ impl Check {
         }
     }
 
-    /// Checks the resources of a project. Public addresses are unique over all projects.
+    /// Checks the quotas and resources of a project. `addresses` are the public addresses of all
+    /// projects, which must be unique across projects.
     fn project(&mut self, project: &ProjectEntry, addresses: &mut Unique) {
         for quota in quota::Kind::ALL
             .into_iter()
@@ -155,7 +158,8 @@ impl Check {
         }
     }
 
-    /// Checks the location and name of a resource.
+    /// Checks that the location of a resource exists, and that its name is valid, not of the form
+    /// of an id of its kind, and unique in the location.
     fn resource(
         &mut self,
         unique: &mut Unique,

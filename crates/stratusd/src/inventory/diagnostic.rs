@@ -21,7 +21,8 @@ impl Diagnostic {
     /// The position of a diagnostic about the whole file.
     const START: (u64, u64) = (1, 1);
 
-    /// Creates a diagnostic about a value.
+    /// Creates a diagnostic at the position of a value. For a YAML alias this is the position of
+    /// the alias, not of its anchor.
     pub fn at<T>(value: &Spanned<T>, message: impl Into<String>) -> Self {
         let location = value.referenced;
         Self::new((location.line(), location.column()), message)
@@ -36,7 +37,7 @@ impl Diagnostic {
     }
 }
 
-/// All errors in an inventory, printed one per line with the path of the file.
+/// The errors in an inventory, printed one per line, each with the path of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostics {
     path: PathBuf,
@@ -44,7 +45,7 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// Creates the list of all diagnostics of a file, sorted by line and column.
+    /// Creates the list of diagnostics of the file at `path`, and sorts it by line and column.
     #[must_use]
     pub fn new(path: &Path, mut all: Vec<Diagnostic>) -> Self {
         all.sort();
@@ -72,7 +73,8 @@ impl Diagnostics {
         Self::new(path, vec![Diagnostic::new(Diagnostic::START, message)])
     }
 
-    /// Returns the diagnostic for a file that could not be parsed.
+    /// Returns the diagnostic for a file that could not be parsed, at the position of the error, or
+    /// at the start of the file if the error has none.
     pub(super) fn of_yaml(path: &Path, error: &Error) -> Self {
         let message = yaml_message(error);
         let diagnostic = match error.location() {
@@ -86,8 +88,8 @@ impl Diagnostics {
     }
 }
 
-/// Returns the message for an error of the YAML parser. It replaces the parser's own message for
-/// common mistakes, which names Rust types.
+/// Returns the message for an error of the YAML parser. For common mistakes it is not the parser's
+/// own message, because that names Rust types.
 fn yaml_message(error: &Error) -> String {
     match error {
         Error::MultipleDocuments { .. } => {

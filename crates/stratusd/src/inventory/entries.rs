@@ -1,5 +1,5 @@
-//! An inventory and its entries. Their doc comments are the descriptions in the published JSON
-//! Schema.
+//! The types of an inventory and its entries. The doc comments of the types and fields are the
+//! descriptions in the published JSON Schema.
 //!
 //! Each value that a check may reject is [`Spanned`], so that a diagnostic can name its line and
 //! column.
@@ -24,7 +24,7 @@ pub struct Inventory {
 }
 
 impl Inventory {
-    /// Returns the JSON Schema of inventories, for editors.
+    /// Returns the JSON Schema of inventory files, which editors use to check them.
     #[must_use]
     pub fn schema() -> serde_json::Value {
         let mut schema = schemars::schema_for!(Self);
@@ -105,7 +105,7 @@ pub struct QuotaEntries {
 }
 
 impl QuotaEntries {
-    /// Returns the quota of a kind.
+    /// Returns the quota that the entry sets for a kind, or `None` if it sets none.
     #[must_use]
     pub fn of(&self, kind: Kind) -> Option<&Spanned<i64>> {
         let of = match kind {

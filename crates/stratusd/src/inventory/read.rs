@@ -7,11 +7,12 @@ use super::diagnostic::Diagnostics;
 use super::entries::Inventory;
 
 impl Inventory {
-    /// Parses an inventory and checks it.
+    /// Parses an inventory from the bytes of a YAML file, and checks it without the database.
+    /// `path` is only for diagnostics.
     ///
     /// # Errors
     ///
-    /// All errors in the inventory, or the first one if the file cannot be parsed.
+    /// All errors in the inventory, or only the first if the file is empty or cannot be parsed.
     pub fn read(path: &Path, bytes: &[u8]) -> Result<Self, Diagnostics> {
         let text = std::str::from_utf8(bytes)
             .map_err(|error| Diagnostics::of_invalid_utf8(path, bytes, error))?;

@@ -1,30 +1,31 @@
-//! The steps of applying an inventory.
+//! The steps of applying an inventory: changes, and reports of what is left unchanged.
 
 use std::fmt;
 
-/// A step of applying an inventory, printed as one line.
+/// A change that applying an inventory makes, or a difference that it only reports. Printed as one
+/// line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// The kind of change.
+    /// The kind of step.
     pub kind: StepKind,
-    /// The changed project or resource, such as `project shop: vm eu-central-h1/app-1`.
+    /// What the step changes or reports, such as `project shop: vm eu-central-h1/app-1`.
     pub what: String,
 }
 
-/// The kind of change that a step makes.
+/// The kind of a [`Step`]: a change, or a report without a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StepKind {
-    /// Creates something.
+    /// Creates a location, a project or a resource.
     Create,
-    /// Changes something that exists.
+    /// Changes an existing location, project or resource.
     Update,
-    /// Removes something that is not in the inventory.
+    /// Deletes a location, a project or a resource that is not in the inventory.
     Delete,
-    /// Changes nothing: reports something that is not in the inventory, and that `--prune` would
-    /// remove.
+    /// Changes nothing: reports a location, a project or a resource that is not in the inventory,
+    /// and that `--prune` would delete.
     Keep,
-    /// Changes nothing: reports a difference from the inventory in a property that only the API
-    /// changes.
+    /// Changes nothing: reports properties that differ from the inventory and that, once the
+    /// resource exists, only the API changes.
     Leave,
 }
 

@@ -1,5 +1,5 @@
-//! The key of a resource in a project: location and name. An entry of the inventory and a row of
-//! the database with the same key are the same resource.
+//! The key of a resource among those of its kind in a project: location and name. An entry of the
+//! inventory and a row of the database with the same key are the same resource.
 
 use std::collections::HashMap;
 
@@ -9,10 +9,10 @@ use crate::storage::load_balancer::LoadBalancer;
 use crate::storage::private_subnet::PrivateSubnet;
 use crate::storage::vm::Vm;
 
-/// The ids of resources by location and name.
+/// The ids of the resources of a kind in a project, by location and name.
 pub(super) type Ids<I> = HashMap<(String, String), I>;
 
-/// Returns a key of [`Ids`].
+/// Returns a location and a name as a key of [`Ids`].
 pub(super) fn key(location: &str, name: &str) -> (String, String) {
     (location.to_owned(), name.to_owned())
 }
@@ -20,9 +20,9 @@ pub(super) fn key(location: &str, name: &str) -> (String, String) {
 /// The location and the name of a resource.
 pub(super) type Key<'e> = (&'e str, &'e str);
 
-/// A type of entries or rows that have a location and a name.
+/// A type of inventory entries or database rows that have a location and a name.
 pub(super) trait Keyed {
-    /// Returns the location and the name.
+    /// Returns the location and the name of the entry or row.
     fn key(&self) -> Key<'_>;
 }
 
@@ -43,8 +43,8 @@ macro_rules! keyed {
 
 keyed!(VmEntry, FirewallEntry, PrivateSubnetEntry, LoadBalancerEntry; Vm, Firewall, PrivateSubnet, LoadBalancer);
 
-/// Indexes entries or rows by key. A search for each entry would be quadratic in the size of the
-/// inventory.
+/// Returns a map of entries or rows by location and name. A linear search for each entry would take
+/// time quadratic in the size of the inventory.
 pub(super) fn by_key<T: Keyed>(all: &[T]) -> HashMap<Key<'_>, &T> {
     all.iter().map(|one| (one.key(), one)).collect()
 }

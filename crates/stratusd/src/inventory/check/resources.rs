@@ -1,4 +1,4 @@
-//! Checks of each kind of resource.
+//! Checks of the inventory entries of each kind of resource.
 
 use std::collections::HashSet;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -14,7 +14,7 @@ use super::{Check, NAME, Names};
 use crate::domain::network::{Net4, Net6};
 use crate::inventory::{FirewallEntry, LoadBalancerEntry, NicEntry, PrivateSubnetEntry, VmEntry};
 
-/// The number of virtual machines of a load balancer, at most.
+/// The maximum number of virtual machines of a load balancer.
 const MOST_VMS: usize = 1000;
 
 impl Check {
@@ -90,9 +90,9 @@ impl Check {
         }
     }
 
-    /// Checks the addresses of a network interface. Its entry can only give an address if the
-    /// subnet's entry gives the network: otherwise the network is not known before the inventory is
-    /// applied.
+    /// Checks that the addresses of a network interface are host addresses of the networks of its
+    /// subnet. An entry may set an address only if the entry of the subnet sets the network,
+    /// because other networks are not known before the inventory is applied.
     fn nic(&mut self, nic: &NicEntry, net4: Option<Net4>, net6: Option<Net6>) {
         if let Some(address) = &nic.private_ipv4 {
             let parsed = address.value.parse::<Ipv4Addr>().ok();
@@ -108,7 +108,7 @@ impl Check {
         }
         if let Some(address) = &nic.private_ipv6 {
             let parsed = address.value.parse::<Ipv6Addr>().ok();
-            // The database compares addresses as text, so that each must have one form.
+            // The database compares addresses as strings, so each must have only one form.
             let is_shortest = parsed.is_some_and(|parsed| parsed.to_string() == address.value);
             if !is_shortest
                 || !parsed
@@ -142,7 +142,8 @@ impl Check {
                 self.report(port, "must be a port, 1 to 65535");
             }
         }
-        // What the API accepts, so that a caller can send back what it got.
+        // The API accepts no more in `load_balancer_update`, and a caller must be able to send back
+        // the list that it read.
         if let Some(first) = entry.vms.get(MOST_VMS) {
             let message =
                 format!("is one too many: a load balancer has at most {MOST_VMS} virtual machines");

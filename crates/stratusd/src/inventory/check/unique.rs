@@ -1,4 +1,4 @@
-//! Values that may occur once.
+//! Checks that values which must be unique occur only once.
 
 use std::collections::HashMap;
 
@@ -6,11 +6,12 @@ use serde_saphyr::Spanned;
 
 use super::Check;
 
-/// Values that may occur once in each scope, such as names in a location.
+/// The values checked so far of those that must be unique in their scope, such as names in a
+/// location.
 pub(super) struct Unique {
-    /// The word for the entry that has the value, for messages.
+    /// The words before the value in messages, such as `a firewall`.
     what: &'static str,
-    /// The line of each value, by scope and value.
+    /// The line of the last occurrence of each value, by scope and canonical form.
     lines: HashMap<(String, String), u64>,
 }
 
@@ -22,12 +23,13 @@ impl Unique {
         }
     }
 
-    /// Adds a value, and reports it if the scope has it already.
+    /// Adds a value, and reports it to `check` if it is already in the scope.
     pub(super) fn add(&mut self, check: &mut Check, scope: &str, value: &Spanned<String>) {
         self.add_as(check, scope, value.value.clone(), value);
     }
 
-    /// Adds a value by its canonical form, for values that can be written in several ways.
+    /// Adds a value that can be written in several ways, and reports it to `check` if a value with
+    /// the same canonical form is already in the scope.
     pub(super) fn add_as(
         &mut self,
         check: &mut Check,

@@ -11,7 +11,7 @@ use super::Check;
 use crate::domain::refusal::enumerate;
 
 impl Check {
-    /// Reports a value that cannot be parsed as a `T`: it is not `what`.
+    /// Reports a value that cannot be parsed as a `T`. The message says that it is not `what`.
     pub(super) fn parses<T: FromStr>(&mut self, value: &Spanned<String>, what: &str) {
         if value.value.parse::<T>().is_err() {
             let text = value.value.escape_debug();
@@ -19,24 +19,26 @@ impl Check {
         }
     }
 
-    /// Reports an optional value that is there but cannot be parsed as a `T`: it is not `what`.
+    /// Reports an optional value that is set and cannot be parsed as a `T`. The message says that
+    /// it is not `what`.
     pub(super) fn optional<T: FromStr>(&mut self, value: Option<&Spanned<String>>, what: &str) {
         if let Some(value) = value {
             self.parses::<T>(value, what);
         }
     }
 
-    /// Reports a value with control characters, which cannot be printed in a line.
+    /// Reports a value that contains control characters, which would break the lines that show it.
     pub(super) fn printable(&mut self, value: &Spanned<String>) {
         if value.value.chars().any(char::is_control) {
             self.report(value, "must not contain control characters");
         }
     }
 
-    /// Reports a value that is not one of the values in the contract.
+    /// Reports an optional value that is set and is not one of `values`, the values that the
+    /// contract lists.
     ///
-    /// [`Check::parses`] would not do: the type of an extensible enumeration also accepts values
-    /// that a newer contract may add.
+    /// [`Check::parses`] cannot check this: the type of an extensible enumeration also accepts
+    /// values that the contract does not list.
     pub(super) fn one_of(&mut self, value: Option<&Spanned<String>>, values: &[&str]) {
         if let Some(value) = value.filter(|value| !values.contains(&value.value.as_str())) {
             let text = value.value.escape_debug();
@@ -45,7 +47,8 @@ impl Check {
         }
     }
 
-    /// Reports a value that is not a network, or is a network with bits set after its prefix.
+    /// Reports a value that is not an IPv4 or IPv6 network in CIDR notation, or that has bits set
+    /// after the prefix.
     pub(super) fn cidr(&mut self, value: &Spanned<String>) {
         const FORM: &str = "a network, such as 10.0.0.0/8 or fd00::/8";
         let text = value.value.escape_debug();
@@ -60,7 +63,8 @@ impl Check {
         }
     }
 
-    /// Reports a value that is not a port or a range of ports, or is a range with its ends swapped.
+    /// Reports a value that is not a port or a range of ports, or is a range whose first port is
+    /// larger than its last.
     pub(super) fn ports(&mut self, value: &Spanned<String>) {
         self.parses::<PortRange>(value, "a port or a range of ports, such as 80 or 80..90");
         let ends = value.value.split_once("..");
@@ -73,8 +77,9 @@ impl Check {
         }
     }
 
-    /// Reports a name that is not in `names`, the locations and names of the resources of the
-    /// project that are a `what`.
+    /// Reports a reference by name to a resource that the project does not have in `location`.
+    /// `names` are the locations and names of the project's resources of the kind; `what` is the
+    /// kind, for the message.
     pub(super) fn refers(
         &mut self,
         names: &HashSet<(&str, &str)>,
@@ -94,7 +99,7 @@ impl Check {
 }
 
 /// Returns the bits of a network's address that follow its prefix, or `None` if `network` is not a
-/// network.
+/// network in CIDR notation.
 fn host_bits(network: &str) -> Option<u128> {
     let (address, prefix) = network.split_once('/')?;
     let (address, prefix) = (address.parse::<IpAddr>().ok()?, prefix.parse::<u32>().ok()?);
@@ -109,13 +114,13 @@ fn host_bits(network: &str) -> Option<u128> {
     })
 }
 
-/// Returns a port or a range of ports as the ends of a range.
+/// Returns the first and the last port of a range, such as `80..90`, or a single port as both.
 pub(super) fn canonical_ports(text: &str) -> (&str, &str) {
     text.split_once("..").unwrap_or((text, text))
 }
 
-/// Returns a network with its address in canonical form. Returns a string that is not a network
-/// unchanged.
+/// Returns a network in CIDR notation with its address in canonical form. Returns a string that is
+/// not a network unchanged.
 pub(super) fn canonical_network(text: &str) -> String {
     let parsed = text
         .split_once('/')
