@@ -9,19 +9,21 @@ use crate::domain::id::{Kind, Referred};
 use crate::storage::firewall::Rule;
 use crate::storage::{self, Change, Connection};
 
-/// A row of a firewall.
+/// A row of the table `firewall`.
 type Row = storage::firewall::Firewall;
 
-/// The change `firewall_detach_subnet`: takes a private subnet out of a firewall.
+/// The change `firewall_detach_subnet`: detaches a private subnet from a firewall. A subnet that is
+/// not attached is not an error.
 #[derive(Debug)]
 pub struct DetachSubnet {
-    /// The scope of the request.
+    /// The project and the location of the request, and the access of its caller.
     pub scope: Scope,
-    /// The firewall.
+    /// The id or the name of the firewall.
     pub reference: Reference,
-    /// The private subnet.
+    /// The request body, with the id of the private subnet.
     pub body: FirewallDetachSubnet,
-    /// The tags that the firewall may have.
+    /// The `If-Match` of the request: the entity tags that the firewall may have, or `None` for
+    /// any.
     pub if_match: Option<IfMatch>,
 }
 
@@ -51,8 +53,12 @@ async fn lookup(tx: &mut Connection<'_>, scope: &Scope, reference: &Reference) -
     Ok(found.ok_or(Refusal::NotFound)?)
 }
 
-/// Returns a firewall, after checking that it has one of the tags in `if_match`, if there is one.
-/// It then stays as it is until the end of the change.
+/// Locks a firewall until the end of the change, reads it again, and checks that it has one of the
+/// entity tags in `if_match`. Without `if_match`, returns `found` unchecked and unlocked.
+///
+/// # Errors
+///
+/// Refuses the change if the firewall has none of the tags, or does not exist any more.
 async fn matching(
     tx: &mut Connection<'_>,
     scope: &Scope,
@@ -69,7 +75,12 @@ async fn matching(
     Ok(locked)
 }
 
-/// Looks up the subnet that a field of a body names by its id.
+/// Returns the private subnet with an id that a request body has in `field`.
+///
+/// # Errors
+///
+/// Refuses the request, with a message about `field`, if there is no such private subnet in the
+/// project and location.
 pub(super) async fn find_subnet(
     tx: &mut Connection<'_>,
     scope: &Scope,
@@ -85,7 +96,7 @@ pub(super) async fn find_subnet(
     Ok(found.ok_or_else(|| Refusal::invalid(field, wrong))?)
 }
 
-/// Returns a firewall as responses show it, with its rules and subnets.
+/// Returns a firewall as responses show it, with its rules and subnets, and its entity tag.
 async fn shown(tx: &mut Connection<'_>, scope: &Scope, firewall: Row) -> Result<Tagged<Firewall>> {
     let project = &scope.project;
     let subnets = storage::firewall::subnets(tx, project, &firewall.id).await?;
@@ -100,7 +111,7 @@ async fn shown(tx: &mut Connection<'_>, scope: &Scope, firewall: Row) -> Result<
     })))
 }
 
-/// Returns a rule as responses show it.
+/// Returns a firewall rule as responses show it.
 pub(super) fn shown_rule(rule: Rule) -> FirewallRule {
     FirewallRule::new(rule.cidr, rule.id, rule.port_range)
 }

@@ -9,7 +9,8 @@ use crate::domain::token::hash;
 use crate::domain::{Caller, Refusal, ensure_project};
 use crate::storage::{self, Change, Connection};
 
-/// The change `inference_api_key_create`: creates a key, whose secret only this output shows.
+/// The change `inference_api_key_create`: creates an inference API key. Only the output of this
+/// change shows the secret: the table of keys has a hash of it.
 #[derive(Debug)]
 pub struct Create {
     caller: Caller,
@@ -17,11 +18,11 @@ pub struct Create {
 }
 
 impl Create {
-    /// Creates the change for the caller's project.
+    /// Creates the change, for a key in the caller's project.
     ///
     /// # Errors
     ///
-    /// If `project` is another one.
+    /// If `project` is not the caller's project.
     pub fn new(
         caller: Caller,
         project: &ProjectId,

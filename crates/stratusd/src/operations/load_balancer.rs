@@ -15,12 +15,13 @@ use crate::domain::list::ListQuery;
 use crate::domain::{Caller, Refusal, ensure_project};
 use crate::storage::{self, Change, Connection, Corrupt, StorageError};
 
-/// The message about an id in a body that is not the id of a virtual machine.
+/// The message about an id in a request body that is not the id of a virtual machine in the project
+/// and location.
 const VM_ID: &str = "must be the id of a virtual machine in this project and location";
-/// The most entries of `vms` that a refusal reports.
+/// The maximum number of invalid entries of `vms` that a refusal lists.
 const MOST_REPORTED: usize = 20;
 
-/// A row of a load balancer.
+/// A row of the table `load_balancer`, with the name of its private subnet.
 type Row = storage::load_balancer::LoadBalancer;
 
 /// The query `load_balancer_list`: returns a page of the load balancers of a location.
@@ -66,19 +67,20 @@ async fn page(
     ))
 }
 
-/// The change `load_balancer_update`: sets how a load balancer works and which virtual machines it
-/// serves.
+/// The change `load_balancer_update`: sets the properties of a load balancer that the API can
+/// change, and replaces the list of its virtual machines.
 #[derive(Debug)]
 pub struct Update {
-    /// The scope of the request.
+    /// The project and the location of the request, and the access of its caller.
     pub scope: Scope,
-    /// The load balancer.
+    /// The id or the name of the load balancer.
     pub reference: Reference,
-    /// The new values.
+    /// The request body, with the new values.
     pub body: LoadBalancerUpdate,
-    /// The tags that the load balancer may have.
+    /// The `If-Match` of the request: the entity tags that the load balancer may have, or `None`
+    /// for any.
     pub if_match: Option<IfMatch>,
-    /// The domain that host names end in.
+    /// The domain that the host names of load balancers end in.
     pub service_domain: String,
 }
 
@@ -110,8 +112,8 @@ impl Change for Update {
             )
             .into());
         }
-        // Checked before the first write: a change that refuses after it has written costs its
-        // whole batch a second run.
+        // Checked before the first write: on SQLite, a change that refuses after it has written
+        // makes the others of its batch run again.
         let vms = self.vms(tx, &found).await?;
         found.algorithm = self.body.algorithm.clone();
         found.src_port = self.body.src_port;
@@ -120,7 +122,7 @@ impl Change for Update {
         if let Some(stack) = &self.body.stack {
             found.stack = stack.clone();
         }
-        // Null asks for what is the case already.
+        // Null leaves the value as it is, like an absent property.
         if let Some(Some(cert_enabled)) = self.body.cert_enabled {
             found.cert_enabled = cert_enabled;
         }
@@ -133,11 +135,13 @@ impl Change for Update {
 }
 
 impl Update {
-    /// Returns the virtual machines to attach.
+    /// Returns the virtual machines that the request body lists, which are to be attached to `of`.
     ///
     /// # Errors
     ///
-    /// If one of them cannot be attached, with the reason for each.
+    /// If an id is listed twice, is not the id of a virtual machine in the project and location, or
+    /// identifies one that is attached to another load balancer. The refusal lists at most
+    /// [`MOST_REPORTED`] such ids, each with the reason.
     async fn vms(&self, tx: &mut Connection<'_>, of: &Row) -> Result<Vec<storage::vm::Vm>> {
         let asked = self.body.vms.iter().map(ObjectIdInput::as_str);
         let ids: HashSet<&str> = asked.clone().filter(|id| Kind::Vm.is_id(id)).collect();
@@ -171,8 +175,8 @@ impl Update {
         }
     }
 
-    /// Returns the message about a virtual machine that is attached to the load balancer with the id
-    /// `other`.
+    /// Returns the message about a virtual machine that cannot be attached, because it is attached
+    /// to the load balancer with the id `other`.
     async fn taken(&self, tx: &mut Connection<'_>, other: &str) -> Result<String> {
         let other = storage::load_balancer::lookup_id(tx, self.scope.key(), other).await?;
         Ok(match other {
@@ -182,18 +186,20 @@ impl Update {
     }
 }
 
-/// The change `load_balancer_detach_vm`: takes a virtual machine out of a load balancer.
+/// The change `load_balancer_detach_vm`: detaches a virtual machine from a load balancer. A virtual
+/// machine that is not attached is not an error.
 #[derive(Debug)]
 pub struct DetachVm {
-    /// The scope of the request.
+    /// The project and the location of the request, and the access of its caller.
     pub scope: Scope,
-    /// The load balancer.
+    /// The id or the name of the load balancer.
     pub reference: Reference,
-    /// The virtual machine.
+    /// The request body, with the id of the virtual machine.
     pub body: LoadBalancerDetachVm,
-    /// The tags that the load balancer may have.
+    /// The `If-Match` of the request: the entity tags that the load balancer may have, or `None`
+    /// for any.
     pub if_match: Option<IfMatch>,
-    /// The domain that host names end in.
+    /// The domain that the host names of load balancers end in.
     pub service_domain: String,
 }
 
@@ -236,8 +242,12 @@ async fn lookup(tx: &mut Connection<'_>, scope: &Scope, reference: &Reference) -
     Ok(found.ok_or(Refusal::NotFound)?)
 }
 
-/// Returns a load balancer, after checking that it has one of the tags in `if_match`, if there is
-/// one. It then stays as it is until the end of the change.
+/// Locks a load balancer until the end of the change, reads it again, and checks that it has one of
+/// the entity tags in `if_match`. Without `if_match`, returns `found` unchecked and unlocked.
+///
+/// # Errors
+///
+/// Refuses the change if the load balancer has none of the tags, or does not exist any more.
 async fn matching(
     tx: &mut Connection<'_>,
     scope: &Scope,
@@ -256,8 +266,8 @@ async fn matching(
     Ok(locked)
 }
 
-/// Returns the host name of a load balancer: its name, the end of its subnet's id, and the
-/// service's domain.
+/// Returns the host name of a load balancer: its name, the last five characters of its subnet's id,
+/// and `service_domain`, separated by dots.
 fn hostname(of: &Row, service_domain: &str) -> std::result::Result<Hostname, StorageError> {
     let subnet = of.subnet_id.as_str();
     let tail = subnet

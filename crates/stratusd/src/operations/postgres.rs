@@ -38,7 +38,7 @@ pub async fn list_of_project(
     ))
 }
 
-/// The query `postgres_view`: returns everything about a database, including its password.
+/// The query `postgres_view`: returns a database. Its connection string contains its password.
 pub async fn view(
     c: &mut Connection<'_>,
     scope: &Scope,
@@ -49,22 +49,23 @@ pub async fn view(
     Ok(shown(found, scope, sealer)?)
 }
 
-/// The change `postgres_create`: creates a database, which the reconciler then provisions.
+/// The change `postgres_create`: inserts the row of a new database, with the state `creating`. The
+/// reconciler then creates the database.
 #[derive(Debug)]
 pub struct Create {
-    /// The scope of the request.
+    /// The project and the location of the request, and the access of its caller.
     pub scope: Scope,
-    /// The name.
+    /// The name of the new database. A reference of the form of an id is refused.
     pub reference: Reference,
-    /// The properties.
+    /// The request body, with the properties of the new database.
     pub body: PostgresCreate,
-    /// The locations that offer databases.
+    /// The locations in which Postgres databases can be created.
     pub offered_in: Vec<Location>,
-    /// Time, randomness, and what seals the password.
+    /// The source of time and randomness, the sealer of the password, and the default quotas.
     pub context: Context,
 }
 
-/// Returns the names of the locations that offer databases.
+/// Returns the names of the locations in which Postgres databases can be created.
 #[must_use]
 pub fn offered_in(locations: &[location::Location]) -> Vec<Location> {
     locations
@@ -82,8 +83,8 @@ impl Change for Create {
         self.scope.access.ensure_full()?;
         let (size, storage_size) = self.checked()?;
         let name = self.reference.as_str();
-        // The unique key would reject the name too, but could not say why. It decides if a
-        // concurrent change takes the name after this.
+        // The unique key would reject the name too, but could not say why. It is needed as well: a
+        // concurrent change may insert the name after this check.
         if storage::database::lookup_name(tx, self.scope.key(), name)
             .await?
             .is_some()
@@ -104,11 +105,13 @@ impl Change for Create {
 }
 
 impl Create {
-    /// Returns the size and the storage, if every value can be used.
+    /// Checks the name, the location, the size and the storage size of the new database. Returns
+    /// the size and the storage size.
     ///
     /// # Errors
     ///
-    /// Reports all values that cannot be used, not only the first.
+    /// If one of them cannot be used. The refusal names all that cannot be used, not only the
+    /// first. The storage size is only checked if the size is valid.
     fn checked(&self) -> std::result::Result<(PostgresSize, StorageSizeGib), Refusal> {
         let mut refused = Vec::new();
         if matches!(
@@ -139,7 +142,7 @@ impl Create {
         }
     }
 
-    /// Returns the row of the new database.
+    /// Returns the row of the new database, with a generated id and a generated password.
     fn made(&self, size: PostgresSize, storage_size: StorageSizeGib) -> Database {
         let world = &self.context.world;
         let id = PostgresId::generate(world);
@@ -175,7 +178,8 @@ impl Create {
         }
     }
 
-    /// Returns no rules, or two that let everybody in.
+    /// Returns the firewall rules of the new database: none if the request body restricts access by
+    /// default, or else one that allows all IPv4 addresses and one that allows all IPv6 addresses.
     fn firewall_rules(&self) -> Vec<PostgresFirewallRule> {
         if self.body.restrict_by_default {
             return Vec::new();
@@ -193,19 +197,20 @@ impl Create {
     }
 }
 
-/// The change `postgres_update`: changes the targets of a database, which the reconciler then
-/// brings it to.
+/// The change `postgres_update`: stores the wanted size, storage, high availability and tags of a
+/// database. The reconciler then changes the database to match.
 #[derive(Debug)]
 pub struct Update {
-    /// The scope of the request.
+    /// The project and the location of the request, and the access of its caller.
     pub scope: Scope,
-    /// The database.
+    /// The id or the name of the database.
     pub reference: Reference,
-    /// The new values.
+    /// The request body, with the new values. Without a body, nothing changes.
     pub body: Option<PostgresUpdate>,
-    /// The tags that the database may have.
+    /// The `If-Match` of the request: the entity tags that the database may have, or `None` for
+    /// any.
     pub if_match: Option<IfMatch>,
-    /// Time, randomness, and what opens the password.
+    /// The source of time, and the sealer that opens the password.
     pub context: Context,
 }
 
@@ -232,11 +237,13 @@ impl Change for Update {
     }
 }
 
-/// Returns a database with the targets that a body sets.
+/// Returns `found` with the wanted values that a request body sets. Values that the body does not
+/// set stay as they are.
 ///
 /// # Errors
 ///
-/// If no database could be created with them, or the data does not fit.
+/// If the size does not exist, does not allow the storage size, or if the data does not fit into a
+/// smaller storage.
 fn merged(found: &Database, body: &PostgresUpdate) -> std::result::Result<Database, Refusal> {
     let size = match &body.size {
         Some(size) => catalogue::size(size)?,
@@ -250,7 +257,8 @@ fn merged(found: &Database, body: &PostgresUpdate) -> std::result::Result<Databa
     };
     // Checked even if only the size changes: each size has its own storage sizes.
     let storage_size = catalogue::storage(&size, asked)?;
-    // A size that is the target already is no change, and is not judged by the data again.
+    // A storage size that is the target already is no change, so the fit of the data is not checked
+    // again.
     let shrinks = storage_size != target && storage_size < has.max(target);
     if shrinks && !fits(found.used_bytes, storage_size.get().into()) {
         // Rounded up, so that the message never names less than is in use.
@@ -272,18 +280,20 @@ fn merged(found: &Database, body: &PostgresUpdate) -> std::result::Result<Databa
     Ok(changed)
 }
 
-/// The change `postgres_reset_superuser_password`: sets another superuser password.
+/// The change `postgres_reset_superuser_password`: stores another password of the user `postgres`
+/// of a database. The reconciler then sets it.
 #[derive(Debug)]
 pub struct ResetSuperuserPassword {
-    /// The scope of the request.
+    /// The project and the location of the request, and the access of its caller.
     pub scope: Scope,
-    /// The database.
+    /// The id or the name of the database.
     pub reference: Reference,
-    /// The password.
+    /// The request body, with the new password.
     pub body: PostgresResetSuperuserPassword,
-    /// The tags that the database may have.
+    /// The `If-Match` of the request: the entity tags that the database may have, or `None` for
+    /// any.
     pub if_match: Option<IfMatch>,
-    /// Time, randomness, and what seals the password.
+    /// The source of time and randomness, and the sealer of the password.
     pub context: Context,
 }
 
@@ -316,8 +326,12 @@ async fn lookup(c: &mut Connection<'_>, scope: &Scope, reference: &Reference) ->
     Ok(found.ok_or(Refusal::NotFound)?)
 }
 
-/// Returns a database, after checking that it has one of the tags in `if_match`, if there is one.
-/// It then stays as it is until the end of the change.
+/// Locks a database until the end of the change, reads it again, and checks that it has one of the
+/// entity tags in `if_match`. Without `if_match`, returns `found` unchecked and unlocked.
+///
+/// # Errors
+///
+/// Refuses the change if the database has none of the tags, or does not exist any more.
 async fn matching(
     tx: &mut Connection<'_>,
     scope: &Scope,
@@ -335,7 +349,8 @@ async fn matching(
     Ok(locked)
 }
 
-/// Merges several refusals of values into one.
+/// Merges refusals of invalid values into one, with the messages and details of all. If one of them
+/// is another kind of refusal, returns that one alone.
 fn together(refused: Vec<Refusal>) -> Refusal {
     let (mut messages, mut details) = (Vec::new(), Vec::<(&'static str, Wrong)>::new());
     for refusal in refused {
@@ -353,7 +368,12 @@ fn together(refused: Vec<Refusal>) -> Refusal {
     })
 }
 
-/// Returns the connection string with the password, once the database has a host.
+/// Returns the connection string of a database, which contains the password, or `None` if the
+/// database has no host yet.
+///
+/// # Errors
+///
+/// If the stored password cannot be opened, or the host is not valid in a URL.
 fn connection_string(
     of: &Database,
     scope: &Scope,
@@ -385,7 +405,8 @@ fn stored_tags(tags: &[TagInput]) -> Vec<Tag> {
         .collect()
 }
 
-/// Returns a column of seconds since 1970 as the contract writes a moment.
+/// Converts a time in seconds since 1970 to the contract's type. `column` is the column that the
+/// time is from, for the error about a time out of range.
 fn timestamp(seconds: i64, column: &'static str) -> std::result::Result<Timestamp, StorageError> {
     let moment = Moment::from_second(seconds).map_err(|_| corrupt(column))?;
     Timestamp::try_from(moment.to_string()).map_err(|_| corrupt(column))
@@ -414,7 +435,7 @@ fn summary(of: DatabaseSummary) -> PostgresSummary {
     summary
 }
 
-/// Returns a database as responses show it.
+/// Returns a database as responses show it, with its entity tag.
 fn shown(
     of: Database,
     scope: &Scope,
@@ -448,7 +469,7 @@ fn shown(
     shown.target_vm_size = Some(of.target_vm_size);
     shown.ca_certificates = Some(of.ca_certificates);
     shown.parent = Some(of.parent);
-    // The revision stands for the password: each new one increases it.
+    // The revision is hashed in place of the password: each new password increases it.
     let tag = entity_tag::hash(&(&shown, &of.host, of.revision));
     shown.connection_string = connection_string;
     Ok(Tagged { shown, tag })

@@ -5,7 +5,7 @@ use api_types::{Location, ProjectId};
 use crate::domain::{Access, Caller, Refusal, ensure_project};
 use crate::storage::location;
 
-/// A project and a location, both known to exist, and what the caller may do there.
+/// The project and the location of a request, both known to exist, and the access of its caller.
 #[derive(Debug, Clone)]
 pub struct Scope {
     pub(super) project: ProjectId,
@@ -14,7 +14,8 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// Returns the scope of a request. `known` are all locations.
+    /// Checks the project and the location of a request, and returns its scope. `known` are all
+    /// locations.
     ///
     /// # Errors
     ///
@@ -38,7 +39,7 @@ impl Scope {
         ))
     }
 
-    /// Returns the project and the location, which all rows of the scope have in their key.
+    /// Returns the project and the location, by which the storage looks up the rows of resources.
     pub(super) fn key(&self) -> (&ProjectId, &Location) {
         (&self.project, &self.location)
     }
