@@ -1,4 +1,5 @@
-//! The interface between the service and what creates Postgres databases, and a simulator of it.
+//! The trait through which the service creates and changes Postgres databases, and a simulator that
+//! implements it.
 
 pub mod authority;
 pub mod simulator;
@@ -19,39 +20,41 @@ use zeroize::Zeroizing;
 /// that takes too long is cancelled (its future is dropped), counts as failed, and is repeated
 /// later.
 pub trait Provisioner: Send + Sync + 'static {
-    /// Returns the state of a database, or `None` if it does not exist.
+    /// Returns the current state of a database, or `None` if it does not exist or is still being
+    /// created.
     fn observe(
         &self,
         wanted: &Wanted,
     ) -> impl Future<Output = Result<Option<Observed>, ProvisionError>> + Send;
 
-    /// Creates a database, or reports the progress if that has started.
+    /// Starts to create a database. If its creation has started already, returns the progress.
     fn create(
         &self,
         wanted: &Wanted,
     ) -> impl Future<Output = Result<Progress, ProvisionError>> + Send;
 
-    /// Changes a database to the wanted shape, or reports the progress if that change has started.
+    /// Starts to change a database to `wanted.shape`. If that change has started already, returns
+    /// the progress.
     fn resize(
         &self,
         wanted: &Wanted,
     ) -> impl Future<Output = Result<Progress, ProvisionError>> + Send;
 
-    /// Sets the password of the user `postgres`.
+    /// Sets the password of the user `postgres` of a database.
     fn set_password(
         &self,
         wanted: &Wanted,
         password: &Password,
     ) -> impl Future<Output = Result<(), ProvisionError>> + Send;
 
-    /// Returns how to connect to a database.
+    /// Returns the host and the certificates that clients need to connect to a database.
     fn connection(
         &self,
         wanted: &Wanted,
     ) -> impl Future<Output = Result<ConnectionDetails, ProvisionError>> + Send;
 }
 
-/// The wanted state of a database, and the state that was recorded last.
+/// The wanted state of a database, and the state that the service has recorded last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wanted {
     /// The id of the project.
@@ -69,8 +72,8 @@ pub struct Wanted {
     pub open_to: Vec<String>,
     /// The wanted version, size, storage and high availability.
     pub shape: Shape,
-    /// The state that this or another replica recorded last, or `None` before the database is
-    /// created. Its `ha_type` is not recorded: it is the wanted one.
+    /// The state that this or another replica of the service recorded last, or `None` before the
+    /// database is created. Its `ha_type` is always the wanted one, because it is not recorded.
     pub known: Option<Observed>,
 }
 
@@ -104,16 +107,16 @@ pub struct Observed {
     pub latest_restore_time: i64,
 }
 
-/// The progress of the creation or of a change of a database.
+/// The progress of a step: of the creation of a database, or of a change to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
     /// The step is complete.
     Done,
-    /// The step is in progress. Call again after this time.
+    /// The step is in progress. The service should call again after this time.
     Pending(Duration),
 }
 
-/// How to connect to a database.
+/// The host and the certificates that clients need to connect to a database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConnectionDetails {
     /// The host name. The port is 5432.
@@ -148,7 +151,8 @@ impl fmt::Debug for Password {
     }
 }
 
-/// The reason why a call failed, for the log. The reconciler will retry it.
+/// The reason why a call of a [`Provisioner`] failed, for the log. The reconciler repeats the call
+/// later.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct ProvisionError(pub String);

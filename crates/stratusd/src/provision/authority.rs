@@ -1,5 +1,5 @@
-//! The certificate authority of simulated databases: a real one, created once and stored in the
-//! database.
+//! The certificate authority of simulated Postgres databases. It issues real certificates, is
+//! created once, and is stored in the database of the service.
 
 use std::fmt;
 
@@ -18,7 +18,8 @@ use crate::seal::Sealer;
 use crate::storage::{self, Aborted, Change, Connection, Store};
 use crate::world::World;
 
-/// The key of the authority in the table of service state. Its private key is sealed for this name.
+/// The name of the authority in the table `service_state`, and the owner that its private key is
+/// sealed for.
 const NAME: &str = "certificate_authority";
 
 /// A certificate authority that issues server certificates.
@@ -34,7 +35,7 @@ impl fmt::Debug for Authority {
     }
 }
 
-/// The authority as it is stored, with its private key sealed.
+/// The authority as it is stored, in JSON: its certificate in PEM, and its private key, sealed.
 #[derive(Debug, Serialize, Deserialize)]
 struct Stored {
     certificate: String,
@@ -53,12 +54,14 @@ impl Stored {
     }
 }
 
-/// Seals the private key of the authority with the current encryption key. Returns whether it was
-/// sealed with another one.
+/// Seals the private key of the stored authority with the current encryption key, unless it is
+/// already sealed with that. Returns whether it changed the stored authority; `false` also if none
+/// is stored.
 ///
 /// # Errors
 ///
-/// If the database fails, or none of the encryption keys opens the private key.
+/// If the database fails, the stored authority is malformed, or none of the encryption keys opens
+/// its private key.
 pub async fn reseal(store: &Store, sealer: &Sealer, world: &World) -> Result<bool> {
     let mut reader = store.reader().await?;
     let Some(stored) = storage::service_state::lookup(&mut reader.connection(), NAME).await? else {
@@ -78,7 +81,7 @@ pub async fn reseal(store: &Store, sealer: &Sealer, world: &World) -> Result<boo
     Ok(true)
 }
 
-/// The change that replaces the stored authority.
+/// The change that replaces the stored authority by `value`.
 struct Replace {
     value: Vec<u8>,
 }
@@ -97,7 +100,8 @@ impl Authority {
     ///
     /// # Errors
     ///
-    /// If the database fails, or none of the encryption keys opens the private key.
+    /// If the database fails, the stored authority is malformed, or none of the encryption keys
+    /// opens its private key.
     pub async fn load_or_create(store: &Store, sealer: &Sealer, world: &World) -> Result<Self> {
         let year = year(world)?;
         let key = KeyPair::generate().context("failed to generate a key")?;
@@ -132,12 +136,12 @@ impl Authority {
         &self.certificate
     }
 
-    /// Issues a server certificate for a host, in PEM. It is valid from the end of last year, for
-    /// at least two years.
+    /// Issues a server certificate for a host, in PEM. It is valid from 31 December of last year
+    /// until 31 January in two years. Its private key is not kept.
     ///
     /// # Errors
     ///
-    /// If the host is not a DNS name.
+    /// If the host is not ASCII, or the certificate cannot be signed.
     pub fn issue(&self, host: &str) -> Result<String> {
         let year = year(&self.world)?;
         let mut params = CertificateParams::new(vec![host.to_owned()])?;
@@ -153,8 +157,9 @@ impl Authority {
     }
 }
 
-/// Returns the subject and usages of the authority. They are the same whenever it is loaded, so
-/// that certificates name the stored authority as their issuer.
+/// Returns the parameters of the authority's certificate, which is valid for about 20 years from
+/// the start of `year`. The subject and the usages are the same in every year, so that certificates
+/// name the stored authority as their issuer, although it may be from another year.
 fn params(year: i32) -> Result<CertificateParams> {
     let mut params = CertificateParams::new(Vec::new())?;
     params
@@ -172,8 +177,8 @@ fn year(world: &World) -> Result<i32> {
     Ok(i32::from(now.to_zoned(TimeZone::UTC).year()))
 }
 
-/// The change that stores a candidate for the authority unless one is stored. Its output is the
-/// authority that is then stored.
+/// The change that stores `candidate` as the authority if none is stored. Its output is the stored
+/// authority, the candidate or an earlier one.
 struct LoadOrInsert {
     candidate: Vec<u8>,
 }
