@@ -1,12 +1,11 @@
 //! The service behind the contract: implements the generated traits of `api-server` over a
 //! database.
 //!
-//! Start at [`api`], which receives each operation of the contract and responds to it. It runs the
-//! operations in [`operations`], each of which reads rows from [`storage`], which has the SQL,
-//! decides by the rules of [`domain`], and returns types of the contract. Beside them,
-//! [`reconcile`] creates and changes Postgres databases, [`inventory`] applies what the operator
-//! declares, [`sweep`] deletes what has expired, and [`serve`] runs the process: listeners, limits and
-//! shutdown.
+//! Start at [`api`], which has a handler for each operation of the contract. A handler runs a query
+//! or a change of [`operations`]. These read and write rows by the SQL in [`storage`], decide by
+//! the rules of [`domain`], and return types of the contract. Beside them, [`reconcile`] creates
+//! and changes Postgres databases, [`inventory`] applies what the operator declares, [`sweep`]
+//! deletes what has expired, and [`serve`] runs the process: listeners, limits and shutdown.
 
 pub mod api;
 mod causes;

@@ -1,36 +1,38 @@
-//! The way of log lines to standard error: a bounded queue and a thread that writes it.
+//! A bounded queue of log lines, and a thread that writes them to standard error.
 //!
-//! Nobody who logs waits for the reader of the log. A line that does not fit into the queue is
-//! dropped and counted, and once the reader reads again, a line says how many were dropped.
+//! Standard error may be a pipe whose reader is slow or has stopped, and a task that logs must not
+//! wait for it. A line that does not fit into the queue is dropped and counted. Once the reader
+//! reads again, a line in the log says how many were dropped.
 //!
-//! The queue is our own. The one of tracing-appender is bounded in lines, not in bytes, and its
-//! guard prints to standard error if the reader is stalled, which never returns.
+//! We do not use tracing-appender: its queue is bounded in lines, not in bytes, and its guard
+//! prints to standard error if the reader has stopped, which never returns.
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// The maximum size of the lines that wait for the reader. As many again may be on their way into
-/// the pipe.
+/// The maximum size of the lines in the queue, in bytes. The batch that the thread is writing may
+/// have as many again.
 const CAPACITY: usize = 4 << 20;
-/// The size that the buffers of the queue keep when they are empty.
+/// The maximum capacity in bytes that a buffer of lines keeps after its lines have been written.
 const RESTING: usize = 64 << 10;
 
-/// A queue of log lines, which a thread writes.
+/// A bounded queue of log lines, which a thread writes to an output.
 ///
-/// Each write to a reference of it is one line, which is taken whole or dropped.
+/// `&LogQueue` implements [`Write`]. Each call of `write` adds one whole line, or drops and counts
+/// it if the queue is full. It never fails, and does not wait for the output.
 #[derive(Debug, Default)]
 pub struct LogQueue {
     lines: Mutex<Lines>,
     /// Notified when there are lines to write.
     filled: Condvar,
-    /// Notified when all lines have been written.
+    /// Notified when the queue is empty and the thread has finished writing.
     emptied: Condvar,
     dropped: AtomicU64,
 }
 
-/// The lines that wait for the thread.
+/// The lines in the queue, and whether the thread is writing a batch.
 #[derive(Debug, Default)]
 struct Lines {
     text: Vec<u8>,
@@ -39,7 +41,7 @@ struct Lines {
 }
 
 impl LogQueue {
-    /// Starts a thread that writes the lines to `output`.
+    /// Creates a queue, and starts the thread that writes its lines to `output`.
     ///
     /// # Errors
     ///
@@ -53,23 +55,25 @@ impl LogQueue {
         Ok(queue)
     }
 
-    /// Returns how many lines have been dropped since the start.
+    /// Returns how many lines have been lost since the start: lines that did not fit into the
+    /// queue, and lines of a batch that could not be written.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }
 
-    /// Waits until all lines have been written, but at most for `patience`.
+    /// Waits until the thread has written all lines of the queue, but at most for `patience`.
     pub fn flush(&self, patience: Duration) {
         let is_busy = |lines: &mut Lines| lines.is_thread_writing || lines.count > 0;
-        // Whether the time is over or not, there is nothing left to do.
+        // The result does not matter: nothing else can be done for lines that are not written yet.
         drop(
             self.emptied
                 .wait_timeout_while(self.lock(), patience, is_busy),
         );
     }
 
-    /// Writes lines as they come, for as long as the process runs.
+    /// Writes the lines of the queue to `output`, for as long as the process runs. Lines that
+    /// cannot be written count as dropped.
     fn run(&self, mut output: impl Write) {
         let mut batch = Vec::new();
         let mut is_read = true;
@@ -77,8 +81,8 @@ impl LogQueue {
         loop {
             let count = self.take(&mut batch);
             let dropped = self.dropped();
-            // Now the queue is empty, so this line fits, and it stands where the dropped lines are
-            // missing. Nobody would read it after a failure, and it would be the next to fail.
+            // The queue is empty now, so this line fits, and it follows the last line before the
+            // dropped ones. After a failed write it is left out: it would be lost as well.
             if is_read && dropped > reported {
                 tracing::warn!(
                     dropped = dropped - reported,
@@ -98,7 +102,8 @@ impl LogQueue {
         }
     }
 
-    /// Waits for lines and moves them into an empty buffer. Returns how many there are.
+    /// Waits until the queue has lines, and moves all of them into `batch`, which must be empty.
+    /// Returns how many there are.
     fn take(&self, batch: &mut Vec<u8>) -> u64 {
         let mut lines = self.lock();
         lines.is_thread_writing = false;

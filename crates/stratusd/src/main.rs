@@ -15,7 +15,7 @@ use clap::{CommandFactory, FromArgMatches};
 
 use commands::{Arguments, OutputClosed};
 
-/// How long the reader of standard error may take to read the error that ends the process.
+/// The maximum time that the process waits, before it exits, for its error to be written.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 fn main() -> ExitCode {
@@ -39,7 +39,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints an error, but does not wait for a stalled reader of standard error for ever.
+/// Prints an error to standard error, but waits at most [`PATIENCE`]: standard error may be a pipe
+/// whose reader has stopped.
 fn report(error: &anyhow::Error) {
     let line = format!("error: {error:#}\n");
     let (written, end) = mpsc::channel();
