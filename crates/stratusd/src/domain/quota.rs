@@ -46,17 +46,17 @@ impl Kind {
 /// sets another quota for the project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quotas {
-    /// The number of virtual machines.
+    /// The maximum number of virtual machines of a project.
     pub vms: i64,
-    /// The number of load balancers.
+    /// The maximum number of load balancers of a project.
     pub load_balancers: i64,
-    /// The number of Postgres databases.
+    /// The maximum number of Postgres databases of a project.
     pub postgres_databases: i64,
-    /// The number of private subnets.
+    /// The maximum number of private subnets of a project.
     pub private_subnets: i64,
-    /// The number of firewalls.
+    /// The maximum number of firewalls of a project.
     pub firewalls: i64,
-    /// The number of inference API keys.
+    /// The maximum number of inference API keys of a project.
     pub inference_api_keys: i64,
 }
 
