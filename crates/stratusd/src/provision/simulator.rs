@@ -18,14 +18,15 @@ use super::{
 };
 use crate::world::World;
 
-/// The behavior of the simulator.
+/// The settings of the simulated provisioner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SimulatorConfig {
-    /// The minimum time that a step takes.
+    /// The minimum duration of the creation or the resize of a database.
     pub delay: Duration,
-    /// The maximum random time added to the delay.
+    /// The maximum of the random time that is added to `delay`.
     pub jitter: Duration,
-    /// The percentage of steps that fail.
+    /// The percentage of attempts to create a database, to resize it or to set its password that
+    /// fail.
     pub failures: u8,
     /// The percentage of observations of a running database that start an outage.
     pub outages: u8,
@@ -35,11 +36,11 @@ pub struct SimulatorConfig {
     /// the seed and on the project, location and name. The same databases behave the same in every
     /// run.
     pub seed: u64,
-    /// The domain of host names.
+    /// The domain that the host names of databases end in.
     pub service_domain: String,
 }
 
-/// A simulated [`Provisioner`].
+/// A [`Provisioner`] that simulates databases in memory.
 pub struct Simulator {
     config: SimulatorConfig,
     world: World,
@@ -59,16 +60,18 @@ impl fmt::Debug for Simulator {
 #[derive(Debug, Clone)]
 struct Simulated {
     shape: Shape,
-    /// The shape that the service had recorded at its last call.
+    /// The shape that the service had recorded for the database at its last call of this simulator,
+    /// or `None` if it had recorded none.
     recorded: Option<Shape>,
-    /// The step in progress: when it completes, and the shape after it.
+    /// The creation or resize in progress: the time when it completes, and the shape that the
+    /// database then has.
     pending: Option<(i64, Shape)>,
     is_created: bool,
     created_at: i64,
     used_bytes: i64,
     down_until: i64,
     server_certificate: Option<String>,
-    /// The number of random numbers drawn so far.
+    /// The number of random numbers drawn for this database so far.
     draws: u64,
 }
 
@@ -93,8 +96,8 @@ impl Simulator {
     /// Draws the next random number of a database, less than `below`.
     ///
     /// The number is a hash of the seed, the database and the position in its sequence. A generator
-    /// with state would make the sequence of a database depend on the order in which workers come
-    /// to databases.
+    /// with state would make the sequence of a database depend on the order in which workers call
+    /// for different databases.
     fn draw(&self, wanted: &Wanted, database: &mut Simulated, below: u64) -> u64 {
         database.draws += 1;
         // The slash is unambiguous: ids, locations and names cannot contain it.
@@ -120,7 +123,8 @@ impl Simulator {
         Ok(())
     }
 
-    /// Returns the time when a step that starts now completes, which is partly random.
+    /// Returns the time when a creation, resize or outage that starts now ends, in milliseconds
+    /// since 1970: after the delay and a random part of the jitter.
     fn completion(&self, wanted: &Wanted, database: &mut Simulated) -> i64 {
         let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let more = self.draw(
@@ -138,7 +142,7 @@ impl Simulator {
         (shape.storage_size_gib << 30) / 100 * i64::from(self.config.used)
     }
 
-    /// Returns a database that is not created yet.
+    /// Returns the initial state of a database, before it is created.
     fn uncreated(&self, shape: &Shape) -> Simulated {
         Simulated {
             shape: shape.clone(),
@@ -153,8 +157,8 @@ impl Simulator {
         }
     }
 
-    /// Adopts the state that the service has recorded, if a previous process or another replica has
-    /// recorded it.
+    /// Sets a database to the state that the service has recorded for it (`known`), if that state
+    /// comes from a previous process or from another replica. Does nothing if no state is recorded.
     fn adopt(&self, databases: &mut HashMap<String, Simulated>, wanted: &Wanted) {
         let Some(known) = &wanted.known else { return };
         let database = databases
@@ -187,7 +191,8 @@ impl Simulator {
         database.recorded = Some(known.shape.clone());
     }
 
-    /// Completes the step in progress if enough time has passed. Returns the progress of the step.
+    /// Completes the creation or resize in progress if its time has come. Returns `Done` if none is
+    /// in progress any more.
     fn advance(&self, database: &mut Simulated) -> Progress {
         let now = self.world.now();
         match database.pending.take() {
