@@ -1,4 +1,5 @@
-//! Key rotation: seals again, with the current key, every secret that is sealed with another key.
+//! Rotation of encryption keys: encrypts again, with the current key, every stored secret that is
+//! encrypted (sealed) with another key.
 
 use std::convert::Infallible;
 
@@ -16,13 +17,13 @@ use crate::world::World;
 /// The number of rows that are resealed in one transaction.
 const BATCH: i64 = 500;
 
-/// Seals every secret with the current key. Returns the number of secrets that were sealed with
-/// another key.
+/// Encrypts (seals) with the current key every stored secret that is sealed with another key.
+/// Returns the number of these secrets.
 ///
 /// # Errors
 ///
-/// If the database fails, or a secret is sealed with a key that the sealer does not have. Nothing
-/// is lost, and the rotation can be run again.
+/// If the database fails, or a secret is sealed with a key that the sealer does not have. What was
+/// sealed with the current key before stays so, and the rotation can be run again.
 pub async fn reseal_all(store: &Store, sealer: &Sealer, world: &World) -> Result<usize> {
     let mut count = usize::from(authority::reseal(store, sealer, world).await?);
     // Until a pass finds none: a service may seal something during a pass, with the old key if it
@@ -37,8 +38,8 @@ pub async fn reseal_all(store: &Store, sealer: &Sealer, world: &World) -> Result
     }
 }
 
-/// Reseals all passwords in one pass. Returns the number of passwords that were sealed with another
-/// key.
+/// Seals with the current key all passwords of databases that are sealed with another key, in one
+/// pass over the table. Returns the number of these passwords.
 async fn reseal_passwords(store: &Store, sealer: &Sealer, world: &World) -> Result<usize> {
     let mut count = 0;
     let mut after = (String::new(), String::new());
@@ -70,8 +71,8 @@ async fn reseal_passwords(store: &Store, sealer: &Sealer, world: &World) -> Resu
     }
 }
 
-/// Reseals all stored responses in one pass. Returns the number of responses that were sealed with
-/// another key.
+/// Seals with the current key all responses of idempotency keys that are sealed with another key,
+/// in one pass over the table. Returns the number of these responses.
 async fn reseal_responses(store: &Store, sealer: &Sealer, world: &World) -> Result<usize> {
     let mut count = 0;
     let mut after = (String::new(), Vec::new());

@@ -20,11 +20,12 @@ use crate::world::World;
 const VERSION: u8 = 1;
 const KEY: usize = 32;
 const KEY_ID: usize = 4;
-/// The length of a nonce in bytes. It is long enough for random nonces, which is why this is not
-/// ChaCha20-Poly1305: replicas seal with the same key and share no counter.
+/// The length of a nonce of XChaCha20-Poly1305 in bytes. Such a nonce may be random, which replicas
+/// need: they seal with the same key and share no counter. One of ChaCha20-Poly1305 is too short.
 const NONCE: usize = 24;
 
-/// Seals secrets with the first of its keys, and opens secrets sealed with any of them.
+/// Encrypts (seals) secrets with the first of its keys, and decrypts (opens) secrets that were
+/// sealed with any of them.
 pub struct Sealer {
     keys: Vec<Key>,
 }
@@ -43,10 +44,10 @@ impl fmt::Debug for Sealer {
 /// The reason why keys could not be parsed.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum KeyError {
-    /// The text contains no key.
+    /// There is no key.
     #[error("there is no key: create one with `stratusd key generate`")]
     Missing,
-    /// A line is not a key.
+    /// The line with this number, from 1, is not a key of 32 bytes in base64.
     #[error("line {0} is not a key of 32 bytes in base64: create one with `stratusd key generate`")]
     Malformed(usize),
 }
@@ -81,8 +82,8 @@ impl Sealer {
         }
     }
 
-    /// Encrypts a secret with the current key. It can be opened only for the same `owner`, the row
-    /// that it belongs to.
+    /// Encrypts a secret with the current key, the first one. The secret can be opened only with
+    /// the same `owner`, a string that names the row that it belongs to.
     ///
     /// # Panics
     ///
@@ -102,11 +103,11 @@ impl Sealer {
         [&[VERSION][..], &key.id, &nonce, &sealed].concat()
     }
 
-    /// Decrypts a secret that was sealed for `owner`.
+    /// Decrypts a secret that was sealed with the same `owner` by any of the keys.
     ///
     /// # Errors
     ///
-    /// If none of the keys opens it, or it was sealed for another owner.
+    /// If none of the keys opens the secret, it was sealed for another owner, or it is not UTF-8.
     pub fn open(&self, sealed: &[u8], owner: &str) -> Result<Zeroizing<String>, OpenError> {
         let (id, nonce, text) = parts(sealed).ok_or(OpenError)?;
         let key = self.keys.iter().find(|key| key.id == id).ok_or(OpenError)?;
@@ -129,7 +130,7 @@ impl Sealer {
         parts(sealed).is_some_and(|(id, ..)| self.keys[0].id == id)
     }
 
-    /// Generates a key, as a line for the file of keys.
+    /// Generates a random key, in the base64 form that [`Sealer::parse`] reads as one line.
     #[must_use]
     pub fn generate_key(world: &World) -> Zeroizing<String> {
         let bytes = Zeroizing::new(world.random::<KEY>());
@@ -153,8 +154,8 @@ impl Key {
     }
 }
 
-/// Splits a sealed secret into key id, nonce and ciphertext. Returns `None` if it is too short or
-/// of another version.
+/// Splits a sealed secret into key id, nonce and ciphertext. Returns `None` if the secret is too
+/// short or of another version.
 fn parts(sealed: &[u8]) -> Option<([u8; KEY_ID], [u8; NONCE], &[u8])> {
     let (version, rest) = sealed.split_first()?;
     let (id, rest) = rest.split_first_chunk::<KEY_ID>()?;
