@@ -1,4 +1,5 @@
-//! Accepting connections: what happens when the process or the system cannot open more files.
+//! The listener that accepts connections, and goes on after a failure, such as when the process or
+//! the system cannot open more files.
 
 use std::io;
 use std::net::SocketAddr;
@@ -9,18 +10,19 @@ use axum_server::{AddrListener, Address};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::{TcpListener, TcpStream};
 
-/// The number of files that are not connections to the API: databases, the management port, the
-/// log, certificates.
+/// The number of file descriptors that are kept for other uses than connections to the API:
+/// databases, the management port, the log, certificates.
 const OTHER_FILES: u64 = 256;
-/// How long to wait after a connection could not be accepted. The next try would fail as well, and
-/// a loop without a pause would use up a processor.
+/// How long to wait after a failure to accept a connection before trying again. An immediate try
+/// would fail as well, and a loop without a pause would use up a processor.
 const PAUSE: Duration = Duration::from_millis(50);
-/// How long the service is not ready after a connection could not be accepted, and how long no
-/// further failure is logged.
+/// How long the service is not ready after a failure to accept a connection. A failure is logged
+/// only if there was none during this time before it.
 const BURST: Duration = Duration::from_secs(5);
 
-/// Raises the number of files that the process may open as far as it is allowed to. Returns how
-/// many connections to the API it can hold, which are at most `connections`.
+/// Raises the limit of open files of the process as far as the system allows. Returns how many
+/// connections to the API the process can hold: at most `connections`, and at least one. Logs a
+/// warning if they are fewer than `connections`.
 pub(super) fn raise_open_files(connections: u32) -> u32 {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let raised = Rlimit {
@@ -44,7 +46,8 @@ pub(super) fn raise_open_files(connections: u32) -> u32 {
     possible
 }
 
-/// A listener that logs why it cannot accept a connection, and tries again.
+/// A TCP listener that tries again after a failure to accept a connection, and logs the first of
+/// several failures.
 #[derive(Debug)]
 pub(super) struct Accepting {
     listener: TcpListener,
@@ -73,7 +76,7 @@ impl AddrListener<TcpStream, Peer> for Accepting {
         loop {
             match self.listener.accept().await {
                 Ok((stream, address)) => return Ok((stream, Peer(address))),
-                // The caller is gone before its connection was accepted.
+                // The caller has closed the connection before it was accepted.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
                 Err(error) => {
                     self.failures.note(&error);
@@ -88,7 +91,8 @@ impl AddrListener<TcpStream, Peer> for Accepting {
     }
 }
 
-/// The address of a connection that an [`Accepting`] has accepted.
+/// A socket address in the interface of [`Accepting`]: that of a caller, or the one that the
+/// listener is bound to.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Peer(SocketAddr);
 
@@ -97,18 +101,19 @@ impl Address for Peer {
     type Listener = Accepting;
 }
 
-/// When a connection could not be accepted the last time.
+/// The time of the last failure to accept a connection, or `None` if there was none.
 #[derive(Debug, Default)]
 pub(super) struct AcceptFailures(Mutex<Option<Instant>>);
 
 impl AcceptFailures {
-    /// Returns whether a connection could not be accepted lately.
+    /// Returns whether accepting a connection has failed within the last five seconds ([`BURST`]).
     pub(super) fn are_recent(&self) -> bool {
         let last = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         last.is_some_and(|last| last.elapsed() < BURST)
     }
 
-    /// Notes a failure, and logs it if it is the first of a burst.
+    /// Records the time of a failure to accept a connection. Logs the failure if there was none
+    /// within the five seconds before it.
     fn note(&self, error: &io::Error) {
         let is_first = !self.are_recent();
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());

@@ -12,8 +12,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// An acceptor that closes new connections while the maximum number is open, and counts the open
-/// ones.
+/// An acceptor that closes each new connection while the maximum number of connections is open. It
+/// sets a gauge to the number of open connections.
 #[derive(Debug, Clone)]
 pub(super) struct Limited {
     permits: Arc<Semaphore>,
@@ -59,7 +59,7 @@ impl<S> Accept<TcpStream, S> for Limited {
     }
 }
 
-/// A connection that counts as open until it is dropped.
+/// A TCP connection that counts towards the limit of [`Limited`] and its gauge until it is dropped.
 #[derive(Debug)]
 pub(super) struct Held {
     stream: TcpStream,

@@ -14,8 +14,8 @@ const BACKLOG: u32 = 1024;
 /// The sockets of the API and of the management port. They are bound before the database is opened,
 /// so that it is not migrated if a port is in use.
 pub(super) struct Listeners {
-    /// Bound but not listening. Connections are refused until the API can be served, so that a load
-    /// balancer in front tries another replica.
+    /// The socket of the API, bound but not listening yet. Connections are refused until the API
+    /// can be served, so that a load balancer in front tries another replica.
     pub(super) api: TcpSocket,
     pub(super) management: TcpListener,
 }
@@ -47,7 +47,7 @@ fn bind(address: SocketAddr) -> io::Result<TcpSocket> {
     Ok(socket)
 }
 
-/// Starts to listen on a bound socket.
+/// Starts to listen on a bound socket, with a queue of [`BACKLOG`] connections.
 pub(super) fn listen(socket: TcpSocket) -> Result<TcpListener> {
     let address = socket.local_addr()?;
     let listener = socket

@@ -21,11 +21,12 @@ use crate::storage::{self, Store};
 /// How long the database may take to respond before the service counts as not ready.
 const DATABASE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The maximum number of connections: a few probes, and a few collectors of metrics.
+/// The maximum number of connections to the management port. Its callers are a few probes and a few
+/// collectors of metrics.
 const CONNECTIONS: u32 = 64;
-/// How long the head of a request may take to arrive.
+/// How long the head of a request to the management port may take to arrive.
 const HEAD: Duration = Duration::from_secs(5);
-/// How long a connection may be idle before it is closed.
+/// How long a connection to the management port may be idle before it is closed.
 const IDLE: Duration = Duration::from_secs(30);
 
 /// The server of the management port.
@@ -67,14 +68,14 @@ impl Drop for Management {
     }
 }
 
-/// Returns an acceptor with limits of its own: callers of this port cannot use up the connections
-/// of the API.
+/// Returns the acceptor of the management port. Its limits are its own, so that callers of this
+/// port cannot use up the connections of the API.
 fn acceptor() -> Timed<Limited> {
     // A gauge that is not registered: the metric counts connections to the API only.
     Timed::new(Limited::new(CONNECTIONS, Gauge::default()), HEAD, IDLE)
 }
 
-/// Whether the service is ready for requests.
+/// The state that decides whether the service is ready for requests. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Health {
     /// The store while the service is ready, `None` while it starts or stops.
@@ -83,26 +84,28 @@ pub(super) struct Health {
 }
 
 impl Health {
-    /// Makes the service ready, as long as this store responds.
+    /// Makes the service ready from now on, whenever this store responds and connections can be
+    /// accepted.
     pub(super) fn start(&self, store: Store) {
         *self.store.write().unwrap_or_else(PoisonError::into_inner) = Some(store);
     }
 
-    /// Makes the service not ready.
+    /// Makes the service not ready, until `start` is called again.
     pub(super) fn stop(&self) {
         *self.store.write().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// Returns where listeners note that they cannot accept a connection.
+    /// Returns the record in which listeners store the time of a failure to accept a connection.
     pub(super) fn accept_failures(&self) -> Arc<AcceptFailures> {
         Arc::clone(&self.accept_failures)
     }
 
-    /// Checks that the service is ready.
+    /// Checks that the service is ready: it has started and is not stopping, has accepted
+    /// connections without a recent failure, and its database responds and accepts changes.
     ///
     /// # Errors
     ///
-    /// The reason why it is not, as the body of a response.
+    /// The reason why the service is not ready, as the body of the response to the probe.
     async fn check(&self) -> Result<(), &'static str> {
         // Cloned, so that the lock is not held while the database is asked.
         let store = self

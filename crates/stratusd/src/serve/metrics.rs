@@ -19,7 +19,7 @@ use prometheus_client::registry::Registry;
 use crate::log::LogQueue;
 use crate::reconcile::Steps;
 
-/// The upper bounds of the histogram of durations, in seconds.
+/// The upper bounds of the buckets of the histogram of request durations, in seconds.
 const BUCKETS: [f64; 11] = [
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0,
 ];
@@ -93,22 +93,25 @@ impl Metrics {
         }
     }
 
-    /// Returns the gauge of open connections.
+    /// Returns the gauge of open connections to the API.
     pub(super) fn connections(&self) -> Gauge {
         self.connections.clone()
     }
 
-    /// Returns the gauge of the bytes of large bodies in progress.
+    /// Returns the gauge of the bytes that the bodies in progress have beyond the 16 KiB that are
+    /// reserved for each request.
     pub(super) fn body_bytes(&self) -> Gauge {
         self.body_bytes.clone()
     }
 
-    /// Returns the counter of requests that did not fit into the budget for bodies.
+    /// Returns the counter of requests that were rejected because their bodies did not fit into the
+    /// body budget.
     pub(super) fn body_refusals(&self) -> Counter {
         self.body_refusals.clone()
     }
 
-    /// Counts a response and the time that it took.
+    /// Counts a response of an operation, and records the time from its request to the response in
+    /// the histogram of durations.
     pub(super) fn count(&self, operation: &'static str, status: StatusCode, time: Duration) {
         self.requests
             .get_or_create(&RequestLabels {
@@ -130,7 +133,7 @@ impl Metrics {
     }
 }
 
-/// A collector of the counts of the reconciler, which keeps them itself.
+/// A collector that reports the numbers of steps that the reconciler counts in a [`Steps`].
 #[derive(Debug)]
 struct StepsCollector(Arc<Steps>);
 
@@ -161,7 +164,7 @@ impl Collector for StepsCollector {
     }
 }
 
-/// A collector of the count of dropped log lines, which the queue keeps itself.
+/// A collector that reports the number of dropped log lines, which a [`LogQueue`] counts.
 #[derive(Debug)]
 struct LogCollector(Arc<LogQueue>);
 

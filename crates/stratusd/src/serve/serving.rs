@@ -21,26 +21,28 @@ use super::times::Timed;
 use super::tls::Tls;
 use crate::settings::ServiceSettings;
 
-/// How many bytes the head of a request may exceed `header_limit` by and still get a response with
-/// the contract's error body. Beyond that, the parser responds without a body. This is memory that
-/// unauthenticated callers can use.
+/// The number of bytes by which the head of a request may exceed `header_limit` and still get a
+/// response with the contract's error body. Beyond that, hyper rejects the request without a body.
+/// Unauthenticated callers can use this memory.
 const HEAD_MARGIN: usize = 64 << 10;
 
-/// The number of requests at a time on an HTTP/2 connection. Streams cost memory before a token is
-/// checked; RFC 9113 recommends no fewer than 100.
+/// The maximum number of concurrent requests (streams) on an HTTP/2 connection. Streams cost memory
+/// before a token is checked; RFC 9113 recommends no fewer than 100.
 const STREAMS: u32 = 100;
-/// The number of streams of an HTTP/2 connection that may be reset before they are forgotten. One
-/// more closes the connection.
+/// The maximum number of streams of an HTTP/2 connection that the caller has reset before the
+/// service accepted them, and of streams that the service has reset because of errors of the
+/// caller. One more closes the connection.
 const RESET_STREAMS: usize = 50;
-/// How many bytes of the body of a request an HTTP/2 caller may send before the service reads them.
+/// The maximum number of bytes of one request body that an HTTP/2 caller may send before the
+/// service reads them.
 const STREAM_WINDOW: u32 = 64 << 10;
-/// The same for all requests of a connection together. This is memory that unauthenticated callers
-/// can use.
+/// The maximum number of bytes of all request bodies of an HTTP/2 connection together that a caller
+/// may send before the service reads them. Unauthenticated callers can use this memory.
 const CONNECTION_WINDOW: u32 = 128 << 10;
-/// How many bytes of a response may wait in the buffers of an HTTP/2 stream.
+/// The maximum number of bytes of a response that are buffered for an HTTP/2 stream.
 const SEND_BUFFER: usize = 64 << 10;
 
-/// The API while it is served.
+/// The running server of the API.
 pub(super) struct Serving {
     address: SocketAddr,
     scheme: &'static str,
@@ -49,7 +51,7 @@ pub(super) struct Serving {
 }
 
 impl Serving {
-    /// Starts to accept connections.
+    /// Starts the server of the API on a bound socket, with TLS if `tls` is `Some`.
     pub(super) fn start(
         settings: &ServiceSettings,
         socket: TcpSocket,
@@ -85,7 +87,8 @@ impl Serving {
         })
     }
 
-    /// Prints and logs the addresses of the service.
+    /// Prints the addresses of the API and of the management port to standard output, and logs
+    /// them.
     pub(super) fn announce(&self, management: SocketAddr) {
         let Self {
             address, scheme, ..
@@ -102,8 +105,12 @@ impl Serving {
         tracing::info!(api = %address, %management, "serving");
     }
 
-    /// Serves until `stop` is cancelled, then lets the requests in progress finish for at most
-    /// `grace`.
+    /// Serves until `stop` is cancelled. Then makes the service not ready, accepts no more
+    /// connections, and lets the requests in progress finish for at most `grace`.
+    ///
+    /// # Errors
+    ///
+    /// If the server fails, panics, or ends before `stop` is cancelled.
     pub(super) async fn until(
         mut self,
         stop: &CancellationToken,
@@ -135,7 +142,8 @@ impl Serving {
     }
 }
 
-/// Sets the limits of hyper: sizes, and what [`Timed`] does not measure.
+/// Sets the limits of hyper on sizes and HTTP/2 streams. hyper's timeout of request heads is
+/// disabled, because [`Timed`] replaces it.
 fn with_limits(mut server: Server<Peer>, settings: &ServiceSettings) -> Server<Peer> {
     let bytes = settings.header_limit.get() + HEAD_MARGIN;
     let builder = server.http_builder();

@@ -1,4 +1,5 @@
-//! TLS: the certificate and its key, reloaded when the files change or on SIGHUP.
+//! TLS of the API: the server's certificate and its key, which are loaded again when their files
+//! change or on SIGHUP.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,23 +13,25 @@ use tokio::signal::unix::Signal;
 
 use crate::settings::ServiceSettings;
 
-/// How often to check whether the files have changed.
+/// The interval at which to check whether the files of the certificate and its key have changed.
 const CHECK_EVERY: Duration = Duration::from_secs(2);
 
-/// A certificate with its key, which a background task reloads.
+/// The server's certificate with its key, which a background task reloads.
 pub(super) struct Tls {
     config: RustlsConfig,
 }
 
 impl Tls {
-    /// Returns an acceptor that closes connections whose handshake takes too long.
+    /// Returns an acceptor that closes connections whose TLS handshake takes longer than
+    /// `handshake`.
     pub(super) fn acceptor(&self, handshake: Duration) -> RustlsAcceptor {
         RustlsAcceptor::new(self.config.clone()).handshake_timeout(handshake)
     }
 }
 
-/// Loads the certificate that the settings name, if any, and starts to watch its files. They are
-/// also reloaded on each `signal`.
+/// Loads the certificate and the key whose files the settings name, and starts a task that reloads
+/// them when the files change and on each `signal`. Returns `None` if the settings do not name both
+/// files.
 ///
 /// # Errors
 ///
@@ -56,7 +59,8 @@ pub(super) async fn load(settings: &ServiceSettings, signal: Signal) -> Result<O
     Ok(Some(Tls { config }))
 }
 
-/// Reloads the files when they have changed and on each signal.
+/// Reloads the certificate and its key when their files have changed and on each signal. Never
+/// returns.
 ///
 /// If the new files cannot be used, the old certificate stays in use, and the files are read again
 /// at each check: the certificate and its key are two files, which cannot be replaced at the same
@@ -110,8 +114,11 @@ async fn watch(
     }
 }
 
-/// Reads the files of the certificate and its key. A first file without a certificate in PEM is an
-/// error.
+/// Returns the content of the certificate file and of the key file.
+///
+/// # Errors
+///
+/// If a file cannot be read, or the certificate file contains no certificate in PEM.
 fn read(certificate: &Path, key: &Path) -> Result<(Vec<u8>, Vec<u8>)> {
     let read =
         |path: &Path| fs::read(path).with_context(|| format!("failed to read {}", path.display()));
@@ -125,8 +132,8 @@ fn read(certificate: &Path, key: &Path) -> Result<(Vec<u8>, Vec<u8>)> {
     Ok((chain, secret))
 }
 
-/// The times when the files of the certificate and its key were modified. `None` for a file whose
-/// time cannot be read.
+/// The times when the file of the certificate and the file of its key were modified, in this order.
+/// `None` for a file whose time cannot be read.
 type Modified = [Option<SystemTime>; 2];
 
 fn modified(certificate: &Path, key: &Path) -> Modified {
