@@ -5,9 +5,10 @@ use std::str::FromStr;
 
 use crate::storage::{Address, AddressError, DatabaseLocation};
 
-/// The URL of the database, printed without its password.
+/// The URL of the database. It is printed without its password, and as `[malformed]` if it is
+/// invalid.
 ///
-/// Parsing never fails: clap repeats a value that fails to parse in its error, with the password.
+/// Parsing never fails, because clap's error would repeat the value with its password.
 /// [`DatabaseUrl::database`] reports an invalid URL instead.
 #[derive(Clone)]
 pub struct DatabaseUrl {

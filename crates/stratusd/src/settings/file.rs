@@ -1,4 +1,4 @@
-//! The settings file.
+//! The settings file of `stratusd`, in TOML.
 
 use std::fmt;
 use std::fs;
@@ -24,7 +24,7 @@ impl fmt::Debug for SettingsFile {
 }
 
 impl SettingsFile {
-    /// Reads the settings file. Without a path, returns an empty one.
+    /// Reads the settings file at a path. Without a path, returns settings without any value.
     ///
     /// # Errors
     ///
@@ -56,8 +56,11 @@ impl SettingsFile {
         })
     }
 
-    /// Parses the value of a setting. Returns `None` if the file does not contain the setting, and
-    /// an error if the value is invalid.
+    /// Parses the value of a setting. Returns `None` if the file does not contain the setting.
+    ///
+    /// # Errors
+    ///
+    /// If the value is neither a string nor an integer, or cannot be parsed as a `T`.
     pub(super) fn value<T>(&self, name: &str) -> Result<Option<T>>
     where
         T: FromStr,

@@ -4,7 +4,7 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::str::FromStr;
 
-/// Declares integer types that accept only a range of values.
+/// Declares types of integers within a range. A type is parsed from a decimal string.
 macro_rules! bounded {
     ($($(#[$doc:meta])* $name:ident($inner:ty) in $min:literal..=$max:literal;)*) => {$(
         $(#[$doc])*
@@ -40,18 +40,19 @@ macro_rules! bounded {
 }
 
 bounded! {
-    /// A number of connections.
+    /// A number of connections, from 1 to 1,000,000.
     Connections(u32) in 1..=1_000_000;
     /// A size in bytes, from 1 KiB to 1 GiB.
     Bytes(usize) in 1024..=1_073_741_824;
-    /// A size in bytes of all bodies in progress, from 8 MiB to 4 GiB.
+    /// The maximum size in bytes of all bodies in progress together, from 8 MiB to one byte less
+    /// than 4 GiB.
     BodyBudget(usize) in 8_388_608..=4_294_967_295;
-    /// A number of resources that a project may have.
+    /// The maximum number of resources of one kind in a project, from 0 to 1,000,000,000.
     Quota(u32) in 0..=1_000_000_000;
-    /// A number of idempotency keys.
+    /// The maximum number of idempotency keys of a project, from 1 to 1,000,000.
     Keys(u32) in 1..=1_000_000;
-    /// A percentage.
+    /// A percentage, from 0 to 100.
     Percent(u8) in 0..=100;
-    /// A number of requests per second.
+    /// A number of requests, per second or at once, from 1 to 4,294,967,295.
     Rate(NonZeroU32) in 1..=4_294_967_295;
 }

@@ -3,7 +3,7 @@
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 
-/// Where the value of a setting comes from, in order of precedence.
+/// Where the value of a setting comes from, from the highest precedence to the lowest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
     /// A flag on the command line.
@@ -12,7 +12,7 @@ pub enum Origin {
     Environment,
     /// The settings file.
     File,
-    /// The default.
+    /// The default, or no value if the setting has no default.
     Default,
 }
 
@@ -26,7 +26,8 @@ impl Origin {
     }
 }
 
-/// A setting as `stratusd config` prints it, with secrets redacted.
+/// The name, the value and the origin of a setting, as `stratusd config` prints them: secrets are
+/// redacted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
     /// The name of the setting.
@@ -74,8 +75,8 @@ macro_rules! settings {
         impl $arguments {
             const KEYS: &[&str] = &[$(stringify!($name)),*];
 
-            /// Returns the settings: of each, the value from the origin with the highest
-            /// precedence.
+            /// Returns the settings, each with the value from the origin with the highest
+            /// precedence that has a value for it.
             ///
             /// # Errors
             ///
@@ -105,7 +106,8 @@ macro_rules! settings {
         }
 
         impl $group {
-            /// Returns all settings of the group in a form that is safe to print.
+            /// Returns all settings of the group in the order of declaration, with secrets
+            /// redacted.
             #[must_use]
             pub fn all(&self) -> &[Setting] {
                 &self.all

@@ -1,4 +1,4 @@
-//! Settings that are text: addresses, names, files, log directives and secrets.
+//! Settings that are strings: addresses, names, files, log directives and secrets.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -66,7 +66,7 @@ impl fmt::Display for LogFormat {
     }
 }
 
-/// The directives of a `tracing` filter.
+/// The directives of an [`EnvFilter`], which select what to log: `info,tokio_postgres=warn`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Directives(String);
 
@@ -99,7 +99,7 @@ impl fmt::Display for Directives {
     }
 }
 
-/// The path of a file.
+/// The path of a file. It is not empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilePath(PathBuf);
 
@@ -129,13 +129,13 @@ impl fmt::Display for FilePath {
     }
 }
 
-/// A DNS domain that host names can end in.
+/// A DNS domain in lower case, which host names of resources end in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Domain(String);
 
 impl Domain {
-    /// The maximum length, which leaves room for the longest host name of a resource: DNS allows
-    /// 253 characters.
+    /// The maximum length of a domain in characters. DNS allows host names of 253 characters: the
+    /// rest is for what the longest host name of a resource has in front of the domain.
     const MAX_LENGTH: usize = 150;
 
     /// Returns the domain.
@@ -148,7 +148,8 @@ impl Domain {
 impl FromStr for Domain {
     type Err = String;
 
-    /// Parses a domain of labels as RFC 1123 defines them, in lower case.
+    /// Parses a domain of at most 150 characters, whose labels are as RFC 1123 defines them and in
+    /// lower case.
     fn from_str(text: &str) -> Result<Self, String> {
         if text.len() <= Self::MAX_LENGTH && text.split('.').all(is_label) {
             return Ok(Self(text.to_owned()));
@@ -160,7 +161,8 @@ impl FromStr for Domain {
     }
 }
 
-/// Returns whether a text is a label of a domain in lower case.
+/// Returns whether a string is a label of a domain: 1 to 63 of `a-z`, `0-9` and `-`, without `-` at
+/// either end.
 fn is_label(text: &str) -> bool {
     let is_inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     (1..=63).contains(&text.len())
@@ -175,7 +177,7 @@ impl fmt::Display for Domain {
     }
 }
 
-/// The origins whose pages may call the API from a browser.
+/// The web origins (CORS) whose pages may call the API from a browser.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AllowedOrigins {
     text: String,
@@ -193,7 +195,7 @@ impl AllowedOrigins {
 impl FromStr for AllowedOrigins {
     type Err = OriginError;
 
-    /// Parses `*`, or origins that are separated by commas.
+    /// Parses `*`, which allows all origins, or a list of origins that are separated by commas.
     fn from_str(text: &str) -> Result<Self, OriginError> {
         let origins = if text.trim() == "*" {
             Origins::any()
@@ -213,12 +215,12 @@ impl fmt::Display for AllowedOrigins {
     }
 }
 
-/// A text that is never printed, and erased from memory when dropped.
+/// A secret string, which is printed as `[redacted]` and erased from memory when dropped.
 #[derive(Clone)]
 pub struct SecretText(Zeroizing<String>);
 
 impl SecretText {
-    /// Returns the text.
+    /// Returns the secret string.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
@@ -229,7 +231,7 @@ impl FromStr for SecretText {
     type Err = std::convert::Infallible;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        // Never fails: clap would repeat a rejected text in its error.
+        // Never fails: clap would repeat a rejected string in its error.
         Ok(Self(Zeroizing::new(text.to_owned())))
     }
 }
