@@ -1,8 +1,8 @@
-//! The files of an SQLite database: created by one place, claimed by one service, and watched while
-//! they are open.
+//! The files of an SQLite database: creating them, claiming the database for one process, and
+//! checking that the files are not deleted or replaced while they are open.
 //!
 //! An open file that was deleted or replaced can still be written, but nobody will ever read it
-//! again. SQLite does not look, so the writer does.
+//! again. SQLite does not check this, so the writer does.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -13,20 +13,23 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::storage::{Cause, StorageError};
 
-/// How often a waiting process tries the lock beside the file.
+/// The interval at which a process that waits for the lock file beside a database tries to lock it.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// The files of an open database: itself, its log and the index of the log.
+/// The files of an open database: the database file, its write-ahead log (`-wal`) and the index of
+/// the log (`-shm`).
 pub(super) struct Files {
     paths: [PathBuf; 3],
     identities: [Identity; 3],
 }
 
-/// What distinguishes a file from all others: its device and its number there.
+/// The device number and the inode number of a file, which distinguish it from all other files.
+/// Zeros where the system is not Unix.
 type Identity = (u64, u64);
 
 impl Files {
-    /// Returns the files of a database that a connection has open.
+    /// Returns the files of the database at a path. A connection must have it open, since the log
+    /// and its index do not exist otherwise.
     pub(super) fn of(database: &Path) -> io::Result<Self> {
         let beside = |ending: &str| {
             let mut path = database.as_os_str().to_owned();
@@ -41,7 +44,7 @@ impl Files {
         })
     }
 
-    /// Returns the path of the database.
+    /// Returns the path of the database file.
     pub(super) fn database(&self) -> &Path {
         &self.paths[0]
     }
@@ -73,14 +76,15 @@ fn identity(path: &Path) -> io::Result<Identity> {
     Ok((metadata.dev(), metadata.ino()))
 }
 
-/// Elsewhere a file that is open cannot be deleted.
+/// Returns the same identity for every file that exists: where the system is not Unix, a file that
+/// is open cannot be deleted.
 #[cfg(not(unix))]
 fn identity(path: &Path) -> io::Result<Identity> {
     path.metadata().map(|_| (0, 0))
 }
 
-/// Creates the file of a database if it does not exist yet, readable by its owner alone, and returns
-/// its path without links. SQLite gives the log the same permissions.
+/// Creates the file of a database if it does not exist yet, with access for its owner alone, and
+/// returns its path without symbolic links. SQLite gives the log the same permissions.
 ///
 /// An existing file is not opened: when a process closes any handle of a file, it loses all POSIX
 /// locks on it, also those of SQLite's connections, and the next process to open the database takes
@@ -88,8 +92,8 @@ fn identity(path: &Path) -> io::Result<Identity> {
 ///
 /// # Errors
 ///
-/// If the file cannot be created, or has another name: SQLite names the log after the database, so
-/// each name would have a log of its own.
+/// If the file cannot be created, or has another name (a hard link): SQLite names the log after the
+/// database, so each name would have a log of its own.
 pub(super) fn create(file: &Path) -> io::Result<PathBuf> {
     let mut options = File::options();
     options.write(true).create_new(true);
@@ -108,7 +112,11 @@ pub(super) fn create(file: &Path) -> io::Result<PathBuf> {
     file.canonicalize()
 }
 
-/// Returns the URI by which SQLite opens a database, but does not create it.
+/// Returns the URI with which SQLite opens a database but does not create a missing one.
+///
+/// # Errors
+///
+/// If the path is not UTF-8.
 pub(super) fn uri(database: &Path) -> Result<String, &'static str> {
     const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
         .remove(b'/')
@@ -119,7 +127,8 @@ pub(super) fn uri(database: &Path) -> Result<String, &'static str> {
     Ok(format!("file:{}?mode=rw", utf8_percent_encode(path, PLAIN)))
 }
 
-/// Opens the file whose name is the database's plus an ending.
+/// Opens the file whose name is that of the database file plus `ending`. Creates either file if it
+/// does not exist.
 fn beside(file: &Path, ending: &str) -> io::Result<File> {
     let mut path = create(file)?.into_os_string();
     path.push(ending);
@@ -131,8 +140,9 @@ fn beside(file: &Path, ending: &str) -> io::Result<File> {
     options.open(path)
 }
 
-/// Waits for the lock beside a database. It polls instead of blocking, so that the wait can be
-/// cancelled.
+/// Locks the file named as a database plus `.lock`, and waits while another process has it locked.
+/// The lock is released when the returned file is closed. Polls instead of blocking, so that the
+/// wait can be cancelled.
 pub(super) async fn lock(file: &Path) -> Result<File, StorageError> {
     let failed = |error: io::Error| {
         StorageError::InUse(format!("failed to lock {}: {error}", file.display()))
@@ -147,12 +157,12 @@ pub(super) async fn lock(file: &Path) -> Result<File, StorageError> {
     }
 }
 
-/// Claims a database for this process, until it ends. Two services that reconcile the same file
-/// would take each step twice.
+/// Claims a database for this process until the process ends. Two services that serve the same file
+/// would each reconcile all of its databases.
 ///
 /// # Errors
 ///
-/// If another service has claimed the database.
+/// If another process has claimed the database, or the file cannot be opened or locked.
 pub fn claim(file: &Path) -> Result<(), StorageError> {
     let failed =
         |words: String| StorageError::InUse(format!("failed to claim {}: {words}", file.display()));
@@ -171,16 +181,16 @@ pub fn claim(file: &Path) -> Result<(), StorageError> {
     }
 }
 
-/// Returns the file that is locked to claim a database: the database itself, so that the claim holds
-/// under every name, and cannot be deleted beside it. The lock of Linux's `flock` and SQLite's POSIX
-/// locks do not meet.
+/// Opens the file that is locked to claim a database: the database file itself. So the claim holds
+/// under every name of the file, and there is no lock file that could be deleted. On Linux, the
+/// lock (`flock`) does not conflict with SQLite's POSIX locks.
 #[cfg(target_os = "linux")]
 fn claimable(file: &Path) -> io::Result<File> {
     File::open(create(file)?)
 }
 
-/// Returns the file that is locked to claim a database: one beside it, since here a lock of the
-/// database itself would lock out SQLite.
+/// Opens the file that is locked to claim a database: one named as it plus `.serve`. On systems
+/// other than Linux, a lock of the database file itself would lock out SQLite.
 #[cfg(not(target_os = "linux"))]
 fn claimable(file: &Path) -> io::Result<File> {
     beside(file, ".serve")
