@@ -1,18 +1,19 @@
-//! The interface between the store and each database.
+//! The interface that SQLite and PostgreSQL implement for the store.
 
 use futures_util::future::BoxFuture;
 
 use super::job::Job;
 use super::{Reader, StorageError};
 
-/// A type that gives a store access to its database, such as SQLite.
+/// A type that reads and writes the database of a store: SQLite or PostgreSQL.
 pub(super) trait Backend: Send + Sync + 'static {
-    /// Returns a connection whose statements each read the latest committed state.
+    /// Returns a connection for queries, each of which reads the latest committed state.
     fn reader(&self) -> BoxFuture<'_, Result<Reader, StorageError>>;
-    /// Returns a connection whose statements all read the same state.
+    /// Returns a connection for queries that all read the same committed state.
     fn snapshot(&self) -> BoxFuture<'_, Result<Reader, StorageError>>;
-    /// Queues a job, which runs in a transaction. After the commit the job sends its result to its
-    /// caller. A job whose caller no longer waits is dropped.
+    /// Queues a job, which later runs in a transaction. After the commit, or a failure, the job
+    /// sends its result to its caller. A job that has not begun when its caller stops waiting is
+    /// dropped.
     fn submit(&self, job: Box<dyn Job>);
     /// Finishes all submitted jobs and closes all connections.
     fn close(&self) -> BoxFuture<'_, ()>;

@@ -1,19 +1,24 @@
-//! Changes: the operations that run in a transaction.
+//! Changes: the operations of the service that write, each in a transaction.
 
 use super::{Aborted, Connection};
 
-/// A type that holds an operation that writes, which is applied as a whole or not at all.
+/// A type that holds an operation of the service that writes. Either all that it writes is
+/// committed or nothing.
 ///
-/// It may be applied more than once, because a concurrent change has committed first or another
-/// change of its batch has failed. So a change takes `&self` and keeps nothing from one run to the
-/// next.
+/// A store may call [`Change::apply`] more than once, because a concurrent change has committed
+/// first or another change of the same batch has failed; at most the last call is committed. So
+/// `apply` takes `&self` and must keep nothing from one call to the next.
 pub trait Change: Send + Sync + 'static {
-    /// The result of the change.
+    /// The result of a committed change.
     type Output: Send + 'static;
-    /// The reason why the change is not done.
+    /// The reason why the change refuses to be done. Nothing is written then.
     type Refusal: Send + 'static;
 
-    /// Applies the change in a transaction, to the state that the changes before it have left.
+    /// Applies the change in the transaction `tx`, which reads what earlier changes have committed.
+    ///
+    /// # Errors
+    ///
+    /// If the change refuses or the database fails. Everything that it wrote is then rolled back.
     fn apply(
         &self,
         tx: &mut Connection<'_>,

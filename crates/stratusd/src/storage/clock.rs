@@ -1,4 +1,4 @@
-//! The clock of leases and due databases.
+//! The clock by which leases end and databases become due for the reconciler.
 
 use super::record::record;
 use super::statement::statement;
@@ -14,7 +14,7 @@ record! {
 /// Returns the time of the database, in milliseconds since 1970.
 ///
 /// On PostgreSQL it is the time of the server, so replicas agree on it even if their own clocks
-/// differ. On SQLite, where one process has the file, it is the time of that process.
+/// differ. On SQLite, where a single process serves the database, it is the time of that process.
 pub async fn now(c: &mut Connection<'_>, world: &World) -> Result<i64, StorageError> {
     let sql = statement! {
         sqlite: "SELECT $1 AS now",

@@ -5,30 +5,32 @@ use std::time::Duration;
 
 use crate::world::World;
 
-/// How long a caller waits for a connection, or for a change to begin, before the store counts as
-/// unavailable.
+/// How long a caller waits for a connection, or for a change to begin, before it gets
+/// [`StorageError::Unavailable`](super::StorageError::Unavailable).
 pub const WAIT: Duration = Duration::from_secs(5);
 
 /// The settings of a store.
 #[derive(Debug, Clone)]
 pub struct StoreConfig {
-    /// The database.
+    /// Where the database is.
     pub database: DatabaseLocation,
-    /// The number of connections to PostgreSQL: half of them for changes, and at least one for each
-    /// use. SQLite has one writer and as many readers as it needs.
+    /// The number of connections to PostgreSQL: half of them for changes and half for queries, at
+    /// least one each. Ignored on SQLite, which has one writer and as many readers as it needs.
     pub connections: u32,
-    /// How long a statement may take on PostgreSQL, including the locks that it waits for.
+    /// How long a statement may take on PostgreSQL, including its waits for locks. Ignored on
+    /// SQLite.
     pub patience: Duration,
-    /// The source of randomness, for the waits before a change runs again and for probes.
+    /// The source of randomness, for the waits before a change runs again and for the changes that
+    /// test whether the database can be written.
     pub world: World,
 }
 
 /// Where a database is: in a file or on a server.
 #[derive(Clone)]
 pub enum DatabaseLocation {
-    /// A file, created if it is missing.
+    /// An SQLite database in this file, which is created if it is missing.
     Sqlite(PathBuf),
-    /// A server, `postgres://user:password@host/name`.
+    /// A PostgreSQL database at this URL, `postgres://user:password@host/name`.
     Postgres(String),
 }
 

@@ -1,4 +1,5 @@
-//! Postgres databases: their state and their targets. `lease.rs` has the leases of the reconciler.
+//! Postgres databases: the statements that read and write their rows for the owner. `lease.rs` has
+//! those of the reconciler.
 
 use std::fmt;
 
@@ -15,55 +16,61 @@ use super::{Connection, StorageError, count};
 use crate::domain::list::{Order, Page};
 
 record! {
-    /// A Postgres database. Times are in seconds since 1970.
+    /// A row of the table of Postgres databases. Times are in seconds since 1970. A target is what
+    /// the owner wants, and what the reconciler changes the database to.
     #[derive(Clone, PartialEq)]
     pub struct Database in "postgres_database" {
-        /// The id.
+        /// The id of the database.
         pub id: PostgresId,
-        /// The location.
+        /// The location of the database.
         pub location: Location,
-        /// The name, unique in its location.
+        /// The name of the database, unique in the project and location.
         pub name: Name,
-        /// The flavor.
+        /// The flavor of the database.
         pub flavor: PostgresFlavor,
-        /// The wanted availability: the number of standbys, and whether they replicate synchronously.
+        /// The wanted availability: the number of standbys, and whether they replicate
+        /// synchronously.
         pub ha_type: PostgresHaType,
-        /// The state.
+        /// The state of the database.
         pub state: PostgresState,
-        /// The storage in GiB.
+        /// The storage of the database in GiB.
         pub storage_size_gib: StorageSizeGib,
-        /// The wanted storage in GiB.
+        /// The storage in GiB that the owner wants.
         pub target_storage_size_gib: StorageSizeGib,
-        /// The version.
+        /// The PostgreSQL version of the database.
         pub version: PostgresVersion,
-        /// The wanted version.
+        /// The PostgreSQL version that the database should have.
         pub target_version: PostgresVersion,
-        /// The size.
+        /// The size of the virtual machine of the database.
         pub vm_size: PostgresSize,
-        /// The wanted size.
+        /// The size of the virtual machine that the owner wants.
         pub target_vm_size: PostgresSize,
-        /// The hour of maintenance, in UTC.
+        /// The hour of the day, in UTC, at which the maintenance window starts.
         pub maintenance_window_start_at: MaintenanceHour,
-        /// The path of the database that this one replicates.
+        /// The path of the database that this one was created from, as in the API, or `None` if
+        /// there is none.
         pub parent: Option<PostgresParent>,
-        /// The owner's tags.
+        /// The tags that the owner has given the database.
         pub tags: Vec<Tag>,
-        /// The rules of the firewall.
+        /// The firewall rules of the database.
         pub firewall_rules: Vec<PostgresFirewallRule>,
-        /// The superuser's password, sealed.
+        /// The superuser's password, sealed (encrypted).
         pub password: Vec<u8>,
-        /// The host that the database is reached at, once it runs.
+        /// The name of the host that the database is reached at, or `None` before the database
+        /// runs.
         pub host: Option<String>,
-        /// The certificates of the authority that issued the server's certificate, once it runs.
+        /// The certificates of the authority that issued the server's certificate, in PEM, or
+        /// `None` before the database runs.
         pub ca_certificates: Option<CaCertificates>,
-        /// The earliest moment that the database can be restored to.
+        /// The earliest moment that the database can be restored to, or `None` before the first
+        /// backup.
         pub earliest_restore_time: Option<i64>,
         /// The latest moment that the database can be restored to.
         pub latest_restore_time: i64,
-        /// The space that the data takes, in bytes.
+        /// The size of the data in bytes.
         pub used_bytes: i64,
-        /// The number of the owner's changes so far. A change counts only if it has read the latest
-        /// revision.
+        /// The number of changes that the owner has made so far. A change that has read an earlier
+        /// revision is a conflict.
         pub revision: i64,
     }
     columns database_columns;
@@ -81,46 +88,50 @@ impl fmt::Debug for Database {
 }
 
 record! {
-    /// What lists show of a database.
+    /// The part of the row of a database that lists show.
     #[derive(Debug, Clone)]
     pub struct DatabaseSummary in "postgres_database" {
-        /// The id.
+        /// The id of the database.
         pub id: PostgresId,
-        /// The location.
+        /// The location of the database.
         pub location: Location,
-        /// The name, unique in its location.
+        /// The name of the database, unique in the project and location.
         pub name: Name,
-        /// The flavor.
+        /// The flavor of the database.
         pub flavor: PostgresFlavor,
-        /// The wanted availability: the number of standbys, and whether they replicate synchronously.
+        /// The wanted availability: the number of standbys, and whether they replicate
+        /// synchronously.
         pub ha_type: PostgresHaType,
-        /// The state.
+        /// The state of the database.
         pub state: PostgresState,
-        /// The storage in GiB.
+        /// The storage of the database in GiB.
         pub storage_size_gib: StorageSizeGib,
-        /// The wanted storage in GiB.
+        /// The storage in GiB that the owner wants.
         pub target_storage_size_gib: StorageSizeGib,
-        /// The version.
+        /// The PostgreSQL version of the database.
         pub version: PostgresVersion,
-        /// The wanted version.
+        /// The PostgreSQL version that the database should have.
         pub target_version: PostgresVersion,
-        /// The size.
+        /// The size of the virtual machine of the database.
         pub vm_size: PostgresSize,
-        /// The wanted size.
+        /// The size of the virtual machine that the owner wants.
         pub target_vm_size: PostgresSize,
-        /// The hour of maintenance, in UTC.
+        /// The hour of the day, in UTC, at which the maintenance window starts.
         pub maintenance_window_start_at: MaintenanceHour,
-        /// The path of the database that this one replicates.
+        /// The path of the database that this one was created from, as in the API, or `None` if
+        /// there is none.
         pub parent: Option<PostgresParent>,
-        /// The owner's tags.
+        /// The tags that the owner has given the database.
         pub tags: Vec<Tag>,
-        /// The certificates of the authority that issued the server's certificate, once it runs.
+        /// The certificates of the authority that issued the server's certificate, in PEM, or
+        /// `None` before the database runs.
         pub ca_certificates: Option<CaCertificates>,
     }
     columns summary_columns;
 }
 
-/// Returns a page of the databases of a project, and the size of the whole list.
+/// Returns the number of databases of a project, and a page of them in the order of `page`. The
+/// page may have fewer items than `page.size` if these are large.
 pub async fn page(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -145,7 +156,7 @@ pub async fn page(
     }
 }
 
-/// Looks up a database of a location by its id.
+/// Looks up a database of a project and location by its id.
 pub async fn lookup_id(
     c: &mut Connection<'_>,
     (project, location): (&ProjectId, &Location),
@@ -160,7 +171,7 @@ pub async fn lookup_id(
         .await
 }
 
-/// Looks up a database of a location by its name.
+/// Looks up a database of a project and location by its name.
 pub async fn lookup_name(
     c: &mut Connection<'_>,
     (project, location): (&ProjectId, &Location),
@@ -175,7 +186,11 @@ pub async fn lookup_name(
         .await
 }
 
-/// Inserts a database that is due at once. `now` is in milliseconds since 1970.
+/// Inserts a database, which is due for the reconciler at once. `now` is in milliseconds since
+/// 1970.
+///
+/// A new database has no host, no certificates, no earliest restore time and the revision 0,
+/// whatever `new` holds there.
 pub async fn insert(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -226,12 +241,13 @@ pub async fn insert(
     .await
 }
 
-/// Writes the properties that the owner can change, and makes the database due at once. `now` is in
-/// milliseconds since 1970.
+/// Writes what the owner can change of a database: the high availability, the target storage and
+/// size, and the tags. Makes the database due for the reconciler at once, and increments the
+/// revision. `now` is in milliseconds since 1970.
 ///
 /// # Errors
 ///
-/// A conflict if the row is no longer at the revision of `changed`.
+/// [`StorageError::Conflict`] if the row is no longer at the revision of `changed`.
 pub async fn retarget(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -264,12 +280,13 @@ pub async fn retarget(
     }
 }
 
-/// Writes another password, and makes the database due at once. `now` is in milliseconds since
-/// 1970.
+/// Writes the sealed password of `changed`, which the reconciler then has to set on the database.
+/// Makes the database due for the reconciler at once, and increments the revision. `now` is in
+/// milliseconds since 1970.
 ///
 /// # Errors
 ///
-/// A conflict if the row is no longer at the revision of `changed`.
+/// [`StorageError::Conflict`] if the row is no longer at the revision of `changed`.
 pub async fn set_password(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -300,18 +317,19 @@ pub async fn set_password(
 }
 
 record! {
-    /// A sealed password and the database that it belongs to.
+    /// The sealed (encrypted) password of a database.
     pub struct Sealed in "postgres_database" {
-        /// The project's id.
+        /// The id of the project.
         pub project_id: ProjectId,
-        /// The database's id.
+        /// The id of the database.
         pub id: PostgresId,
-        /// The password, sealed.
+        /// The sealed password.
         pub password: Vec<u8>,
     }
 }
 
-/// Returns the next passwords after one, in all projects.
+/// Returns at most `limit` sealed passwords of all projects, in the order of project id and
+/// database id: those after the pair of ids `after`.
 pub async fn sealed_after(
     c: &mut Connection<'_>,
     after: (&str, &str),
@@ -325,7 +343,8 @@ pub async fn sealed_after(
         .await
 }
 
-/// Replaces the sealed form of a password, unless the password was changed meanwhile.
+/// Replaces the sealed form of a password. Does nothing if the stored one is no longer that of
+/// `old`, because the password was changed since it was read.
 pub async fn reseal(
     c: &mut Connection<'_>,
     old: &Sealed,

@@ -1,9 +1,9 @@
-//! How a store fails, and whether trying again may help.
+//! The errors of a store, by what a caller can do about them.
 
 use diesel::result::{DatabaseErrorKind, Error};
 use thiserror::Error;
 
-/// The error of a library, for the log alone.
+/// The error of a library that is the cause of a [`StorageError`]. It is only logged.
 pub type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 /// A failure of the database.
@@ -12,19 +12,21 @@ pub enum StorageError {
     /// A concurrent change has committed first. The same change may succeed on the new state.
     #[error("a concurrent change got in between")]
     Conflict,
-    /// There is no connection, or the database is busy. Nothing was changed.
+    /// The database cannot be reached, is busy or slow, or cannot be written at the moment, such as
+    /// when the disk is full. Nothing was changed, and a later try may succeed.
     #[error("the database cannot be reached")]
     Unavailable(#[source] Cause),
     /// The store is closed, or the change panicked.
     #[error("the store is closed")]
     Closed,
-    /// Another service uses the same file.
+    /// Another process uses the same SQLite file, or the file cannot be locked.
     #[error("{0}")]
     InUse(String),
-    /// The database cannot be used by this version of the program.
+    /// This version of the program cannot use the database, such as because a newer program has
+    /// migrated it or because its settings are unsafe.
     #[error("{0}")]
     Version(String),
-    /// A stored value does not fit its type.
+    /// A stored value does not fit the type that it is parsed into.
     #[error(transparent)]
     Corrupt(#[from] Corrupt),
     /// Any other failure.
@@ -32,18 +34,19 @@ pub enum StorageError {
     Other(#[source] Cause),
 }
 
-/// A stored value that does not fit its type. The value is not shown: it may be a secret.
+/// The error for a stored value that does not fit the type that it is parsed into. The value is not
+/// shown, since it may be a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("the database holds a value in {table}.{column} that does not fit the contract")]
 pub struct Corrupt {
-    /// The table.
+    /// The table that contains the value.
     pub table: &'static str,
-    /// The column.
+    /// The column that contains the value.
     pub column: &'static str,
 }
 
-/// PostgreSQL's English message about transactions that wait for each other. diesel does not pass
-/// its code on.
+/// PostgreSQL's English message for a deadlock, by which it is recognised: diesel does not pass on
+/// the error code.
 const DEADLOCK: &str = "deadlock detected";
 
 impl StorageError {
@@ -51,7 +54,7 @@ impl StorageError {
         matches!(self, Self::Conflict)
     }
 
-    /// Returns whether the database rejected a statement with a code that diesel has no name for.
+    /// Returns whether the database rejected a statement with an error code unknown to diesel.
     pub(super) fn is_nameless(&self) -> bool {
         let Self::Other(cause) = self else {
             return false;
@@ -94,12 +97,13 @@ impl From<diesel::result::Error> for StorageError {
     }
 }
 
-/// Returns whether a message means that nothing can be written at the moment, or read: the file is
-/// locked, or the disk is full or fails. diesel passes the message on, but not the code.
+/// Returns whether an error message of the database means that it cannot be written or read at the
+/// moment: it is locked, read-only or cannot be opened, or the disk is full or fails. diesel passes
+/// on the message, but not the error code.
 ///
 /// The messages of SQLite are those of `SQLITE_BUSY`, `SQLITE_LOCKED`, `SQLITE_FULL`,
-/// `SQLITE_IOERR`, `SQLITE_READONLY` and `SQLITE_CANTOPEN`. Those of PostgreSQL end with the words of
-/// the system, here in English.
+/// `SQLITE_IOERR`, `SQLITE_READONLY` and `SQLITE_CANTOPEN`. Those of PostgreSQL end with the
+/// message of the operating system, here in English.
 fn is_unwritable(message: &str) -> bool {
     matches!(
         message,
@@ -114,10 +118,10 @@ fn is_unwritable(message: &str) -> bool {
         .any(|words| message.ends_with(words))
 }
 
-/// Why an operation has no result.
+/// The reason why an operation has no result: it refuses, or the database failed.
 #[derive(Debug)]
 pub enum Aborted<R> {
-    /// The operation refuses.
+    /// The operation refuses for this reason. Nothing was changed.
     Refused(R),
     /// The database failed.
     Failed(StorageError),
@@ -130,7 +134,7 @@ impl<R> From<StorageError> for Aborted<R> {
 }
 
 impl Aborted<std::convert::Infallible> {
-    /// Returns the failure of a change that never refuses.
+    /// Returns the error of the database. Only a change that never refuses has this method.
     #[must_use]
     pub fn failure(self) -> StorageError {
         match self {

@@ -1,4 +1,4 @@
-//! Firewalls, their rules, and the private subnets that they guard.
+//! Firewalls, their rules, and their attachments to private subnets.
 
 use api_types::{
     Cidr, FirewallId, FirewallRuleId, Location, Name, PortRange, PrivateSubnetId, ProjectId,
@@ -12,13 +12,13 @@ record! {
     /// A firewall.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct Firewall in "firewall" {
-        /// The id.
+        /// The id of the firewall.
         pub id: FirewallId,
-        /// The location.
+        /// The location of the firewall.
         pub location: Location,
-        /// The name, unique in its location.
+        /// The name of the firewall, unique in the project and location.
         pub name: Name,
-        /// The operator's description.
+        /// The operator's description of the firewall.
         pub description: String,
         /// Whether the operator declared the firewall in an inventory.
         pub is_declared: bool,
@@ -30,13 +30,13 @@ record! {
     /// A rule of a firewall.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct Rule in "firewall_rule" {
-        /// The firewall's id.
+        /// The id of the firewall that the rule is of.
         pub firewall_id: FirewallId,
-        /// The id.
+        /// The id of the rule.
         pub id: FirewallRuleId,
-        /// The network that may connect.
+        /// The network whose addresses may connect, in CIDR notation.
         pub cidr: Cidr,
-        /// The ports that the network may connect to.
+        /// The ports that addresses of the network may connect to.
         pub port_range: PortRange,
     }
     columns rule_columns;
@@ -56,7 +56,7 @@ record! {
     }
 }
 
-/// Looks up a firewall of a location by its id.
+/// Looks up a firewall of a project and location by its id.
 pub async fn lookup_id(
     c: &mut Connection<'_>,
     (project, location): (&ProjectId, &Location),
@@ -71,7 +71,7 @@ pub async fn lookup_id(
         .await
 }
 
-/// Looks up a firewall of a location by its name.
+/// Looks up a firewall of a project and location by its name.
 pub async fn lookup_name(
     c: &mut Connection<'_>,
     (project, location): (&ProjectId, &Location),
@@ -99,7 +99,7 @@ pub async fn of_project(
     c.fetch_all::<Firewall>(sql, &[&project]).await
 }
 
-/// Returns the firewalls of a subnet, sorted by id.
+/// Returns the firewalls that are attached to a subnet, sorted by id.
 pub async fn of_subnet(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -128,7 +128,8 @@ pub async fn rules(
     c.fetch_all::<Rule>(sql, &[&project, &firewall]).await
 }
 
-/// Returns the rules of all firewalls of a subnet, by firewall and id.
+/// Returns the rules of all firewalls that are attached to a subnet, sorted by the id of the
+/// firewall and the id of the rule.
 pub async fn rules_of_subnet(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -143,7 +144,7 @@ pub async fn rules_of_subnet(
     c.fetch_all::<Rule>(sql, &[&project, &subnet]).await
 }
 
-/// Returns the ids of the subnets that a firewall is attached to, in order.
+/// Returns the ids of the subnets that a firewall is attached to, sorted.
 pub async fn subnets(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -161,7 +162,7 @@ pub async fn subnets(
         .collect())
 }
 
-/// Returns the names of the subnets that a firewall is attached to, in order.
+/// Returns the names of the subnets that a firewall is attached to, sorted.
 pub async fn names_of_subnets(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -210,7 +211,8 @@ pub async fn insert(
     .await
 }
 
-/// Writes the description of a firewall, and marks it as declared by the operator.
+/// Writes the description of `changed`, and marks the firewall as declared by the operator in an
+/// inventory.
 pub async fn declare(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -224,7 +226,7 @@ pub async fn declare(
     Ok(())
 }
 
-/// Inserts a rule.
+/// Inserts a rule of a firewall.
 pub async fn insert_rule(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -247,7 +249,7 @@ pub async fn insert_rule(
     Ok(())
 }
 
-/// Deletes a rule.
+/// Deletes a rule of a firewall.
 pub async fn delete_rule(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -276,7 +278,7 @@ pub async fn attach(
     Ok(())
 }
 
-/// Detaches a firewall from a subnet.
+/// Detaches a firewall from a subnet, if it is attached.
 pub async fn detach(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -290,7 +292,7 @@ pub async fn detach(
     Ok(())
 }
 
-/// Deletes a firewall with its rules.
+/// Deletes a firewall with its rules and its attachments to subnets.
 pub async fn delete(
     c: &mut Connection<'_>,
     project: &ProjectId,

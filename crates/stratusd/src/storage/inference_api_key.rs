@@ -1,11 +1,12 @@
-//! Inference API keys. Of the secret, only a hash is stored.
+//! Inference API keys. Only a hash of each key's secret is stored.
 
 use api_types::{InferenceApiKeyId, ProjectId};
 
 use super::statement::statement;
 use super::{Connection, StorageError, count};
 
-/// Inserts a key. `now` is in milliseconds since 1970.
+/// Inserts an inference API key. `hash` is the hash of its secret, and `now` the time of its
+/// creation in milliseconds since 1970.
 pub async fn insert(
     c: &mut Connection<'_>,
     project: &ProjectId,

@@ -1,11 +1,12 @@
-//! The lock of `stratusd apply`.
+//! The lock that lets one process at a time apply an inventory (`stratusd apply`).
 
 use super::statement::statement;
 use super::{Connection, StorageError};
 
-/// Waits until no other process applies an inventory. The lock ends with the transaction.
+/// Takes the lock for applying an inventory, and waits while another process has it. The lock is
+/// released when the transaction ends.
 ///
-/// SQLite needs no lock: it runs one writing transaction at a time.
+/// On SQLite this does nothing: only one transaction at a time can write.
 pub async fn lock(c: &mut Connection<'_>) -> Result<(), StorageError> {
     // The number means nothing; it must differ from that of the migrations' lock.
     c.exists(

@@ -1,4 +1,4 @@
-//! Jobs: changes without their types, as backends queue and run them.
+//! Jobs: changes of any type as trait objects, which backends queue and run.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -9,21 +9,23 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::{Aborted, Change, Connection, StorageError};
 
-/// A type that holds a change, which a backend runs, perhaps several times, and whose result is
-/// sent to the caller afterwards.
+/// A type that holds a change of any type. A backend claims the job, runs it once or several times,
+/// and then sends the result of the change to its caller.
 pub(super) trait Job: Send {
-    /// Applies the change once.
+    /// Applies the change once. Fails with [`StorageError::Closed`] if the job is not claimed or
+    /// the change panics.
     fn run<'a>(&'a mut self, tx: &'a mut Connection<'_>) -> BoxFuture<'a, Ran>;
-    /// Sends the caller the result of the last run if `committed` is `Ok`, else the error.
+    /// Sends the caller the result of the last run, a refusal included, if `committed` is `Ok`,
+    /// else the error of `committed`.
     fn send(self: Box<Self>, committed: Result<(), StorageError>);
-    /// Takes the change, so that the caller cannot withdraw it any more. Returns false if the
-    /// caller has withdrawn it before.
+    /// Takes the change for the backend, so that the caller cannot withdraw it any more. Returns
+    /// false if the caller has already withdrawn the change.
     fn claim(&mut self) -> bool;
 }
 
-/// A change that waits for a worker, shared by the caller and the worker. Only the first of them to
-/// call [`take`](Self::take) gets it. A caller that stops waiting takes it, which frees its memory,
-/// so that a queue of abandoned jobs stays small.
+/// A change that waits for a worker, shared by its caller and the worker. Only the first of the two
+/// to call [`take`](Self::take) gets the change. A caller that stops waiting takes it and frees its
+/// memory, so that a queue of abandoned jobs stays small.
 pub(super) struct Offer<C>(Arc<Mutex<Option<C>>>);
 
 impl<C> Offer<C> {
@@ -31,8 +33,8 @@ impl<C> Offer<C> {
         Self(Arc::new(Mutex::new(Some(change))))
     }
 
-    /// Takes the change out. Returns `None` if the caller has withdrawn or the worker has claimed
-    /// it.
+    /// Takes the change. Returns `None` if the caller has withdrawn it or the worker has claimed it
+    /// before.
     pub(super) fn take(&self) -> Option<C> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -44,8 +46,8 @@ impl<C> Clone for Offer<C> {
     }
 }
 
-/// A guard that the caller holds. When it is dropped, the change is withdrawn unless a worker has
-/// claimed it.
+/// A guard that the caller of a change holds. When the guard is dropped, the change is withdrawn
+/// unless a worker has claimed it.
 pub(super) struct Withdrawn<C>(pub(super) Offer<C>);
 
 impl<C> Drop for Withdrawn<C> {
@@ -54,12 +56,12 @@ impl<C> Drop for Withdrawn<C> {
     }
 }
 
-/// The queue of pending changes. The worker exits when the queue is closed and empty. It is
-/// unbounded: a caller waits no longer than [`super::WAIT`], and the entry of a caller that no
-/// longer waits holds no change.
+/// The queue of jobs that wait for a worker. A worker exits when the queue is closed and empty. The
+/// queue is unbounded: a caller waits no longer than [`super::WAIT`], and the entry of a caller
+/// that no longer waits holds no change.
 pub(super) struct Queue(RwLock<Option<mpsc::UnboundedSender<Box<dyn Job>>>>);
 
-/// The receiver of a queue, from which the worker takes the jobs.
+/// The receiving end of a [`Queue`], from which workers take jobs.
 pub(super) type Waiting = mpsc::UnboundedReceiver<Box<dyn Job>>;
 
 impl Queue {
@@ -68,8 +70,8 @@ impl Queue {
         (Self(RwLock::new(Some(jobs))), waiting)
     }
 
-    /// Adds a job. After [`close`](Self::close) the job fails at once with
-    /// [`StorageError::Closed`].
+    /// Adds a job to the queue. If the queue is closed, sends [`StorageError::Closed`] to the
+    /// caller of the job instead.
     pub(super) fn submit(&self, job: Box<dyn Job>) {
         let jobs = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let unsent = match &*jobs {
@@ -81,7 +83,7 @@ impl Queue {
         }
     }
 
-    /// Closes the queue to further jobs.
+    /// Closes the queue to further jobs. Workers still run the jobs that it holds.
     pub(super) fn close(&self) {
         self.0
             .write()
@@ -93,7 +95,7 @@ impl Queue {
 /// How a run of a job ended.
 #[derive(Debug)]
 pub(super) enum Ran {
-    /// The change is to be committed.
+    /// The change succeeded, and what it wrote is to be committed.
     Done,
     /// The change refused, and what it wrote is to be rolled back.
     Refused,
@@ -101,7 +103,7 @@ pub(super) enum Ran {
     Failed(StorageError),
 }
 
-/// The job of a change, with its result and the channel to its caller.
+/// The [`Job`] of a change, with the result of its last run and the channel to its caller.
 pub(super) struct Pending<C: Change> {
     offer: Offer<C>,
     change: Option<C>,

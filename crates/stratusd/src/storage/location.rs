@@ -5,12 +5,12 @@ use super::statement::statement;
 use super::{Connection, StorageError};
 
 record! {
-    /// A location.
+    /// A location and what it offers.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct Location in "location" {
-        /// The name that paths contain.
+        /// The name of the location, which URL paths contain.
         pub name: api_types::Location,
-        /// Whether Postgres databases can be created here.
+        /// Whether Postgres databases can be created in the location.
         pub offers_postgres: bool,
     }
     columns location_columns;
@@ -41,7 +41,7 @@ pub async fn put(c: &mut Connection<'_>, location: &Location) -> Result<(), Stor
 ///
 /// # Errors
 ///
-/// A conflict if something is in the location.
+/// [`StorageError::Conflict`] if a resource is in the location.
 pub async fn delete(
     c: &mut Connection<'_>,
     name: &api_types::Location,

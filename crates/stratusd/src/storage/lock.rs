@@ -1,16 +1,16 @@
-//! Locks on single rows, held to the end of a change.
+//! Locks on single rows, held until the transaction of a change ends.
 //!
 //! A change that is conditional (`If-Match`) locks its resource before it checks the condition, so
 //! that no other change of the resource commits between the check and the write. Other changes need
-//! no lock: unique keys and revisions reject what concurrent changes exclude.
+//! no lock: if concurrent changes exclude each other, a unique key or a revision makes one fail.
 
 use api_types::{FirewallId, LoadBalancerId, PostgresId, PrivateSubnetId, ProjectId};
 
 use super::statement::statement;
 use super::{Connection, StorageError};
 
-/// The statements that lock a row of a table by its key. On SQLite one change runs at a time, so
-/// nothing is left to lock.
+/// Defines a function that locks the row of a resource until the transaction ends. It does nothing
+/// if there is no such row, and on SQLite, where only one change runs at a time.
 macro_rules! lock {
     ($(#[$meta:meta])* $name:ident: $id:ty, $table:literal) => {
         $(#[$meta])*
@@ -35,21 +35,24 @@ macro_rules! lock {
 }
 
 lock! {
-    /// Locks a load balancer.
+    /// Locks the row of a load balancer until the transaction ends. Does nothing on SQLite.
     load_balancer: LoadBalancerId, "load_balancer"
 }
 
 lock! {
-    /// Locks a database, also against the reconciler.
+    /// Locks the row of a Postgres database until the transaction ends, so that the reconciler
+    /// cannot write it either. Does nothing on SQLite.
     database: PostgresId, "postgres_database"
 }
 
 lock! {
-    /// Locks a private subnet, also against attaching firewalls and interfaces to it.
+    /// Locks the row of a private subnet until the transaction ends, so that no firewalls or
+    /// network interfaces can be attached to it either. Does nothing on SQLite.
     private_subnet: PrivateSubnetId, "private_subnet"
 }
 
 lock! {
-    /// Locks a firewall, also against attaching subnets to it.
+    /// Locks the row of a firewall until the transaction ends, so that it cannot be attached to
+    /// subnets either. Does nothing on SQLite.
     firewall: FirewallId, "firewall"
 }

@@ -1,4 +1,4 @@
-//! Migrations: bring a database to the version of this program.
+//! Migrations, which bring the tables of a database to the version of this program.
 
 use diesel::backend::Backend;
 use diesel::migration::{MigrationSource, MigrationVersion};
@@ -24,6 +24,10 @@ struct Encoding {
 }
 
 /// Migrates a PostgreSQL database, under an advisory lock that ends with the connection.
+///
+/// # Errors
+///
+/// If the database is not encoded in UTF-8, a newer program has migrated it, or a migration fails.
 pub(super) async fn postgres(mut connection: AsyncPgConnection) -> Result<(), StorageError> {
     // Without the first setting, the server logs a notice for each table that exists. The number of
     // the lock means nothing; all processes that migrate must use the same.
@@ -55,6 +59,10 @@ pub(super) async fn postgres(mut connection: AsyncPgConnection) -> Result<(), St
 
 /// Migrates an SQLite database. The caller must hold the lock file beside the database, so that no
 /// other process migrates it at the same time.
+///
+/// # Errors
+///
+/// If a newer program has migrated the database, or a migration fails.
 pub(super) fn sqlite(connection: &mut SqliteConnection) -> Result<(), StorageError> {
     migrate(connection, SQLITE)
 }

@@ -1,4 +1,4 @@
-//! Private subnets, their network interfaces, and their links.
+//! Private subnets, their network interfaces, and their connections (links) to each other.
 
 use api_types::{
     Ipv4Address, Ipv6Address, Location, Name, NicId, PrivateSubnetId, PrivateSubnetState,
@@ -14,17 +14,17 @@ record! {
     /// A private subnet.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct PrivateSubnet in "private_subnet" {
-        /// The id.
+        /// The id of the subnet.
         pub id: PrivateSubnetId,
-        /// The location.
+        /// The location of the subnet.
         pub location: Location,
-        /// The name, unique in its location.
+        /// The name of the subnet, unique in the project and location.
         pub name: Name,
-        /// The IPv4 network, unique in the project.
+        /// The IPv4 network of the subnet, unique in the project.
         pub net4: Net4,
-        /// The IPv6 network, unique in the project.
+        /// The IPv6 network of the subnet, unique in the project.
         pub net6: Net6,
-        /// The state.
+        /// The state of the subnet.
         pub state: PrivateSubnetState,
         /// Whether the operator declared the subnet in an inventory.
         pub is_declared: bool,
@@ -33,36 +33,36 @@ record! {
 }
 
 record! {
-    /// A network interface.
+    /// A network interface of a private subnet.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct Nic in "nic" {
-        /// The private subnet's id.
+        /// The id of the subnet that the interface is in.
         pub subnet_id: PrivateSubnetId,
-        /// The id.
+        /// The id of the interface.
         pub id: NicId,
-        /// The name, unique in its subnet.
+        /// The name of the interface, unique in its subnet.
         pub name: Name,
-        /// The address in the subnet's IPv4 network.
+        /// The address of the interface in the subnet's IPv4 network.
         pub private_ipv4: Ipv4Address,
-        /// The address in the subnet's IPv6 network.
+        /// The address of the interface in the subnet's IPv6 network.
         pub private_ipv6: Ipv6Address,
-        /// The id of the virtual machine that uses the interface.
+        /// The id of the virtual machine that uses the interface, or `None` if there is none.
         pub vm_id: Option<VmId>,
     } with {
-        /// The name of the virtual machine that uses the interface.
+        /// The name of the virtual machine that uses the interface. It is stored with that machine.
         pub vm_name: Option<Name>,
     }
     columns nic_columns;
 }
 
 record! {
-    /// The IPv4 network of a subnet.
+    /// The IPv4 network of a private subnet.
     struct TakenNetwork in "private_subnet" {
         net4: Net4,
     }
 }
 
-/// Looks up a private subnet of a location by its id.
+/// Looks up a private subnet of a project and location by its id.
 pub async fn lookup_id(
     c: &mut Connection<'_>,
     (project, location): (&ProjectId, &Location),
@@ -77,7 +77,7 @@ pub async fn lookup_id(
         .await
 }
 
-/// Looks up a private subnet of a location by its name.
+/// Looks up a private subnet of a project and location by its name.
 pub async fn lookup_name(
     c: &mut Connection<'_>,
     (project, location): (&ProjectId, &Location),
@@ -105,7 +105,7 @@ pub async fn of_project(
     c.fetch_all::<PrivateSubnet>(sql, &[&project]).await
 }
 
-/// Returns whether a subnet of a project has one of two networks.
+/// Returns whether a subnet of a project has this IPv4 network or this IPv6 network.
 pub async fn has_network(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -119,14 +119,14 @@ pub async fn has_network(
     c.exists(sql, &[&project, &net4, &net6]).await
 }
 
-/// Returns the IPv4 networks of a project's subnets that are in a block, at most as many as a block
-/// has.
+/// Returns the IPv4 networks of a project's subnets that are in a block: at most 1,024, all that a
+/// block has.
 pub async fn networks_in(
     c: &mut Connection<'_>,
     project: &ProjectId,
     block: Block,
 ) -> Result<Vec<Net4>, StorageError> {
-    // A network is stored as a text, so the networks of a block are those that begin with its text.
+    // A network is stored as a string, so the networks of a block are those with its prefix.
     let (after, before) = block.texts();
     let sql = statement!(
         "SELECT net4 FROM private_subnet WHERE project_id = $1 AND net4 > $2 AND net4 < $3"
@@ -137,7 +137,8 @@ pub async fn networks_in(
     Ok(taken.into_iter().map(|taken| taken.net4).collect())
 }
 
-/// Returns location and name of the subnet of a project that has a network, as `location/name`.
+/// Returns location and name, as `location/name`, of the subnet of a project that has an IPv4 or
+/// IPv6 network, which is given in CIDR notation.
 pub async fn name_of_network(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -156,7 +157,7 @@ pub async fn name_of_network(
     Ok(found.map(|subnet| format!("{}/{}", subnet.location, subnet.name)))
 }
 
-/// Writes other networks of a subnet.
+/// Replaces both networks of a subnet.
 pub async fn renumber(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -176,7 +177,8 @@ pub async fn nics(
     project: &ProjectId,
     subnet: &PrivateSubnetId,
 ) -> Result<Vec<Nic>, StorageError> {
-    // A subquery and not a join, which a planner could begin with the virtual machines of the project.
+    // A subquery and not a join, which a planner could begin with the virtual machines of the
+    // project.
     let sql = statement!(concat!(
         "SELECT ",
         nic_columns!(),
@@ -186,7 +188,7 @@ pub async fn nics(
     c.fetch_all::<Nic>(sql, &[&project, &subnet]).await
 }
 
-/// Returns whether two subnets are connected, in either order.
+/// Returns whether two subnets are connected to each other. Their order does not matter.
 pub async fn is_linked(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -200,7 +202,7 @@ pub async fn is_linked(
         .await
 }
 
-/// Inserts a subnet.
+/// Inserts a private subnet without interfaces and links.
 pub async fn insert(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -233,7 +235,7 @@ pub async fn insert(
     .await
 }
 
-/// Marks a subnet as declared by the operator.
+/// Marks a private subnet as declared by the operator in an inventory.
 pub async fn declare(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -247,7 +249,11 @@ pub async fn declare(
     Ok(())
 }
 
-/// Connects two subnets. A link has one row, with the lower id first.
+/// Connects two subnets, whose order does not matter: a link is one row, with the lower id first.
+///
+/// # Errors
+///
+/// [`StorageError::Conflict`] if the subnets are connected already.
 pub async fn link(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -262,7 +268,7 @@ pub async fn link(
     Ok(())
 }
 
-/// Inserts a network interface.
+/// Inserts a network interface. The name of its virtual machine is not written.
 pub async fn insert_nic(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -299,11 +305,11 @@ pub async fn delete_nic(
     Ok(())
 }
 
-/// Deletes a subnet with its interfaces and links.
+/// Deletes a private subnet with its interfaces, its links, and its attachments to firewalls.
 ///
 /// # Errors
 ///
-/// A conflict if a load balancer is in the subnet.
+/// [`StorageError::Conflict`] if a load balancer is in the subnet.
 pub async fn delete(
     c: &mut Connection<'_>,
     project: &ProjectId,

@@ -1,4 +1,4 @@
-//! Projects.
+//! Projects, which own all resources.
 
 use api_types::{Name, ProjectId};
 
@@ -9,9 +9,9 @@ record! {
     /// A project.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct Project in "project" {
-        /// The id.
+        /// The id of the project.
         pub id: ProjectId,
-        /// The name, for the operator.
+        /// The name by which the operator refers to the project, unique among all projects.
         pub name: Name,
     }
     columns project_columns;
@@ -27,7 +27,7 @@ pub async fn all(c: &mut Connection<'_>) -> Result<Vec<Project>, StorageError> {
     c.fetch_all::<Project>(sql, &[]).await
 }
 
-/// Inserts a project. `now` is in milliseconds since 1970.
+/// Inserts a project. `now` is the time of its creation, in milliseconds since 1970.
 pub async fn insert(
     c: &mut Connection<'_>,
     project: &Project,
@@ -44,11 +44,11 @@ pub async fn has_databases(c: &mut Connection<'_>, id: &ProjectId) -> Result<boo
     c.exists(sql, &[&id]).await
 }
 
-/// Deletes a project with everything in it.
+/// Deletes a project with everything in it except Postgres databases, which must not exist.
 ///
 /// # Errors
 ///
-/// A conflict if the project has databases.
+/// [`StorageError::Conflict`] if the project has Postgres databases.
 pub async fn delete(c: &mut Connection<'_>, id: &ProjectId) -> Result<(), StorageError> {
     // Delete referencing rows first. The foreign keys do not cascade, so that no other statement
     // deletes by accident.

@@ -6,7 +6,7 @@ use super::Connection;
 use super::postgresql::PostgresReader;
 use super::sqlite::SqliteReader;
 
-/// A connection for queries.
+/// A connection for queries, which goes back to its pool when it is dropped.
 pub struct Reader(pub(super) Held);
 
 pub(super) enum Held {
@@ -21,7 +21,7 @@ impl fmt::Debug for Reader {
 }
 
 impl Reader {
-    /// Returns the connection.
+    /// Returns the connection, to run queries on.
     ///
     /// # Panics
     ///

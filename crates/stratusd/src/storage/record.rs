@@ -1,4 +1,4 @@
-//! Records: rows of a statement, parsed into the domain's types where a column is read.
+//! Records: the rows that a statement returns, whose columns are parsed into types of the domain.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -20,19 +20,25 @@ use super::error::Corrupt;
 use super::statement::{Parameter, Value};
 use crate::domain::network::{Net4, Net6};
 
-/// A value that is parsed from the columns of a row.
+/// A type that is parsed from the columns of a row.
 ///
-/// Columns are read by position, since to search for the name of each would take longer than to
-/// parse it. So a statement lists its columns in the order in which the record reads them.
+/// Columns are read by position, since a search for the name of each would take longer than to
+/// parse it. So a statement must list its columns in the order in which [`Record::read`] reads
+/// them.
 pub(super) trait Record: Sized + Send + 'static {
-    /// The number of columns.
+    /// The number of columns that [`Record::read`] reads.
     const COLUMNS: usize;
 
     /// Parses a row.
+    ///
+    /// # Errors
+    ///
+    /// Names the column whose stored value does not fit the type of its field.
     fn read(row: &dyn Row) -> Result<Self, Corrupt>;
 }
 
-/// A row that may fail to parse, without failing the other rows of its statement.
+/// A record that may fail to parse. The failure is the `Err` of this row alone, and the statement
+/// returns its other rows.
 impl<R: Record> Record for Result<R, Corrupt> {
     const COLUMNS: usize = R::COLUMNS;
 
@@ -41,7 +47,7 @@ impl<R: Record> Record for Result<R, Corrupt> {
     }
 }
 
-/// A row of one column, of which only the existence matters.
+/// A record of one column, whose value is not read: it shows only that there is a row.
 pub(super) struct Present;
 
 impl Record for Present {
@@ -52,10 +58,12 @@ impl Record for Present {
     }
 }
 
-/// Defines a record: a struct whose fields are the columns of a table, and where a statement needs
-/// it, a macro with the list of these columns, each of the alias `t`, or without an alias if called
-/// with `bare`. Fields after `with` come from other tables: they are not in the list, and a statement
-/// names them after it.
+/// Defines a record: a struct whose fields are named as the columns of a table.
+///
+/// With `columns name`, also defines a macro `name!()` that expands to the list of these columns
+/// for a statement: as columns of the alias `t`, or without an alias for `name!(bare)`. Fields
+/// after `with` are not in this list, since they come from other tables: a statement must name them
+/// after the list.
 macro_rules! record {
     (
         $(#[$meta:meta])*
@@ -111,12 +119,12 @@ macro_rules! column_list {
 
 pub(super) use {column_list, columns, record};
 
-/// Reads the next column of a row, which has a name.
+/// Parses the next column of a row, which must be the one named `column`.
 ///
 /// # Errors
 ///
-/// Names the table and the column if the stored value does not fit the type. The value itself may
-/// be a secret.
+/// Names the table and the column if the stored value does not fit the type, but not the value,
+/// which may be a secret.
 pub(super) fn column<T: Field>(
     row: &dyn Row,
     table: &'static str,
@@ -125,8 +133,8 @@ pub(super) fn column<T: Field>(
     T::read(row, column).map_err(|_| Corrupt { table, column })
 }
 
-/// A row of either database, whose columns are read one after the other. Records are parsed from
-/// `dyn Row`, by one function for both databases.
+/// A type that reads the columns of a row of SQLite or PostgreSQL, one after the other. Records are
+/// parsed from `dyn Row`, so that one function serves both databases.
 pub(super) trait Row {
     fn text(&self, column: &str) -> deserialize::Result<Option<String>>;
     fn integer(&self, column: &str) -> deserialize::Result<Option<i64>>;
@@ -134,7 +142,8 @@ pub(super) trait Row {
     fn bytes(&self, column: &str) -> deserialize::Result<Option<Vec<u8>>>;
 }
 
-/// A record as diesel reads it.
+/// A wrapper of a record, through which diesel parses a row into it. A row with another number of
+/// columns than the record is an error.
 pub(super) struct Read<R>(pub R);
 
 impl<DB, R> QueryableByName<DB> for Read<R>
@@ -166,7 +175,7 @@ where
 
 struct DieselRow<'r, R, DB> {
     row: &'r R,
-    /// The position of the next column.
+    /// The position in the row of the next column to read.
     next: Cell<usize>,
     database: PhantomData<DB>,
 }
@@ -176,7 +185,8 @@ where
     DB: Backend,
     R: NamedRow<'a, DB>,
 {
-    /// Reads the next column. Tests compare its name with the one that the record expects.
+    /// Reads the next column. Returns `None` if it is NULL. Debug builds panic if it is not named
+    /// `column`.
     fn next<T, V: FromSql<T, DB>>(&self, column: &str) -> deserialize::Result<Option<V>> {
         let position = self.next.get();
         self.next.set(position + 1);
@@ -213,7 +223,8 @@ where
     }
 }
 
-/// A column cannot be read, or its value does not fit the type.
+/// The error for a column that cannot be read, or whose value does not fit the type that it is
+/// parsed into.
 pub(super) struct Unfit;
 
 /// A type that a column is parsed into.
@@ -222,7 +233,8 @@ pub(super) trait Column: Sized {
     fn read(row: &dyn Row, column: &str) -> Result<Option<Self>, Unfit>;
 }
 
-/// The type of a record's field: a column, or an `Option` of one where the column may be NULL.
+/// A type that a field of a record can have: a [`Column`], or an `Option` of one if the column may
+/// be NULL. NULL is an error for any other type.
 pub(super) trait Field: Sized {
     fn read(row: &dyn Row, column: &str) -> Result<Self, Unfit>;
 }
@@ -239,7 +251,8 @@ impl<T: Column> Field for Option<T> {
     }
 }
 
-/// Types that a column is stored as, or parsed from by a function of their own.
+/// Implements [`Column`] for types. Each is read by a method of [`Row`], and then parsed by a
+/// function unless it is the stored type itself.
 macro_rules! column {
     ($($type:ty: $read:ident $(, $parse:expr)?;)*) => {
         $(impl Column for $type {
@@ -264,7 +277,7 @@ column! {
     Count: integer, Count::try_from;
 }
 
-/// Types of the contract that are stored as texts.
+/// Implements [`Column`] and [`Parameter`] for types of the contract that are stored as strings.
 macro_rules! text {
     ($($type:ty: $parse:expr;)*) => {
         column! { $($type: text, $parse;)* }
@@ -314,7 +327,8 @@ text! {
     VmState: |text| text.parse();
 }
 
-/// Types of the contract that hold an `i32`. Their columns have 64 bits, as all numbers have.
+/// Implements [`Column`] and [`Parameter`] for types of the contract that hold an `i32`. Their
+/// columns have 64 bits, as all columns of numbers do.
 macro_rules! number {
     ($($type:ty),* $(,)?) => {
         column! { $($type: integer, |number| {

@@ -1,4 +1,4 @@
-//! State of the service itself, such as its certificate authority, by name.
+//! State of the service itself, such as its certificate authority: values that are found by name.
 
 use super::record::record;
 use super::{Connection, StorageError};
@@ -9,7 +9,7 @@ record! {
     }
 }
 
-/// Looks up a value.
+/// Looks up the value with a name.
 pub async fn lookup(c: &mut Connection<'_>, name: &str) -> Result<Option<Vec<u8>>, StorageError> {
     let found = c
         .fetch_optional::<Value>("SELECT value FROM service_state WHERE name = $1", &[&name])
@@ -17,11 +17,11 @@ pub async fn lookup(c: &mut Connection<'_>, name: &str) -> Result<Option<Vec<u8>
     Ok(found.map(|found| found.value))
 }
 
-/// Inserts a value.
+/// Inserts a value with a name.
 ///
 /// # Errors
 ///
-/// A conflict if the name has a value.
+/// [`StorageError::Conflict`] if there is a value with this name already.
 pub async fn insert(c: &mut Connection<'_>, name: &str, value: &[u8]) -> Result<(), StorageError> {
     c.execute(
         "INSERT INTO service_state (name, value) VALUES ($1, $2)",
@@ -31,7 +31,7 @@ pub async fn insert(c: &mut Connection<'_>, name: &str, value: &[u8]) -> Result<
     Ok(())
 }
 
-/// Replaces a value.
+/// Replaces the value with a name. Does nothing if there is none.
 pub async fn update(c: &mut Connection<'_>, name: &str, value: &[u8]) -> Result<(), StorageError> {
     c.execute(
         "UPDATE service_state SET value = $2 WHERE name = $1",
@@ -41,7 +41,7 @@ pub async fn update(c: &mut Connection<'_>, name: &str, value: &[u8]) -> Result<
     Ok(())
 }
 
-/// Writes a value, whether the name has one or not.
+/// Inserts the value with a name, or replaces it if there is one.
 pub async fn put(c: &mut Connection<'_>, name: &str, value: &[u8]) -> Result<(), StorageError> {
     c.execute(
         "INSERT INTO service_state (name, value) VALUES ($1, $2) \

@@ -1,7 +1,7 @@
 //! Statements in SQL that both databases understand, and the parameters that they bind.
 //!
-//! Parameters are written as PostgreSQL's `$1`. A parameter never becomes part of the text, so no
-//! value can change what a statement does.
+//! Parameters are written as PostgreSQL's `$1`. The value of a parameter never becomes part of the
+//! statement's text, so no value can change what a statement does.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -15,7 +15,7 @@ use diesel::sqlite::Sqlite;
 
 use crate::domain::network::{Net4, Net6};
 
-/// The text of a statement, for each database where they differ.
+/// The text of a statement for SQLite and for PostgreSQL. Most statements have the same for both.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sql {
     pub sqlite: &'static str,
@@ -23,7 +23,7 @@ pub(super) struct Sql {
 }
 
 impl Sql {
-    /// Returns a text that both databases understand.
+    /// Creates the text of a statement that is the same for both databases.
     pub(super) const fn same(text: &'static str) -> Self {
         Self {
             sqlite: text,
@@ -32,18 +32,20 @@ impl Sql {
     }
 }
 
-/// The text of a statement, in a form by which SQLite's connections find the prepared statement.
+/// A type that holds the text of a statement, and by which connections to SQLite find the prepared
+/// statement.
 ///
-/// diesel finds a prepared statement by a type, or by its text, which it writes anew and hashes at
-/// each run. [`statement!`] gives a text a type of its own. A plain text works too, and is meant for
+/// diesel finds a prepared statement by a type, or else by its text, which it must write and hash
+/// at each run. [`statement!`] makes a type for a text. A plain `&str` works too, and is meant for
 /// statements that no request runs.
 pub(super) trait StatementText: Copy + Send {
-    /// The type that stands for the text.
+    /// The type that identifies the text to diesel.
     type Id: 'static;
-    /// Whether no other text has the same [`StatementText::Id`].
+    /// Whether [`StatementText::Id`] is the type of this text alone. If not, diesel finds the
+    /// prepared statement by its text.
     const HAS_ID: bool;
 
-    /// Returns the text.
+    /// Returns the text for each database.
     fn sql(self) -> Sql;
 }
 
@@ -56,8 +58,9 @@ impl StatementText for &'static str {
     }
 }
 
-/// Gives a text a type of its own, by which its prepared statement is found: one text that both
-/// databases understand, or one for each.
+/// Creates a [`StatementText`] of a type of its own, by which SQLite's connections find the
+/// prepared statement. Takes one text for both databases, or one for each: `sqlite: …, postgres:
+/// …`.
 macro_rules! statement {
     (sqlite: $sqlite:expr, postgres: $postgres:expr $(,)?) => {
         $crate::storage::statement::statement!(@ $crate::storage::statement::Sql {
@@ -88,11 +91,13 @@ macro_rules! statement {
 
 pub(super) use statement;
 
-/// The statement for the rows of a table that a table of attachments names:
-/// `$1` is the project, and `$2` what the rows are attached to.
+/// Creates a statement that selects the rows of a table that a table of attachments (`in`) attaches
+/// to a resource. `$1` is the id of the project, and `$2` the id of the resource, in the column
+/// `$owner` of the attachments. Their column `$id` holds the value of the column `$key` of the
+/// rows.
 ///
-/// Both databases begin with the attachments. A planner that is free to begin with the other table
-/// may do so, to avoid a sort or because most projects are small, and then reads a whole project:
+/// Both databases read the attachments first. A planner may prefer to read the other table first,
+/// to avoid a sort or because most projects are small, and then reads all its rows of the project:
 /// `CROSS JOIN` fixes the order on SQLite, and `OFFSET 0` keeps PostgreSQL from planning the
 /// subquery as a join.
 macro_rules! attached {
@@ -115,20 +120,21 @@ macro_rules! attached {
 
 pub(super) use attached;
 
-/// A statement with its parameters. PostgreSQL's connections keep it prepared, by its text.
+/// A statement with the values of its parameters. Connections to PostgreSQL find the prepared
+/// statement by its text.
 pub(super) struct Statement<'p> {
     sql: Sql,
     values: Vec<Value<'p>>,
 }
 
-/// A statement that SQLite's connections keep prepared, by the type of its text.
+/// A [`Statement`] whose prepared form connections to SQLite find by the type of its text, `T`.
 pub(super) struct Typed<'p, T> {
     statement: Statement<'p>,
     text: PhantomData<T>,
 }
 
 impl<'p, T: StatementText> Typed<'p, T> {
-    /// Creates a statement with a value for each `$1`, `$2` and so on.
+    /// Creates a statement with its parameters, the values of `$1`, `$2` and so on.
     pub(super) fn new(text: T, parameters: &'p [&'p dyn Parameter]) -> Self {
         Self {
             statement: Statement::new(text.sql(), parameters),
@@ -156,7 +162,7 @@ impl<T> Query for Typed<'_, T> {
 impl<C, T> diesel::RunQueryDsl<C> for Typed<'_, T> {}
 
 impl<'p> Statement<'p> {
-    /// Creates a statement with a value for each `$1`, `$2` and so on.
+    /// Creates a statement with its parameters, the values of `$1`, `$2` and so on.
     pub(super) fn new(sql: Sql, parameters: &'p [&'p dyn Parameter]) -> Self {
         let values = parameters.iter().map(|parameter| parameter.value());
         Self {
@@ -166,7 +172,8 @@ impl<'p> Statement<'p> {
     }
 }
 
-/// Writes a statement for one database: its text, with a bound value at each `$1`.
+/// Implements diesel's `QueryFragment` of a statement for one database: writes the text, and binds
+/// a value where it has `$1`, `$2` and so on.
 macro_rules! fragment {
     ($database:ty, $text:ident) => {
         impl QueryFragment<$database> for Statement<'_> {
@@ -203,7 +210,11 @@ macro_rules! fragment {
 fragment!(Sqlite, sqlite);
 fragment!(Pg, postgres);
 
-/// Returns the value that a number in a statement's text means.
+/// Returns the value of a parameter by the number after its `$` in a statement's text, from 1.
+///
+/// # Errors
+///
+/// If `number` is not a number, or the statement has fewer parameters.
 fn value<'v>(values: &'v [Value<'v>], number: &str) -> QueryResult<&'v Value<'v>> {
     let wrong = |rule: &'static str| diesel::result::Error::QueryBuilderError(rule.into());
     let number: usize = number
@@ -226,8 +237,8 @@ impl Query for Statement<'_> {
 
 impl<C> diesel::RunQueryDsl<C> for Statement<'_> {}
 
-/// A value as a statement binds it. A NULL has a type too: PostgreSQL asks for the type of each
-/// parameter.
+/// A value that a statement binds to a parameter. NULL is the `None` of a type, since PostgreSQL
+/// requires the type of each parameter.
 pub(super) enum Value<'v> {
     Text(Option<Cow<'v, str>>),
     Integer(Option<i64>),
@@ -235,7 +246,7 @@ pub(super) enum Value<'v> {
     Bytes(&'v [u8]),
 }
 
-/// A type whose values statements take.
+/// A type whose values a statement can bind to its parameters.
 pub(super) trait Parameter: Sync {
     /// Returns the value in the form in which its column stores it.
     fn value(&self) -> Value<'_>;
@@ -273,7 +284,7 @@ parameter! {
     Vec<PostgresFirewallRule>: |rules| json(rules),
 }
 
-/// Texts that a statement takes as one JSON array: SQLite binds no lists.
+/// Strings that a statement binds to one parameter, as a JSON array: SQLite cannot bind a list.
 pub(super) struct JsonArray<'t>(pub &'t [&'t str]);
 
 impl Parameter for JsonArray<'_> {
