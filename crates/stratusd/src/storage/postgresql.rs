@@ -2,7 +2,8 @@
 //! committed first.
 //!
 //! Changes have connections of their own, each with a worker that runs one change after the other.
-//! So a query never waits for a change, and a change waits for a free worker only.
+//! So a query never waits for the connection of a change, and a change waits only for a free
+//! worker.
 
 mod address;
 mod link;
@@ -30,12 +31,14 @@ pub(super) use link::Link;
 pub(super) use reader::PostgresReader;
 use server::Server;
 
-/// The maximum number of runs of a change before it fails as a conflict.
+/// The maximum number of runs of a change that conflicts with concurrent changes. After the last it
+/// fails with [`StorageError::Conflict`].
 const RUNS: u32 = 8;
-/// The maximum wait before a change runs again, times the number of its runs so far.
+/// The maximum wait before the second run of a change. Before a later run, it is multiplied by the
+/// number of runs so far.
 const STEP_ASIDE: Duration = Duration::from_millis(8);
-/// The maximum number of runs of a change that fails with a code unknown to diesel. It may be a
-/// conflict, such as a deadlock on a server whose messages are not in English.
+/// The maximum number of runs of a change that fails with an error code unknown to diesel. The
+/// error may be a conflict, such as a deadlock on a server whose messages are not in English.
 const NAMELESS_RUNS: u32 = 3;
 
 pub(super) struct Postgres {
@@ -46,8 +49,8 @@ pub(super) struct Postgres {
 }
 
 impl Postgres {
-    /// Opens the database. Half of the connections are for changes, the others for queries; there
-    /// is at least one of each.
+    /// Connects to the database at a URL, migrates it, and starts the workers. Half of the
+    /// connections are for changes, the others for queries; there is at least one of each.
     pub(super) async fn open(url: &str, config: &StoreConfig) -> Result<Self, StorageError> {
         let StoreConfig {
             connections,
@@ -139,19 +142,20 @@ impl Backend for Postgres {
     }
 }
 
-/// A worker, which runs changes one after the other on a connection of its own.
+/// A worker that runs changes one after the other on a connection of its own.
 struct Worker {
     server: Server,
     world: World,
-    /// The connection, established when a change needs it, and again after a failure.
+    /// The connection, or `None` if it could not be established or was lost. The next change then
+    /// connects again.
     link: Option<Link>,
 }
 
 /// The failure of one run of a change.
 enum Failure {
-    /// Nothing was committed, and the next run may succeed.
+    /// Nothing was committed, and another run may succeed.
     Again(StorageError),
-    /// Another run would fail too, or it is unknown whether this one was committed.
+    /// Another run would fail too, or it is unknown whether this run was committed.
     Final(StorageError),
 }
 
@@ -173,7 +177,8 @@ impl Worker {
         }
     }
 
-    /// Ends a statement that was abandoned, and its transaction, before the next change.
+    /// Ends a statement that was abandoned and its transaction, so that the connection can run the
+    /// next change. Drops the connection if that fails.
     async fn reclaim(&mut self) {
         if let Some(link) = &mut self.link
             && !link.reclaim().await
@@ -182,7 +187,8 @@ impl Worker {
         }
     }
 
-    /// Runs a job, again after each conflict, until it is committed, refuses or fails for good.
+    /// Runs a job until it is committed or refuses, which are both `Ok`, or fails. A run that
+    /// conflicts with a concurrent change is repeated, up to [`RUNS`] runs.
     async fn run(&mut self, job: &mut dyn Job) -> Result<(), StorageError> {
         let mut runs = 1;
         loop {
@@ -208,7 +214,8 @@ impl Worker {
         }
     }
 
-    /// Runs a job once, in a transaction of its own.
+    /// Runs a job once, in a transaction of its own. Returns `Ok` if it is committed, or refuses
+    /// and is rolled back.
     async fn once(&mut self, job: &mut dyn Job) -> Result<(), Failure> {
         let link = self.begun().await.map_err(Failure::Final)?;
         let mut tx = Connection::postgres(link);
@@ -227,8 +234,8 @@ impl Worker {
                 let _ = link.end("ROLLBACK").await;
                 Ok(())
             }
-            // Without a rollback: the connection is lost, or a statement or a panic may have left it
-            // in the middle of a statement. It is reclaimed before the next change.
+            // Without a rollback: the connection is lost, or a statement or a panic may have left
+            // it in the middle of a statement. It is reclaimed before the next change.
             Ran::Failed(error @ (StorageError::Unavailable(_) | StorageError::Closed)) => {
                 Err(Failure::Final(error))
             }
@@ -244,8 +251,8 @@ impl Worker {
         }
     }
 
-    /// Returns a connection in a new transaction. If the idle one was lost meanwhile, it is
-    /// replaced: nothing has run on it yet, so this is safe.
+    /// Begins a transaction and returns the connection. If the connection was lost while it was
+    /// idle, a new one replaces it, which is safe since the change has not run yet.
     async fn begun(&mut self) -> Result<&mut Link, StorageError> {
         let mut link = match self.link.take() {
             Some(link) => link,

@@ -13,16 +13,18 @@ use tokio_postgres::config::{Host, SslMode};
 
 use super::tls::{Judgement, Tls};
 
-/// The address of a server. Its `Debug` shows nothing, since the address contains a password.
+/// The address of a PostgreSQL database on one or several hosts, with the settings of TLS. Its
+/// `Debug` shows nothing, since the address may contain a password.
 #[derive(Clone)]
 pub struct Address {
     pub(super) config: Config,
     pub(super) tls: Tls,
-    /// The options of the URL that are safe to print, as they were written.
+    /// The options of the URL that are safe to print, in the form in which the URL has them.
     options: Vec<String>,
 }
 
-/// The options of a URL that hold no secret. `Display` prints them after the rest of the address.
+/// The names of the options of a URL that hold no secret. `Display` prints these options after the
+/// rest of the address.
 const PLAIN_OPTIONS: [&str; 14] = [
     "channel_binding",
     "connect_timeout",
@@ -40,19 +42,19 @@ const PLAIN_OPTIONS: [&str; 14] = [
     "tcp_user_timeout",
 ];
 
-/// Why a string is not the address of a PostgreSQL server.
+/// The reason why a string is not the address of a PostgreSQL server.
 #[derive(Debug, thiserror::Error)]
 pub enum AddressError {
-    /// The string is not a connection URI. The error does not contain it, since a password is part
-    /// of it.
+    /// The string is not a connection URI. The message does not contain the string, which may
+    /// contain a password, but the source may name an unknown option.
     #[error("it is not the URL of a PostgreSQL server")]
     Malformed(#[source] tokio_postgres::Error),
-    /// An option has an unknown value.
+    /// The option `name` has a value that is not one of `values`.
     #[error("{name} must be one of {values}")]
     Value {
         /// The name of the option.
         name: &'static str,
-        /// The known values.
+        /// The valid values, separated by commas.
         values: &'static str,
     },
     /// The address names no host.
@@ -60,7 +62,8 @@ pub enum AddressError {
         "it names no host: write postgres://HOST/NAME, or postgres:///NAME?host=FOLDER for a socket"
     )]
     NoHost,
-    /// The numbers of hosts, addresses and ports do not match.
+    /// The numbers of hosts, addresses and ports that the URL gives do not match. They must be
+    /// equal, except that a single port is for all hosts.
     #[error(
         "it names {hosts} hosts, {addresses} addresses (hostaddr) and {ports} ports, which do not belong together"
     )]
@@ -72,21 +75,21 @@ pub enum AddressError {
         /// The number of ports.
         ports: usize,
     },
-    /// A client certificate without its key, or a key without its certificate.
+    /// The URL names a client certificate without its key, or a key without its certificate.
     #[error("sslcert and sslkey must be given together")]
     HalfIdentity,
 }
 
 impl Address {
-    /// Returns a configuration for each host, in the order of the hosts.
+    /// Returns a configuration for each host alone, in the order of the hosts in the URL.
     pub(super) fn hosts(&self) -> Vec<Config> {
         (0..count(&self.config))
             .map(|index| self.host(index))
             .collect()
     }
 
-    /// Returns the configuration with only the host at `index`. Hosts cannot be removed from a
-    /// `Config`, so all else is copied.
+    /// Returns a copy of the configuration with only the host at `index`. It copies each option,
+    /// because hosts cannot be removed from a `Config`.
     fn host(&self, index: usize) -> Config {
         let all = &self.config;
         let mut one = Config::new();
@@ -146,8 +149,7 @@ impl fmt::Debug for Address {
     }
 }
 
-/// Shows the address without its password. Of the query, which may contain one, only known options
-/// are shown.
+/// Formats the address as a URL without its password. Only options that hold no secret are shown.
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
@@ -201,7 +203,7 @@ impl fmt::Display for Address {
     }
 }
 
-/// Returns the number of hosts, by name or by address.
+/// Returns the number of hosts of a configuration, which it gives by name, by address or by both.
 fn count(config: &Config) -> usize {
     config.get_hosts().len().max(config.get_hostaddrs().len())
 }

@@ -1,9 +1,9 @@
 //! A connection to PostgreSQL with a limit on the time of each statement.
 //!
-//! The server runs a statement to its end even if nobody waits for it any more, and a connection
-//! that is closed meanwhile leaves its backend behind. So a connection with an abandoned statement
-//! is not closed but reclaimed: the server is asked to cancel the statement, and then the same
-//! backend serves the next one.
+//! The server runs a statement to its end even if nobody waits for it any more. If its connection
+//! is closed meanwhile, the backend (the server's process for the connection) still runs on. So a
+//! connection with an abandoned statement is not closed but reclaimed: the server is asked to
+//! cancel the statement, and then the same backend runs the next one.
 
 use std::time::{Duration, Instant};
 
@@ -26,39 +26,42 @@ use crate::storage::record::{Read, Record};
 use crate::storage::statement::Statement;
 use crate::storage::{Cause, StorageError, WAIT};
 
-/// How long an abandoned statement may go on before the server is asked to cancel it. Most end
-/// sooner, and a request to cancel costs the server another connection.
+/// How long to wait for the end of an abandoned statement before asking the server to cancel it.
+/// Most end sooner, and a request to cancel costs the server another connection.
 const GRACE: Duration = Duration::from_millis(100);
 
-/// A connection to PostgreSQL.
+/// A connection to PostgreSQL, whose statements have a time limit.
 pub struct Link {
     connection: AsyncPgConnection,
     wire: Wire,
     limits: Limits,
-    /// Whether a statement was sent whose response has not arrived.
+    /// Whether a statement was sent whose response has not fully arrived.
     is_unfinished: bool,
-    /// Whether a transaction was begun that has not ended.
+    /// Whether a transaction was begun that has not been committed or rolled back.
     is_in_transaction: bool,
 }
 
-/// What a link has of its connection beside the client.
+/// The parts of a connection beside its client: the task that serves it, and what is needed to
+/// cancel a statement.
 pub(super) struct Wire {
-    /// The task that moves bytes between the connection and its socket.
+    /// The handle of the task that moves bytes between the client and the socket. The connection is
+    /// closed when this task has ended.
     pub carrier: AbortHandle,
-    /// Tells the task that the client is gone.
+    /// Tells the task, when it is dropped, that the client is gone. The task then ends within a
+    /// limited time.
     pub given_up: DropGuard,
-    /// Names the backend in a request to cancel.
+    /// Identifies the connection's backend in a request to cancel its statement.
     pub backend: CancelToken,
-    /// Where the server listens.
+    /// The address of the server, to which requests to cancel are sent.
     pub peer: Peer,
-    /// The options of the connection.
+    /// The configuration of the connection, for its one host.
     pub config: Config,
-    /// TLS, if the address asks for it.
+    /// The settings of TLS, or `None` if the address disables TLS.
     pub tls: Option<MakeRustlsConnect>,
 }
 
 impl Link {
-    /// Wraps a connection that lives as long as its task.
+    /// Wraps a connection, so that each of its statements keeps to the limits.
     pub(super) fn new(connection: AsyncPgConnection, wire: Wire, limits: Limits) -> Self {
         Self {
             connection,
@@ -74,18 +77,18 @@ impl Link {
         self.wire.carrier.is_finished()
     }
 
-    /// Returns whether a statement was sent whose response has not arrived.
+    /// Returns whether a statement was sent whose response has not fully arrived.
     pub(super) fn is_unfinished(&self) -> bool {
         self.is_unfinished
     }
 
-    /// Returns whether a statement was abandoned, or a transaction was left open.
+    /// Returns whether a statement is unfinished or a transaction is open.
     pub(super) fn is_abandoned(&self) -> bool {
         self.is_unfinished || self.is_in_transaction
     }
 
-    /// Returns the connection without its time limit. Its task ends when the connection is dropped,
-    /// however long that takes.
+    /// Returns the connection without the time limit of statements. After the connection is
+    /// dropped, its task waits without limit for the last statement to end.
     pub fn into_inner(self) -> AsyncPgConnection {
         self.wire.given_up.disarm();
         self.connection
@@ -95,7 +98,8 @@ impl Link {
     ///
     /// # Errors
     ///
-    /// If the statement fails or takes too long. After the latter the connection must be reclaimed.
+    /// If the statement fails or exceeds the time limit. In the latter case the connection must be
+    /// reclaimed ([`Link::reclaim`]).
     pub async fn load<R: Record>(
         &mut self,
         statement: Statement<'_>,
@@ -118,7 +122,7 @@ impl Link {
         self.judged(touched, begun.elapsed()).await
     }
 
-    /// Begins a transaction.
+    /// Begins a transaction with the statement `sql`, such as `BEGIN`.
     ///
     /// # Errors
     ///
@@ -130,7 +134,7 @@ impl Link {
         self.control(sql).await
     }
 
-    /// Ends a transaction.
+    /// Ends a transaction with the statement `sql`: `COMMIT` or `ROLLBACK`.
     ///
     /// # Errors
     ///
@@ -142,7 +146,8 @@ impl Link {
         ended
     }
 
-    /// Runs statements without parameters and without rows.
+    /// Runs statements that have no parameters and return no rows, with the same errors as
+    /// [`Link::load`].
     pub(super) async fn control(&mut self, sql: &str) -> Result<(), StorageError> {
         let begun = Instant::now();
         let done = self.connection.batch_execute(sql);
@@ -150,8 +155,8 @@ impl Link {
         self.judged(done, begun.elapsed()).await
     }
 
-    /// Sends the end of a transaction without waiting for it: the server handles it before the next
-    /// statement.
+    /// Ends a transaction that has written nothing. It sends `COMMIT` and does not wait for the
+    /// response: the server handles it before the next statement.
     pub fn leave(&mut self) {
         // The first poll queues the statement, and the carrier sends it without further polls.
         // Nothing was written, so the response does not matter.
@@ -159,9 +164,9 @@ impl Link {
         self.is_in_transaction = false;
     }
 
-    /// Ends an abandoned statement and its transaction, so that the connection can be used again.
-    /// Returns false if the connection must be dropped instead, because it is lost or the server
-    /// does not respond.
+    /// Ends an abandoned statement and rolls back its transaction, so that the connection can be
+    /// used again. Returns false if the connection must be dropped instead, because it is lost or
+    /// the server does not respond.
     pub async fn reclaim(&mut self) -> bool {
         if self.is_lost() {
             return false;
@@ -200,11 +205,11 @@ impl Link {
         is_ended
     }
 
-    /// Returns the result of a statement that took a time. Its error is `Unavailable` if the server
-    /// has ended the statement because of its time, or is shutting down.
+    /// Converts the result of a statement that took the time `took`. The error is `Unavailable` if
+    /// the server has ended the statement because of a time limit, or is shutting down.
     ///
-    /// diesel does not pass PostgreSQL's codes on, so the time shows whether the limit of waits for
-    /// locks was reached, and an empty statement whether the connection still works.
+    /// diesel does not pass on PostgreSQL's error codes. So `took` shows whether the limit of waits
+    /// for locks was reached, and an empty statement whether the connection still works.
     async fn judged<T>(&mut self, done: QueryResult<T>, took: Duration) -> Result<T, StorageError> {
         let error = match done {
             Ok(done) => return Ok(done),
@@ -223,8 +228,8 @@ impl Link {
 }
 
 impl Wire {
-    /// Asks the server to cancel the statement that runs. Returns whether the server has passed the
-    /// request on to the backend: then it cannot meet a later statement.
+    /// Asks the server to cancel the running statement. Returns whether the server has passed the
+    /// request on to the backend, so that it cannot arrive later and cancel another statement.
     async fn cancel(&self) -> bool {
         match timeout(WAIT, self.ask_to_cancel()).await {
             Ok(Ok(())) => true,
@@ -236,8 +241,8 @@ impl Wire {
         }
     }
 
-    /// Sends a request to cancel on a connection of its own, as for the statement, and waits until
-    /// the server closes it.
+    /// Sends a request to cancel, on a new connection to the same address with the same TLS
+    /// settings, and waits until the server closes that connection.
     async fn ask_to_cancel(&self) -> Result<(), Cause> {
         let socket = self.peer.connect(&self.config).await?;
         match self.tls.clone() {
@@ -251,8 +256,8 @@ impl Wire {
     }
 }
 
-/// Waits for a statement. After a timeout, or if this future is dropped, the statement is still
-/// unfinished: the connection's next response would be the one of the old statement.
+/// Waits for a statement for at most `patience`. After a timeout, or if this future is dropped,
+/// `is_unfinished` stays true: the next response on the connection would be that of this statement.
 async fn within<T>(
     is_unfinished: &mut bool,
     patience: Duration,
@@ -264,7 +269,7 @@ async fn within<T>(
     Ok(done)
 }
 
-/// Returns the error of a server that does not respond.
+/// Returns the error for a server that does not respond in time.
 pub(super) fn silent() -> StorageError {
     StorageError::Unavailable("the server does not respond in time".into())
 }

@@ -6,12 +6,12 @@ use tokio::runtime::Handle;
 use super::link::Link;
 use super::server::Server;
 
-/// A pooled connection that one reader holds.
+/// A pooled connection to PostgreSQL, which one [`Reader`](crate::storage::Reader) holds.
 pub(in crate::storage) struct PostgresReader {
     /// The connection, `Some` until the reader is dropped.
     link: Option<Box<Object<Server>>>,
-    /// Whether the connection is in a transaction, whose statements all read the same state. It
-    /// ends when the reader is dropped.
+    /// Whether the connection is in a transaction, whose statements all read the same state. The
+    /// transaction ends when the reader is dropped.
     is_snapshot: bool,
 }
 
@@ -23,7 +23,7 @@ impl PostgresReader {
         }
     }
 
-    /// Begins a transaction whose statements all read the same state.
+    /// Begins a read-only transaction, whose statements all read the same committed state.
     pub(super) async fn begin(&mut self) -> Result<(), crate::storage::StorageError> {
         self.is_snapshot = true;
         // By default, each statement of a transaction would read the latest committed state.

@@ -23,12 +23,13 @@ use crate::causes::Causes;
 use crate::storage::{Cause, StorageError, WAIT};
 use crate::world::World;
 
-/// A server: its hosts, and TLS if the address asks for it.
+/// A PostgreSQL server, on one or several hosts. It makes connections, also for a pool (as the
+/// `Manager` of deadpool). Clones share their limits.
 #[derive(Clone)]
 pub struct Server {
-    /// The hosts, at least one. They are tried in turn.
+    /// The hosts, at least one. A connection is to the first of them that accepts it.
     hosts: Arc<[Host]>,
-    /// Whether the first host to try is drawn at random.
+    /// Whether the first host to try is chosen at random (`load_balance_hosts=random`).
     is_balanced: bool,
     tls: Option<MakeRustlsConnect>,
     links: TaskTracker,
@@ -36,25 +37,29 @@ pub struct Server {
     world: World,
 }
 
-/// A host, and the backends that may run on it for this process.
+/// A host of a server, with the limit on the backends (server processes, one per connection) that
+/// run on it for this process.
 #[derive(Clone)]
 struct Host {
     config: Config,
-    /// A permit for each backend, held from before it is asked for until it has ended.
+    /// A permit for each backend, held from before the connection is requested until the backend
+    /// has ended.
     ///
-    /// Connections are counted here and not where they are used, because a backend may outlive its
-    /// user: it ends when the server has read that its client is gone, and not while it runs a
+    /// The pool and the workers do not count connections, because a backend may outlive its client:
+    /// it ends only when it notices that the client is gone, which it does not while it runs a
     /// statement.
     backends: Arc<Semaphore>,
 }
 
 impl Server {
-    /// Creates a server from an address, and reads the files that the address names. Never more
-    /// than `backends` run on each host.
+    /// Creates a server from an address, and reads the files that the address names, without
+    /// connecting. At most `backends` backends run on each host, and a statement may take at most
+    /// `patience`.
     ///
     /// # Errors
     ///
-    /// If a file cannot be read or does not hold certificates or a key.
+    /// [`StorageError::Unavailable`] if a file cannot be read or does not hold certificates or a
+    /// key.
     pub fn new(
         address: &Address,
         backends: usize,
@@ -88,7 +93,7 @@ impl Server {
         self.limits.patience
     }
 
-    /// Connects, and sets up the session.
+    /// Connects to a host, and sets the time limits and the durability of the session.
     ///
     /// # Errors
     ///
@@ -97,7 +102,7 @@ impl Server {
         self.connect_with(self.limits.set_up()).await
     }
 
-    /// Connects for migrations, without limits.
+    /// Connects to a host for migrations, without time limits on statements.
     ///
     /// # Errors
     ///
@@ -106,8 +111,9 @@ impl Server {
         Ok(self.connect_with(unlimited()).await?.into_inner())
     }
 
-    /// Connects to the first host that accepts, and sets up the session. Each host has an equal
-    /// share of [`WAIT`], so a host that does not respond leaves time for the next.
+    /// Connects to the first host that accepts the connection, and runs the statements `set_up`.
+    /// Each host has an equal share of [`WAIT`], so that a host that does not respond leaves time
+    /// for the next one.
     ///
     /// # Errors
     ///
@@ -201,7 +207,8 @@ impl Server {
         Ok(Link::new(connection, wire, self.limits))
     }
 
-    /// Waits until all connections are closed in order. None of them may be in use.
+    /// Waits until all connections are closed, for at most [`WAIT`]. The caller must have dropped
+    /// them all.
     pub async fn close(&self) {
         self.links.close();
         // It takes longer only if a connection is still held or the server is gone.
@@ -217,8 +224,8 @@ impl Manager for Server {
         self.connect().await
     }
 
-    /// Fails if the connection is known to be lost. It does not ask the server, which would cost each
-    /// request a round trip.
+    /// Fails if the connection is known to be lost. It does not query the server, which would cost
+    /// each request a round trip.
     async fn recycle(&self, link: &mut Link, _: &Metrics) -> RecycleResult<StorageError> {
         if link.is_lost() {
             Err(RecycleError::message("the connection was lost"))
@@ -228,7 +235,8 @@ impl Manager for Server {
     }
 }
 
-/// Connects to the first address of a host that accepts.
+/// Connects to the only host of a configuration: to the first of its addresses that accepts the
+/// connection, which is returned too.
 async fn reached<T>(
     config: &Config,
     mut tls: T,
@@ -256,7 +264,8 @@ where
     Err(failed)
 }
 
-/// Returns the name of a host in its certificate; empty if it is known by its address only.
+/// Returns the name that the certificate of the only host of a configuration must be for. It is
+/// empty if the host is given by its address alone, or by the folder of a Unix socket.
 pub(super) fn name(config: &Config) -> &str {
     match config.get_hosts().first() {
         Some(HostName::Tcp(name)) => name,
@@ -264,7 +273,8 @@ pub(super) fn name(config: &Config) -> &str {
     }
 }
 
-/// Checks that a server accepts writes, or does not, as `target_session_attrs` asks.
+/// Checks that a server accepts writes if `target_session_attrs` is `read-write`, and that it does
+/// not if that is `read-only`. Any other value accepts every server.
 async fn ensure_wanted(client: &Client, config: &Config) -> Result<(), Cause> {
     let (wanted, words) = match config.get_target_session_attrs() {
         TargetSessionAttrs::ReadWrite => ("off", "the database does not accept writes"),
@@ -278,13 +288,13 @@ async fn ensure_wanted(client: &Client, config: &Config) -> Result<(), Cause> {
     if is_wanted { Ok(()) } else { Err(words.into()) }
 }
 
-/// Moves bytes between a connection and its socket, until the client is dropped and the statements
-/// that it has sent have ended, or the server closes the connection; then statements fail as
-/// closed. The permit of the backend is released when the server has closed the connection, and so
-/// has ended the backend (`socket.rs`).
+/// Moves bytes between the client of a connection and its socket. Ends when the server has closed
+/// the connection: after the client was dropped and its last statement has ended, or by itself, and
+/// then the client's statements fail. The backend has then ended too (`socket.rs`), so its permit
+/// is released.
 ///
-/// A client that was dropped waits for its last statement no longer than `without_client`: after
-/// that the server has ended the backend, or was never reached.
+/// After `given_up` is cancelled, because the client was dropped, it ends within `without_client`
+/// in any case: by then the server has ended the backend, or was never reached.
 async fn carry<C>(
     connection: C,
     given_up: CancellationToken,
@@ -308,8 +318,9 @@ async fn carry<C>(
     drop(backend);
 }
 
-/// Classifies the error of a connection that was not established. A rejected user or a missing
-/// database stays wrong; any other error may pass.
+/// Converts the error of a connection that was not established: to [`StorageError::Other`] if the
+/// server rejects the user or has no such database, and otherwise to [`StorageError::Unavailable`],
+/// since another try may succeed.
 fn unconnected(error: tokio_postgres::Error) -> StorageError {
     // Classes 28 (invalid authorization) and 3D (no such database).
     let is_final = error

@@ -1,5 +1,5 @@
-//! The settings of each session with PostgreSQL: limits that end a backend without its client, and
-//! durability.
+//! The settings of each session with PostgreSQL: durability, and time limits by which the server
+//! ends a statement, and a backend whose client is gone.
 
 use std::time::Duration;
 
@@ -9,29 +9,31 @@ use diesel_async::{AsyncPgConnection, RunQueryDsl};
 
 use crate::storage::StorageError;
 
-/// How much longer than the client the server waits: so usually the client ends a statement, and
-/// knows why.
+/// The difference between the server's time limit of a statement and the client's, which is
+/// shorter. So usually the client stops waiting first, and knows why.
 const MARGIN: Duration = Duration::from_secs(1);
-/// How long the server may miss acknowledgements before it takes a client for gone.
+/// How long data that the server has sent may stay unacknowledged before the server closes the
+/// connection.
 const UNACKNOWLEDGED: Duration = Duration::from_secs(30);
-/// How long a connection is idle before the server sends a probe, and how long it waits between two
-/// probes. After [`PROBES`] without a response the client is gone.
+/// How long a connection is idle before the server sends a TCP keepalive probe, and the interval
+/// between two probes. After [`PROBES`] unacknowledged probes the server closes the connection.
 const PROBE: Duration = Duration::from_secs(10);
-/// The number of unacknowledged probes after which the client is gone.
+/// The number of unacknowledged TCP keepalive probes after which the server closes a connection.
 const PROBES: u32 = 3;
 
-/// How long the statements of a session may take.
+/// The time limits of the statements of a session.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
-    /// How long a statement may take, including the locks that it waits for.
+    /// How long a statement may take, including its waits for locks.
     pub patience: Duration,
-    /// How long a statement may wait for a lock. Shorter, so that the server ends the statement
-    /// itself, which needs no request to cancel.
+    /// How long a statement may wait for a lock. It is shorter than `patience`, so that the server
+    /// ends the statement by itself and no request to cancel is needed.
     pub locks: Duration,
 }
 
 impl Limits {
-    /// Derives the limits of a session from how long a statement may take.
+    /// Creates the limits for statements that may take `patience`: a wait for a lock may take 90 %
+    /// of it.
     pub(super) fn new(patience: Duration) -> Self {
         Self {
             patience,
@@ -39,15 +41,16 @@ impl Limits {
         }
     }
 
-    /// Returns how long a backend can live after its client has gone without a word: its statement
-    /// ends by the server's limit, and then the server finds out that nobody acknowledges the
-    /// response.
+    /// Returns how long a backend can run after its client has gone without closing the connection:
+    /// until the server's time limit ends its statement, and then until the server notices that the
+    /// response is not acknowledged.
     pub(super) fn without_client(self) -> Duration {
         self.patience + MARGIN + UNACKNOWLEDGED.max(PROBE * (PROBES + 1))
     }
 
-    /// Returns the statements that set up a session. They replace what the database, the role or
-    /// the URL sets, except for the stronger `synchronous_commit = remote_apply`.
+    /// Returns the statements that set these limits and durability in a session. They override the
+    /// settings of the database, the role and the URL, except for the stronger
+    /// `synchronous_commit = remote_apply`.
     pub(super) fn set_up(self) -> String {
         let (statement, locks) = (millis(self.patience + MARGIN), millis(self.locks));
         let (silence, probe) = (millis(UNACKNOWLEDGED), PROBE.as_secs());
@@ -64,29 +67,31 @@ impl Limits {
     }
 }
 
-/// A statement after which a commit is acknowledged once it is on the disk, and on that of the
-/// synchronous standbys if there are any. Only `remote_apply` is stronger than `on`, and is kept.
+/// A statement after which the server acknowledges a commit only when it is on disk, also on that
+/// of the synchronous standbys if there are any. It sets `synchronous_commit` to `on`, but keeps
+/// `remote_apply`, which is stronger.
 const DURABLE: &str = "SELECT set_config('synchronous_commit', \
                        CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' \
                        ELSE 'on' END, FALSE)";
 
-/// Returns the statements that set up a session for migrations: these may take as long as they
-/// need, and wait as long as another replica migrates.
+/// Returns the statements that set up a session for migrations: without time limits, since a
+/// migration may take long and waits while another replica migrates.
 pub(super) fn unlimited() -> String {
     format!(
         "SET statement_timeout = 0; SET lock_timeout = 0; SET idle_in_transaction_session_timeout = 0; {DURABLE}"
     )
 }
 
-/// A setting of the server.
+/// The name of a setting of the server.
 #[derive(QueryableByName)]
 struct Setting {
     #[diesel(sql_type = Text)]
     name: String,
 }
 
-/// Logs which settings of the server, which no session can change, let a crash of its machine lose
-/// or corrupt what was acknowledged.
+/// Logs a warning for each setting of the server that is off although a crash of its machine can
+/// then lose or corrupt acknowledged changes: `fsync` and `full_page_writes`, which no session can
+/// change.
 pub(super) async fn warn_of_risks(connection: &mut AsyncPgConnection) -> Result<(), StorageError> {
     let sql = "SELECT CAST(name AS TEXT) AS name FROM pg_settings \
                WHERE name IN ('fsync', 'full_page_writes') AND setting = 'off' ORDER BY name";
@@ -100,7 +105,7 @@ pub(super) async fn warn_of_risks(connection: &mut AsyncPgConnection) -> Result<
     Ok(())
 }
 
-/// Returns a time in milliseconds, at most the largest number that a setting can hold.
+/// Converts a time to milliseconds, at most `i32::MAX`, the largest value of a setting.
 fn millis(time: Duration) -> i32 {
     i32::try_from(time.as_millis()).unwrap_or(i32::MAX)
 }

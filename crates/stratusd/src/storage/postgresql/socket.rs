@@ -1,8 +1,8 @@
 //! Sockets to a PostgreSQL server, which are closed only once the server has closed its end.
 //!
 //! The server leaves it to the kernel to close a socket when the process that served it ends. So
-//! the end of a socket shows that a backend has ended, or that a request to cancel has been passed
-//! on. tokio-postgres does not wait for it, which is why the sockets are opened here.
+//! the end of the stream shows that a backend has ended, or that a request to cancel has been
+//! passed on. tokio-postgres does not wait for it, which is why the sockets are opened here.
 
 use std::io;
 use std::net::SocketAddr;
@@ -17,18 +17,23 @@ use tokio::time::timeout;
 use tokio_postgres::Config;
 use tokio_postgres::config::Host;
 
-/// Where a server listens.
+/// The address at which a PostgreSQL server listens.
 #[derive(Debug, Clone)]
 pub(super) enum Peer {
-    /// At an address.
+    /// An IP address with a port.
     Tcp(SocketAddr),
-    /// In a file.
+    /// The file of a Unix socket.
     #[cfg(unix)]
     Unix(PathBuf),
 }
 
 impl Peer {
-    /// Returns where the only host of a configuration listens: a name may have several addresses.
+    /// Returns the addresses of the only host of a configuration, to be tried in this order. A host
+    /// name is resolved, unless the configuration also has the host's address (`hostaddr`).
+    ///
+    /// # Errors
+    ///
+    /// If the name cannot be resolved, or there is no host.
     pub(super) async fn all(config: &Config) -> io::Result<Vec<Self>> {
         let port = config.get_ports().first().copied().unwrap_or(5432);
         if let Some(address) = config.get_hostaddrs().first() {
@@ -50,7 +55,8 @@ impl Peer {
         }
     }
 
-    /// Connects, with the options of a configuration.
+    /// Connects to the address with the TCP options of a configuration, within its
+    /// `connect_timeout` if it has one.
     pub(super) async fn connect(&self, config: &Config) -> io::Result<Socket> {
         let connecting = async {
             let stream: Box<dyn Stream> = match self {
@@ -93,15 +99,15 @@ async fn connected(address: SocketAddr, config: &Config) -> io::Result<TcpStream
     Ok(stream)
 }
 
-/// What bytes are read from and written to.
+/// A stream of bytes to and from the server: TCP or a Unix socket.
 trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
-/// A socket whose shutdown ends when the server has closed its end.
+/// A socket whose shutdown completes only when the server has closed its end of the connection.
 pub(super) struct Socket {
     stream: Box<dyn Stream>,
-    /// Whether our end is closed for writing.
+    /// Whether this end of the connection is closed for writing.
     is_shut: bool,
 }
 
@@ -135,7 +141,7 @@ impl AsyncWrite for Socket {
             self.is_shut = true;
         }
         loop {
-            // What the server still sends, such as the end of TLS, is for nobody.
+            // What the server still sends, such as the end of TLS, is ignored.
             let mut ignored = [0; 512];
             let mut ignored = ReadBuf::new(&mut ignored);
             let read = ready!(Pin::new(&mut self.stream).poll_read(cx, &mut ignored));

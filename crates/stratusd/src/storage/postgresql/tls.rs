@@ -1,4 +1,5 @@
-//! TLS to a PostgreSQL server. Its certificate is checked as `libpq` does for each `sslmode`.
+//! TLS for connections to a PostgreSQL server. The server's certificate is checked as `libpq` does
+//! for each `sslmode`.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -30,13 +31,17 @@ pub(super) enum Judgement {
     /// Nothing: the connection is encrypted, but may lead to any server.
     #[default]
     Nothing,
-    /// That a trusted authority has issued it, for any host.
+    /// That a trusted authority has issued the certificate, for any host.
     Authority,
-    /// That a trusted authority has issued it, for the host that the connection is to.
+    /// That a trusted authority has issued the certificate, for the host that the connection is to.
     Host,
 }
 
 /// Creates the configuration of rustls, and reads the files that the settings name.
+///
+/// # Errors
+///
+/// If a file cannot be read, or does not hold valid certificates or a valid key.
 pub(super) fn client_config(tls: &Tls) -> Result<ClientConfig, Cause> {
     // Not the default provider of the process, which is only installed when the API is served with
     // TLS.
@@ -62,7 +67,8 @@ pub(super) fn client_config(tls: &Tls) -> Result<ClientConfig, Cause> {
     Ok(builder.with_client_auth_cert(certificates(certificate)?, key)?)
 }
 
-/// Returns the trusted authorities: those in `file`, or those of the system without a file.
+/// Returns the certificates of the trusted authorities: those in `file`, which must all be valid,
+/// or the valid ones of the system if there is no file.
 fn roots(file: Option<&Path>) -> Result<RootCertStore, Cause> {
     let mut roots = RootCertStore::empty();
     let found = match file {
@@ -95,7 +101,8 @@ fn unreadable(file: &Path, error: &dyn fmt::Display) -> Cause {
     format!("failed to read {}: {error}", file.display()).into()
 }
 
-/// A verifier of server certificates. It always checks that the server has the certificate's key.
+/// A verifier of server certificates, which checks what its [`Judgement`] says. It always checks
+/// that the server has the private key of its certificate.
 #[derive(Debug)]
 struct Judge {
     judgement: Judgement,
