@@ -58,9 +58,9 @@ impl StatementText for &'static str {
     }
 }
 
-/// Creates a [`StatementText`] of a type of its own, by which SQLite's connections find the
-/// prepared statement. Takes one text for both databases, or one for each: `sqlite: …, postgres:
-/// …`.
+/// Creates a [`StatementText`] of a type of its own, by which connections to SQLite find the
+/// prepared statement. Takes one text for both databases, or one for each as
+/// `sqlite: …, postgres: …`.
 macro_rules! statement {
     (sqlite: $sqlite:expr, postgres: $postgres:expr $(,)?) => {
         $crate::storage::statement::statement!(@ $crate::storage::statement::Sql {
