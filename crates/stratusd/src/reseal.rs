@@ -14,7 +14,7 @@ use crate::storage::idempotency::Stored;
 use crate::storage::{self, Aborted, Change, Connection, Store};
 use crate::world::World;
 
-/// The number of rows that are resealed in one transaction.
+/// The maximum number of rows that are read at once, and sealed again in one transaction.
 const BATCH: i64 = 500;
 
 /// Encrypts (seals) with the current key every stored secret that is sealed with another key.

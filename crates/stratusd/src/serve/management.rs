@@ -107,7 +107,7 @@ impl Health {
     ///
     /// The reason why the service is not ready, as the body of the response to the probe.
     async fn check(&self) -> Result<(), &'static str> {
-        // Cloned, so that the lock is not held while the database is asked.
+        // Cloned, so that the lock is not held while the database is queried.
         let store = self
             .store
             .read()

@@ -32,9 +32,9 @@ impl Origin {
 pub struct Setting {
     /// The name of the setting.
     pub name: &'static str,
-    /// The value in text form, or `None` if the setting is not set.
+    /// The value as a string, `[redacted]` if it is secret, or `None` if the setting has no value.
     pub value: Option<String>,
-    /// Where the value comes from.
+    /// Where the value of the setting comes from.
     pub origin: Origin,
 }
 

@@ -6,10 +6,11 @@ use thiserror::Error;
 /// The error of a library that is the cause of a [`StorageError`]. It is only logged.
 pub type Cause = Box<dyn std::error::Error + Send + Sync>;
 
-/// A failure of the database.
+/// A failure of the store or its database.
 #[derive(Debug, Error)]
 pub enum StorageError {
-    /// A concurrent change has committed first. The same change may succeed on the new state.
+    /// A concurrent change has committed first, or a unique or foreign key forbids the write. The
+    /// same change may succeed on the new state.
     #[error("a concurrent change got in between")]
     Conflict,
     /// The database cannot be reached, is busy or slow, or cannot be written at the moment, such as

@@ -202,7 +202,7 @@ impl Worker {
                             NAMELESS_RUNS
                         } =>
                 {
-                    // Each conflicting change waits for a random time, so that they do not meet
+                    // Each conflicting change waits for a random time, so that they do not conflict
                     // again.
                     let [drawn] = self.world.random();
                     tokio::time::sleep(STEP_ASIDE * runs * u32::from(drawn) / u32::from(u8::MAX))
@@ -260,7 +260,7 @@ impl Worker {
         };
         if let Err(error) = link.begin("BEGIN").await {
             if link.is_unfinished() {
-                // Reclaimed later: a connection that takes its place would meet the same server.
+                // Reclaimed later: a new connection would be to the same slow server.
                 self.link = Some(link);
                 return Err(error);
             }

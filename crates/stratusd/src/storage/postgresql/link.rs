@@ -158,7 +158,7 @@ impl Link {
     /// Ends a transaction that has written nothing. It sends `COMMIT` and does not wait for the
     /// response: the server handles it before the next statement.
     pub fn leave(&mut self) {
-        // The first poll queues the statement, and the carrier sends it without further polls.
+        // The first poll queues the statement, and the task sends it without further polls.
         // Nothing was written, so the response does not matter.
         let _ = self.connection.batch_execute("COMMIT").now_or_never();
         self.is_in_transaction = false;
@@ -176,7 +176,7 @@ impl Link {
         }
         // Until the end, so that nobody uses the connection if this future is dropped.
         self.is_unfinished = true;
-        // Queued behind the abandoned statement: its response shows that that one has ended.
+        // Queued behind the abandoned statement: its response shows that the latter has ended.
         let end = if self.is_in_transaction {
             "ROLLBACK"
         } else {
@@ -192,7 +192,7 @@ impl Link {
             }
         };
         // Another round trip: a backend ignores a request to cancel that comes between statements,
-        // but may not have looked yet.
+        // but may not have read the request yet.
         let is_ended = is_ended
             && matches!(
                 timeout(WAIT, self.connection.batch_execute("")).await,

@@ -154,7 +154,7 @@ impl Server {
             return made;
         }
         // The server may have begun a backend, which does not notice while it waits, such as for a
-        // lock on a table of users. So its permit is held until it has answered.
+        // lock on a table of users. So its permit is held until it has responded.
         let limit = self.limits.without_client();
         self.links.spawn(async move {
             let _ = timeout(limit, making).await;
