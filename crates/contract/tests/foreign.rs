@@ -307,6 +307,15 @@ fn what_has_no_plausible_meaning_is_still_refused() {
     ));
     assert!(loaded.contract.is_none());
     assert!(loaded.repairs.is_empty());
+    // An operation cannot be a reference: what it lacks is probably in the other file.
+    let text = with_path(
+        "/a/{b}",
+        "{ get: { $ref: '#/paths/~1c/get' } }\n  /c: { get: {} }",
+    );
+    let loaded = foreign(&text.replace("3.1.0", "3.0.3"));
+    assert!(loaded.contract.is_none());
+    let repaired = loaded.repairs.iter().map(|repair| repair.pointer.as_str());
+    assert_eq!(repaired.collect::<Vec<_>>(), ["/paths/~1c/get"]);
 }
 
 #[test]

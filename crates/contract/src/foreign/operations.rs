@@ -8,8 +8,11 @@ use crate::node::{Node, NodeValue};
 pub(super) fn declare_parameter(site: &mut Site<'_>) -> Option<()> {
     let name = site.diagnostic.subject.clone()?;
     let item = site.node_mut(0)?;
-    // A list beside a reference would replace that of the target.
-    if item.get("$ref").is_some() {
+    // A list beside a reference would replace that of the target. Where an operation is a
+    // reference, which the standard does not know, the parameter is probably declared there.
+    let is_reference = |node: &Node| node.get("$ref").is_some();
+    let methods = item.as_object().unwrap_or_default().iter();
+    if is_reference(item) || methods.map(|entry| &entry.value).any(is_reference) {
         return None;
     }
     let span = item.span;
@@ -94,6 +97,10 @@ pub(super) fn default_response(site: &mut Site<'_>) -> Option<()> {
         return None;
     }
     let operation = site.node_mut(0)?;
+    // The standard has no reference here, but the responses are probably at its end.
+    if operation.get("$ref").is_some() {
+        return None;
+    }
     let response = object(operation.span, [("description", text(""))]);
     let responses = object(operation.span, [("default", response.value)]);
     operation.set("responses", responses.value)
