@@ -135,6 +135,7 @@ fn blocked<T>(message: String) -> Applied<T> {
 impl Run<'_, '_> {
     /// Creates, updates and prunes the resources of a project.
     async fn resources(&mut self, project: &Project, entry: &ProjectEntry) -> Applied<()> {
+        self.lock_quotas(project, entry).await?;
         self.quotas(project, entry).await?;
         // Create what others refer to first: subnets refer to virtual machines and firewalls, load
         // balancers to virtual machines and subnets.

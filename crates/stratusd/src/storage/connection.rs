@@ -54,7 +54,7 @@ impl<'c> Connection<'c> {
     }
 
     /// Returns whether other transactions may write beside this one.
-    pub(super) fn is_postgres(&self) -> bool {
+    pub(crate) fn is_postgres(&self) -> bool {
         matches!(self.inner, Inner::Postgres(_))
     }
 

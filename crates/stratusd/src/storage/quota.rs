@@ -52,6 +52,26 @@ pub async fn usage(
     Ok(Usage { kind, most, items })
 }
 
+/// Keeps other transactions from creating resources of a kind in a project until this one ends, and
+/// waits for those that do. On SQLite one transaction runs at a time.
+///
+/// [`usage`] lets transactions run beside each other by the number that there can be, which says
+/// nothing of one that creates many resources. A transaction that locks several kinds does so in the
+/// order of [`Kind::ALL`], as creates do, and before it writes.
+pub async fn lock(
+    c: &mut Connection<'_>,
+    project: &ProjectId,
+    kind: Kind,
+) -> Result<(), StorageError> {
+    // The lock of the function that `usage` calls.
+    let sql = statement! {
+        sqlite: "SELECT 1 WHERE $1 IS NULL AND $2 IS NULL",
+        postgres: "SELECT 1 FROM pg_advisory_xact_lock(hashtextextended($1 || ' ' || $2, 7597127))",
+    };
+    c.exists(sql, &[&project, &kind.text()]).await?;
+    Ok(())
+}
+
 /// Returns the quota that a project has of its own.
 pub async fn own(
     c: &mut Connection<'_>,

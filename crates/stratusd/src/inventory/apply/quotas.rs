@@ -1,5 +1,6 @@
 //! Quotas of projects.
 
+use super::key::{Keyed, by_key};
 use super::{Applied, Run, blocked};
 use crate::domain::quota::{Kind, Usage};
 use crate::inventory::{ProjectEntry, StepKind};
@@ -7,6 +8,38 @@ use crate::storage;
 use crate::storage::project::Project;
 
 impl Run<'_, '_> {
+    /// Locks the quotas of the kinds of which this run will create or remove resources in a project,
+    /// so that creates of the API see what it has done. They lock the quota before they write to
+    /// tables, so this must too, or the two could wait for each other.
+    pub(super) async fn lock_quotas(
+        &mut self,
+        project: &Project,
+        entry: &ProjectEntry,
+    ) -> Applied<()> {
+        if !self.tx.is_postgres() {
+            return Ok(());
+        }
+        let (id, prunes) = (&project.id, self.mode.prunes);
+        let vms = storage::vm::of_project(self.tx, id).await?;
+        let load_balancers = storage::load_balancer::of_project(self.tx, id).await?;
+        let subnets = storage::private_subnet::of_project(self.tx, id).await?;
+        let firewalls = storage::firewall::of_project(self.tx, id).await?;
+        for kind in Kind::ALL {
+            let is_changed = match kind {
+                Kind::Vm => differ(&entry.vms, &vms, prunes),
+                Kind::LoadBalancer => differ(&entry.load_balancers, &load_balancers, prunes),
+                Kind::PrivateSubnet => differ(&entry.private_subnets, &subnets, prunes),
+                Kind::Firewall => differ(&entry.firewalls, &firewalls, prunes),
+                // Inventories have none.
+                Kind::Postgres | Kind::InferenceApiKey => false,
+            };
+            if is_changed {
+                storage::quota::lock(self.tx, id, kind).await?;
+            }
+        }
+        Ok(())
+    }
+
     /// Sets the quotas that an entry lists, and removes those that it no longer lists.
     pub(super) async fn quotas(&mut self, project: &Project, entry: &ProjectEntry) -> Applied<()> {
         for kind in Kind::ALL {
@@ -55,4 +88,11 @@ impl Run<'_, '_> {
         }
         Ok(())
     }
+}
+
+/// Returns whether there are entries without a row, or rows without an entry that may be pruned.
+fn differ(entries: &[impl Keyed], rows: &[impl Keyed], prunes: bool) -> bool {
+    let (entries, rows) = (by_key(entries), by_key(rows));
+    entries.keys().any(|key| !rows.contains_key(key))
+        || prunes && rows.keys().any(|key| !entries.contains_key(key))
 }
