@@ -253,7 +253,8 @@ async fn creates_near_a_quota_do_not_wait_for_an_inventory_that_waits_for_them()
     };
     let home = Arc::new(home);
     home.apply(&two_projects());
-    let quotas = ["--quota-private-subnets", "80", "--quota-firewalls", "80"];
+    // Near the quota from the tenth of each, and in one place, where both write to the same counts.
+    let quotas = ["--quota-private-subnets", "110", "--quota-firewalls", "110"];
     let services = [home.serve(&quotas)];
     let shop = callers(&home, &services, "shop", SHOP).remove(0);
     let applying = {
@@ -264,7 +265,7 @@ async fn creates_near_a_quota_do_not_wait_for_an_inventory_that_waits_for_them()
                 let names = |kind: &str| {
                     let names = (0..8).map(|number| {
                         format!(
-                            "      - {{ name: {kind}-{round}-{number}, location: us-east-a2 }}\n"
+                            "      - {{ name: {kind}-{round}-{number}, location: eu-central-h1 }}\n"
                         )
                     });
                     names.collect::<String>()
