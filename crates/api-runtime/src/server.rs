@@ -9,7 +9,7 @@
 //!
 //! # Order of checks
 //!
-//! The rules of HTTP for heads (400), credentials (401), then the route (404, 405), then path, query, header and cookie parameters,
+//! The rules of HTTP for heads (400) and their size (431), [`Config::around`], credentials (401), then the route (404, 405), then path, query, header and cookie parameters,
 //! the content type (415), the body's size (413) and the body itself (400). An unknown route asks
 //! for the credentials that the document demands as a whole, so that nobody can map the routes from
 //! outside.
@@ -18,8 +18,7 @@
 //!
 //! If a response is complete before the body of its HTTP/1 request has arrived (401, 404, 413), up
 //! to 4 MiB more of the body are received and dropped, for up to 5 seconds, so that the caller can
-//! read the response and use the connection again. A layer that responds in place of the router
-//! passes the request to [`discard`].
+//! read the response and use the connection again.
 //!
 //! # Metrics
 //!
@@ -44,6 +43,7 @@ mod cross_origin;
 mod head;
 mod inputs;
 mod messages;
+mod next;
 mod operation;
 mod pairs;
 mod path;
@@ -77,13 +77,13 @@ pub use cross_origin::{OriginError, Origins};
 pub use http::{Method, StatusCode};
 pub use inputs::{Chosen, Inputs};
 pub use messages::{Request, RequestBody, ResponseParts, Responses};
+pub use next::Next;
 pub use operation::{
     Body, ListedResponse, Location, Media, Operation, Parameter, Scheme, Status, Style,
 };
 pub use problem::{Problem, ProblemBody};
-pub use rate_limit::RateLimit;
+pub use rate_limit::{RateLimit, RatePolicy};
 pub use rejection::{Rejected, Rejection, RejectionKind, RenderRejection, Violation};
-pub use remainder::discard;
 pub use request_id::RequestId;
 pub use response::with_header;
 pub use router::{App, Blueprint, Config, OperationId, Route, RouteFuture, RouteResult, router};

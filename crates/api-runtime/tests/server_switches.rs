@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use api_runtime::server::{
     self, App, AuthError, Blueprint, Call, Config, ContractTexts, ListedResponse, Media, Method,
-    Operation, Origins, Parameter, Problem, RateLimit, RequestId, Route, RouteResult, Scheme,
+    Operation, Origins, Parameter, Problem, RateLimit, RatePolicy, Rejection, RejectionKind,
+    RequestId, Route, RouteResult, Scheme,
 };
 use axum::body::Body as HttpBody;
 use axum::http::{HeaderMap, Request, Response, StatusCode};
@@ -53,10 +54,18 @@ type Shared = Arc<App<(), ()>>;
 async fn respond(_: Shared, call: Call) -> RouteResult {
     match call.bearer() {
         Ok(bearer) if bearer.token.expose() == "busy" => {
-            return Err(call.unauthorized(AuthError::RateLimited(RateLimit {
-                quota: 100,
-                window: Duration::from_millis(9_500),
+            return Err(call.unauthorized(AuthError::TooManyRequests(RateLimit {
                 wait: Duration::from_millis(1_200),
+                policy: Some(RatePolicy {
+                    quota: 100,
+                    window: Duration::from_millis(9_500),
+                }),
+            })));
+        }
+        Ok(bearer) if bearer.token.expose() == "secretive" => {
+            return Err(call.unauthorized(AuthError::TooManyRequests(RateLimit {
+                wait: Duration::from_secs(7),
+                policy: None,
             })));
         }
         Ok(_) => {}
@@ -316,4 +325,66 @@ async fn a_429_describes_the_limit() {
         "\"default\";q=100;w=10"
     );
     assert_eq!(received.header("ratelimit"), "\"default\";r=0;t=2");
+
+    let secretive = ("authorization", "Bearer secretive");
+    let received = send(Config::new(), "GET", "/things", &[secretive]).await;
+    assert_eq!(
+        (received.status.as_u16(), received.header("retry-after")),
+        (429, "7")
+    );
+    assert!(!received.headers.contains_key("ratelimit"));
+}
+
+#[tokio::test]
+async fn a_head_over_the_limit_is_rejected_in_the_form_of_other_rejections() {
+    let large = ("x-large", &*"a".repeat(1_000));
+    for (limit, status) in [(2_000, 200), (500, 431)] {
+        let config = console().head_limit(limit);
+        let received = send(config, "GET", "/things", &[TOKEN, CONSOLE, large]).await;
+        assert_eq!(received.status, status);
+        assert_eq!(received.header("access-control-allow-origin"), CONSOLE.1);
+        assert!(received.headers.contains_key("x-request-id"));
+        if status == 431 {
+            assert_eq!(received.header("content-type"), "application/problem+json");
+            let body = String::from_utf8_lossy(&received.body);
+            assert!(body.contains("send at most 500 bytes"), "{body}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_runs_around_the_operations_can_reject_them() {
+    let config = || {
+        console().around(|request, next| {
+            Box::pin(async move {
+                assert!(RequestId::current().is_some());
+                if request.headers().contains_key("x-full") {
+                    let full = Rejection::new(RejectionKind::Unavailable, "there is no room");
+                    return Err(Box::new(full.retry_after(Duration::from_secs(3))));
+                }
+                let mut response = next.run(request).await;
+                let status = response.status().as_u16();
+                response.headers_mut().insert("x-around", status.into());
+                Ok(response)
+            })
+        })
+    };
+    for (headers, status) in [(&[TOKEN, CONSOLE][..], 200), (&[CONSOLE][..], 401)] {
+        let received = send(config(), "GET", "/things", headers).await;
+        assert_eq!(received.status, status);
+        assert_eq!(received.header("x-around"), status.to_string());
+    }
+    let full = [TOKEN, CONSOLE, ("x-full", "1"), ("x-request-id", "mine")];
+    let received = send(config(), "GET", "/things", &full).await;
+    assert_eq!(
+        (received.status.as_u16(), received.header("retry-after")),
+        (503, "3")
+    );
+    assert_eq!(received.header("x-request-id"), "mine");
+    assert_eq!(received.header("access-control-allow-origin"), CONSOLE.1);
+    // A preflight is about no operation, and has an id all the same.
+    let preflight = [CONSOLE, ("access-control-request-method", "GET")];
+    let received = send(config(), "OPTIONS", "/things", &preflight).await;
+    assert_eq!(received.header("x-around"), "");
+    assert!(received.headers.contains_key("x-request-id"));
 }

@@ -34,7 +34,7 @@ use crate::operations::{self, Context, Scope};
 use crate::storage::{self, Aborted, Change, StorageError, Store, WAIT};
 
 use cache::Cache;
-pub use error::{head_too_large, retry_after, too_many_bytes};
+pub use error::retry_after;
 pub use gate::{Gate, RateLimit};
 pub use rejection::ContractErrors;
 

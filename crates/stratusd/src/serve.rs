@@ -11,6 +11,7 @@ mod serving;
 mod signals;
 mod times;
 mod tls;
+mod turns;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -160,23 +161,23 @@ fn router(
         burst: settings.rate_burst.unwrap_or(per_second).get(),
     });
     let mut config = server::Config::new()
+        .head_limit(settings.header_limit.get())
         .body_limit(settings.body_limit.get())
         .body_timeout(settings.body_timeout.get())
         .requires_host();
     if let Some(allowed) = &settings.cors_origins {
         config = config.origins(allowed.get().clone());
     }
-    let requests = Requests::new(
-        settings.header_limit.get(),
-        Arc::clone(metrics),
-        &context.world,
-    );
-    let budget = Budget::new(
+    let budget = Arc::new(Budget::new(
         settings.body_budget.get(),
         metrics.body_bytes(),
         metrics.body_refusals(),
-    );
-    requests.layer(budget.layer(api::router(store, context, limit, config)))
+    ));
+    let config = config.around(move |request, next| {
+        let budget = Arc::clone(&budget);
+        Box::pin(async move { budget.handle(request, next).await })
+    });
+    Requests::new(Arc::clone(metrics)).layer(api::router(store, context, limit, config))
 }
 
 fn simulator_config(settings: &ServiceSettings) -> SimulatorConfig {

@@ -78,10 +78,8 @@ pub enum AuthError {
     Invalid,
     /// 403: the credential does not allow the operation, for a reason that the caller may read.
     Forbidden(String),
-    /// 429: the credential is used too often; with the time to wait.
-    TooManyRequests(Duration),
-    /// 429: the credential is used too often; with the limit, which the response's headers describe.
-    RateLimited(RateLimit),
+    /// 429: the credential is used too often; with the time to wait, and the limit if it may be known.
+    TooManyRequests(RateLimit),
     /// 503: the credential cannot be checked now; with the time to wait, if known.
     Unavailable(Option<Duration>),
 }
@@ -92,9 +90,7 @@ impl fmt::Display for AuthError {
             Self::Missing => f.write_str("credentials are missing"),
             Self::Invalid => f.write_str("credentials are invalid"),
             Self::Forbidden(reason) => write!(f, "forbidden: {reason}"),
-            Self::TooManyRequests(_) | Self::RateLimited(_) => {
-                f.write_str("credentials are used too often")
-            }
+            Self::TooManyRequests(_) => f.write_str("credentials are used too often"),
             Self::Unavailable(_) => f.write_str("credentials cannot be checked now"),
         }
     }
@@ -130,7 +126,7 @@ impl AuthError {
             Self::Invalid => 1,
             Self::Unavailable(_) => 2,
             Self::Forbidden(_) => 3,
-            Self::TooManyRequests(_) | Self::RateLimited(_) => 4,
+            Self::TooManyRequests(_) => 4,
         }
     }
 }

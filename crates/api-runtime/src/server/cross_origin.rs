@@ -69,6 +69,7 @@ impl Origins {
             request_id::HEADER,
             header::RETRY_AFTER,
             header::ALLOW,
+            header::WWW_AUTHENTICATE,
             rate_limit::LIMIT,
             rate_limit::POLICY,
         ];

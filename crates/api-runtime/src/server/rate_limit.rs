@@ -13,19 +13,29 @@ pub(super) const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy"
 /// A limit of requests that a caller has used up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateLimit {
+    /// The time until a request is possible again.
+    pub wait: Duration,
+    /// The limit itself, which the headers `RateLimit` and `RateLimit-Policy` describe. Without it,
+    /// the response has `Retry-After` only.
+    pub policy: Option<RatePolicy>,
+}
+
+/// The number of requests that a limit allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RatePolicy {
     /// The number of requests in each window.
     pub quota: u32,
     /// The length of a window.
     pub window: Duration,
-    /// The time until a request is possible again.
-    pub wait: Duration,
 }
 
 impl RateLimit {
-    /// Adds the headers `RateLimit` and `RateLimit-Policy`.
+    /// Adds the headers `RateLimit` and `RateLimit-Policy`, if the policy is known.
     pub(super) fn write(&self, headers: &mut HeaderMap) {
-        let window = seconds(self.window);
-        let policy = format!("\"default\";q={};w={window}", self.quota);
+        let Some(RatePolicy { quota, window }) = self.policy else {
+            return;
+        };
+        let policy = format!("\"default\";q={quota};w={}", seconds(window));
         let limit = format!("\"default\";r=0;t={}", seconds(self.wait));
         for (name, text) in [(POLICY, policy), (LIMIT, limit)] {
             let value = HeaderValue::try_from(text).expect("digits are a header value");

@@ -72,6 +72,8 @@ pub enum RejectionKind {
     InvalidParameters,
     /// 400: the body does not fit the contract.
     InvalidBody,
+    /// 431: the head is too large.
+    HeadTooLarge,
     /// 408: the body does not arrive in time.
     RequestTimeout,
     /// 413: the body is too large.
@@ -80,7 +82,7 @@ pub enum RejectionKind {
     UnsupportedMediaType,
     /// 429: the credentials are used too often.
     TooManyRequests,
-    /// 503: credentials cannot be checked now.
+    /// 503: credentials cannot be checked now, or there is no room for the request.
     Unavailable,
     /// 500: the handler panicked, or its response cannot be written.
     Internal,
@@ -98,6 +100,7 @@ impl RejectionKind {
             Self::MalformedHead | Self::InvalidParameters | Self::InvalidBody => {
                 StatusCode::BAD_REQUEST
             }
+            Self::HeadTooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Self::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
             Self::PayloadTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -165,6 +168,13 @@ impl Rejection {
         }
     }
 
+    /// Sets the time to wait.
+    #[must_use]
+    pub fn retry_after(mut self, wait: Duration) -> Self {
+        self.retry_after = Some(wait);
+        self
+    }
+
     pub(super) fn with_violations(mut self, violations: Vec<Violation>) -> Self {
         self.violations = violations;
         self
@@ -185,13 +195,7 @@ impl Rejection {
                 "credentials are malformed, unknown, expired or revoked",
             ),
             AuthError::Forbidden(reason) => Self::new(RejectionKind::Forbidden, reason),
-            AuthError::TooManyRequests(wait) => {
-                let message = "too many requests: wait for the seconds in `Retry-After`";
-                let mut rejection = Self::new(RejectionKind::TooManyRequests, message);
-                rejection.retry_after = Some(wait);
-                rejection
-            }
-            AuthError::RateLimited(limit) => {
+            AuthError::TooManyRequests(limit) => {
                 let message = "too many requests: wait for the seconds in `Retry-After`";
                 let mut rejection = Self::new(RejectionKind::TooManyRequests, message);
                 rejection.retry_after = Some(limit.wait);

@@ -13,7 +13,6 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::extract::Request;
 use http::request::Parts;
 use http::{Version, header};
 use http_body::{Body as HttpBody, Frame, SizeHint};
@@ -25,16 +24,6 @@ use tokio::runtime::Handle;
 const BYTES: usize = 4 << 20;
 /// The time in which the rest of a body must arrive. After that, the connection is closed.
 const TIME: Duration = Duration::from_secs(5);
-
-/// Drops a request, but receives the rest of its body, so that the caller can read the response
-/// and use the connection again.
-///
-/// For layers around the router that respond in its place. The router itself does this for every
-/// request.
-pub fn discard(request: Request) {
-    let (parts, body) = request.into_parts();
-    drop(received(&parts, body));
-}
 
 /// Returns a body whose rest is received after it is dropped, and whether its caller waits.
 pub(super) fn received(parts: &Parts, body: Body) -> (Body, Waiting) {

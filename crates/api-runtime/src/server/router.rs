@@ -13,6 +13,7 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
 use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use http::request::Parts;
 use http::{HeaderName, HeaderValue, Method, Version, header};
 use http_body::Body as _;
@@ -25,6 +26,7 @@ use super::call::Call;
 use super::contract_texts::{ContractTexts, ServedTexts};
 use super::cross_origin::{self, Origins};
 use super::head;
+use super::next::{Around, Next};
 use super::operation::Operation;
 use super::path::{Captures, Found, Paths};
 use super::rejection::{Rejected, Rejection, RejectionKind, RenderRejection};
@@ -32,6 +34,8 @@ use super::remainder;
 use super::request_id::{self, RequestId};
 use super::response::Unwritable;
 
+/// The size of the largest head that is accepted by default: 64 KiB.
+const HEAD_LIMIT: usize = 64 << 10;
 /// The size of the largest body that is accepted by default: 1 MiB.
 const BODY_LIMIT: usize = 1 << 20;
 /// The time in which a body must arrive by default.
@@ -98,35 +102,49 @@ pub struct Blueprint<T, R> {
 /// Settings of a router.
 #[derive(Clone)]
 pub struct Config {
+    head_limit: usize,
     body_limit: usize,
     body_limits: HashMap<String, usize>,
     body_timeout: Option<Duration>,
     requires_host: bool,
     serves_contract: bool,
     origins: Option<Origins>,
+    around: Option<Around>,
     request_ids: Arc<dyn Fn() -> RequestId + Send + Sync>,
 }
 
 impl Default for Config {
     fn default() -> Self {
         Self {
+            head_limit: HEAD_LIMIT,
             body_limit: BODY_LIMIT,
             body_limits: HashMap::new(),
             body_timeout: Some(BODY_TIMEOUT),
             requires_host: false,
             serves_contract: true,
             origins: None,
+            around: None,
             request_ids: Arc::new(request_id::generator()),
         }
     }
 }
 
 impl Config {
-    /// Creates the default settings: bodies up to 1 MiB, which arrive within 30 seconds, and the
+    /// Creates the default settings: heads up to 64 KiB, bodies up to 1 MiB, which arrive within 30 seconds, and the
     /// contract at `/openapi.json` and `/openapi.yaml`.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Sets the size of the largest head, in bytes: method, target, and names and values of headers.
+    /// A larger one is rejected with 431.
+    ///
+    /// The HTTP server has a limit of its own, above which its response has no body.
+    #[must_use]
+    pub fn head_limit(mut self, bytes: usize) -> Self {
+        self.head_limit = bytes;
+        self
     }
 
     /// Sets the size of the largest body, in bytes.
@@ -182,6 +200,20 @@ impl Config {
         self
     }
 
+    /// Runs a function around every request whose head is accepted, such as one that limits how many
+    /// requests are in progress. The function runs the rest of the router, or rejects the request.
+    ///
+    /// Unlike a layer around the router, it runs inside what every response needs: request ids and
+    /// the headers for other origins. The body that it gets is received to its end if it is dropped.
+    #[must_use]
+    pub fn around(
+        mut self,
+        run: impl for<'n> Fn(Request, Next<'n>) -> BoxFuture<'n, RouteResult> + Send + Sync + 'static,
+    ) -> Self {
+        self.around = Some(Arc::new(run));
+        self
+    }
+
     /// Sets the generator of request ids, for tests or for ids that sort.
     #[must_use]
     pub fn request_ids(mut self, make: impl Fn() -> RequestId + Send + Sync + 'static) -> Self {
@@ -205,6 +237,7 @@ impl Config {
 impl fmt::Debug for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Config")
+            .field("head_limit", &self.head_limit)
             .field("body_limit", &self.body_limit)
             .field("body_limits", &self.body_limits)
             .field("body_timeout", &self.body_timeout)
@@ -223,16 +256,17 @@ where
 {
     let origins = blueprint.config.origins.clone();
     let server = Arc::new(Server::new(blueprint));
+    let ids = Arc::clone(&server.config.request_ids);
     // As the fallback and not as routes: the router of axum cannot hold all templates (see `path`).
     let router = axum::Router::new();
     let Some(origins) = origins else {
-        return router.fallback_service(service(server));
+        return router.fallback_service(identified(ids, service(server)));
     };
     let shared = origins.layer(server.methods(), server.response_headers());
     let shared = shared.layer(service(Arc::clone(&server)));
     // The layer takes every `OPTIONS` for a preflight, but a contract may have operations of that
     // method.
-    router.fallback_service(Serve(move |request: Request| {
+    let choosing = Serve(move |request: Request| {
         let (mut shared, own) = (shared.clone(), service(Arc::clone(&server)));
         async move {
             let is_own =
@@ -244,7 +278,41 @@ where
             };
             response
         }
-    }))
+    });
+    router.fallback_service(identified(ids, choosing))
+}
+
+/// Adds request ids to a service: the current one to what runs inside, and the header to each
+/// response.
+fn identified<S>(
+    ids: Arc<dyn Fn() -> RequestId + Send + Sync>,
+    inner: S,
+) -> impl Service<
+    Request,
+    Response = Response,
+    Error = Infallible,
+    Future = impl Future<Output = Result<Response, Infallible>> + Send,
+> + Clone
++ Send
++ Sync
+where
+    S: Service<Request, Response = Response, Error = Infallible, Future: Send>
+        + Clone
+        + Send
+        + Sync
+        + 'static,
+{
+    Serve(move |request: Request| {
+        let id = RequestId::of(request.headers()).unwrap_or_else(|| ids());
+        let serving = id.clone().scope(inner.clone().call(request));
+        async move {
+            let Ok(mut response) = serving.await;
+            response
+                .headers_mut()
+                .insert(request_id::HEADER, id.into_header());
+            response
+        }
+    })
 }
 
 /// Returns a server as a service that cannot fail.
@@ -339,20 +407,17 @@ where
         let (parts, body) = request.into_parts();
         let (body, waiting) = remainder::received(&parts, body);
         let is_head = parts.method == Method::HEAD;
-        let id = RequestId::of(&parts.headers).unwrap_or_else(|| (self.config.request_ids)());
-        let violation = head::violation(&parts, self.config.requires_host);
-        let mut response = if let Some(violation) = violation {
-            self.reject_head(&parts, violation)
-        } else {
-            let run = self.respond(parts, body, &id);
-            id.clone().scope(run).await
-        };
+        let mut response =
+            if let Some(violation) = head::violation(&parts, self.config.requires_host) {
+                self.reject_head(&parts, violation)
+            } else if head::size(&parts) > self.config.head_limit {
+                self.reject_large_head()
+            } else {
+                self.respond(Request::from_parts(parts, body)).await
+            };
         if waiting.is_on() {
             response.headers_mut().insert(header::CONNECTION, CLOSE);
         }
-        response
-            .headers_mut()
-            .insert(request_id::HEADER, id.into_header());
         if is_head {
             without_body(response)
         } else {
@@ -360,12 +425,23 @@ where
         }
     }
 
-    async fn respond(&self, parts: Parts, body: Body, id: &RequestId) -> Response {
+    async fn respond(&self, request: Request) -> Response {
+        let Some(around) = &self.config.around else {
+            return self.route(request).await;
+        };
+        let next = Next::new(|request| Box::pin(self.route(request)));
+        around(request, next)
+            .await
+            .unwrap_or_else(|rejected| rejected.into_response(&self.render))
+    }
+
+    async fn route(&self, request: Request) -> Response {
+        let (parts, body) = request.into_parts();
         match self
             .paths
             .find(&parts.method, parts.uri.path(), parts.uri.query())
         {
-            Found::Route(at, captures) => self.run(at, captures, parts, body, id).await,
+            Found::Route(at, captures) => self.run(at, captures, parts, body).await,
             Found::OtherMethods(allow) => {
                 self.reject_route(parts, RejectionKind::MethodNotAllowed, Some(allow))
                     .await
@@ -381,22 +457,16 @@ where
         }
     }
 
-    async fn run(
-        &self,
-        at: usize,
-        captures: Captures,
-        parts: Parts,
-        body: Body,
-        id: &RequestId,
-    ) -> Response {
+    async fn run(&self, at: usize, captures: Captures, parts: Parts, body: Body) -> Response {
         let (route, limits) = &self.routes[at];
         let operation = route.operation;
+        let id = RequestId::current();
         let span = tracing::info_span!(
             "request",
             operation.id = operation.id,
             http.method = operation.method.as_str(),
             http.route = operation.path,
-            request.id = id.as_str(),
+            request.id = id.as_ref().map(RequestId::as_str),
             http.status = tracing::field::Empty,
         );
         let call = Call {
@@ -451,6 +521,13 @@ where
             response.headers_mut().insert(header::CONNECTION, CLOSE);
         }
         response
+    }
+
+    /// Rejects a head that is too large.
+    fn reject_large_head(&self) -> Response {
+        let limit = self.config.head_limit;
+        let message = format!("the head of the request is too large: send at most {limit} bytes");
+        Rejection::new(RejectionKind::HeadTooLarge, message).into_response(&self.render)
     }
 
     /// Rejects a path or method that the contract does not know, once the credentials are good.

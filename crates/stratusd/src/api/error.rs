@@ -18,13 +18,11 @@ use api_server::responses::{
     BadRequest, Conflict, Forbidden, NotFound, PreconditionFailed, TooManyRequests, Unavailable,
     UnexpectedError,
 };
-use api_server::server::{IntoResponse, Response, StatusCode, serde_json};
 use api_server::vm::VmListError;
 use api_types::{
     Error, ErrorBody, ErrorCode, ErrorDetail, ErrorDetails, ErrorText, ErrorTexts, ErrorType,
     RateLimitText, RetryAfterSeconds,
 };
-use http::header;
 
 use crate::causes::Causes;
 use crate::domain::Refusal;
@@ -232,39 +230,6 @@ fn unexpected(cause: impl Into<Box<dyn std::error::Error>>) -> UnexpectedError {
     tracing::error!(error = %Causes(&*cause), "an operation failed");
     let message = "an unexpected error occurred in the service".to_owned();
     UnexpectedError::new(error(500, ErrorType::UnexpectedError, message, None))
-}
-
-/// Returns the response to a request whose head is larger than a limit in bytes.
-#[must_use]
-pub fn head_too_large(limit: usize) -> Response {
-    let message = format!("the head of the request is too large: send at most {limit} bytes");
-    let body =
-        // Written here, because the head is read before the router, which would make the response,
-        // has a request.
-        serde_json::to_vec(&error(431, ErrorType::BadRequest, message, None)).unwrap_or_default();
-    (
-        StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
-        [(header::CONTENT_TYPE, "application/json")],
-        body,
-    )
-        .into_response()
-}
-
-/// Returns the response to a request whose bodies do not fit beside those in progress.
-#[must_use]
-pub fn too_many_bytes() -> Response {
-    let message = "too many large requests and responses are in progress: try again later";
-    let error = error(503, ErrorType::Unavailable, message.to_owned(), None);
-    let body = serde_json::to_vec(&error).unwrap_or_default();
-    (
-        StatusCode::SERVICE_UNAVAILABLE,
-        [
-            (header::CONTENT_TYPE, "application/json"),
-            (header::RETRY_AFTER, "1"),
-        ],
-        body,
-    )
-        .into_response()
 }
 
 /// Returns a number of seconds to wait, brought into the contract's range.

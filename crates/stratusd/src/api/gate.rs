@@ -119,10 +119,12 @@ impl Gate {
             .tokens
             .check_key(&id.to_owned())
             .map_err(|rejected| {
-                server::AuthError::RateLimited(server::RateLimit {
-                    quota: limiter.limit.burst.get(),
-                    window: limiter.limit.window(),
+                server::AuthError::TooManyRequests(server::RateLimit {
                     wait: rejected.wait_time_from(DefaultClock::default().now()),
+                    policy: Some(server::RatePolicy {
+                        quota: limiter.limit.burst.get(),
+                        window: limiter.limit.window(),
+                    }),
                 })
             })
     }

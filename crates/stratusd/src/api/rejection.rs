@@ -22,6 +22,7 @@ impl RenderRejection for ContractErrors {
             RejectionKind::MalformedHead
             | RejectionKind::InvalidParameters
             | RejectionKind::InvalidBody
+            | RejectionKind::HeadTooLarge
             | RejectionKind::RequestTimeout => ErrorType::BadRequest,
             RejectionKind::PayloadTooLarge => ErrorType::PayloadTooLarge,
             RejectionKind::UnsupportedMediaType => ErrorType::UnsupportedMediaType,

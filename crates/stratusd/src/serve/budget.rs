@@ -1,43 +1,47 @@
-//! The budget for the bytes of all bodies in progress: of requests while they are read, and of
+//! The budget for the bytes of all bodies in progress: of requests until they are handled, and of
 //! responses until they are written.
 //!
 //! Half of the budget is split into shares of [`SHARE`] bytes, one for each request in progress, so
-//! that small requests go on while large bodies wait. The other half is for what bodies have beyond
-//! their share. Health checks have a port of their own and are never counted.
+//! that small requests go on while large bodies wait. No token has more than a part of them. The
+//! other half is for what bodies have beyond their share. Health checks have a port of their own and
+//! are never counted.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
-use api_server::server::{OperationId, Response, discard};
-use axum::Router;
+use api_server::server::{Next, OperationId, Rejected, Rejection, RejectionKind, RouteResult};
 use axum::body::{Body, HttpBody};
 use axum::extract::Request;
-use axum::middleware::{self, Next};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use http::Method;
+use http::{HeaderMap, Method, Version};
 use http_body::{Frame, SizeHint};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 
-use crate::api;
+use super::turns::{Turn, Turns};
 use crate::storage::WAIT;
 
 /// The bytes that each request in progress has for its bodies without asking for more.
 const SHARE: usize = 16 << 10;
+/// The part of the shares that the requests of one token may have: a quarter.
+const PARTS: usize = 4;
 /// The size of the pieces in which a large response is handed to the connection, which copies what
 /// it cannot write yet.
 const PIECE: usize = 64 << 10;
 /// The size of responses that hold no share while they wait for their caller. Every rejection is
 /// smaller, so callers without a token cannot hold the shares.
 const SMALL: u64 = 1 << 10;
+/// The time after which a rejected request may be sent again.
+const AGAIN: Duration = Duration::from_secs(1);
 
-/// The layer that keeps the bodies in progress within the budget.
+/// The budget, which runs around the operations.
 ///
 /// A request that does not fit waits for at most [`WAIT`], and is then rejected with 503. A response
 /// that only reads is rejected at once, since it is in memory already; the response to a change is
@@ -46,6 +50,8 @@ const SMALL: u64 = 1 << 10;
 pub(super) struct Budget {
     /// The shares that no request has.
     shares: Arc<Semaphore>,
+    /// The turns of each token, without which its requests get no share.
+    turns: Arc<Turns>,
     /// The bytes beyond the shares.
     large: Arc<Large>,
     refused: Counter,
@@ -56,8 +62,10 @@ impl Budget {
     /// `refused` counts the rejected requests.
     pub(super) fn new(bytes: usize, held: Gauge, refused: Counter) -> Self {
         let half = bytes / 2;
+        let shares = (half / SHARE).max(1);
         Self {
-            shares: Arc::new(Semaphore::new((half / SHARE).max(1))),
+            shares: Arc::new(Semaphore::new(shares)),
+            turns: Arc::new(Turns::new((shares / PARTS).max(1))),
             large: Arc::new(Large {
                 free: Arc::new(Semaphore::new(half)),
                 debt: Mutex::new(0),
@@ -67,23 +75,17 @@ impl Budget {
         }
     }
 
-    /// Adds the layer to a router.
-    pub(super) fn layer(self, router: Router) -> Router {
-        let budget = Arc::new(self);
-        router.layer(middleware::from_fn(move |request: Request, next: Next| {
-            let budget = Arc::clone(&budget);
-            async move { budget.handle(request, next).await }
-        }))
-    }
-
-    async fn handle(&self, request: Request, next: Next) -> Response {
-        let Some(share) = self.share().await else {
-            discard(request);
-            return self.refuse();
+    /// Runs a request, and rejects it if its bodies do not fit beside those in progress.
+    pub(super) async fn handle(&self, request: Request, next: Next<'_>) -> RouteResult {
+        let Some(share) = self.share(request.headers()).await else {
+            return Err(self.refuse());
         };
         let is_change = !matches!(*request.method(), Method::GET | Method::HEAD);
+        let is_multiplexed = request.version() == Version::HTTP_2;
         let is_over = Arc::new(AtomicBool::new(false));
-        let is_answered = Arc::new(AtomicBool::new(false));
+        // Held here as well as by the body, which the router drops once it has read it: the handler
+        // still has the bytes then.
+        let charge = Arc::new(Mutex::new(Charge::none(&self.large)));
         let request = request.map(|body| {
             if body.is_end_stream() {
                 return body;
@@ -91,24 +93,22 @@ impl Budget {
             Body::new(RequestBody {
                 body,
                 seen: 0,
-                charge: Charge::none(&self.large),
+                charge: Arc::clone(&charge),
                 waiting: None,
                 is_over: Arc::clone(&is_over),
-                is_answered: Arc::clone(&is_answered),
             })
         });
-        // The handler drops the request's body, and so its charge, before it has the response.
         let response = next.run(request).await;
-        is_answered.store(true, Ordering::Relaxed);
+        drop(charge);
         if is_over.load(Ordering::Relaxed) {
             // The handler saw a body that cannot be read, and has changed nothing.
-            return self.refuse();
+            return Err(self.refuse());
         }
         let size = response.body().size_hint();
         // The served contract is in memory once, however many callers read it.
         let is_static = response.extensions().get::<OperationId>().is_none();
         if is_static || size.exact().is_some_and(|size| size <= SMALL) {
-            return response;
+            return Ok(response);
         }
         let size = size.lower();
         let beyond = usize::try_from(size)
@@ -119,35 +119,48 @@ impl Budget {
         } else {
             match self.large.try_charge(beyond) {
                 Some(charge) => charge,
-                None => return self.refuse(),
+                None => return Err(self.refuse()),
             }
         };
         let held = Arc::new(Held {
             _charge: charge,
             _share: share,
         });
-        response.map(|body| {
+        Ok(response.map(|body| {
             Body::new(ResponseBody {
                 body,
+                is_multiplexed,
                 rest: Bytes::new(),
                 held,
             })
-        })
+        }))
     }
 
-    /// Waits for a share.
-    async fn share(&self) -> Option<OwnedSemaphorePermit> {
-        let shares = Arc::clone(&self.shares);
-        if let Ok(share) = Arc::clone(&shares).try_acquire_owned() {
-            return Some(share);
-        }
-        timeout(WAIT, shares.acquire_owned()).await.ok()?.ok()
+    /// Waits for a share, and before it for a turn of the token.
+    async fn share(&self, headers: &HeaderMap) -> Option<Share> {
+        let waiting = async {
+            let turn = self.turns.wait(headers).await;
+            let permit = Arc::clone(&self.shares).acquire_owned().await.ok()?;
+            Some(Share {
+                _permit: permit,
+                _turn: turn,
+            })
+        };
+        timeout(WAIT, waiting).await.ok()?
     }
 
-    fn refuse(&self) -> Response {
+    fn refuse(&self) -> Rejected {
         self.refused.inc();
-        api::too_many_bytes()
+        let message = "too many large requests and responses are in progress: try again later";
+        Box::new(Rejection::new(RejectionKind::Unavailable, message).retry_after(AGAIN))
     }
+}
+
+/// The share of a request, and the turn of its token.
+#[derive(Debug)]
+struct Share {
+    _permit: OwnedSemaphorePermit,
+    _turn: Option<Turn>,
 }
 
 /// The half of the budget for what bodies have beyond their shares.
@@ -233,16 +246,18 @@ struct RequestBody {
     body: Body,
     /// The bytes that have arrived.
     seen: usize,
-    charge: Charge,
+    charge: Arc<Mutex<Charge>>,
     /// A piece that waits for its bytes to become free, and how many these are.
     waiting: Option<(Frame<Bytes>, usize, BoxFuture<'static, bool>)>,
     /// Set when the wait was in vain.
     is_over: Arc<AtomicBool>,
-    /// Set when there is a response. What arrives after it is dropped, so it takes no memory.
-    is_answered: Arc<AtomicBool>,
 }
 
 impl RequestBody {
+    fn charge(&self) -> MutexGuard<'_, Charge> {
+        self.charge.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Returns the bytes of a piece that are beyond the share.
     fn beyond(&mut self, piece: usize) -> usize {
         let before = self.seen.max(SHARE);
@@ -264,7 +279,7 @@ impl HttpBody for RequestBody {
                 let is_taken = ready!(taking.poll_unpin(cx));
                 let (frame, bytes, _) = self.waiting.take().expect("it was just polled");
                 if is_taken {
-                    self.charge.add(bytes);
+                    self.charge().add(bytes);
                     return Poll::Ready(Some(Ok(frame)));
                 }
                 self.is_over.store(true, Ordering::Relaxed);
@@ -275,16 +290,12 @@ impl HttpBody for RequestBody {
                 Some(Ok(frame)) => frame,
                 ended => return Poll::Ready(ended),
             };
-            if self.is_answered.load(Ordering::Relaxed) {
-                self.charge = Charge::none(&self.charge.large);
-                return Poll::Ready(Some(Ok(frame)));
-            }
             let piece = frame.data_ref().map_or(0, Bytes::len);
             let bytes = self.beyond(piece);
             if bytes == 0 {
                 return Poll::Ready(Some(Ok(frame)));
             }
-            let free = Arc::clone(&self.charge.large.free);
+            let free = Arc::clone(&self.charge().large.free);
             let taking = async move {
                 let taken = timeout(WAIT, free.acquire_many(permits(bytes))).await;
                 taken.is_ok_and(|taken| taken.map(SemaphorePermit::forget).is_ok())
@@ -306,13 +317,15 @@ impl HttpBody for RequestBody {
 #[derive(Debug)]
 struct Held {
     _charge: Charge,
-    _share: OwnedSemaphorePermit,
+    _share: Share,
 }
 
 /// The body of a response, in pieces that keep hold of the budget: the connection drops the body
 /// when it has taken the last piece, and that piece when it is written.
 struct ResponseBody {
     body: Body,
+    /// Whether the connection keeps a piece until the caller has room for it, as in HTTP/2.
+    is_multiplexed: bool,
     /// What is left of the bytes that the body has returned.
     rest: Bytes,
     held: Arc<Held>,
@@ -344,8 +357,9 @@ impl HttpBody for ResponseBody {
                 ended => return Poll::Ready(ended),
             };
             match frame.into_data() {
-                // The connection has buffers of this size anyway.
-                Ok(bytes) if bytes.len() <= SHARE => {
+                // On HTTP/1, the connection has one buffer of this size anyway. On HTTP/2, each of
+                // its requests can have such a piece.
+                Ok(bytes) if bytes.len() <= SHARE && !self.is_multiplexed => {
                     return Poll::Ready(Some(Ok(Frame::data(bytes))));
                 }
                 Ok(bytes) => {

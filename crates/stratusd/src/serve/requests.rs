@@ -1,20 +1,17 @@
-//! The layer around the API: limits the size of heads, counts and logs responses.
+//! The layer around the API, which counts and logs responses.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use api_server::OPERATIONS;
-use api_server::server::{OperationId, RequestId, discard};
+use api_server::server::OperationId;
 use axum::Router;
 use axum::extract::Request;
 use axum::middleware::{self, Next};
 use axum::response::Response;
-use http::{HeaderName, HeaderValue, Method};
+use http::{HeaderName, Method};
 
 use super::metrics::Metrics;
-use crate::api;
-use crate::world::World;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -25,21 +22,13 @@ const NONE: &str = "none";
 /// The state of the layer.
 #[derive(Debug)]
 pub(super) struct Requests {
-    head_limit: usize,
     metrics: Arc<Metrics>,
-    /// The first half of the request ids that this layer generates, which is random, and their
-    /// count.
-    ids: (u64, AtomicU64),
 }
 
 impl Requests {
-    /// Creates a layer that rejects heads of more than `head_limit` bytes.
-    pub(super) fn new(head_limit: usize, metrics: Arc<Metrics>, world: &World) -> Self {
-        Self {
-            head_limit,
-            metrics,
-            ids: (u64::from_be_bytes(world.random()), AtomicU64::new(0)),
-        }
+    /// Creates the layer.
+    pub(super) fn new(metrics: Arc<Metrics>) -> Self {
+        Self { metrics }
     }
 
     /// Adds the layer to a router.
@@ -54,14 +43,7 @@ impl Requests {
     async fn handle(&self, request: Request, next: Next) -> Response {
         let since = Instant::now();
         let method = known(request.method());
-        let given = request.headers().get(REQUEST_ID).cloned();
-        let response = if head_size(&request) > self.head_limit {
-            discard(request);
-            api::head_too_large(self.head_limit)
-        } else {
-            next.run(request).await
-        };
-        let response = self.with_id(response, given.as_ref());
+        let response = next.run(request).await;
         let operation = response
             .extensions()
             .get::<OperationId>()
@@ -71,45 +53,6 @@ impl Requests {
         log(operation, method, &response, time);
         response
     }
-
-    /// Adds a request id, as the router sets it, to a response that did not come from the router.
-    fn with_id(&self, mut response: Response, given: Option<&HeaderValue>) -> Response {
-        if response.headers().contains_key(REQUEST_ID) {
-            return response;
-        }
-        let (process, count) = &self.ids;
-        let from_caller = given.and_then(|id| RequestId::new(id.to_str().ok()?));
-        let id = from_caller.map_or_else(
-            || {
-                format!(
-                    "{process:016x}{:016x}",
-                    count.fetch_add(1, Ordering::Relaxed)
-                )
-            },
-            |id| id.to_string(),
-        );
-        response
-            .headers_mut()
-            .extend(HeaderValue::try_from(id).ok().map(|id| (REQUEST_ID, id)));
-        response
-    }
-}
-
-/// Returns the size of the head of a request in bytes: method, target, and names and values of
-/// headers.
-///
-/// It is the same for HTTP/1 and HTTP/2, whose own encoding is compressed.
-fn head_size(request: &Request) -> usize {
-    let uri = request.uri();
-    let target = uri
-        .authority()
-        .map_or(0, |authority| authority.as_str().len())
-        + uri.path_and_query().map_or(0, |path| path.as_str().len());
-    let headers = request
-        .headers()
-        .iter()
-        .map(|(name, value)| name.as_str().len() + value.len());
-    request.method().as_str().len() + target + headers.sum::<usize>()
 }
 
 /// Returns the name of a standard method, or `other`. A caller must not be able to write text of

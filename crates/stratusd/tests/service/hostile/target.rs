@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::PLACE;
 use crate::support::Home;
 use crate::support::caller::Caller;
-use crate::support::inventory::{SHOP, two_projects};
+use crate::support::inventory::{RIVAL, SHOP, two_projects};
 use crate::support::process::Service;
 
 pub struct Target {
@@ -36,6 +36,11 @@ impl Target {
 
     pub fn caller(&self) -> Caller {
         Caller::new(&self.service.base, SHOP, &self.token)
+    }
+
+    /// Returns a caller of the other project.
+    pub fn rival(&self) -> Caller {
+        Caller::new(&self.service.base, RIVAL, &self.home.token("rival", &[]))
     }
 
     pub fn connect(&self) -> TcpStream {

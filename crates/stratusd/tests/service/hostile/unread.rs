@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use h2::client::{Builder, Connection, SendRequest};
 use http::Request;
+use serde_json::json;
 use tokio::net::TcpStream;
 
 use super::PLACE;
@@ -40,6 +41,138 @@ async fn callers_of_http_2_that_give_no_window_do_not_keep_their_connections() {
     }
     assert_all_closed(&target).await;
     target.still_serves().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn small_responses_that_wait_for_callers_of_http_2_are_within_the_budget() {
+    // 256 shares, and 64 for each token.
+    let target = Target::new(&["--body-budget", "8388608"]);
+    let rival = target.rival();
+    let small = small(&target).await;
+    let (mut requests, connection) = connect(&target, 1).await;
+    tokio::spawn(connection);
+    let mut sent = Vec::new();
+    for _ in 0..80 {
+        requests = requests.ready().await.expect("it is open");
+        let (response, _) = requests
+            .send_request(small.clone(), true)
+            .expect("it is open");
+        sent.push(response);
+    }
+    let mut statuses = Vec::new();
+    // Each body has a byte of room only, until it is dropped.
+    let mut kept = Vec::new();
+    for response in sent {
+        let response = response.await.expect("it responds");
+        statuses.push(response.status().as_u16());
+        kept.push(response);
+    }
+    let served = statuses.iter().filter(|status| **status == 200).count();
+    let refused = statuses.iter().filter(|status| **status == 503).count();
+    assert_eq!((served, refused), (64, 16), "{statuses:?}");
+    rival.get(&format!("{PLACE}/vm")).await.ok();
+    drop(kept);
+    target.still_serves().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_token_does_not_keep_all_shares_of_small_requests() {
+    // 256 shares, and 64 for each token.
+    let target = Target::new(&["--body-budget", "8388608"]);
+    let rival = target.rival();
+    let mut kept = Vec::new();
+    for scheme in ["Bearer ", "bearer  ", "Bearer: "] {
+        let (mut requests, connection) = connect(&target, NO_LIMIT).await;
+        tokio::spawn(connection);
+        for number in 0..90 {
+            requests = requests.ready().await.expect("it is open");
+            let request = Request::post(format!(
+                "{}/project/{SHOP}{PLACE}/postgres/n{number}",
+                target.service.base
+            ))
+            .header("authorization", format!("{scheme}{}", target.token))
+            .header("content-type", "application/json")
+            .header("content-length", "1000")
+            .body(())
+            .expect("it is a request");
+            kept.push(requests.send_request(request, false).expect("it is open"));
+        }
+    }
+    // By then, those that cannot get a share have been refused.
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_secs(4) {
+        let since = Instant::now();
+        rival.get(&format!("{PLACE}/vm")).await.ok();
+        assert!(
+            since.elapsed() < Duration::from_secs(2),
+            "it waited for {:?}",
+            since.elapsed()
+        );
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    drop(kept);
+    target.still_serves().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_that_the_budget_refuses_is_received_and_its_connection_is_kept() {
+    let target = Target::new(&[
+        "--body-budget",
+        "8388608",
+        "--body-limit",
+        "4194304",
+        "--cors-origins",
+        "https://console.example",
+    ]);
+    let head = |length: usize| {
+        format!(
+            "POST /project/{SHOP}{PLACE}/postgres/large HTTP/1.1\r\nhost: x\r\norigin: https://console.example\r\n\
+             authorization: Bearer {}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n",
+            target.token
+        )
+    };
+    // It takes what there is for bodies beyond their shares, and never ends.
+    let mut holding = target.connect();
+    let body = vec![b' '; 4 << 20];
+    let held = holding
+        .write_all(head(body.len()).as_bytes())
+        .and_then(|()| holding.write_all(&body[1..]));
+    held.expect("it is open");
+    std::thread::sleep(Duration::from_millis(500));
+    let mut stream = target.connect();
+    let sent = stream
+        .write_all(head(3 << 20).as_bytes())
+        .and_then(|()| stream.write_all(&body[1 << 20..]));
+    sent.expect("the service reads on");
+    let response = read_response(&mut stream);
+    assert_eq!(
+        status_and_type(&response),
+        (503, "Unavailable".to_owned()),
+        "{response}"
+    );
+    // As the router's own responses.
+    for header in [
+        "access-control-allow-origin: https://console.example",
+        "retry-after: 1",
+        "x-request-id: ",
+    ] {
+        assert!(response.contains(header), "no {header} in {response}");
+    }
+    stream.write_all(GET).expect("the connection is open");
+    assert_eq!(status_and_type(&read_response(&mut stream)).0, 401);
+    let large = "a".repeat(40_000);
+    let request = format!(
+        "GET / HTTP/1.1\r\nhost: x\r\norigin: https://console.example\r\nx: {large}\r\n\r\n"
+    );
+    stream
+        .write_all(request.as_bytes())
+        .expect("the connection is open");
+    let response = read_response(&mut stream);
+    assert_eq!(status_and_type(&response).0, 431);
+    assert!(
+        response.contains("access-control-allow-origin: https://console.example"),
+        "{response}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -211,6 +344,20 @@ async fn connect(target: &Target, window: u32) -> Caller {
 /// Returns a request for the contract, which is larger than a few windows.
 fn contract(target: &Target) -> Request<()> {
     Request::get(format!("{}/openapi.json", target.service.base))
+        .body(())
+        .expect("it is a request")
+}
+
+/// Creates a database of a few KiB, which is less than a share. Returns the request that shows it.
+async fn small(target: &Target) -> Request<()> {
+    let tags: Vec<_> = (0..40)
+        .map(|tag| json!({ "key": format!("{tag:0>100}"), "value": "" }))
+        .collect();
+    let body = json!({ "size": "standard-2", "storage_size": 64, "tags": tags });
+    let path = format!("{PLACE}/postgres/small");
+    target.caller().post(&path, body).await.ok();
+    Request::get(format!("{}/project/{SHOP}{path}", target.service.base))
+        .header("authorization", format!("Bearer {}", target.token))
         .body(())
         .expect("it is a request")
 }

@@ -5,6 +5,8 @@ use std::io::Write;
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
+use diesel::connection::SimpleConnection;
+
 use super::{PLACE, largest_database};
 use crate::support::caller::Caller;
 use crate::support::inventory::{RIVAL, SHOP, two_projects};
@@ -194,6 +196,41 @@ async fn bodies_that_never_end_hold_neither_memory_nor_others() {
     shop.post(&format!("{PLACE}/postgres/large"), largest_database())
         .await
         .ok();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_counts_until_its_request_is_handled() {
+    let home = Home::sqlite();
+    home.apply(&two_projects());
+    let token = home.token("shop", &[]);
+    let service = home.serve(SMALL);
+    let shop = Caller::new(&service.base, SHOP, &token);
+    // Nobody else can write, so the change waits with its whole body in memory.
+    let mut other = home.open_sqlite();
+    other
+        .batch_execute("BEGIN IMMEDIATE")
+        .expect("the write lock is free");
+    let body = largest_database();
+    let size = u64::try_from(body.to_string().len()).expect("it is small");
+    let creating =
+        tokio::spawn(async move { shop.post(&format!("{PLACE}/postgres/large"), body).await });
+    let counted = eventually(async || {
+        let bytes = metric(&service, "stratus_body_bytes").await;
+        (bytes > 0).then_some(bytes)
+    });
+    let counted = counted.await.expect("the body is counted");
+    assert_eq!(counted, size - (16 << 10));
+    for _ in 0..20 {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        assert_eq!(metric(&service, "stratus_body_bytes").await, counted);
+    }
+    other
+        .batch_execute("ROLLBACK")
+        .expect("the write lock is released");
+    creating.await.expect("it ends").ok();
+    let free =
+        eventually(async || (metric(&service, "stratus_body_bytes").await == 0).then_some(()));
+    free.await.expect("the budget is free again");
 }
 
 #[tokio::test(flavor = "multi_thread")]
