@@ -11,9 +11,11 @@
 //!
 //! On HTTP/1, a response that is not read blocks the connection, which the stream sees. On HTTP/2,
 //! it blocks only itself, while other frames come and go. There, a [`TimedBody`] hands the response
-//! over in pieces and notes the time of each: hyper asks for the next piece once the caller has made
-//! room for one.
+//! over in pieces and notes two times: since when hyper has not asked for the next piece, for which
+//! the caller must make room, and since when a piece is not written, because the room is smaller
+//! than the piece.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -99,9 +101,8 @@ struct Requests {
     /// The number of requests whose body has arrived, or is not wanted, and whose response has been
     /// sent.
     ended: AtomicUsize,
-    /// The responses on HTTP/2 of which a piece waits for the caller, by the number of the request,
-    /// and since when.
-    unread: Mutex<Vec<(usize, Instant)>>,
+    /// The waits for the caller on HTTP/2: when each began, by its number.
+    waits: Mutex<BTreeMap<u64, Instant>>,
     /// When the last request ended, or else when the connection was opened.
     idle_since: Mutex<Instant>,
     /// Whether requests are multiplexed with each other and with other frames, as in HTTP/2.
@@ -113,7 +114,7 @@ impl Requests {
         Self {
             begun: AtomicUsize::new(0),
             ended: AtomicUsize::new(0),
-            unread: Mutex::new(Vec::new()),
+            waits: Mutex::default(),
             idle_since: Mutex::new(Instant::now()),
             are_multiplexed: AtomicBool::new(false),
         }
@@ -146,27 +147,29 @@ impl Requests {
         self.ended.load(Ordering::Relaxed)
     }
 
-    /// Notes that a piece of a response waits for the caller.
-    fn begin_piece(&self, request: usize) {
-        let mut unread = self.unread();
-        unread.retain(|(other, _)| *other != request);
-        unread.push((request, Instant::now()));
+    /// Notes that a response waits for the caller, until what this returns is dropped.
+    fn begin_wait(self: &Arc<Self>) -> Wait {
+        let mut waits = self.waits();
+        let number = waits.last_key_value().map_or(0, |(last, _)| last + 1);
+        waits.insert(number, Instant::now());
+        Wait {
+            requests: Arc::clone(self),
+            number,
+        }
     }
 
-    /// Notes that no piece of a response waits for the caller.
-    fn end_piece(&self, request: usize) {
-        self.unread().retain(|(other, _)| *other != request);
-    }
-
-    /// Returns whether a piece of a response has waited for the caller for longer than a time.
+    /// Returns whether a response has waited for the caller for longer than a time.
     fn is_unread_for(&self, time: Duration) -> bool {
-        // The first piece has waited for the longest time.
-        let oldest = self.unread().first().map(|(_, since)| since.elapsed());
+        // The first one has waited for the longest time.
+        let oldest = self
+            .waits()
+            .first_key_value()
+            .map(|(_, since)| since.elapsed());
         oldest.is_some_and(|waited| waited > time)
     }
 
-    fn unread(&self) -> MutexGuard<'_, Vec<(usize, Instant)>> {
-        self.unread.lock().unwrap_or_else(PoisonError::into_inner)
+    fn waits(&self) -> MutexGuard<'_, BTreeMap<u64, Instant>> {
+        self.waits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns whether a request is open on HTTP/1. The caller may then be silent, as it may be
@@ -193,6 +196,19 @@ struct OpenRequest(Arc<Requests>);
 impl Drop for OpenRequest {
     fn drop(&mut self) {
         self.0.end_one();
+    }
+}
+
+/// A response that waits for the caller, until this is dropped.
+#[derive(Debug)]
+struct Wait {
+    requests: Arc<Requests>,
+    number: u64,
+}
+
+impl Drop for Wait {
+    fn drop(&mut self) {
+        self.requests.waits().remove(&self.number);
     }
 }
 
@@ -358,13 +374,12 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let number = self.requests.begun.fetch_add(1, Ordering::Relaxed);
+        self.requests.begun.fetch_add(1, Ordering::Relaxed);
         let is_multiplexed = request.version() == Version::HTTP_2;
         self.requests
             .are_multiplexed
             .store(is_multiplexed, Ordering::Relaxed);
         let open = Arc::new(OpenRequest(Arc::clone(&self.requests)));
-        let in_pieces = is_multiplexed.then_some(number);
         let request = request.map(|body| OpenBody {
             body,
             _open: Arc::clone(&open),
@@ -373,8 +388,9 @@ where
         Box::pin(async move {
             Ok(response.await?.map(|body| TimedBody {
                 body,
-                in_pieces,
+                is_multiplexed,
                 rest: Bytes::new(),
+                wait: is_multiplexed.then(|| open.0.begin_wait()),
                 open,
             }))
         })
@@ -411,16 +427,30 @@ impl<B: Body + Unpin> Body for OpenBody<B> {
     }
 }
 
-/// The body of a response. The request ends when hyper has sent the body and drops it.
+/// The body of a response. The request ends when the body is dropped and its pieces are written.
 #[derive(Debug)]
 pub(super) struct TimedBody<B> {
     body: B,
-    /// On HTTP/2, the number of the request, under which pieces of the body that wait for the caller
-    /// are noted. `None` on HTTP/1, where the body is not cut into pieces.
-    in_pieces: Option<usize>,
+    /// Whether the body is handed over in pieces, as on HTTP/2.
+    is_multiplexed: bool,
     /// The rest of a frame that is handed over in pieces.
     rest: Bytes,
+    /// The wait for the caller to make room for the next piece.
+    wait: Option<Wait>,
     open: Arc<OpenRequest>,
+}
+
+/// A piece of a response, until it is written: hyper keeps what the caller has no room for.
+struct Piece {
+    bytes: Bytes,
+    _wait: Wait,
+    _open: Arc<OpenRequest>,
+}
+
+impl AsRef<[u8]> for Piece {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
 }
 
 impl<B: Body<Data = Bytes> + Unpin> TimedBody<B> {
@@ -448,17 +478,25 @@ impl<B: Body<Data = Bytes> + Unpin> Body for TimedBody<B> {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
-        let Some(number) = self.in_pieces else {
+        if !self.is_multiplexed {
             return Pin::new(&mut self.body).poll_frame(cx);
-        };
-        let piece = self.poll_piece(cx);
-        let requests = &self.open.0;
-        match &piece {
-            Poll::Ready(Some(Ok(_))) => requests.begin_piece(number),
-            // The handler is the one that takes its time.
-            Poll::Pending | Poll::Ready(Some(Err(_)) | None) => requests.end_piece(number),
         }
-        piece
+        let piece = self.poll_piece(cx);
+        let Poll::Ready(Some(Ok(frame))) = piece else {
+            // The handler is the one that takes its time.
+            self.wait = None;
+            return piece;
+        };
+        let open = Arc::clone(&self.open);
+        self.wait = Some(open.0.begin_wait());
+        let frame = frame.map_data(|bytes| {
+            Bytes::from_owner(Piece {
+                bytes,
+                _wait: open.0.begin_wait(),
+                _open: open,
+            })
+        });
+        Poll::Ready(Some(Ok(frame)))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -472,13 +510,5 @@ impl<B: Body<Data = Bytes> + Unpin> Body for TimedBody<B> {
         }
         size.set_lower(size.lower() + rest);
         size
-    }
-}
-
-impl<B> Drop for TimedBody<B> {
-    fn drop(&mut self) {
-        if let Some(number) = self.in_pieces {
-            self.open.0.end_piece(number);
-        }
     }
 }

@@ -44,6 +44,34 @@ async fn callers_of_http_2_that_give_no_window_do_not_keep_their_connections() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn callers_of_http_2_whose_window_is_a_byte_do_not_keep_their_connections() {
+    let target = Target::new(&["--idle-timeout", "2s", "--max-connections", "10"]);
+    let small = small(&target).await;
+    let mut kept = Vec::new();
+    for _ in 0..5 {
+        let (mut requests, connection) = connect(&target, 1).await;
+        kept.push(tokio::spawn(async {
+            let _ = connection.await;
+        }));
+        let request = small.clone();
+        kept.push(tokio::spawn(async move {
+            let mut responses = Vec::new();
+            // Its requests never end, and each time it sends another one.
+            while let Ok((response, _)) = requests.send_request(request.clone(), true) {
+                responses.push(response.await);
+                tokio::time::sleep(Duration::from_millis(300)).await;
+                let Ok(ready) = requests.ready().await else {
+                    break;
+                };
+                requests = ready;
+            }
+        }));
+    }
+    assert_all_closed(&target).await;
+    target.still_serves().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn small_responses_that_wait_for_callers_of_http_2_are_within_the_budget() {
     // 256 shares, and 64 for each token.
     let target = Target::new(&["--body-budget", "8388608"]);
