@@ -45,10 +45,12 @@ pub mod token;
 pub mod vm;
 
 use std::convert::Infallible;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use backend::Backend;
 pub use change::Change;
@@ -58,7 +60,7 @@ pub use error::{Aborted, Cause, Corrupt, StorageError};
 use job::{Offer, Pending, Withdrawn};
 pub use postgresql::{Address, AddressError};
 pub use reader::Reader;
-pub use sqlite::claim;
+pub use sqlite::{Moment, Stepped, Watch, claim};
 
 use crate::world::World;
 
@@ -102,6 +104,28 @@ impl Store {
             committed: Arc::default(),
             world: config.world.clone(),
         })
+    }
+
+    /// Opens an SQLite file, but starts no thread that writes: the caller runs the writer step by
+    /// step, and watches it. A simulation of the service is deterministic only then.
+    ///
+    /// Several of these stores may share a file. A change fails at once while another one writes.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be opened, or a newer program has migrated it.
+    pub async fn open_stepped<W: Watch>(
+        file: &Path,
+        world: World,
+        watch: W,
+    ) -> Result<(Self, Stepped<W>), StorageError> {
+        let (sqlite, writer) = sqlite::Sqlite::open_stepped(file, watch).await?;
+        let store = Self {
+            backend: Arc::new(sqlite),
+            committed: Arc::default(),
+            world,
+        };
+        Ok((store, writer))
     }
 
     /// Returns a connection whose statements each read the latest committed state.

@@ -8,10 +8,11 @@
 
 mod files;
 mod reader;
+mod stepped;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use diesel::connection::SimpleConnection;
 use diesel::sql_types::{BigInt, Text};
@@ -19,6 +20,7 @@ use diesel::{Connection as _, QueryableByName, RunQueryDsl, SqliteConnection};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use super::backend::Backend;
 use super::job::{Job, Queue, Ran, Waiting};
@@ -30,6 +32,7 @@ use files::Files;
 pub use files::claim;
 pub(super) use reader::SqliteReader;
 use reader::{Idle, execute};
+pub use stepped::{Moment, Stepped, Watch};
 
 /// The number of changes in one transaction, at most.
 const BATCH: usize = 512;
@@ -56,24 +59,8 @@ pub(super) struct Sqlite {
 
 impl Sqlite {
     pub(super) async fn open(file: &Path) -> Result<Self, StorageError> {
-        let failed = |error: &dyn std::fmt::Display| unopened(file, error);
-        let lock = files::lock(file).await?;
-        // Nothing else creates the file: once it is open, an empty file in its place would hide
-        // that it was deleted.
-        let database = files::create(file).map_err(|error| failed(&error))?;
-        let mut connection = connect(&database)?;
-        migrate::sqlite(&mut connection)?;
-        drop(lock);
-        let files = Arc::new(Files::of(&database).map_err(|error| failed(&error))?);
-        connection.batch_execute(&format!("PRAGMA cache_size = -{WRITER_CACHE}"))?;
-        let (jobs, waiting) = Queue::new();
+        let (idle, jobs, writer) = Self::parts(file, BUSY, ()).await?;
         let (end, ended) = oneshot::channel();
-        let writer = Writer {
-            connection,
-            files: Arc::clone(&files),
-            waiting,
-            committing: Duration::ZERO,
-        };
         let work = move || {
             // The writer closes its connection when it ends; the last connection copies the log
             // into the file.
@@ -84,15 +71,57 @@ impl Sqlite {
             .name("sqlite-writer".to_owned())
             .spawn(work);
         started.map_err(|error| StorageError::Other(error.into()))?;
-        let idle = Arc::new(Idle {
-            files,
-            connections: Mutex::default(),
-        });
         Ok(Self {
             idle,
             jobs,
             ended: Mutex::new(Some(ended)),
         })
+    }
+
+    /// Opens a database without a thread that writes.
+    pub(super) async fn open_stepped<W: Watch>(
+        file: &Path,
+        watch: W,
+    ) -> Result<(Self, Stepped<W>), StorageError> {
+        // Another writer in this thread cannot end its transaction while this one waits for it.
+        let (idle, jobs, writer) = Self::parts(file, Duration::ZERO, watch).await?;
+        let sqlite = Self {
+            idle,
+            jobs,
+            ended: Mutex::default(),
+        };
+        Ok((sqlite, Stepped::new(writer)))
+    }
+
+    async fn parts<W: Watch>(
+        file: &Path,
+        busy: Duration,
+        watch: W,
+    ) -> Result<(Arc<Idle>, Queue, Writer<W>), StorageError> {
+        let failed = |error: &dyn std::fmt::Display| unopened(file, error);
+        let lock = files::lock(file).await?;
+        // Nothing else creates the file: once it is open, an empty file in its place would hide
+        // that it was deleted.
+        let database = files::create(file).map_err(|error| failed(&error))?;
+        let mut connection = connect(&database, busy)?;
+        migrate::sqlite(&mut connection)?;
+        drop(lock);
+        let files = Arc::new(Files::of(&database).map_err(|error| failed(&error))?);
+        connection.batch_execute(&format!("PRAGMA cache_size = -{WRITER_CACHE}"))?;
+        let (jobs, waiting) = Queue::new();
+        let writer = Writer {
+            connection,
+            files: Arc::clone(&files),
+            waiting,
+            committing: Duration::ZERO,
+            watch,
+        };
+        let idle = Arc::new(Idle {
+            files,
+            busy,
+            connections: Mutex::default(),
+        });
+        Ok((idle, jobs, writer))
     }
 
     fn reader(&self, is_snapshot: bool) -> Result<Reader, StorageError> {
@@ -108,7 +137,7 @@ impl Sqlite {
             let files = &self.idle.files;
             // A connection writes its journal mode into a file that has another one.
             files.ensure_in_place().map_err(StorageError::Unavailable)?;
-            let mut connection = connect(files.database())?;
+            let mut connection = connect(files.database(), self.idle.busy)?;
             // After it is open, so that it is known to be the same file.
             files.ensure_in_place().map_err(StorageError::Unavailable)?;
             // A statement that writes through a reader by mistake fails.
@@ -127,13 +156,14 @@ impl Sqlite {
     }
 }
 
-/// Connects to a database that exists. The path has no links.
-fn connect(database: &Path) -> Result<SqliteConnection, StorageError> {
+/// Connects to a database that exists, whose write lock another connection may hold for the time
+/// `busy`. The path has no links.
+fn connect(database: &Path, busy: Duration) -> Result<SqliteConnection, StorageError> {
     let uri = files::uri(database).map_err(|error| unopened(database, &error))?;
     let connection = SqliteConnection::establish(&uri);
     let mut connection = connection.map_err(|error| unopened(database, &error))?;
     // Before the other pragmas, since these may have to wait for a lock as well.
-    connection.batch_execute(&format!("PRAGMA busy_timeout = {}", BUSY.as_millis()))?;
+    connection.batch_execute(&format!("PRAGMA busy_timeout = {}", busy.as_millis()))?;
     connection.batch_execute(&format!(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = TRUE; \
          PRAGMA wal_autocheckpoint = {CHECKPOINT}; PRAGMA cache_size = -{READER_CACHE}",
@@ -210,15 +240,16 @@ impl Backend for Sqlite {
 }
 
 /// Runs the submitted changes, in batches.
-struct Writer {
+struct Writer<W = ()> {
     connection: SqliteConnection,
     files: Arc<Files>,
     waiting: Waiting,
     /// How long the last commit took.
     committing: Duration,
+    watch: W,
 }
 
-impl Writer {
+impl<W: Watch> Writer<W> {
     fn work(mut self) {
         let mut batch = Vec::with_capacity(BATCH);
         // The first commit waits for nobody.
@@ -368,6 +399,7 @@ impl Writer {
     }
 
     fn begin(&mut self) -> Result<(), StorageError> {
+        self.watch.reached(Moment::Begin)?;
         self.ensure_in_place()?;
         // IMMEDIATE takes the write lock at once: a lock that is upgraded later can fail without
         // waiting for it.
@@ -376,10 +408,12 @@ impl Writer {
 
     /// Commits, and checks that the commit can be acknowledged.
     fn execute_commit(&mut self) -> Result<(), StorageError> {
+        self.watch.reached(Moment::Commit)?;
         let begun = Instant::now();
         let committed = self.execute(statement!("COMMIT"));
         self.committing = begun.elapsed();
         committed?;
+        self.watch.reached(Moment::Committed)?;
         // Nobody will ever read what was committed to a file that is not in its place any more.
         self.ensure_in_place()
     }

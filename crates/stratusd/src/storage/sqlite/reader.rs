@@ -1,6 +1,7 @@
 //! A connection to SQLite that is read with, and where connections wait for the next reader.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use diesel::{QueryResult, SqliteConnection};
 
@@ -11,6 +12,8 @@ use crate::storage::statement::{StatementText, Typed, statement};
 /// more than the runtime has threads, since a statement on SQLite does not suspend its task.
 pub(in crate::storage) struct Idle {
     pub(super) files: Arc<Files>,
+    /// How long another process may hold the file's lock.
+    pub(super) busy: Duration,
     pub(super) connections: Mutex<Vec<SqliteConnection>>,
 }
 
