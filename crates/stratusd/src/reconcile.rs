@@ -116,6 +116,7 @@ impl<P: Provisioner> Reconciler<P> {
             // Databases are leased only for free workers: the lease of one that waited for a worker
             // would run out.
             let free = tokio::select! {
+                biased;
                 free = all_free(&workers) => free,
                 () = stop.cancelled() => break,
             };
@@ -172,14 +173,17 @@ impl<P: Provisioner> Reconciler<P> {
     async fn work(&self, due: &Due, lease: &str, expires: Instant) {
         let step = tokio::time::timeout(self.config.step_limit, self.step(due));
         let record = tokio::select! {
-            record = step => record.unwrap_or_else(|_| Err(ProvisionError("it takes too long".to_owned()))),
-            // The lease stays until it expires: the provisioner may still be at work.
-            () = self.give_up.cancelled() => return,
+            // The lease first, and the step last: a process that was paused for longer than the lease
+            // must not ask the provisioner for anything before it notices.
+            biased;
             () = self.keep(due, lease, expires) => {
                 self.steps.lost.fetch_add(1, Ordering::Relaxed);
                 tracing::warn!(database = due.database.id.as_str(), "the lease has ended, so the step is abandoned");
                 return;
             }
+            // The lease stays until it expires: the provisioner may still be at work.
+            () = self.give_up.cancelled() => return,
+            record = step => record.unwrap_or_else(|_| Err(ProvisionError("it takes too long".to_owned()))),
         };
         let record = match record {
             Ok(record) => {
@@ -226,7 +230,13 @@ impl<P: Provisioner> Reconciler<P> {
     async fn keep(&self, due: &Due, lease: &str, mut expires: Instant) {
         let mut wait = self.config.lease / 3;
         loop {
-            tokio::time::sleep(wait.min(expires.saturating_duration_since(Instant::now()))).await;
+            // The store may have taken longer to give the lease than the lease lasts. A timer for a
+            // moment that has passed may be late, and the step would run until then.
+            let left = expires.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            tokio::time::sleep(wait.min(left)).await;
             // Measured before the request: the store may have counted from any moment after it.
             let asked = Instant::now();
             let prolong = Prolong {
