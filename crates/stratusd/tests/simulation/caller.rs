@@ -1,0 +1,572 @@
+//! Callers of a simulated service: random operations through its router, each recorded with its
+//! response.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use api_server::server::Router;
+use axum::body::Body;
+use http::Request;
+use http_body_util::BodyExt;
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use serde_json::{Value, json};
+use stratusd::issue::Revoke;
+use stratusd::storage::Store;
+use stratusd::world::World;
+use tower::ServiceExt;
+
+use crate::ground::{Event, Ground, Said};
+use crate::history::{Balancer, Balancers, OnBalancers, OnName, OnValue, Outcome};
+use crate::template::{BALANCERS, PLACE, PROJECT, Template};
+
+/// How long a revoked token may be accepted.
+const CACHED: i64 = 1000;
+/// The most attempts at a create with an idempotency key.
+const ATTEMPTS: u32 = 3;
+
+/// A caller of one process.
+pub struct Caller {
+    pub ground: Arc<Ground>,
+    pub router: Router,
+    pub store: Store,
+    pub world: World,
+    pub template: Arc<Template>,
+    pub random: StdRng,
+}
+
+/// A status and a body.
+struct Heard {
+    status: u16,
+    body: Value,
+}
+
+impl Heard {
+    fn error(&self) -> &str {
+        self.body["error"]["type"].as_str().unwrap_or_default()
+    }
+
+    fn id(&self) -> String {
+        text(&self.body["id"])
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+impl Caller {
+    pub fn new(
+        ground: &Arc<Ground>,
+        router: &Router,
+        store: &Store,
+        world: &World,
+        template: &Arc<Template>,
+    ) -> Self {
+        Self {
+            random: StdRng::seed_from_u64(ground.below(u64::MAX)),
+            ground: Arc::clone(ground),
+            router: router.clone(),
+            store: store.clone(),
+            world: world.clone(),
+            template: Arc::clone(template),
+        }
+    }
+
+    /// Calls until the simulation ends.
+    pub async fn run(mut self) {
+        while self.ground.is_busy.load(Ordering::SeqCst) {
+            let pause = self.random.random_range(0..60);
+            tokio::time::sleep(Duration::from_millis(pause)).await;
+            self.ground.calls.fetch_add(1, Ordering::SeqCst);
+            let _end = OnDrop(Arc::clone(&self.ground));
+            self.one().await;
+        }
+    }
+
+    async fn one(&mut self) {
+        match self.random.random_range(0..26) {
+            0..4 => self.make_subnet().await,
+            4..6 => self.make_database().await,
+            6..10 => self.set_balancer().await,
+            10..12 => self.detach().await,
+            12..14 => self.list_balancers().await,
+            14..16 => self.retarget().await,
+            16 => self.reset_password().await,
+            17..19 => self.view_database().await,
+            19 => self.view_subnet().await,
+            20 => self.connect().await,
+            21 => self.make_key().await,
+            22 => self.forbidden().await,
+            _ => self.doubtful().await,
+        }
+    }
+
+    /// Sends a request.
+    async fn send(
+        &self,
+        (method, path): (&str, &str),
+        body: Option<Value>,
+        (token, key): (&str, Option<&str>),
+    ) -> Heard {
+        self.ground.trace(format!("{method} {path} {body:?}"));
+        let mut request = Request::builder()
+            .method(method)
+            .uri(format!("/project/{PROJECT}{path}"))
+            .header("authorization", format!("Bearer {token}"));
+        if body.is_some() {
+            request = request.header("content-type", "application/json");
+        }
+        if let Some(key) = key {
+            request = request.header("idempotency-key", key);
+        }
+        let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
+        let request = request.body(body).expect("the request is well formed");
+        let response = self.router.clone().oneshot(request).await;
+        let response = response.expect("a router does not fail");
+        let status = response.status().as_u16();
+        let body = response.into_body().collect().await;
+        let bytes = body.expect("the body can be collected").to_bytes();
+        let heard = Heard {
+            status,
+            body: serde_json::from_slice(&bytes).unwrap_or_default(),
+        };
+        self.ground
+            .trace(format!("{method} {path}: {status} {}", heard.error()));
+        // One change writes at a time, so none gets in between another.
+        if status == 409 || status == 500 {
+            self.ground
+                .broken(format!("{method} {path}: {status} {}", heard.body));
+        }
+        heard
+    }
+
+    async fn ask(&self, method: &str, path: &str, body: Option<Value>) -> Heard {
+        self.send((method, path), body, (&self.template.full, None))
+            .await
+    }
+
+    /// Sends a create with an idempotency key, again after each failure.
+    async fn create(&mut self, path: &str, body: Option<Value>) -> Heard {
+        let key = self
+            .random
+            .random_ratio(2, 3)
+            .then(|| format!("key-{}", self.random.random::<u64>()));
+        let mut attempt = 0;
+        loop {
+            attempt += 1;
+            let with = (&*self.template.full, key.as_deref());
+            let heard = self.send(("POST", path), body.clone(), with).await;
+            if heard.status < 500 || key.is_none() || attempt == ATTEMPTS {
+                return heard;
+            }
+        }
+    }
+
+    /// Returns what the response to a create says about the name.
+    fn made(&self, name: &str, heard: &Heard) -> Said {
+        let event = |action| Said::This(Event::Name(name.to_owned(), action));
+        match heard.status {
+            200 => event(OnName::Made(heard.id())),
+            400 if heard.body["error"]["details"]["name"].is_string() => event(OnName::Refused),
+            403 if heard.error() == "QuotaExceeded" => {
+                let kind = if name.starts_with("subnet") {
+                    "private_subnet"
+                } else {
+                    "postgres_database"
+                };
+                self.ground.kept().used_up.insert(kind);
+                Said::Nothing
+            }
+            500.. => Said::Lost,
+            _ => {
+                self.ground
+                    .broken(format!("{name}: {} {}", heard.status, heard.body));
+                Said::Nothing
+            }
+        }
+    }
+
+    async fn make_subnet(&mut self) {
+        let name = format!("s{}", self.random.random_range(0..7));
+        let register = format!("subnet {name}");
+        let call = self
+            .ground
+            .call(Event::Name(register.clone(), OnName::Lost));
+        let heard = self
+            .create(&format!("{PLACE}/private-subnet/{name}"), None)
+            .await;
+        if heard.status == 200 {
+            self.ground.kept().subnets.insert(heard.id());
+            let rules = heard.body["firewalls"][0]["firewall_rules"].as_array();
+            if rules.map(Vec::len) != Some(2) {
+                self.ground.broken(format!("half a subnet: {}", heard.body));
+            }
+        }
+        self.ground.back(call, self.made(&register, &heard));
+    }
+
+    async fn view_subnet(&mut self) {
+        let name = format!("s{}", self.random.random_range(0..7));
+        see_subnet(self, &name).await;
+    }
+
+    async fn connect(&mut self) {
+        let known: Vec<String> = self.ground.kept().subnets.iter().cloned().collect();
+        if known.len() < 2 {
+            return;
+        }
+        let one = &known[self.random.random_range(0..known.len())];
+        let other = &known[self.random.random_range(0..known.len())];
+        if one == other {
+            return;
+        }
+        let register = format!("link {} {}", one.min(other), one.max(other));
+        let call = self
+            .ground
+            .call(Event::Name(register.clone(), OnName::Lost));
+        let body = json!({ "connected-subnet-id": other });
+        let path = format!("{PLACE}/private-subnet/{one}/connect");
+        let heard = self.ask("POST", &path, Some(body)).await;
+        let said = match heard.status {
+            200 => Said::This(Event::Name(register, OnName::Made("linked".to_owned()))),
+            400 => Said::This(Event::Name(register, OnName::Refused)),
+            500.. => Said::Lost,
+            _ => {
+                self.ground
+                    .broken(format!("connect: {} {}", heard.status, heard.body));
+                Said::Nothing
+            }
+        };
+        self.ground.back(call, said);
+    }
+
+    async fn set_balancer(&mut self) {
+        let name = BALANCERS[self.random.random_range(0..BALANCERS.len())];
+        let vms: BTreeSet<String> = self
+            .template
+            .vms
+            .iter()
+            .filter(|_| self.random.random_ratio(1, 3))
+            .cloned()
+            .collect();
+        let value = self.random.random_range(1000..60_000);
+        let set = |outcome| {
+            Event::Balancers(OnBalancers::Set {
+                name: name.to_owned(),
+                to: Balancer {
+                    value,
+                    vms: vms.clone(),
+                },
+                outcome,
+            })
+        };
+        let call = self.ground.call(set(Outcome::Lost));
+        let body = json!({ "algorithm": "round_robin", "src_port": value, "dst_port": 80,
+            "health_check_endpoint": "/up", "vms": vms });
+        let path = format!("{PLACE}/load-balancer/{name}");
+        let heard = self.ask("PATCH", &path, Some(body)).await;
+        let said = match heard.status {
+            200 => {
+                if attached(&heard.body) != vms {
+                    self.ground.broken(format!("other vms: {}", heard.body));
+                }
+                Said::This(set(Outcome::Done))
+            }
+            400 => Said::This(set(Outcome::Refused)),
+            500.. => Said::Lost,
+            _ => {
+                self.ground
+                    .broken(format!("set: {} {}", heard.status, heard.body));
+                Said::Nothing
+            }
+        };
+        self.ground.back(call, said);
+    }
+
+    async fn detach(&mut self) {
+        let name = BALANCERS[self.random.random_range(0..BALANCERS.len())];
+        let vms = &self.template.vms;
+        let vm = vms[self.random.random_range(0..vms.len())].clone();
+        let detach = |stay| {
+            Event::Balancers(OnBalancers::Detach {
+                name: name.to_owned(),
+                vm: vm.clone(),
+                stay,
+            })
+        };
+        let call = self.ground.call(detach(None));
+        let path = format!("{PLACE}/load-balancer/{name}/detach-vm");
+        let heard = self.ask("POST", &path, Some(json!({ "vm_id": vm }))).await;
+        let said = match heard.status {
+            200 => Said::This(detach(Some(attached(&heard.body)))),
+            500.. => Said::Lost,
+            _ => {
+                self.ground
+                    .broken(format!("detach: {} {}", heard.status, heard.body));
+                Said::Nothing
+            }
+        };
+        self.ground.back(call, said);
+    }
+
+    async fn list_balancers(&mut self) {
+        let call = self
+            .ground
+            .call(Event::Balancers(OnBalancers::Values(BTreeMap::new())));
+        let heard = self
+            .ask("GET", &format!("{PLACE}/load-balancer"), None)
+            .await;
+        let said = match heard.status {
+            200 => Said::This(Event::Balancers(OnBalancers::Values(values(&heard.body)))),
+            _ => Said::Nothing,
+        };
+        self.ground.back(call, said);
+    }
+
+    async fn make_database(&mut self) {
+        let name = format!("d{}", self.random.random_range(0..4));
+        let register = format!("database {name}");
+        let call = self
+            .ground
+            .call(Event::Name(register.clone(), OnName::Lost));
+        let body = json!({ "size": "standard-2", "storage_size": 64 });
+        let path = format!("{PLACE}/postgres/{name}");
+        let heard = self.create(&path, Some(body)).await;
+        self.ground.back(call, self.made(&register, &heard));
+    }
+
+    async fn retarget(&mut self) {
+        let name = format!("d{}", self.random.random_range(0..4));
+        let tag = self.random.random_range(0..1_000_000_u32).to_string();
+        let storage = [64, 128, 256][self.random.random_range(0..3)];
+        let write = Event::Value(
+            format!("tag of {name}"),
+            OnValue::Write(format!("{tag} {storage}")),
+        );
+        let call = self.ground.call(write.clone());
+        let body = json!({ "tags": [{ "key": "n", "value": tag }], "storage_size": storage });
+        let path = format!("{PLACE}/postgres/{name}");
+        let heard = self.ask("PATCH", &path, Some(body)).await;
+        self.written(call, write, &heard);
+    }
+
+    async fn reset_password(&mut self) {
+        let name = format!("d{}", self.random.random_range(0..4));
+        let password = format!("Password{}", self.random.random_range(1000..1_000_000_u32));
+        let write = Event::Value(
+            format!("password of {name}"),
+            OnValue::Write(password.clone()),
+        );
+        let call = self.ground.call(write.clone());
+        let path = format!("{PLACE}/postgres/{name}/reset-superuser-password");
+        let body = json!({ "password": password });
+        let heard = self.ask("POST", &path, Some(body)).await;
+        self.written(call, write, &heard);
+    }
+
+    fn written(&self, call: u64, write: Event, heard: &Heard) {
+        let said = match heard.status {
+            200 => Said::This(write),
+            404 => Said::Nothing,
+            500.. => Said::Lost,
+            _ => {
+                self.ground
+                    .broken(format!("write: {} {}", heard.status, heard.body));
+                Said::Nothing
+            }
+        };
+        self.ground.back(call, said);
+    }
+
+    async fn view_database(&mut self) {
+        let name = format!("d{}", self.random.random_range(0..4));
+        see_database(self, &name).await;
+    }
+
+    async fn make_key(&mut self) {
+        let call = self.ground.call(Event::Key);
+        let heard = self.create("/inference-api-key", None).await;
+        let mut kept = self.ground.kept();
+        match heard.status {
+            200 => {
+                kept.keys.insert(heard.id());
+            }
+            403 => {
+                kept.used_up.insert("inference_api_key");
+            }
+            _ => kept.keys_lost += 1,
+        }
+        drop(kept);
+        self.ground.back(call, Said::Nothing);
+    }
+
+    /// Tries a change with a token that may only read.
+    async fn forbidden(&mut self) {
+        let path = format!("{PLACE}/private-subnet/forbidden");
+        let token = &self.template.read_only;
+        let heard = self.send(("POST", &path), None, (token, None)).await;
+        if heard.status != 403 && heard.status < 500 {
+            self.ground
+                .broken(format!("a read-only token: {}", heard.status));
+        }
+    }
+
+    /// Revokes a token, or tries one that may be revoked or may have expired.
+    async fn doubtful(&mut self) {
+        let ground = Arc::clone(&self.ground);
+        if self.random.random_ratio(1, 6) {
+            ground.kept().revoked.0 = true;
+            let revoke = Revoke {
+                id: self.template.revocable_id.clone(),
+                world: self.world.clone(),
+            };
+            let revoked = self.store.change(revoke).await;
+            ground.trace(format!("revoked: {}", revoked.is_ok()));
+            if revoked.is_ok() {
+                let now = ground.now();
+                ground.kept().revoked.1.get_or_insert(now);
+            }
+            return;
+        }
+        let path = format!("{PLACE}/load-balancer");
+        let (begun, clock, revoked) = (ground.now(), ground.clock(), ground.kept().revoked.1);
+        if self.random.random() {
+            let token = &self.template.revocable;
+            let heard = self.send(("GET", &path), None, (token, None)).await;
+            let is_gone = revoked.is_some_and(|at| begun >= at + CACHED);
+            if heard.status == 200 && is_gone {
+                ground.broken("a revoked token is accepted".to_owned());
+            }
+            if heard.status == 401 && !ground.kept().revoked.0 {
+                ground.broken("a token is refused".to_owned());
+            }
+        } else {
+            let token = &self.template.expiring;
+            let heard = self.send(("GET", &path), None, (token, None)).await;
+            if ground.jumped() >= begun {
+                return;
+            }
+            let end = self.template.expires_at;
+            if heard.status == 200 && clock >= end {
+                ground.broken("an expired token is accepted".to_owned());
+            }
+            if heard.status == 401 && ground.clock() < end {
+                ground.broken("a token is refused before its end".to_owned());
+            }
+        }
+    }
+}
+
+/// Views a database, and records its existence, its targets and its password.
+async fn see_database(caller: &Caller, name: &str) -> Option<Value> {
+    let ground = &caller.ground;
+    let register = format!("database {name}");
+    let call = ground.call(Event::Name(register.clone(), OnName::Seen(None)));
+    let tag_call = ground.moment();
+    let path = format!("{PLACE}/postgres/{name}");
+    let heard = caller.ask("GET", &path, None).await;
+    let seen = |id| Said::This(Event::Name(register.clone(), OnName::Seen(id)));
+    match heard.status {
+        200 => {
+            let of = &heard.body;
+            ground.back(call, seen(Some(heard.id())));
+            let back = ground.moment();
+            let tag = of["tags"][0]["value"]
+                .as_str()
+                .map(|tag| format!("{tag} {}", of["target_storage_size_gib"]));
+            let mut kept = ground.kept();
+            let read = Event::Value(format!("tag of {name}"), OnValue::Read(tag));
+            kept.done.push((tag_call, Some(back), read));
+            if let Some(url) = of["connection_string"].as_str() {
+                let password = url
+                    .strip_prefix("postgres://postgres:")
+                    .and_then(|rest| rest.split_once('@'))
+                    .map(|(password, _)| password.to_owned())
+                    .filter(|password| password.starts_with("Password"));
+                let read = Event::Value(format!("password of {name}"), OnValue::Read(password));
+                kept.done.push((tag_call, Some(back), read));
+            }
+            return Some(heard.body);
+        }
+        404 => ground.back(call, seen(None)),
+        _ => ground.back(call, Said::Nothing),
+    }
+    None
+}
+
+/// Views a subnet, and records its existence.
+async fn see_subnet(caller: &Caller, name: &str) {
+    let ground = &caller.ground;
+    let register = format!("subnet {name}");
+    let call = ground.call(Event::Name(register.clone(), OnName::Seen(None)));
+    let path = format!("{PLACE}/private-subnet/{name}");
+    let heard = caller.ask("GET", &path, None).await;
+    let said = match heard.status {
+        200 => Said::This(Event::Name(register, OnName::Seen(Some(heard.id())))),
+        404 => Said::This(Event::Name(register, OnName::Seen(None))),
+        _ => Said::Nothing,
+    };
+    ground.back(call, said);
+}
+
+/// Reads everything once all callers are done. Whatever was acknowledged must be seen.
+pub async fn see_all(caller: Caller) {
+    let ground = Arc::clone(&caller.ground);
+    for number in 0..7 {
+        see_subnet(&caller, &format!("s{number}")).await;
+    }
+    for number in 0..4 {
+        let Some(database) = see_database(&caller, &format!("d{number}")).await else {
+            continue;
+        };
+        if database["state"] != "running" || database["connection_string"].is_null() {
+            ground.broken(format!("d{number} does not converge: {database}"));
+        }
+    }
+    // A detach of what is not attached changes nothing, and shows what is attached.
+    let stray = caller.template.stray.clone();
+    let mut all = Balancers::default();
+    let call = ground.call(Event::Balancers(OnBalancers::Values(BTreeMap::new())));
+    for name in BALANCERS {
+        let path = format!("{PLACE}/load-balancer/{name}/detach-vm");
+        let heard = caller
+            .ask("POST", &path, Some(json!({ "vm_id": stray })))
+            .await;
+        if heard.status != 200 {
+            ground.broken(format!("the end: {} {}", heard.status, heard.body));
+        }
+        let is = Balancer {
+            value: heard.body["src_port"].as_i64().unwrap_or_default(),
+            vms: attached(&heard.body),
+        };
+        all.0.insert(name.to_owned(), is);
+    }
+    let all = Event::Balancers(OnBalancers::All(all));
+    ground.back(call, Said::This(all));
+    ground.calls.fetch_sub(1, Ordering::SeqCst);
+}
+
+/// Returns the virtual machines of a load balancer.
+fn attached(of: &Value) -> BTreeSet<String> {
+    let vms = of["vms"].as_array().into_iter().flatten();
+    vms.map(|vm| text(&vm["id"])).collect()
+}
+
+/// Returns the values in a list of load balancers.
+fn values(list: &Value) -> BTreeMap<String, i64> {
+    let items = list["items"].as_array().into_iter().flatten();
+    let value = |of: &Value| of["src_port"].as_i64().unwrap_or_default();
+    items.map(|of| (text(&of["name"]), value(of))).collect()
+}
+
+/// Counts a call as ended, even if its process is killed.
+struct OnDrop(Arc<Ground>);
+
+impl Drop for OnDrop {
+    fn drop(&mut self) {
+        self.0.calls.fetch_sub(1, Ordering::SeqCst);
+    }
+}
