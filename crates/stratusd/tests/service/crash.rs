@@ -1,5 +1,7 @@
 //! A service that is killed loses no acknowledged change, and keeps no change in part.
 
+mod histories;
+
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 #[cfg(target_os = "linux")]
 use std::os::unix::fs::MetadataExt;

@@ -8,6 +8,9 @@ mod conditional;
 mod crash;
 mod differential;
 mod examples;
+// The simulation has the checker, so that its own test compiles quickly.
+#[path = "../simulation/history.rs"]
+mod history;
 mod hostile;
 mod idempotency;
 mod isolation;
