@@ -80,6 +80,9 @@ impl Caller {
         while self.ground.is_busy.load(Ordering::SeqCst) {
             let pause = self.random.random_range(0..60);
             tokio::time::sleep(Duration::from_millis(pause)).await;
+            if !self.ground.is_busy.load(Ordering::SeqCst) {
+                return;
+            }
             self.ground.calls.fetch_add(1, Ordering::SeqCst);
             let _end = OnDrop(Arc::clone(&self.ground));
             self.one().await;

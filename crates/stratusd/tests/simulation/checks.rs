@@ -9,7 +9,7 @@ use stratusd::domain::quota::Kind;
 
 use crate::cloud::Cloud;
 use crate::ground::Ground;
-use crate::history::{Balancer, Balancers, Name, Value, is_linearizable};
+use crate::history::{Balancer, Balancers, Entry, Model, Name, Value, search};
 use crate::template::{BALANCERS, QUOTAS};
 
 #[derive(QueryableByName)]
@@ -232,4 +232,14 @@ fn histories_are_linearizable(ground: &Ground) {
     if !is_linearizable(start, &balancers) {
         ground.broken(format!("load balancers: {balancers:#?}"));
     }
+}
+
+/// Returns whether a history is linearizable from a state on. Its entries are in any order.
+pub fn is_linearizable<M: Model>(start: M, entries: &[Entry<M::Action>]) -> bool {
+    let mut is_found = false;
+    search([start], entries, |_| {
+        is_found = true;
+        true
+    });
+    is_found
 }

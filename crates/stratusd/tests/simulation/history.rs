@@ -30,16 +30,6 @@ pub struct Entry<A> {
     pub action: A,
 }
 
-/// Returns whether a history is linearizable from a state on. Its entries are in any order.
-pub fn is_linearizable<M: Model>(start: M, entries: &[Entry<M::Action>]) -> bool {
-    let mut is_found = false;
-    search([start], entries, |_| {
-        is_found = true;
-        true
-    });
-    is_found
-}
-
 /// Returns the states in which a history may end that begins in one of some states: none if it is
 /// not linearizable.
 ///
@@ -56,7 +46,7 @@ pub fn outcomes<M: Model>(starts: HashSet<M>, entries: &[Entry<M::Action>]) -> H
 
 /// Calls `found` with the state after all operations with a response and some without, for each
 /// order in which they may have taken effect, until `found` returns true.
-fn search<M: Model>(
+pub fn search<M: Model>(
     starts: impl IntoIterator<Item = M>,
     entries: &[Entry<M::Action>],
     mut found: impl FnMut(&M) -> bool,

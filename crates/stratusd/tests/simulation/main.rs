@@ -17,9 +17,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
+use checks::is_linearizable;
 use history::{
-    Balancer, Balancers, Entry, Name, OnBalancers, OnName, OnValue, Outcome, Value,
-    is_linearizable, outcomes,
+    Balancer, Balancers, Entry, Name, OnBalancers, OnName, OnValue, Outcome, Value, outcomes,
 };
 use host::Host;
 use template::Template;
