@@ -25,6 +25,7 @@ struct Operation {
     id: String,
     method: Method,
     path: String,
+    /// The statuses that a handler can return: the router itself makes rejections.
     statuses: Vec<u16>,
     has_body: bool,
 }
@@ -37,10 +38,16 @@ fn operations() -> Vec<Operation> {
             let Some(id) = operation["operationId"].as_str() else {
                 continue;
             };
+            let is_rejection = |response: &Value| {
+                let pointer = response["$ref"].as_str().map(|uri| &uri["#".len()..]);
+                let component = pointer.and_then(|pointer| contract.pointer(pointer));
+                component.is_some_and(|component| component["x-rejection"] == true)
+            };
             let statuses = operation["responses"]
                 .as_object()
                 .expect("responses are an object")
-                .keys();
+                .iter()
+                .filter(|(_, response)| !is_rejection(response));
             operations.push(Operation {
                 id: id.to_owned(),
                 method: method
@@ -49,7 +56,7 @@ fn operations() -> Vec<Operation> {
                     .expect("the contract names an HTTP method"),
                 path: filled(path),
                 statuses: statuses
-                    .map(|status| status.parse().expect("each response has a status"))
+                    .map(|(status, _)| status.parse().expect("each response has a status"))
                     .collect(),
                 has_body: operation.get("requestBody").is_some(),
             });

@@ -394,7 +394,6 @@ impl Cookies {
     }
 
     /// Sets the header `Cookie` of a request, if there are cookies.
-    #[must_use]
     pub fn on(self, request: RequestBuilder) -> RequestBuilder {
         if self.0.is_empty() {
             request

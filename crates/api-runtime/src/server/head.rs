@@ -48,6 +48,25 @@ fn is_host(text: &[u8]) -> bool {
         })
 }
 
+/// Returns the size of a head in bytes: method, target, and names and values of headers.
+///
+/// It is the same for HTTP/1 and HTTP/2, whose own encoding is compressed.
+pub(super) fn size(parts: &Parts) -> usize {
+    let target = parts
+        .uri
+        .authority()
+        .map_or(0, |authority| authority.as_str().len())
+        + parts
+            .uri
+            .path_and_query()
+            .map_or(0, |path| path.as_str().len());
+    let headers = parts
+        .headers
+        .iter()
+        .map(|(name, value)| name.as_str().len() + value.len());
+    parts.method.as_str().len() + target + headers.sum::<usize>()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,23 +92,4 @@ mod tests {
             assert!(!is_host(host.as_bytes()), "{host}");
         }
     }
-}
-
-/// Returns the size of a head in bytes: method, target, and names and values of headers.
-///
-/// It is the same for HTTP/1 and HTTP/2, whose own encoding is compressed.
-pub(super) fn size(parts: &Parts) -> usize {
-    let target = parts
-        .uri
-        .authority()
-        .map_or(0, |authority| authority.as_str().len())
-        + parts
-            .uri
-            .path_and_query()
-            .map_or(0, |path| path.as_str().len());
-    let headers = parts
-        .headers
-        .iter()
-        .map(|(name, value)| name.as_str().len() + value.len());
-    parts.method.as_str().len() + target + headers.sum::<usize>()
 }

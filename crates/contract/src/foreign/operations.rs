@@ -142,6 +142,6 @@ pub(super) fn json_body(site: &mut Site<'_>) -> Option<()> {
     let is_anything = site.key(0) == Some("*/*");
     let is_free = site.node(1)?.get("application/json").is_none();
     (is_anything && is_free).then_some(())?;
-    site.entry_mut()?.key = "application/json".to_owned();
+    "application/json".clone_into(&mut site.entry_mut()?.key);
     Some(())
 }

@@ -98,20 +98,17 @@ pub async fn newest(c: &mut Connection<'_>, of: &Filter) -> Result<Vec<Entry>, S
         until,
         limit,
     } = of;
-    match project {
-        Some(project) => {
-            let sql = sql!("t.project_id = $7 AND ", "t.at DESC, t.number DESC");
-            c.fetch_all(
-                sql,
-                &[since, until, principal, operation, resource, limit, project],
-            )
+    if let Some(project) = project {
+        let sql = sql!("t.project_id = $7 AND ", "t.at DESC, t.number DESC");
+        c.fetch_all(
+            sql,
+            &[since, until, principal, operation, resource, limit, project],
+        )
+        .await
+    } else {
+        let sql = sql!("", "t.at DESC, t.project_id DESC, t.number DESC");
+        c.fetch_all(sql, &[since, until, principal, operation, resource, limit])
             .await
-        }
-        None => {
-            let sql = sql!("", "t.at DESC, t.project_id DESC, t.number DESC");
-            c.fetch_all(sql, &[since, until, principal, operation, resource, limit])
-                .await
-        }
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
 
 use diesel::connection::SimpleConnection;
 use reqwest::{Method, RequestBuilder};
@@ -143,17 +144,7 @@ impl Target {
                     .expect("the rows are damaged");
                 self.request(Method::GET, &subnet("frontend"))
             }
-            "unavailable" => {
-                let mut other = self.home.open_sqlite();
-                other
-                    .batch_execute("BEGIN IMMEDIATE")
-                    .expect("the write lock is free");
-                let response = sent(self.request(Method::POST, &subnet("held"))).await;
-                other
-                    .batch_execute("ROLLBACK")
-                    .expect("the write lock is released");
-                return Some(response);
-            }
+            "unavailable" => return Some(self.create_while_held().await),
             "quota_exceeded" => {
                 let limited = Self::new(&["--quota-inference-api-keys", "2"]);
                 for _ in 0..2 {
@@ -169,6 +160,20 @@ impl Target {
             _ => return None,
         };
         Some(sent(request).await)
+    }
+
+    /// Creates a private subnet while another process writes to the database.
+    async fn create_while_held(&self) -> (u16, Value) {
+        let mut other = self.home.open_sqlite();
+        other
+            .batch_execute("BEGIN IMMEDIATE")
+            .expect("the write lock is free");
+        let path = format!("{LOCATION}/private-subnet/held");
+        let response = sent(self.request(Method::POST, &path)).await;
+        other
+            .batch_execute("ROLLBACK")
+            .expect("the write lock is released");
+        response
     }
 
     /// Sends a request with a method that the path does not have, and compares the header `Allow`
@@ -487,76 +492,92 @@ async fn every_declared_rejection_is_served_for_every_operation() {
             listed.insert("HEAD".to_owned());
         }
     }
-    for operation in operations(&contract) {
-        let (id, path) = (operation.id, operation.path);
-        let responses = &operation.node["responses"];
-        for (status, response) in entries(responses) {
-            let header = &followed(&contract, response)["headers"]["x-request-id"];
-            let header = followed(&contract, header);
-            assert_eq!(header["required"], true, "{id} {status}");
+    // A 408 takes seconds: the service waits for the rest of the body.
+    let address = target.service.base.strip_prefix("http://");
+    let address = address.expect("it is HTTP");
+    let (contract, methods, token) = (&contract, &methods, &*target.token);
+    thread::scope(|scope| {
+        for operation in operations(contract) {
+            let allowed = &methods[operation.path];
+            scope.spawn(move || provoke_rejections(contract, &operation, allowed, address, token));
         }
-        let path = path
-            .replace("{project_id}", SHOP)
-            .replace("{location}", "eu-central-h1");
-        let path: Vec<&str> = path
-            .split('/')
-            .map(|part| if part.starts_with('{') { "web" } else { part })
-            .collect();
-        let path = path.join("/");
-        let address = target.service.base.strip_prefix("http://");
-        let send = |head: String, body: &[u8]| {
-            let mut stream = TcpStream::connect(address.expect("it is HTTP")).expect("it listens");
-            stream.write_all(head.as_bytes()).expect("it reads");
-            stream.write_all(body).expect("it reads");
-            let mut response = String::new();
-            stream.read_to_string(&mut response).expect("it is text");
-            response
-        };
-        let head = |method: &str, more: &str| {
-            let token = &target.token;
-            format!(
-                "{method} {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\nx-request-id: mine\r\n\
-                 authorization: Bearer {token}\r\n{more}\r\n"
-            )
-        };
-        let method = operation.method.to_uppercase();
-        let large = format!("x-large: {}\r\n", "a".repeat(32_768));
-        let mut provoked = vec![
-            ("405", send(head("TRACE", ""), b"")),
-            ("431", send(head(&method, &large), b"")),
-        ];
-        let has_body = !operation.node["requestBody"].is_null();
-        assert_eq!(responses["408"].is_null(), !has_body, "{id}");
-        if has_body {
-            let unfinished = "content-type: application/json\r\ncontent-length: 2\r\n";
-            provoked.push(("408", send(head(&method, unfinished), b"{")));
-        }
-        for (status, response) in provoked {
-            let (head, body) = response.split_once("\r\n\r\n").expect("it has a head");
-            assert!(
-                head.starts_with(&format!("HTTP/1.1 {status} ")),
-                "{id}: {head}"
-            );
-            let declared = followed(&contract, &responses[status]);
-            for (name, _) in entries(&declared["headers"]) {
-                let prefix = format!("{}: ", name.to_lowercase());
-                let value = head.lines().find_map(|line| line.strip_prefix(&prefix));
-                let value = value.unwrap_or_else(|| panic!("{id} {status}: no {name} in {head}"));
-                match &*prefix {
-                    "allow: " => {
-                        api_types::AllowedMethods::try_from(value).expect("it fits its schema");
-                        let allowed: BTreeSet<String> =
-                            value.split(", ").map(str::to_owned).collect();
-                        assert_eq!(allowed, methods[operation.path], "{id}");
-                    }
-                    "x-request-id: " => assert_eq!(value, "mine"),
-                    _ => panic!("{name} is not compared with anything"),
+    });
+}
+
+/// Checks that an operation has the rejections that the contract declares. `methods` are the methods
+/// of its path.
+fn provoke_rejections(
+    contract: &Value,
+    operation: &Operation<'_>,
+    methods: &BTreeSet<String>,
+    address: &str,
+    token: &str,
+) {
+    let (id, path) = (operation.id, operation.path);
+    let responses = &operation.node["responses"];
+    for (status, response) in entries(responses) {
+        let header = &followed(contract, response)["headers"]["x-request-id"];
+        let header = followed(contract, header);
+        assert_eq!(header["required"], true, "{id} {status}");
+    }
+    let path = path
+        .replace("{project_id}", SHOP)
+        .replace("{location}", "eu-central-h1");
+    let path: Vec<&str> = path
+        .split('/')
+        .map(|part| if part.starts_with('{') { "web" } else { part })
+        .collect();
+    let path = path.join("/");
+    let send = |head: String, body: &[u8]| {
+        let mut stream = TcpStream::connect(address).expect("it listens");
+        stream.write_all(head.as_bytes()).expect("it reads");
+        stream.write_all(body).expect("it reads");
+        let mut response = String::new();
+        stream.read_to_string(&mut response).expect("it is text");
+        response
+    };
+    let head = |method: &str, more: &str| {
+        format!(
+            "{method} {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\nx-request-id: mine\r\n\
+             authorization: Bearer {token}\r\n{more}\r\n"
+        )
+    };
+    let method = operation.method.to_uppercase();
+    let large = format!("x-large: {}\r\n", "a".repeat(32_768));
+    let mut provoked = vec![
+        ("405", send(head("TRACE", ""), b"")),
+        ("431", send(head(&method, &large), b"")),
+    ];
+    let has_body = !operation.node["requestBody"].is_null();
+    assert_eq!(responses["408"].is_null(), !has_body, "{id}");
+    if has_body {
+        let unfinished = "content-type: application/json\r\ncontent-length: 2\r\n";
+        provoked.push(("408", send(head(&method, unfinished), b"{")));
+    }
+    for (status, response) in provoked {
+        let (head, body) = response.split_once("\r\n\r\n").expect("it has a head");
+        assert!(
+            head.starts_with(&format!("HTTP/1.1 {status} ")),
+            "{id}: {head}"
+        );
+        let declared = followed(contract, &responses[status]);
+        for (name, _) in entries(&declared["headers"]) {
+            let prefix = format!("{}: ", name.to_lowercase());
+            let value = head.lines().find_map(|line| line.strip_prefix(&prefix));
+            let value = value.unwrap_or_else(|| panic!("{id} {status}: no {name} in {head}"));
+            match &*prefix {
+                "allow: " => {
+                    api_types::AllowedMethods::try_from(value).expect("it fits its schema");
+                    let allowed: BTreeSet<String> = value.split(", ").map(str::to_owned).collect();
+                    assert_eq!(allowed, *methods, "{id}");
                 }
+                "x-request-id: " => assert_eq!(value, "mine"),
+                _ => panic!("{name} is not compared with anything"),
             }
-            let body: Value = serde_json::from_str(body).expect("the body is JSON");
-            let body: api_types::Error = serde_json::from_value(body).expect("it is the error");
-            assert_eq!(body.error.code.get().to_string(), status, "{id}");
         }
+        let body: Value = serde_json::from_str(body).expect("the body is JSON");
+        let body: api_types::Error = serde_json::from_value(body).expect("it is the error");
+        assert_eq!(body.error.code.get().to_string(), status, "{id}");
     }
 }
 

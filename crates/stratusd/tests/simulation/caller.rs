@@ -114,7 +114,7 @@ impl Caller {
         body: Option<Value>,
         (token, key): (&str, Option<&str>),
     ) -> Heard {
-        self.ground.trace(format!("{method} {path} {body:?}"));
+        self.ground.trace(format_args!("{method} {path} {body:?}"));
         let mut request = Request::builder()
             .method(method)
             .uri(format!("/project/{PROJECT}{path}"))
@@ -137,7 +137,7 @@ impl Caller {
             body: serde_json::from_slice(&bytes).unwrap_or_default(),
         };
         self.ground
-            .trace(format!("{method} {path}: {status} {}", heard.error()));
+            .trace(format_args!("{method} {path}: {status} {}", heard.error()));
         // One change writes at a time, so none gets in between another.
         if status == 409 || status == 500 {
             self.ground
@@ -427,7 +427,7 @@ impl Caller {
                 world: self.world.clone(),
             };
             let revoked = self.store.change(revoke).await;
-            ground.trace(format!("revoked: {}", revoked.is_ok()));
+            ground.trace(format_args!("revoked: {}", revoked.is_ok()));
             if revoked.is_ok() {
                 let now = ground.now();
                 ground.kept().revoked.1.get_or_insert(now);

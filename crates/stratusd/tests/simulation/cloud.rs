@@ -98,11 +98,14 @@ impl Door {
                 self.ensure_leased(&wanted.id, what);
             }
             if ground.once_in(20) {
-                ground.trace(format!("{what} of {} fails", wanted.id));
+                ground.trace(format_args!("{what} of {} fails", wanted.id));
                 return Err(ProvisionError("simulated failure".to_owned()));
             }
         }
-        ground.trace(format!("process {}: {what} of {}", self.process, wanted.id));
+        ground.trace(format_args!(
+            "process {}: {what} of {}",
+            self.process, wanted.id
+        ));
         let now = ground.now();
         Ok(effect(
             &mut self.cloud.0.lock().expect("nobody panics with the lock"),

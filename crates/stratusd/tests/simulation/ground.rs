@@ -2,6 +2,7 @@
 //! and the record of what happened.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -116,7 +117,7 @@ impl Ground {
     pub fn jump(&self, millis: i64) {
         self.offset.fetch_add(millis, Ordering::SeqCst);
         self.jumped.store(self.now(), Ordering::SeqCst);
-        self.trace(format!("the clock jumps by {millis}"));
+        self.trace(format_args!("the clock jumps by {millis}"));
     }
 
     /// Returns when the clock was set last.
@@ -140,14 +141,15 @@ impl Ground {
         self.below(n) == 0
     }
 
-    pub fn trace(&self, line: String) {
+    /// Adds an event to the trace, with its time.
+    pub fn trace(&self, line: fmt::Arguments<'_>) {
         let line = format!("{} {line}", self.now());
         self.kept().trace.push(line);
     }
 
     /// Records a broken invariant.
     pub fn broken(&self, what: String) {
-        self.trace(format!("BROKEN {what}"));
+        self.trace(format_args!("BROKEN {what}"));
         self.kept().broken.push(what);
     }
 

@@ -40,6 +40,8 @@ const TURNS: usize = 500;
 const CONVERGED: i64 = 90 * 60_000;
 /// The callers of each process.
 const CALLERS: usize = 2;
+/// How long an entry of the audit trail is kept, as by default: longer than a run.
+const AUDIT_RETENTION: Duration = Duration::from_hours(90 * 24);
 /// A key, in base64.
 const KEY: &str = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
 /// The size of the pieces in which a disk writes.
@@ -153,7 +155,7 @@ impl Host {
         };
         let slots = if random.random_ratio(1, 4) { 1 } else { 3 };
         let ground = Ground::new(random.random());
-        ground.trace(format!("{slots} processes, {plan:?}"));
+        ground.trace(format_args!("{slots} processes, {plan:?}"));
         let host = Rc::new(Self {
             ground,
             cloud: Arc::default(),
@@ -252,7 +254,7 @@ impl Host {
             2 | 3 if self.plan.stalls => {
                 if let Some(process) = self.up(slot) {
                     let until = now + self.below(4000);
-                    self.ground.trace(format!(
+                    self.ground.trace(format_args!(
                         "process {} is paused until {until}",
                         process.number
                     ));
@@ -293,7 +295,7 @@ impl Host {
         let number = self.processes.get() + 1;
         self.processes.set(number);
         let ground = &self.ground;
-        ground.trace(format!("process {number} starts"));
+        ground.trace(format_args!("process {number} starts"));
         let runtime = Builder::new_current_thread()
             .enable_time()
             .start_paused(true)
@@ -346,6 +348,7 @@ impl Host {
         runtime.spawn(sweep::run(
             store.clone(),
             world.clone(),
+            AUDIT_RETENTION,
             CancellationToken::new(),
         ));
         if !self.is_healed.get() {
@@ -375,7 +378,7 @@ impl Host {
             return;
         };
         self.ground
-            .trace(format!("process {} is killed", process.number));
+            .trace(format_args!("process {} is killed", process.number));
         let others = (0..self.slots.len()).filter(|other| *other != slot);
         if others.into_iter().all(|other| self.up(other).is_none()) {
             // The last connection to a file copies the log into it when it is closed, which a process
@@ -391,7 +394,7 @@ impl Host {
 
     /// Cuts the power, after which the disk has an image.
     fn cut_power(&self, image: &Image) {
-        self.ground.trace("the power is cut".to_owned());
+        self.ground.trace(format_args!("the power is cut"));
         self.drop_all();
         self.write(image);
     }
@@ -497,7 +500,8 @@ impl Host {
             Moment::Begin | Moment::Commit
                 if self.failing.get() > self.ground.now() && !self.once_in(3) =>
             {
-                self.ground.trace(format!("the disk fails at {moment:?}"));
+                self.ground
+                    .trace(format_args!("the disk fails at {moment:?}"));
                 return Err(StorageError::Unavailable("disk I/O error".into()));
             }
             Moment::Commit if self.plan.power_cuts && self.once_in(80) => {
@@ -517,7 +521,7 @@ impl Host {
             _ => return Ok(()),
         }
         self.ground
-            .trace(format!("process {number} ends at {moment:?}"));
+            .trace(format_args!("process {number} ends at {moment:?}"));
         process.is_killed.set(true);
         lost()
     }
@@ -571,7 +575,7 @@ impl Host {
     /// Ends all faults, and lets everything come to rest.
     fn heal(self: &Rc<Self>) {
         let ground = &self.ground;
-        ground.trace("all faults end".to_owned());
+        ground.trace(format_args!("all faults end"));
         self.is_healed.set(true);
         ground.is_busy.store(false, Ordering::SeqCst);
         ground.is_rough.store(false, Ordering::SeqCst);

@@ -132,7 +132,7 @@ fn of<A>(call: u64, back: Option<u64>, action: A) -> Entry<A> {
 /// A history that has happened once is still possible if a response is lost, and one in which an
 /// acknowledged change is gone is not.
 #[test]
-fn a_history_that_cannot_be_is_found() {
+fn a_history_of_a_value_that_cannot_be_is_found() {
     let write = |value: &str| OnValue::Write(value.to_owned());
     let read = |value: Option<&str>| OnValue::Read(value.map(str::to_owned));
     for (is_possible, history) in [
@@ -183,6 +183,10 @@ fn a_history_that_cannot_be_is_found() {
             "{history:?}"
         );
     }
+}
+
+#[test]
+fn a_history_of_a_name_that_cannot_be_is_found() {
     let made = |id: &str| OnName::Made(id.to_owned());
     let seen = |id: &str| OnName::Seen(Some(id.to_owned()));
     for (is_possible, history) in [
@@ -221,6 +225,10 @@ fn a_history_that_cannot_be_is_found() {
             "{history:?}"
         );
     }
+}
+
+#[test]
+fn a_history_of_load_balancers_that_cannot_be_is_found() {
     let set = |name: &str, vm: &str, outcome| OnBalancers::Set {
         name: name.to_owned(),
         to: Balancer {
