@@ -23,8 +23,8 @@ use places::{Place, places};
 use site::Site;
 
 /// The number of times that a document is checked again after repairs. One repair can uncover
-/// another mistake, but hardly ever more than two.
-const MOST_ROUNDS: usize = 8;
+/// another mistake, or move it: of schemas inside of each other, each level takes a round.
+const MOST_ROUNDS: usize = 16;
 
 /// A repair: the rule that reported the mistake, and where it is.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -39,8 +39,9 @@ pub struct Repair {
 #[derive(Default)]
 pub(crate) struct Repairs {
     rounds: usize,
-    /// What was tried, so that a repair that changes nothing is not repeated.
-    tried: HashSet<(&'static str, Span)>,
+    /// What was repaired, so that a repair that does not help is not repeated. What could not be
+    /// repaired is tried again: another repair may have moved it.
+    repaired: HashSet<(&'static str, Span)>,
     /// A warning for each repair that has changed a document.
     warnings: Vec<Diagnostic>,
     done: Vec<Repair>,
@@ -62,7 +63,7 @@ impl Repairs {
         let fresh: Vec<&Diagnostic> = diagnostics
             .iter()
             .filter(|diagnostic| table::of(diagnostic.code).any(|reading| reading.repair.is_some()))
-            .filter(|diagnostic| self.tried.insert((diagnostic.code, diagnostic.span)))
+            .filter(|diagnostic| !self.repaired.contains(&(diagnostic.code, diagnostic.span)))
             .collect();
         let spans: HashSet<Span> = fresh.iter().map(|diagnostic| diagnostic.span).collect();
         let places = places(documents, &spans);
@@ -88,6 +89,7 @@ impl Repairs {
                     .is_some_and(|repair| repair(&mut site).is_some())
             });
             if let Some(reading) = reading {
+                self.repaired.insert((diagnostic.code, diagnostic.span));
                 self.note(reading, diagnostic, pointer);
             }
         }

@@ -335,7 +335,7 @@ fn a_document_without_mistakes_is_read_as_it_is() {
 #[test]
 fn paths_with_a_query_or_fragment_are_labels_of_one_url() {
     let ok = r#"{ get: { responses: { "204": { description: Done. } } } }"#;
-    let text = with_path("/a", &format!("{ok}\n  /a?b=c: {ok}\n  /a#d: {ok}"));
+    let text = with_path("/a", &format!("{ok}\n  /a?b=c%20c: {ok}\n  /a#d: {ok}"));
     let loaded = load_text("labels.yaml", text.as_bytes());
     let found = loaded.diagnostics.iter().map(|found| found.code);
     assert_eq!(found.collect::<Vec<_>>(), ["shared-url"]);
@@ -345,25 +345,95 @@ fn paths_with_a_query_or_fragment_are_labels_of_one_url() {
         .iter()
         .map(|found| found.id.as_str())
         .collect();
-    assert_eq!(ids, ["get_a", "get_a_b_c", "get_a_d"]);
+    assert_eq!(ids, ["get_a", "get_a_b_c_20c", "get_a_d"]);
     assert_eq!(
         contract.operations[1].query,
-        [("b".to_owned(), "c".to_owned())]
+        [("b".to_owned(), "c c".to_owned())]
+    );
+}
+
+/// Returns what is at a pointer of a document of others, and the pointers that were repaired.
+#[track_caller]
+fn read(text: &str, place: &str) -> (Value, Vec<String>) {
+    let loaded = foreign(text);
+    let printed = contract::render(&loaded.sources, &loaded.diagnostics);
+    let contract = loaded.contract.unwrap_or_else(|| panic!("{printed}"));
+    let place = contract.document.pointer(place).cloned();
+    let repaired = loaded.repairs.into_iter().map(|repair| repair.pointer);
+    (place.unwrap_or_default(), repaired.collect())
+}
+
+#[test]
+fn a_repair_that_moves_another_mistake_does_not_hide_it() {
+    let both =
+        "{ type: number, minimum: 0, maximum: 9, exclusiveMinimum: true, exclusiveMaximum: true }";
+    let (schema, repaired) = read(&with_schema("3.1.0", both), SCHEMA);
+    assert_eq!(
+        schema,
+        json!({"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 9})
+    );
+    assert_eq!(repaired.len(), 2);
+    let nested = "{ oneOf: [{ type: object, properties: { z: { type: string, nullable: true } } }], nullable: true }";
+    let (schema, repaired) = read(&with_schema("3.1.0", nested), SCHEMA);
+    assert_eq!(
+        schema["anyOf"][0]["oneOf"][0]["properties"]["z"]["type"],
+        json!(["string", "null"])
+    );
+    assert_eq!(repaired.len(), 2);
+}
+
+#[test]
+fn a_scheme_that_is_not_declared_opens_nothing() {
+    let text = with_path(
+        "/a",
+        "{ get: { security: [{ key: [] }, { gone: [] }], responses: { '204': { description: Done. } } } }",
+    );
+    let schemes = "components: { securitySchemes: { key: { type: http, scheme: bearer } } }\n";
+    let (security, _) = read(&format!("{text}{schemes}"), "/paths/~1a/get/security");
+    assert_eq!(security, json!([{"key": []}]));
+}
+
+#[test]
+fn what_looks_like_a_repair_but_is_none_is_left() {
+    // Without its default, the variable would be empty in the URL.
+    let servers =
+        "servers: [{ url: 'https://{r}.x', variables: { r: { default: eu, enum: [us] } } }]\n";
+    let text = with_schema("3.1.0", "{ type: string }") + servers;
+    let (default, repaired) = read(&text, "/servers/0/variables/r/default");
+    assert_eq!(default, json!("eu"));
+    assert!(repaired.is_empty(), "{repaired:?}");
+    // No parameter of the path is written so.
+    let ok = "responses: { '204': { description: Done. } }";
+    let loaded = foreign(&with_path("'/a{?q}'", &format!("{{ get: {{ {ok} }} }}")));
+    assert!(loaded.repairs.is_empty());
+    // A parameter of the label belongs to the query.
+    let parameter = "{ name: v, in: path, required: true, schema: { type: string } }";
+    let item = format!("{{ get: {{ parameters: [{parameter}], {ok} }} }}");
+    assert!(foreign(&with_path("'/a?v={v}'", &item)).repairs.is_empty());
+}
+
+#[test]
+fn a_style_for_objects_is_dropped_for_single_values() {
+    let parameter = "{ name: m, in: query, style: deepObject, schema: { type: string } }";
+    let item = format!(
+        "{{ get: {{ parameters: [{parameter}], responses: {{ '204': {{ description: Done. }} }} }} }}"
+    );
+    let (parameter, _) = read(&with_path("/a", &item), "/paths/~1a/get/parameters/0");
+    assert_eq!(
+        (&parameter["name"], &parameter["style"]),
+        (&json!("m"), &Value::Null)
     );
 }
 
 #[test]
-fn every_reading_is_documented() {
+fn the_page_lists_every_reading_and_nothing_else() {
     let page = std::fs::read_to_string("../../docs/foreign.md").expect("the page exists");
-    let missing: Vec<String> = READINGS
-        .iter()
-        .map(|reading| {
-            format!(
-                "| `{}` | {} | {} |",
-                reading.rule, reading.mistake, reading.meaning
-            )
-        })
-        .filter(|row| !page.contains(row))
-        .collect();
-    assert!(missing.is_empty(), "{}", missing.join("\n"));
+    let documented = page.lines().filter(|line| line.starts_with("| `"));
+    let known = READINGS.iter().map(|reading| {
+        format!(
+            "| `{}` | {} | {} |",
+            reading.rule, reading.mistake, reading.meaning
+        )
+    });
+    assert_eq!(documented.collect::<Vec<_>>(), known.collect::<Vec<_>>());
 }

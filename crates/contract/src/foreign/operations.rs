@@ -1,12 +1,16 @@
 //! Repairs of paths, operations, parameters, bodies and security.
 
 use super::site::{Site, object, text};
-use crate::model::StatusKey;
+use crate::model::{StatusKey, split_label};
 use crate::node::{Node, NodeValue};
 
 /// Declares a parameter that only the template of the path names, as a required string.
 pub(super) fn declare_parameter(site: &mut Site<'_>) -> Option<()> {
     let name = site.diagnostic.subject.clone()?;
+    // An expression of RFC 6570, such as `{?page}`, is no parameter of the path.
+    if name.starts_with(['?', '&', '#', '+', '/', ';', '.']) {
+        return None;
+    }
     let item = site.node_mut(0)?;
     // A list beside a reference would replace that of the target. Where an operation is a
     // reference, which the standard does not know, the parameter is probably declared there.
@@ -39,6 +43,15 @@ pub(super) fn drop_parameter(site: &mut Site<'_>) -> Option<()> {
     // The span is that of a reference in the list, or of the name of an inline parameter.
     let up = usize::from(site.key(0) == Some("name"));
     matches!(site.node(up + 1)?.value, NodeValue::Array(_)).then_some(())?;
+    // In the label of the path, the parameter is one of the query.
+    let name = site.node(up)?.get("name").and_then(Node::as_str);
+    let mut keys = (up..).map_while(|up| site.node(up + 1).map(|_| site.key(up)));
+    let path = keys.find_map(|key| key.filter(|key| key.starts_with('/')));
+    if let (Some(name), Some(path)) = (name, path)
+        && split_label(path).1.contains(&format!("{{{name}}}"))
+    {
+        return None;
+    }
     site.remove(up)
 }
 
@@ -70,7 +83,10 @@ pub(super) fn rename_operation(site: &mut Site<'_>) -> Option<()> {
 
 /// Drops a security scheme that is not declared from the requirement that names it.
 pub(super) fn drop_scheme(site: &mut Site<'_>) -> Option<()> {
-    site.remove(0)
+    let is_alone = site.node(1)?.as_object()?.len() == 1;
+    let has_others = matches!(&site.node(2)?.value, NodeValue::Array(list) if list.len() > 1);
+    // An empty requirement beside others would make their credentials optional.
+    site.remove(usize::from(is_alone && has_others))
 }
 
 /// Writes a range of statuses, or `default`, in the case that the standard knows.
@@ -112,6 +128,13 @@ pub(super) fn bracketed_array(site: &mut Site<'_>) -> Option<()> {
         return None;
     }
     let parameter = site.node_mut(1)?;
+    let ty = parameter
+        .get("schema")
+        .and_then(|schema| schema.get("type"));
+    let ty = ty.and_then(Node::as_str);
+    if matches!(ty, Some("string" | "number" | "integer" | "boolean")) {
+        return None;
+    }
     let name = parameter.get("name")?.as_str()?.to_owned();
     parameter.take("style")?;
     parameter.set("explode", NodeValue::Bool(true))?;

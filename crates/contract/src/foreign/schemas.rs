@@ -24,6 +24,10 @@ const OUTSIDE: [&str; 8] = [
 pub(super) fn drop_default(site: &mut Site<'_>) -> Option<()> {
     // The span may be that of a part of the default.
     let up = site.above("default")?;
+    // Without its default, a variable of a server would be empty in the URL.
+    if site.key(up + 2) == Some("variables") {
+        return None;
+    }
     site.remove(up)
 }
 

@@ -126,7 +126,7 @@ pub static READINGS: &[Reading] = &[
     reading(
         "impossible-style",
         "`deepObject` for an array",
-        "each item is sent as `name[]=…`",
+        "each item is sent as `name[]=…`, an object in it as JSON",
         operations::bracketed_array,
     ),
     reading(
@@ -144,7 +144,7 @@ pub static READINGS: &[Reading] = &[
     reading(
         "unknown-security-scheme",
         "a security scheme that is not declared",
-        "the scheme is not required",
+        "the scheme is dropped, and with it an alternative of nothing else; if there is no other, no credential is required",
         operations::drop_scheme,
     ),
     reading(
