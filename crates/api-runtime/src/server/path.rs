@@ -144,7 +144,9 @@ impl Paths {
                 None
             }
         });
-        let has_method = node.methods.iter().any(|served| served.method == *method);
+        let served_as =
+            |served: &Method| served == method || *method == Method::HEAD && *served == Method::GET;
+        let has_method = node.methods.iter().any(|served| served_as(&served.method));
         match (route, &node.allow) {
             (Some(served), _) => Found::Route(served.route, captures),
             // The method is there, but only with another query.
@@ -248,7 +250,8 @@ fn split_label(template: &str) -> (&str, &str) {
     template.split_at(end.unwrap_or(template.len()))
 }
 
-/// Returns the names and values of the query in a label. One with a brace stands for any value.
+/// Returns the names and values of the query in a label, decoded. One with a brace stands for any
+/// value.
 fn label_query(label: &str) -> Vec<(Box<str>, Box<str>)> {
     let Some(query) = label.strip_prefix('?') else {
         return Vec::new();
@@ -258,8 +261,15 @@ fn label_query(label: &str) -> Vec<(Box<str>, Box<str>)> {
         .split('&')
         .filter(|pair| !pair.is_empty() && !pair.contains(['{', '}']))
         .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
-        .map(|(name, value)| (name.into(), value.into()))
+        .map(|(name, value)| (decoded(name), decoded(value)))
         .collect()
+}
+
+/// Returns a name or value of a query without its encoding, in which a plus is a blank.
+fn decoded(text: &str) -> Box<str> {
+    let text = text.replace('+', " ");
+    let text = percent_decode_str(&text).decode_utf8_lossy();
+    text.into_owned().into_boxed_str()
 }
 
 /// Returns the names of a template's parameters, in order.
@@ -396,6 +406,27 @@ mod tests {
         let paths = paths(&["/project/{id}"]);
         assert_eq!(find(&paths, "/project/a%2Fb"), Some((0, vec!["a%2Fb"])));
         assert_eq!(find(&paths, "/pr%6Fject/a"), Some((0, vec!["a"])));
+    }
+
+    #[test]
+    fn a_label_asks_for_a_query_with_every_method() {
+        let paths = paths(&["/a?kind=new", "/b?kind=new", "/b", "/c#old", "/d?q=a%20b"]);
+        let found = |method: &Method, path, query| match paths.find(method, path, query) {
+            Found::Route(route, _) => Ok(route),
+            Found::OtherMethods(_) => Err(405),
+            Found::Nothing => Err(404),
+        };
+        for method in [Method::GET, Method::HEAD] {
+            assert_eq!(found(&method, "/a", Some("kind=new&x=1")), Ok(0));
+            assert_eq!(found(&method, "/a", Some("kind=old")), Err(404));
+            assert_eq!(found(&method, "/a", None), Err(404));
+            assert_eq!(found(&method, "/b", Some("kind=new")), Ok(1));
+            assert_eq!(found(&method, "/b", None), Ok(2));
+            assert_eq!(found(&method, "/c", None), Ok(3));
+            assert_eq!(found(&method, "/d", Some("q=a+b")), Ok(4));
+            assert_eq!(found(&method, "/d", Some("q=a%20b")), Ok(4));
+        }
+        assert_eq!(found(&Method::POST, "/a", Some("kind=new")), Err(405));
     }
 
     #[test]

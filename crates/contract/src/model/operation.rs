@@ -137,8 +137,8 @@ pub fn split_label(path: &str) -> (&str, &str) {
     path.split_at(end.unwrap_or(path.len()))
 }
 
-/// Returns the names and values of the query in a label. A value with a brace is a parameter in
-/// disguise, and no request has it as it is written.
+/// Returns the names and values of the query in a label, decoded. A value with a brace is a
+/// parameter in disguise, and no request has it as it is written.
 pub(crate) fn label_query(label: &str) -> Vec<(String, String)> {
     let Some(query) = label.strip_prefix('?') else {
         return Vec::new();
@@ -148,8 +148,16 @@ pub(crate) fn label_query(label: &str) -> Vec<(String, String)> {
         .split('&')
         .filter(|pair| !pair.is_empty() && !pair.contains(['{', '}']))
         .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
-        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .map(|(name, value)| (decoded(name), decoded(value)))
         .collect()
+}
+
+/// Returns a name or value of a query without its encoding, in which a plus is a blank.
+fn decoded(text: &str) -> String {
+    let text = text.replace('+', " ");
+    percent_encoding::percent_decode_str(&text)
+        .decode_utf8_lossy()
+        .into_owned()
 }
 
 impl PathPart {
