@@ -21,7 +21,7 @@ pub use progenitor::writes_request;
 
 use std::collections::HashMap;
 
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::{Spacing, TokenStream, TokenTree};
 
 use crate::file::File;
 use crate::ir::{Api, Operation};
@@ -82,12 +82,14 @@ fn tag_file(
     Ok(file.finish() + &rest.finish())
 }
 
-/// Returns whether tokens have an identifier in front of `::`.
+/// Returns whether tokens have a path that begins with the name of a module.
 fn mentions(tokens: &TokenStream, module: &str) -> bool {
     let mut follows = false;
     tokens.clone().into_iter().any(|token| {
-        let is_path =
-            follows && matches!(&token, TokenTree::Punct(colon) if colon.as_char() == ':');
+        // A colon alone follows the name of a field.
+        let is_path = follows
+            && matches!(&token, TokenTree::Punct(colon)
+                if colon.as_char() == ':' && colon.spacing() == Spacing::Joint);
         follows = matches!(&token, TokenTree::Ident(name) if name == module);
         is_path || matches!(&token, TokenTree::Group(group) if mentions(&group.stream(), module))
     })

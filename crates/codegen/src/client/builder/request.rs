@@ -290,7 +290,11 @@ impl Builder<'_> {
 
 /// Returns whether a parameter is an idempotency key that the client may choose itself.
 fn is_idempotency_key(parameter: &Parameter) -> bool {
-    !parameter.required && parameter.wire.eq_ignore_ascii_case(IDEMPOTENCY_KEY)
+    let is_plain = matches!(
+        parameter.encoding,
+        ParameterEncoding::Style { explode: false, .. }
+    );
+    !parameter.required && is_plain && parameter.wire.eq_ignore_ascii_case(IDEMPOTENCY_KEY)
 }
 
 /// Escapes the braces of a literal, which would stand for an argument in a format string.
