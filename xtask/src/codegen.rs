@@ -42,7 +42,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     check: bool,
     /// Accept repairs that the stored list does not have (with --foreign)
-    #[arg(long, requires = "foreign")]
+    #[arg(long, requires = "foreign", conflicts_with = "check")]
     accept: bool,
 }
 
@@ -75,16 +75,14 @@ pub(crate) fn run(
     };
     let mut files = codegen::generate(&contract, &options(arguments, &folder)?)?;
     files.extend(repairs::file(&arguments.name, &loaded.repairs));
-    if !arguments.check && !arguments.accept {
-        let new = repairs::new(&folder, &arguments.name, &loaded.repairs)?;
-        if !new.is_empty() {
-            report_new(err, &new)?;
-            return Ok(Exit::Failed);
-        }
+    let new = repairs::new(&folder, &arguments.name, &loaded.repairs)?;
+    if !arguments.check && !arguments.accept && !new.is_empty() {
+        report_new(err, &new)?;
+        return Ok(Exit::Failed);
     }
     if arguments.check {
         let stale = emit::check(&folder, &files)?;
-        report_stale(out, &stale, &command(arguments)?)?;
+        report_stale(out, &stale, &command(arguments, !new.is_empty())?)?;
         report(
             out,
             &Summary {
@@ -130,8 +128,9 @@ fn options(arguments: &Arguments, folder: &Path) -> anyhow::Result<Options> {
     })
 }
 
-/// Returns the command that writes the crates with the same arguments, ready to paste.
-fn command(arguments: &Arguments) -> anyhow::Result<String> {
+/// Returns the command that writes the crates with the same arguments, ready to paste, and accepts
+/// new repairs if `accept` is true.
+fn command(arguments: &Arguments, accept: bool) -> anyhow::Result<String> {
     let mut words = vec!["cargo".to_owned(), "xtask".to_owned(), "codegen".to_owned()];
     for (flag, path) in [
         ("--contract", &arguments.contract),
@@ -142,6 +141,7 @@ fn command(arguments: &Arguments) -> anyhow::Result<String> {
         }
     }
     words.extend(arguments.reading.words());
+    words.extend(accept.then(|| "--accept".to_owned()));
     if arguments.name != NAME {
         words.extend(["--name".to_owned(), arguments.name.clone()]);
     }
