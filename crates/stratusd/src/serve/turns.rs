@@ -43,7 +43,7 @@ impl Turns {
         let mut turn = Turn {
             turns: Arc::clone(self),
             key,
-            semaphore: Arc::clone(&semaphore),
+            semaphore: Some(Arc::clone(&semaphore)),
             permit: None,
         };
         // It is never closed, so this does not fail.
@@ -61,18 +61,22 @@ impl Turns {
 pub(super) struct Turn {
     turns: Arc<Turns>,
     key: u64,
-    semaphore: Arc<Semaphore>,
+    /// `None` only while it is dropped.
+    semaphore: Option<Arc<Semaphore>>,
     permit: Option<OwnedSemaphorePermit>,
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
         let mut tokens = self.turns.tokens();
-        // A permit holds the semaphore too.
+        // Both are dropped while the map is locked, so that of two that end at the same time, the
+        // last one finds that it is the last. A permit holds the semaphore too.
         self.permit = None;
-        // The map and this: nobody else has a turn or waits for one. Others get the semaphore from
-        // the map, which is locked.
-        if Arc::strong_count(&self.semaphore) == 2 {
+        self.semaphore = None;
+        if tokens
+            .get(&self.key)
+            .is_some_and(|kept| Arc::strong_count(kept) == 1)
+        {
             tokens.remove(&self.key);
         }
     }

@@ -91,6 +91,24 @@ fn rows_are_whole(ground: &Ground) {
              AND NOT EXISTS (SELECT 1 FROM firewall_subnet AS a WHERE a.firewall_id = f.id)",
         ),
         (
+            "a change without its entry in the audit trail",
+            "SELECT id AS text FROM private_subnet AS r WHERE NOT r.is_declared AND \
+             (SELECT COUNT(*) FROM audit AS a WHERE a.resource = r.id AND a.operation = 'private_subnet_create') <> 1 \
+             UNION ALL SELECT id FROM postgres_database AS r WHERE \
+             (SELECT COUNT(*) FROM audit AS a WHERE a.resource = r.id AND a.operation = 'postgres_create') <> 1 \
+             UNION ALL SELECT id FROM inference_api_key AS r WHERE \
+             (SELECT COUNT(*) FROM audit AS a WHERE a.resource = r.id AND a.operation = 'inference_api_key_create') <> 1",
+        ),
+        (
+            "an entry in the audit trail without its change",
+            "SELECT resource AS text FROM audit WHERE operation = 'private_subnet_create' \
+             AND resource NOT IN (SELECT id FROM private_subnet) \
+             UNION ALL SELECT resource FROM audit WHERE operation = 'postgres_create' \
+             AND resource NOT IN (SELECT id FROM postgres_database) \
+             UNION ALL SELECT resource FROM audit WHERE operation = 'inference_api_key_create' \
+             AND resource NOT IN (SELECT id FROM inference_api_key)",
+        ),
+        (
             "two of a name",
             "SELECT name AS text FROM private_subnet GROUP BY project_id, location, name HAVING COUNT(*) > 1 \
              UNION ALL SELECT name FROM postgres_database GROUP BY project_id, location, name HAVING COUNT(*) > 1 \
@@ -196,7 +214,8 @@ fn keys_are_kept(ground: &Ground) {
     }
 }
 
-/// The provisioner has the password that the service shows.
+/// The provisioner has a password for each database. Whether it is the one that the service shows is
+/// not compared.
 fn passwords_are_set(ground: &Ground, cloud: &Cloud) {
     for id in texts(ground, "SELECT id AS text FROM postgres_database") {
         if cloud.password(&id).is_none() {

@@ -26,10 +26,15 @@ impl Run<'_, '_> {
         let firewalls = storage::firewall::of_project(self.tx, id).await?;
         for kind in Kind::ALL {
             let is_changed = match kind {
-                Kind::Vm => differ(&entry.vms, &vms, prunes),
-                Kind::LoadBalancer => differ(&entry.load_balancers, &load_balancers, prunes),
-                Kind::PrivateSubnet => differ(&entry.private_subnets, &subnets, prunes),
-                Kind::Firewall => differ(&entry.firewalls, &firewalls, prunes),
+                Kind::Vm => differ(&entry.vms, &vms, |_| prunes),
+                Kind::LoadBalancer => differ(&entry.load_balancers, &load_balancers, |_| prunes),
+                // What was created through the API is never pruned.
+                Kind::PrivateSubnet => differ(&entry.private_subnets, &subnets, |subnet| {
+                    prunes && subnet.is_declared
+                }),
+                Kind::Firewall => differ(&entry.firewalls, &firewalls, |firewall| {
+                    prunes && firewall.is_declared
+                }),
                 // Inventories have none.
                 Kind::Postgres | Kind::InferenceApiKey => false,
             };
@@ -90,9 +95,12 @@ impl Run<'_, '_> {
     }
 }
 
-/// Returns whether there are entries without a row, or rows without an entry that may be pruned.
-fn differ(entries: &[impl Keyed], rows: &[impl Keyed], prunes: bool) -> bool {
+/// Returns whether there are entries without a row, or rows without an entry for which `is_pruned`
+/// returns true.
+fn differ<R: Keyed>(entries: &[impl Keyed], rows: &[R], is_pruned: impl Fn(&R) -> bool) -> bool {
     let (entries, rows) = (by_key(entries), by_key(rows));
     entries.keys().any(|key| !rows.contains_key(key))
-        || prunes && rows.keys().any(|key| !entries.contains_key(key))
+        || rows
+            .iter()
+            .any(|(key, row)| !entries.contains_key(key) && is_pruned(row))
 }

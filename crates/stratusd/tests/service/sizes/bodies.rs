@@ -214,12 +214,12 @@ async fn a_body_counts_until_its_request_is_handled() {
     let size = u64::try_from(body.to_string().len()).expect("it is small");
     let creating =
         tokio::spawn(async move { shop.post(&format!("{PLACE}/postgres/large"), body).await });
-    let counted = eventually(async || {
-        let bytes = metric(&service, "stratus_body_bytes").await;
-        (bytes > 0).then_some(bytes)
+    let counted = size - (16 << 10);
+    // The body is counted as its pieces arrive.
+    let whole = eventually(async || {
+        (metric(&service, "stratus_body_bytes").await == counted).then_some(())
     });
-    let counted = counted.await.expect("the body is counted");
-    assert_eq!(counted, size - (16 << 10));
+    whole.await.expect("the whole body is counted");
     for _ in 0..20 {
         tokio::time::sleep(Duration::from_millis(50)).await;
         assert_eq!(metric(&service, "stratus_body_bytes").await, counted);
