@@ -63,10 +63,10 @@
 //! - 404 for an unknown path has the type `ResourceNotFound`.
 //! - 405, for a method that a path does not have, has the type `MethodNotAllowed` and an `Allow` header.
 //! - 408, for a body that does not arrive in time, has the type `BadRequest`.
-//! - 431, for a request head that is too large, has the type `BadRequest`; only if the head is many times too large, the response has no body, and the connection ends.
+//! - 431, for a request head that is too large, has the type `BadRequest`; if it has more than a hundred headers, or is more than 64 KiB too large, the response has no body, and the connection ends.
 //!
 //! The extension `x-rejection` of this document marks 405, 408 and 431, which the service makes before it runs the operation.
-//! Every response has the header `x-request-id`.
+//! Every response to a request that could be read has the header `x-request-id`.
 //! Send one of your own to find the request in the logs of both sides.
 //!
 //! A 400 has one of two types.
