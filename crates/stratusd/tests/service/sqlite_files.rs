@@ -135,7 +135,7 @@ async fn a_disk_that_fails_makes_the_service_unavailable_and_not_ready() {
     let script = "trap '' XFSZ; ulimit -f 4096; exec \"$0\" \"$@\"";
     let service = home.serve_by(
         |service| {
-            let mut shell = Command::new("sh");
+            let mut shell = Command::new("/bin/sh");
             shell.args(["-c", script]).arg(service.get_program());
             shell.args(service.get_args());
             Some(shell)

@@ -215,7 +215,7 @@ fn no_more_connections_are_taken_than_files_can_be_opened() {
         "--management-listen",
         "127.0.0.1:0",
     ]);
-    let mut limited = Command::new("sh");
+    let mut limited = Command::new("/bin/sh");
     limited
         .args(["-c", "ulimit -n 260 && exec \"$0\" \"$@\""])
         .arg(serve.get_program())
