@@ -2,8 +2,8 @@
 //! they can have meant it, where there is one.
 //!
 //! A repair begins with a diagnostic. Its [`Reading`] changes the node at the span of the
-//! diagnostic, and the document is checked again, until nothing is left to repair. So whatever is
-//! read so has been reported before, and what has no reading stays an error.
+//! diagnostic, and the document is checked again, until nothing is left to repair. So every repair
+//! answers a diagnostic that is reported too, and a mistake without a reading stays an error.
 
 mod operations;
 mod places;

@@ -515,7 +515,7 @@ async fn see_subnet(caller: &Caller, name: &str) {
     ground.back(call, said);
 }
 
-/// Reads everything once all callers are done. Whatever was acknowledged must be seen.
+/// Reads everything once all callers are done. Each acknowledged change must be seen.
 pub async fn see_all(caller: Caller) {
     let ground = Arc::clone(&caller.ground);
     for number in 0..7 {

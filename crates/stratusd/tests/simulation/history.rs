@@ -61,7 +61,7 @@ pub fn search<M: Model>(
     let mut known: HashSet<_> = open.iter().cloned().collect();
     while let Some(place) = open.pop() {
         let left = |at: &usize| !place.has(*at);
-        // Whatever is called after the first response that is left came after its operation.
+        // An operation that was called after the first of these responses came after that one.
         let until = (0..entries.len())
             .filter(left)
             .filter_map(|at| entries[at].back)

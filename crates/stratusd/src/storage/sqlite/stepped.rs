@@ -14,7 +14,7 @@ pub enum Moment {
     Committed,
 }
 
-/// A type that is told what the writer does.
+/// A type whose methods the writer calls at each moment of a transaction.
 pub trait Watch {
     /// Called at each moment. The statement before which it fails does not run, and its error is
     /// that of the statement.
