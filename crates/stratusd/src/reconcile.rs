@@ -9,13 +9,17 @@ mod changes;
 mod search;
 
 use std::collections::HashSet;
+use std::convert::Infallible;
+use std::future;
+use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
 use std::time::Duration;
 
 use api_types::{CaCertificates, PostgresId, PostgresSize, PostgresState, PostgresVersion};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -230,15 +234,14 @@ impl<P: Provisioner> Reconciler<P> {
     async fn keep(&self, due: &Due, lease: &str, mut expires: Instant) {
         let mut wait = self.config.lease / 3;
         loop {
-            // The store may have taken longer to give the lease than the lease lasts. A timer for a
-            // moment that has passed may be late, and the step would run until then.
-            let left = expires.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return;
-            }
-            tokio::time::sleep(wait.min(left)).await;
+            let next = Instant::now() + wait;
+            let _: Option<Infallible> = until(next.min(expires), future::pending()).await;
             // Measured before the request: the store may have counted from any moment after it.
             let asked = Instant::now();
+            // The store may also have taken longer to give the lease than the lease lasts.
+            if asked >= expires {
+                return;
+            }
             let prolong = Prolong {
                 due: due.clone(),
                 lease: lease.to_owned(),
@@ -246,14 +249,13 @@ impl<P: Provisioner> Reconciler<P> {
                 time: self.config.lease,
             };
             // A third of the lease leaves time for several attempts after one that fails.
-            wait = match tokio::time::timeout_at(expires, self.store.change(prolong)).await {
-                Ok(Ok(true)) => {
+            wait = match until(expires, self.store.change(prolong)).await {
+                Some(Ok(true)) => {
                     expires = asked + self.config.lease;
                     self.config.lease / 3
                 }
-                Ok(Ok(false)) | Err(_) => return,
-                Ok(Err(_)) if Instant::now() >= expires => return,
-                Ok(Err(_)) => self.config.lease / 10,
+                Some(Ok(false)) | None => return,
+                Some(Err(_)) => self.config.lease / 10,
             };
         }
     }
@@ -450,6 +452,25 @@ fn unchanged(due: &Due) -> StepRecord {
         attempts: due.attempts,
         wait: Duration::ZERO,
     }
+}
+
+/// Waits for a future until a moment, and returns `None` if the moment comes first.
+///
+/// Unlike a time-out of tokio, this reads the clock whenever it is polled. A process that was paused
+/// may poll its tasks before its timers, and a worker must see that its lease has ended before it
+/// does anything else.
+async fn until<F: Future>(moment: Instant, future: F) -> Option<F::Output> {
+    let (mut future, mut timer) = (pin!(future), pin!(sleep_until(moment)));
+    future::poll_fn(|context| {
+        if let Poll::Ready(output) = future.as_mut().poll(context) {
+            return Poll::Ready(Some(output));
+        }
+        if Instant::now() >= moment {
+            return Poll::Ready(None);
+        }
+        timer.as_mut().poll(context).map(|()| None)
+    })
+    .await
 }
 
 fn millis(time: Duration) -> i64 {
