@@ -37,6 +37,7 @@
 mod absent;
 mod body;
 mod call;
+mod config;
 mod contract_texts;
 mod credentials;
 mod cross_origin;
@@ -71,6 +72,7 @@ pub use axum::Router;
 pub use axum::extract::Multipart;
 pub use axum::response::{IntoResponse, Response};
 pub use call::Call;
+pub use config::Config;
 pub use contract_texts::ContractTexts;
 pub use credentials::{ApiKey, AuthError, Authorization, Basic, Bearer, ClientCertificate, Secret};
 pub use cross_origin::{OriginError, Origins};
@@ -86,7 +88,7 @@ pub use rate_limit::{RateLimit, RatePolicy};
 pub use rejection::{Rejected, Rejection, RejectionKind, RenderRejection, Violation};
 pub use request_id::RequestId;
 pub use response::with_header;
-pub use router::{App, Blueprint, Config, OperationId, Route, RouteFuture, RouteResult, router};
+pub use router::{App, Blueprint, OperationId, Route, RouteFuture, RouteResult, router};
 #[doc(no_inline)]
 pub use serde_json;
 pub use status::{DefaultStatus, RangeStatus, Statuses, UnlistedStatusError};

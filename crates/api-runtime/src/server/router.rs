@@ -1,19 +1,17 @@
 //! The router: finds the operation of a request, runs it, and renders rejections.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::fmt;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
 use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
 use http::request::Parts;
 use http::{HeaderName, HeaderValue, Method, Version, header};
 use http_body::Body as _;
@@ -23,23 +21,17 @@ use tracing::{Instrument, Span};
 
 use super::body::Limits;
 use super::call::Call;
+use super::config::Config;
 use super::contract_texts::{ContractTexts, ServedTexts};
-use super::cross_origin::{self, Origins};
+use super::cross_origin;
 use super::head;
-use super::next::{Around, Next};
+use super::next::Next;
 use super::operation::Operation;
 use super::path::{Captures, Found, Paths};
 use super::rejection::{Rejected, Rejection, RejectionKind, RenderRejection};
 use super::remainder;
 use super::request_id::{self, RequestId};
 use super::response::Unwritable;
-
-/// The size of the largest head that is accepted by default: 64 KiB.
-const HEAD_LIMIT: usize = 64 << 10;
-/// The size of the largest body that is accepted by default: 1 MiB.
-const BODY_LIMIT: usize = 1 << 20;
-/// The time in which a body must arrive by default.
-const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The value of `Connection` in the last response on a connection.
 const CLOSE: HeaderValue = HeaderValue::from_static("close");
@@ -99,155 +91,6 @@ pub struct Blueprint<T, R> {
     pub config: Config,
 }
 
-/// Settings of a router.
-#[derive(Clone)]
-pub struct Config {
-    head_limit: usize,
-    body_limit: usize,
-    body_limits: HashMap<String, usize>,
-    body_timeout: Option<Duration>,
-    requires_host: bool,
-    serves_contract: bool,
-    origins: Option<Origins>,
-    around: Option<Around>,
-    request_ids: Arc<dyn Fn() -> RequestId + Send + Sync>,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            head_limit: HEAD_LIMIT,
-            body_limit: BODY_LIMIT,
-            body_limits: HashMap::new(),
-            body_timeout: Some(BODY_TIMEOUT),
-            requires_host: false,
-            serves_contract: true,
-            origins: None,
-            around: None,
-            request_ids: Arc::new(request_id::generator()),
-        }
-    }
-}
-
-impl Config {
-    /// Creates the default settings: heads up to 64 KiB, bodies up to 1 MiB, which arrive within 30 seconds, and the
-    /// contract at `/openapi.json` and `/openapi.yaml`.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets the size of the largest head, in bytes: method, target, and names and values of headers.
-    /// A larger one is rejected with 431.
-    ///
-    /// The HTTP server has a limit of its own, above which its response has no body.
-    #[must_use]
-    pub fn head_limit(mut self, bytes: usize) -> Self {
-        self.head_limit = bytes;
-        self
-    }
-
-    /// Sets the size of the largest body, in bytes.
-    #[must_use]
-    pub fn body_limit(mut self, bytes: usize) -> Self {
-        self.body_limit = bytes;
-        self
-    }
-
-    /// Sets the size of the largest body of one operation, such as an upload, in bytes.
-    #[must_use]
-    pub fn body_limit_of(mut self, operation_id: &str, bytes: usize) -> Self {
-        self.body_limits.insert(operation_id.to_owned(), bytes);
-        self
-    }
-
-    /// Sets the time in which a whole body must arrive, unless a handler reads it as a stream.
-    #[must_use]
-    pub fn body_timeout(mut self, time: Duration) -> Self {
-        self.body_timeout = Some(time);
-        self
-    }
-
-    /// Lets a body take any time to arrive.
-    #[must_use]
-    pub fn without_body_timeout(mut self) -> Self {
-        self.body_timeout = None;
-        self
-    }
-
-    /// Rejects a request of HTTP/1.1 without a `Host` header, as RFC 9112 demands of servers on a
-    /// network. By default it is accepted, because requests that do not come from a network, such
-    /// as those of tests, rarely have one.
-    ///
-    /// An invalid `Host`, or a second one, is always rejected.
-    #[must_use]
-    pub fn requires_host(mut self) -> Self {
-        self.requires_host = true;
-        self
-    }
-
-    /// Switches `/openapi.json` and `/openapi.yaml` off.
-    #[must_use]
-    pub fn without_contract(mut self) -> Self {
-        self.serves_contract = false;
-        self
-    }
-
-    /// Lets pages of these origins call the API from a browser. Without this, none can.
-    #[must_use]
-    pub fn origins(mut self, origins: Origins) -> Self {
-        self.origins = Some(origins);
-        self
-    }
-
-    /// Runs a function around every request whose head is accepted, such as one that limits how many
-    /// requests are in progress. The function runs the rest of the router, or rejects the request.
-    ///
-    /// Unlike a layer around the router, it runs inside what every response needs: request ids and
-    /// the headers for other origins. The body that it gets is received to its end if it is dropped.
-    #[must_use]
-    pub fn around(
-        mut self,
-        run: impl for<'n> Fn(Request, Next<'n>) -> BoxFuture<'n, RouteResult> + Send + Sync + 'static,
-    ) -> Self {
-        self.around = Some(Arc::new(run));
-        self
-    }
-
-    /// Sets the generator of request ids, for tests or for ids that sort.
-    #[must_use]
-    pub fn request_ids(mut self, make: impl Fn() -> RequestId + Send + Sync + 'static) -> Self {
-        self.request_ids = Arc::new(make);
-        self
-    }
-
-    fn limits(&self, operation: &Operation) -> Limits {
-        let bytes = self
-            .body_limits
-            .get(operation.id)
-            .copied()
-            .unwrap_or(self.body_limit);
-        Limits {
-            bytes,
-            time: self.body_timeout,
-        }
-    }
-}
-
-impl fmt::Debug for Config {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Config")
-            .field("head_limit", &self.head_limit)
-            .field("body_limit", &self.body_limit)
-            .field("body_limits", &self.body_limits)
-            .field("body_timeout", &self.body_timeout)
-            .field("requires_host", &self.requires_host)
-            .field("serves_contract", &self.serves_contract)
-            .field("origins", &self.origins)
-            .finish_non_exhaustive()
-    }
-}
-
 /// Builds the router, to which layers, nesting and other routes can be added as to any of axum's.
 pub fn router<T, R>(blueprint: Blueprint<T, R>) -> axum::Router
 where
@@ -282,26 +125,31 @@ where
     router.fallback_service(identified(ids, choosing))
 }
 
-/// Adds request ids to a service: the current one to what runs inside, and the header to each
-/// response.
-fn identified<S>(
-    ids: Arc<dyn Fn() -> RequestId + Send + Sync>,
-    inner: S,
-) -> impl Service<
-    Request,
-    Response = Response,
-    Error = Infallible,
-    Future = impl Future<Output = Result<Response, Infallible>> + Send,
-> + Clone
-+ Send
-+ Sync
-where
+/// A service that always has a response.
+trait Responding:
+    Service<Request, Response = Response, Error = Infallible, Future: Send>
+    + Clone
+    + Send
+    + Sync
+    + 'static
+{
+}
+
+impl<S> Responding for S where
     S: Service<Request, Response = Response, Error = Infallible, Future: Send>
         + Clone
         + Send
         + Sync
-        + 'static,
+        + 'static
 {
+}
+
+/// Adds request ids to a service: the current one to what runs inside, and the header to each
+/// response.
+fn identified(
+    ids: Arc<dyn Fn() -> RequestId + Send + Sync>,
+    inner: impl Responding,
+) -> impl Responding {
     Serve(move |request: Request| {
         let id = RequestId::of(request.headers()).unwrap_or_else(|| ids());
         let serving = id.clone().scope(inner.clone().call(request));
@@ -316,16 +164,7 @@ where
 }
 
 /// Returns a server as a service that cannot fail.
-fn service<T, R>(
-    server: Arc<Server<T, R>>,
-) -> impl Service<
-    Request,
-    Response = Response,
-    Error = Infallible,
-    Future = impl Future<Output = Result<Response, Infallible>> + Send,
-> + Clone
-+ Send
-+ Sync
+fn service<T, R>(server: Arc<Server<T, R>>) -> impl Responding
 where
     T: Send + Sync + 'static,
     R: RenderRejection,
