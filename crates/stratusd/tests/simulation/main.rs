@@ -1,5 +1,6 @@
 //! The service in a simulation that a seed decides: its processes, clock, disk, randomness and
-//! provisioner. `STRATUS_SEED` repeats a run exactly, and `STRATUS_CASES` makes the test longer.
+//! provisioner. `STRATUS_SEED` repeats a run exactly, and `STRATUS_CASES` asks for more simulations,
+//! of random seeds. Without either, the seeds are the same in each run: nothing fails by chance.
 
 mod caller;
 mod checks;
@@ -65,10 +66,11 @@ fn variable(name: &str) -> Option<u64> {
 fn nothing_breaks_under_faults() {
     let folder = folder();
     let template = Template::make(folder.path());
-    let first = variable("STRATUS_SEED");
-    // One seed is repeated alone, unless a number of them is asked for.
-    let cases = variable("STRATUS_CASES").unwrap_or(if first.is_some() { 1 } else { CASES });
-    let first = first.unwrap_or_else(|| RandomState::new().build_hasher().finish() >> 16);
+    let (first, cases) = match (variable("STRATUS_SEED"), variable("STRATUS_CASES")) {
+        (Some(seed), cases) => (seed, cases.unwrap_or(1)),
+        (None, Some(cases)) => (RandomState::new().build_hasher().finish() >> 16, cases),
+        (None, None) => (0, CASES),
+    };
     println!("STRATUS_SEED={first} STRATUS_CASES={cases}");
     let (next, commits, is_over) = (AtomicU64::new(0), AtomicU64::new(0), AtomicBool::new(false));
     let begun = Instant::now();
