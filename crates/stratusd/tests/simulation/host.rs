@@ -487,7 +487,10 @@ impl Host {
         if moment == Moment::Committed {
             self.commits.set(self.commits.get() + 1);
         }
-        self.meanwhile(slot);
+        // What a power cut will tear is not synced yet, and SQLite shows nobody what is not synced.
+        if process.torn.borrow().is_none() {
+            self.meanwhile(slot);
+        }
         if self.is_healed.get() {
             return Ok(());
         }
