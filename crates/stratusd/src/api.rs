@@ -155,7 +155,9 @@ impl Service {
         C: Change<Refusal = Refusal>,
         C::Output: Subject,
     {
-        self.store.change(self.audited(author, change)).await
+        let project = author.caller.project_id.clone();
+        let change = self.audited(author, change);
+        self.store.change_of(&project, change).await
     }
 
     /// Makes a change once for each key, as [`change`](Self::change) does. Returns its output, and
@@ -170,8 +172,10 @@ impl Service {
         C: Change<Refusal = Refusal>,
         C::Output: Subject + Serialize + DeserializeOwned,
     {
+        let project = author.caller.project_id.clone();
         let change = self.audited(author, change);
-        let answer = self.store.change(Once { change, key }).await?;
+        let once = Once { change, key };
+        let answer = self.store.change_of(&project, once).await?;
         let replayed = answer.is_replayed.then_some(IdempotencyReplayed::True);
         Ok((answer.output, replayed))
     }

@@ -43,6 +43,9 @@ use signals::Signals;
 
 /// How long a statement may take before the request that needs it is rejected.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a change may wait for a lock while it holds its connection: longer than changes of the
+/// API hold theirs.
+const LOCK_WAIT: Duration = Duration::from_millis(250);
 /// How long a step of the reconciler may take.
 const STEP_LIMIT: Duration = Duration::from_mins(10);
 /// How often the reconciler looks for databases that are due.
@@ -140,6 +143,7 @@ async fn open(
         database,
         connections: settings.database_connections.get(),
         patience: STATEMENT_TIMEOUT,
+        lock_wait: LOCK_WAIT,
         world: world.clone(),
     };
     let store = Store::open(&config)

@@ -49,6 +49,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use api_types::ProjectId;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -148,14 +149,37 @@ impl Store {
     /// If the change refuses, or the database fails. The store is unavailable to a change that has
     /// not begun after [`WAIT`].
     pub async fn change<C: Change>(&self, change: C) -> Result<C::Output, Aborted<C::Refusal>> {
+        self.submit(change, None).await
+    }
+
+    /// Applies a change of what a project owns, as [`change`](Self::change) does. While changes of
+    /// the project wait for a lock, they hold at most one connection.
+    ///
+    /// # Errors
+    ///
+    /// As [`change`](Self::change).
+    pub async fn change_of<C: Change>(
+        &self,
+        project: &ProjectId,
+        change: C,
+    ) -> Result<C::Output, Aborted<C::Refusal>> {
+        self.submit(change, Some(project.clone())).await
+    }
+
+    async fn submit<C: Change>(
+        &self,
+        change: C,
+        project: Option<ProjectId>,
+    ) -> Result<C::Output, Aborted<C::Refusal>> {
         let offer = Offer::new(change);
         let (sender, mut receiver) = oneshot::channel();
-        self.backend
-            .submit(Box::new(Pending::new(offer.clone(), sender)));
+        let until = Instant::now() + WAIT;
+        let job = Pending::new(offer.clone(), sender, project, until);
+        self.backend.submit(Box::new(job));
         // Dropped with this future: a caller that goes away withdraws a change that no worker has
         // claimed.
         let offer = Withdrawn(offer);
-        let result = match tokio::time::timeout(WAIT, &mut receiver).await {
+        let result = match tokio::time::timeout_at(until, &mut receiver).await {
             Ok(result) => result,
             // The offer decides the race with the worker: only one of the two takes the change out.
             Err(_) if offer.0.take().is_some() => {

@@ -61,6 +61,7 @@ impl Service {
             database: database.clone(),
             connections: CONNECTIONS,
             patience: Duration::from_secs(10),
+            lock_wait: Duration::from_secs(10),
             world: world.clone(),
         };
         let store = Store::open(&config).await.expect("the database opens");

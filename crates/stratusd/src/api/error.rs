@@ -94,6 +94,7 @@ where
         }
         Aborted::Refused(Refusal::Invalid(_)) => bad_request(aborted).into(),
         Aborted::Refused(refusal) => not_found(&refusal).into(),
+        Aborted::Failed(StorageError::Locked(error)) => locked(&error).into(),
         Aborted::Failed(StorageError::Unavailable(error)) => unavailable(&error).into(),
         Aborted::Failed(error) => unexpected(error).into(),
     }
@@ -214,8 +215,19 @@ fn too_many_keys(keys: KeysInUse) -> TooManyRequests {
     response
 }
 
+/// Returns the response to a change that waited too long for another one of its project, such as
+/// that of `stratusd apply`.
+fn locked(cause: &Cause) -> Unavailable {
+    tracing::warn!(error = %Causes(&**cause), "another transaction holds a lock for too long");
+    later()
+}
+
 fn unavailable(cause: &Cause) -> Unavailable {
     tracing::warn!(error = %Causes(&**cause), "the database cannot be reached");
+    later()
+}
+
+fn later() -> Unavailable {
     let message = "the service is temporarily unavailable: try again later".to_owned();
     Unavailable::new(
         error(503, ErrorType::Unavailable, message, None),

@@ -29,6 +29,8 @@ pub(super) async fn open(settings: &StoreSettings) -> Result<Store> {
         // Commands run one statement after the other.
         connections: 1,
         patience: STATEMENT_TIMEOUT,
+        // Nobody waits for the connection of a command.
+        lock_wait: STATEMENT_TIMEOUT,
         world: World::real(),
     };
     Store::open(&config)

@@ -20,6 +20,10 @@ pub struct StoreConfig {
     /// How long a statement may take on PostgreSQL, including its waits for locks. Ignored on
     /// SQLite.
     pub patience: Duration,
+    /// How long a statement of a change may wait for a lock on PostgreSQL. Then the change gives
+    /// its connection back and runs again later, until [`WAIT`] has passed since it was submitted.
+    /// Ignored on SQLite.
+    pub lock_wait: Duration,
     /// The source of randomness, for the waits before a change runs again and for the changes that
     /// test whether the database can be written.
     pub world: World,

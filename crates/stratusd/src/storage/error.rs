@@ -17,6 +17,10 @@ pub enum StorageError {
     /// when the disk is full. Nothing was changed, and a later try may succeed.
     #[error("the database cannot be reached")]
     Unavailable(#[source] Cause),
+    /// Another transaction holds a lock that the statement needs, for longer than the statement may
+    /// wait. Nothing was changed, and a later try may succeed.
+    #[error("another transaction holds a lock for too long")]
+    Locked(#[source] Cause),
     /// The store is closed, or the change panicked.
     #[error("the store is closed")]
     Closed,
@@ -49,6 +53,9 @@ pub struct Corrupt {
 /// PostgreSQL's English message for a deadlock, by which it is recognised: diesel does not pass on
 /// the error code.
 const DEADLOCK: &str = "deadlock detected";
+
+/// PostgreSQL's English message for a wait that `lock_timeout` has ended (SQLSTATE 55P03).
+const LOCKED: &str = "canceling statement due to lock timeout";
 
 impl StorageError {
     pub(super) fn is_conflict(&self) -> bool {
@@ -85,6 +92,9 @@ impl From<diesel::result::Error> for StorageError {
                 _,
             ) => Self::Conflict,
             Error::DatabaseError(Unknown, error) if error.message() == DEADLOCK => Self::Conflict,
+            Error::DatabaseError(Unknown, info) if info.message() == LOCKED => {
+                Self::Locked(error.into())
+            }
             // A read-only transaction means a server that was the primary until a moment ago.
             Error::DatabaseError(
                 ClosedConnection | UnableToSendCommand | ReadOnlyTransaction,

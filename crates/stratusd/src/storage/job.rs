@@ -3,9 +3,11 @@
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
+use api_types::ProjectId;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
 
 use super::{Aborted, Change, Connection, StorageError};
 
@@ -21,6 +23,13 @@ pub(super) trait Job: Send {
     /// Takes the change for the backend, so that the caller cannot withdraw it any more. Returns
     /// false if the caller has already withdrawn the change.
     fn claim(&mut self) -> bool;
+    /// Offers the change again, so that it can be claimed once more after a run that a lock has
+    /// ended. Returns false if the caller has waited long enough or is gone.
+    fn offer_again(&mut self) -> bool;
+    /// Returns whether the change was offered again after a run that a lock has ended.
+    fn was_locked(&self) -> bool;
+    /// Returns the project that owns what the change is about, if it is only about that project.
+    fn project(&self) -> Option<&ProjectId>;
 }
 
 /// A change that waits for a worker, shared by its caller and the worker. Only the first of the two
@@ -37,6 +46,11 @@ impl<C> Offer<C> {
     /// before.
     pub(super) fn take(&self) -> Option<C> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Puts back a change that was taken.
+    fn put(&self, change: C) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(change);
     }
 }
 
@@ -109,18 +123,27 @@ pub(super) struct Pending<C: Change> {
     change: Option<C>,
     result: Option<Result<C::Output, Aborted<C::Refusal>>>,
     sender: oneshot::Sender<Result<C::Output, Aborted<C::Refusal>>>,
+    project: Option<ProjectId>,
+    /// When the caller stops waiting for the change to begin.
+    until: Instant,
+    was_locked: bool,
 }
 
 impl<C: Change> Pending<C> {
     pub(super) fn new(
         offer: Offer<C>,
         sender: oneshot::Sender<Result<C::Output, Aborted<C::Refusal>>>,
+        project: Option<ProjectId>,
+        until: Instant,
     ) -> Self {
         Self {
             offer,
             change: None,
             result: None,
             sender,
+            project,
+            until,
+            was_locked: false,
         }
     }
 }
@@ -151,6 +174,27 @@ impl<C: Change> Job for Pending<C> {
     fn claim(&mut self) -> bool {
         self.change = self.offer.take();
         self.change.is_some()
+    }
+
+    fn offer_again(&mut self) -> bool {
+        // After `until` the caller waits for the result alone, and would wait for ever.
+        if Instant::now() >= self.until || self.sender.is_closed() {
+            return false;
+        }
+        let Some(change) = self.change.take() else {
+            return false;
+        };
+        self.offer.put(change);
+        self.was_locked = true;
+        true
+    }
+
+    fn was_locked(&self) -> bool {
+        self.was_locked
+    }
+
+    fn project(&self) -> Option<&ProjectId> {
+        self.project.as_ref()
     }
 
     fn send(self: Box<Self>, committed: Result<(), StorageError>) {

@@ -3,9 +3,10 @@
 //!
 //! Changes have connections of their own, each with a worker that runs one change after the other.
 //! So a query never waits for the connection of a change, and a change waits only for a free
-//! worker.
+//! worker. A change that waits for a lock frees its worker soon (`detained.rs`).
 
 mod address;
+mod detained;
 mod link;
 mod reader;
 mod server;
@@ -27,6 +28,7 @@ use super::reader::Held;
 use super::{Connection, Reader, StorageError, StoreConfig, WAIT, migrate};
 use crate::world::World;
 pub use address::{Address, AddressError};
+use detained::Detained;
 pub(super) use link::Link;
 pub(super) use reader::PostgresReader;
 use server::Server;
@@ -44,7 +46,7 @@ const NAMELESS_RUNS: u32 = 3;
 pub(super) struct Postgres {
     server: Server,
     readers: Pool<Server>,
-    jobs: Queue,
+    jobs: Arc<Queue>,
     workers: TaskTracker,
 }
 
@@ -55,6 +57,7 @@ impl Postgres {
         let StoreConfig {
             connections,
             patience,
+            lock_wait,
             world,
             ..
         } = config;
@@ -74,16 +77,17 @@ impl Postgres {
         let pool = Pool::builder(server.clone()).max_size(readers).build();
         let readers = pool.map_err(|error| StorageError::Other(error.into()))?;
         let (jobs, waiting) = Queue::new();
-        let (waiting, workers) = (Arc::new(Mutex::new(waiting)), TaskTracker::new());
+        let (jobs, waiting) = (Arc::new(jobs), Arc::new(Mutex::new(waiting)));
+        let detained = Detained::new(Arc::clone(&jobs));
+        let workers = TaskTracker::new();
         for _ in 0..writers {
-            workers.spawn(
-                Worker {
-                    server: server.clone(),
-                    world: world.clone(),
-                    link: None,
-                }
-                .work(Arc::clone(&waiting)),
-            );
+            let worker = Worker {
+                server: server.with_lock_wait(*lock_wait),
+                world: world.clone(),
+                link: None,
+                detained: Arc::clone(&detained),
+            };
+            workers.spawn(worker.work(Arc::clone(&waiting)));
         }
         // Waiting for the workers only ends once no more of them can be added.
         workers.close();
@@ -149,6 +153,7 @@ struct Worker {
     /// The connection, or `None` if it could not be established or was lost. The next change then
     /// connects again.
     link: Option<Link>,
+    detained: Arc<Detained>,
 }
 
 /// The failure of one run of a change.
@@ -168,12 +173,21 @@ impl Worker {
             // The lock is held while the worker waits: the next worker to wait is the next to
             // receive.
             let taken = waiting.lock().await.recv().await;
-            let Some(mut job) = taken else { break };
-            if job.claim() {
-                let committed = self.run(&mut *job).await;
-                job.send(committed);
-                self.reclaim().await;
+            let Some(job) = taken else { break };
+            let Some(mut admitted) = self.detained.admit(job) else {
+                continue;
+            };
+            if !admitted.job.claim() {
+                self.detained.leave(&admitted);
+                continue;
             }
+            match self.run(&mut *admitted.job).await {
+                Err(StorageError::Locked(_)) if admitted.job.offer_again() => {
+                    self.detained.detain(admitted);
+                }
+                committed => self.detained.end(admitted, committed),
+            }
+            self.reclaim().await;
         }
     }
 
@@ -225,7 +239,9 @@ impl Worker {
                 StorageError::Conflict => Failure::Again(StorageError::Conflict),
                 // The commit may have succeeded before the connection was lost. Unavailable would
                 // promise that nothing was changed.
-                StorageError::Unavailable(error) => Failure::Final(StorageError::Other(error)),
+                StorageError::Unavailable(error) | StorageError::Locked(error) => {
+                    Failure::Final(StorageError::Other(error))
+                }
                 other => Failure::Final(other),
             }),
             Ran::Refused => {

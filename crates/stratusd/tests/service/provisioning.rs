@@ -204,6 +204,7 @@ async fn store(home: &Home) -> Store {
         database,
         connections: 4,
         patience: Duration::from_secs(10),
+        lock_wait: Duration::from_secs(10),
         world: World::real(),
     };
     Store::open(&config).await.expect("the database opens")

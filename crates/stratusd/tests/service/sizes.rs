@@ -2,6 +2,7 @@
 
 mod bodies;
 mod pages;
+mod quota_races;
 mod quotas;
 
 use serde_json::{Value, json};

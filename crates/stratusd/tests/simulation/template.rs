@@ -118,6 +118,7 @@ async fn fill(file: &Path, world: &World, expires_at: i64) -> [Issued; 4] {
         database: DatabaseLocation::Sqlite(file.to_owned()),
         connections: 1,
         patience: std::time::Duration::from_secs(10),
+        lock_wait: std::time::Duration::from_secs(10),
         world: world.clone(),
     };
     let store = Store::open(&config).await.expect("the database opens");

@@ -205,11 +205,12 @@ impl Link {
         is_ended
     }
 
-    /// Converts the result of a statement that took the time `took`. The error is `Unavailable` if
-    /// the server has ended the statement because of a time limit, or is shutting down.
+    /// Converts the result of a statement that took the time `took`. The error is `Locked` if the
+    /// server has ended its wait for a lock, and `Unavailable` if the server is shutting down.
     ///
-    /// diesel does not pass on PostgreSQL's error codes. So `took` shows whether the limit of waits
-    /// for locks was reached, and an empty statement whether the connection still works.
+    /// diesel does not pass on PostgreSQL's error codes. So on a server whose messages are not in
+    /// English, `took` shows whether the limit of waits for locks was reached; and an empty
+    /// statement shows whether the connection still works.
     async fn judged<T>(&mut self, done: QueryResult<T>, took: Duration) -> Result<T, StorageError> {
         let error = match done {
             Ok(done) => return Ok(done),
@@ -220,10 +221,13 @@ impl Link {
         }
         let alive = self.connection.batch_execute("");
         let alive = within(&mut self.is_unfinished, self.limits.patience, alive).await?;
-        if alive.is_err() || took >= self.limits.locks {
+        if alive.is_err() {
             return Err(StorageError::Unavailable(error.into()));
         }
-        Err(error.into())
+        Err(match error.into() {
+            StorageError::Other(cause) if took >= self.limits.locks => StorageError::Locked(cause),
+            error => error,
+        })
     }
 }
 

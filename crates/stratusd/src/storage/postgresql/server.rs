@@ -88,6 +88,15 @@ impl Server {
         })
     }
 
+    /// Returns the same server, for connections whose statements wait for a lock for at most
+    /// `lock_wait`. Both share their backends.
+    pub fn with_lock_wait(&self, lock_wait: Duration) -> Self {
+        Self {
+            limits: self.limits.with_lock_wait(lock_wait),
+            ..self.clone()
+        }
+    }
+
     /// Returns how long a statement may take.
     pub fn patience(&self) -> Duration {
         self.limits.patience

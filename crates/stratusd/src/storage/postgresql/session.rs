@@ -41,6 +41,14 @@ impl Limits {
         }
     }
 
+    /// Returns these limits with waits for locks of at most `lock_wait`, if that is shorter.
+    pub(super) fn with_lock_wait(self, lock_wait: Duration) -> Self {
+        Self {
+            locks: self.locks.min(lock_wait),
+            ..self
+        }
+    }
+
     /// Returns how long a backend can run after its client has gone without closing the connection:
     /// until the server's time limit ends its statement, and then until the server notices that the
     /// response is not acknowledged.

@@ -66,6 +66,7 @@ async fn reading_the_trail(home: &Home) -> String {
         database: url.database().expect("it names a database"),
         connections: 1,
         patience: PATIENCE,
+        lock_wait: PATIENCE,
         world: World::real(),
     };
     let store = Store::open(&config).await.expect("the database opens");

@@ -184,7 +184,7 @@ async fn commits_wait_for_the_disk_whatever_the_database_says() {
         assert_eq!(
             seen.expect("it can be read"),
             format!(
-                "idle_in_transaction_session_timeout=11000 lock_timeout=9000 statement_timeout=11000 \
+                "idle_in_transaction_session_timeout=11000 lock_timeout=250 statement_timeout=11000 \
                  synchronous_commit={pinned}"
             )
         );

@@ -1,8 +1,5 @@
 //! Quotas: what a project may have of each kind.
 
-use std::process::Command;
-use std::sync::Arc;
-
 use diesel::connection::SimpleConnection;
 use diesel::{Connection, SqliteConnection};
 use futures_util::future::join_all;
@@ -10,11 +7,10 @@ use serde_json::json;
 
 use super::PLACE;
 use crate::on_both;
+use crate::support::Home;
 use crate::support::caller::Caller;
-use crate::support::cluster::binary;
 use crate::support::inventory::{RIVAL, SHOP, two_projects};
 use crate::support::process::Service;
-use crate::support::{Home, eventually};
 
 /// Returns the inventory of [`two_projects`], with quotas of the shop.
 fn with_quotas(quotas: &str) -> String {
@@ -22,7 +18,7 @@ fn with_quotas(quotas: &str) -> String {
     two_projects().replacen(&name, &format!("{name}    quotas: {{ {quotas} }}\n"), 1)
 }
 
-fn callers(home: &Home, services: &[Service], project: &str, id: &str) -> Vec<Caller> {
+pub(super) fn callers(home: &Home, services: &[Service], project: &str, id: &str) -> Vec<Caller> {
     let token = home.token(project, &[]);
     services
         .iter()
@@ -178,123 +174,4 @@ async fn what_an_older_service_has_created_is_counted() {
         assert_eq!(refused.error(), (403, "QuotaExceeded"));
         assert!(refused.body.to_string().contains(usage), "{}", refused.body);
     }
-}
-
-/// Runs a statement, and returns what it prints.
-fn ask(home: &Home, sql: &str) -> String {
-    let output = Command::new(binary("psql"))
-        .args([&home.database_url, "-qAtc", sql])
-        .output()
-        .expect("psql starts");
-    assert!(output.status.success(), "{output:?}");
-    String::from_utf8_lossy(&output.stdout).trim().to_owned()
-}
-
-/// On SQLite one transaction runs at a time.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn creates_beside_an_inventory_never_exceed_a_quota() {
-    let Some(home) = Home::postgres() else {
-        return;
-    };
-    let home = Arc::new(home);
-    home.apply(&two_projects());
-    // Far enough from the quota that creates run beside each other.
-    let services = [home.serve(&[
-        "--quota-private-subnets",
-        "400",
-        "--database-connections",
-        "16",
-    ])];
-    let shop = callers(&home, &services, "shop", SHOP).remove(0);
-    // The rest of the inventory takes some seconds, with all subnets of the shop before it.
-    let subnets =
-        (0..250).map(|number| format!("      - {{ name: many-{number}, location: us-east-a2 }}\n"));
-    let vms = (0..3000).map(|number| {
-        format!("      - {{ name: many-{number}, location: us-east-a2, size: standard-2, storage_size_gib: 40, unix_user: u }}\n")
-    });
-    let inventory = format!(
-        "projects:\n  - name: shop\n    private_subnets:\n{}  - name: rival\n    vms:\n{}",
-        subnets.collect::<String>(),
-        vms.collect::<String>()
-    );
-    std::fs::write(home.path().join("many.yaml"), inventory).expect("the folder is writable");
-    let applying = {
-        let home = Arc::clone(&home);
-        let quota = ["apply", "many.yaml", "--quota-private-subnets", "400"];
-        tokio::task::spawn_blocking(move || home.run(&quota))
-    };
-    let is_at_the_rest =
-        "SELECT count(*) > 0 FROM pg_stat_activity WHERE query LIKE 'INSERT INTO vm %'";
-    let begun = eventually(async || (ask(&home, is_at_the_rest) == "t").then_some(()));
-    begun.await.expect("the inventory is applied");
-    let mut made = 0;
-    for round in 0..16 {
-        let calls = (0..16).map(|number| {
-            let (shop, path) = (&shop, format!("{PLACE}/private-subnet/of-{round}-{number}"));
-            async move { shop.post_nothing(&path).await }
-        });
-        for response in join_all(calls).await {
-            match response.error() {
-                _ if response.status == 200 => made += 1,
-                (503, "Unavailable") | (403, "QuotaExceeded") => {}
-                _ => panic!("{}", response.body),
-            }
-        }
-    }
-    let applied = applying.await.expect("it runs");
-    assert!(applied.status.success(), "{applied:?}");
-    assert!(3 + 250 + made <= 400, "{made} beside 253 exceed 400");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn creates_near_a_quota_do_not_wait_for_an_inventory_that_waits_for_them() {
-    let Some(home) = Home::postgres() else {
-        return;
-    };
-    let home = Arc::new(home);
-    home.apply(&two_projects());
-    // Near the quota from the tenth of each, and in one place, where both write to the same counts.
-    let quotas = ["--quota-private-subnets", "110", "--quota-firewalls", "110"];
-    let services = [home.serve(&quotas)];
-    let shop = callers(&home, &services, "shop", SHOP).remove(0);
-    let applying = {
-        let home = Arc::clone(&home);
-        tokio::task::spawn_blocking(move || {
-            for round in 0..8 {
-                // Each round creates firewalls and subnets, and removes those of the round before.
-                let names = |kind: &str| {
-                    let names = (0..8).map(|number| {
-                        format!(
-                            "      - {{ name: {kind}-{round}-{number}, location: eu-central-h1 }}\n"
-                        )
-                    });
-                    names.collect::<String>()
-                };
-                let inventory = format!(
-                    "projects:\n  - name: shop\n    firewalls:\n{}    private_subnets:\n{}  - name: rival\n",
-                    names("f"),
-                    names("s")
-                );
-                std::fs::write(home.path().join("round.yaml"), inventory)
-                    .expect("the folder is writable");
-                let applied =
-                    home.run(&[&["apply", "--prune", "round.yaml"][..], &quotas].concat());
-                assert!(applied.status.success(), "{applied:?}");
-            }
-        })
-    };
-    let mut number = 0;
-    while !applying.is_finished() && number < 60 {
-        let calls = (0..4).map(|at| {
-            let (shop, path) = (&shop, format!("{PLACE}/private-subnet/of-{}", number + at));
-            async move { shop.post_nothing(&path).await }
-        });
-        for response in join_all(calls).await {
-            assert!([200, 403].contains(&response.status), "{}", response.body);
-        }
-        number += 4;
-    }
-    applying.await.expect("each is applied");
-    let deadlocks = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()";
-    assert_eq!(ask(&home, deadlocks), "0");
 }

@@ -22,6 +22,7 @@ use stratusd::world::World;
 use tower::ServiceExt;
 
 use super::Home;
+use super::cluster::ask;
 use super::inventory::two_projects;
 
 /// Quotas that no test reaches.
@@ -70,6 +71,7 @@ impl Bare {
             database,
             connections: 2,
             patience: Duration::from_secs(10),
+            lock_wait: Duration::from_secs(10),
             world: World::real(),
         };
         let store = Store::open(&config).await.expect("the database opens");
@@ -134,10 +136,22 @@ impl Bare {
         self.call_with(&[], request).await
     }
 
-    /// Moves the clock.
+    /// Moves the clock, also that of the database: PostgreSQL's own does not move, so what is
+    /// stored there becomes older.
     pub fn wait(&self, duration: Duration) {
         let milliseconds = i64::try_from(duration.as_millis()).expect("it is not long");
         self.clock.fetch_add(milliseconds, Ordering::SeqCst);
+        if self.home.database_url.starts_with("postgres") {
+            self.ask(&format!(
+                "UPDATE idempotency SET expires_at = expires_at - {milliseconds}; \
+                 UPDATE audit SET at = at - {milliseconds}"
+            ));
+        }
+    }
+
+    /// Runs statements on PostgreSQL.
+    pub fn ask(&self, sql: &str) -> String {
+        ask(&self.home.database_url, sql).expect("the statements are valid")
     }
 
     /// Sends a request with further headers, as [`call`](Self::call) does.

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
@@ -165,45 +165,12 @@ impl Cluster {
 
     /// Runs statements as the administrator. Returns what they print, without headers, or the error.
     pub fn ask(&self, sql: &str) -> Result<String, String> {
-        let output = self.psql().args(["-c", sql]).output();
-        let output = output.expect("psql starts");
-        if output.status.success() {
-            Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
-        } else {
-            Err(String::from_utf8_lossy(&output.stderr).into_owned())
-        }
+        ask(&self.url(), sql)
     }
 
-    /// Locks a table against all others until the lock is dropped.
-    pub fn lock(&self, table: &str) -> Lock {
-        let mut session = self
-            .psql()
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("psql starts");
-        let statements =
-            format!("BEGIN; LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE; SELECT 'locked';\n");
-        let mut input = session.stdin.take().expect("it is piped");
-        input
-            .write_all(statements.as_bytes())
-            .expect("psql reads its input");
-        let mut said = String::new();
-        let output = session.stdout.as_mut().expect("it is piped");
-        BufReader::new(output)
-            .read_line(&mut said)
-            .expect("psql prints text");
-        assert_eq!(said.trim(), "locked");
-        Lock {
-            session,
-            input: Some(input),
-        }
-    }
-
-    fn psql(&self) -> Command {
-        let mut command = Command::new(binary("psql"));
-        command.args([&self.url(), "-qAtX", "-v", "ON_ERROR_STOP=1"]);
-        command
+    /// Locks a table against all others until the session is dropped.
+    pub fn lock(&self, table: &str) -> Session {
+        Session::with_locked(&self.url(), table, "ACCESS EXCLUSIVE")
     }
 
     /// Sends a signal to the server and all of its processes.
@@ -258,18 +225,77 @@ impl Cluster {
     }
 }
 
-/// A lock on a table, held by a session of its own.
-pub struct Lock {
-    session: Child,
+/// A session beside the service, in a transaction that is rolled back when it is dropped.
+pub struct Session {
+    psql: Child,
     input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
 }
 
-impl Drop for Lock {
+impl Session {
+    /// Begins a session at a URL that holds a lock on a table, in a mode such as `SHARE`, which
+    /// keeps others from writing to the table.
+    pub fn with_locked(url: &str, table: &str, mode: &str) -> Self {
+        let mut psql = psql(url)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("psql starts");
+        let mut session = Self {
+            input: psql.stdin.take(),
+            output: BufReader::new(psql.stdout.take().expect("it is piped")),
+            psql,
+        };
+        let lock = format!("BEGIN; LOCK TABLE {table} IN {mode} MODE; SELECT 'locked'");
+        assert_eq!(session.ask(&lock), "locked");
+        session
+    }
+
+    /// Runs statements that return one row, and returns that row.
+    pub fn ask(&mut self, sql: &str) -> String {
+        let input = self.input.as_mut().expect("the session is open");
+        writeln!(input, "{sql};").expect("psql reads its input");
+        let mut row = String::new();
+        self.output.read_line(&mut row).expect("psql prints text");
+        row.trim().to_owned()
+    }
+
+    /// Waits until a condition holds, such as one on `pg_locks`, which shows the current state also
+    /// within a transaction. Returns whether it did before `patience` was over.
+    pub async fn sees(&mut self, condition: &str, patience: Duration) -> bool {
+        let begun = Instant::now();
+        while self.ask(&format!("SELECT {condition}")) != "t" {
+            if begun.elapsed() > patience {
+                return false;
+            }
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        true
+    }
+}
+
+impl Drop for Session {
     fn drop(&mut self) {
         // psql ends with its input, and the server rolls its transaction back.
         self.input.take();
-        let _ = self.session.wait();
+        let _ = self.psql.wait();
     }
+}
+
+/// Runs statements at a URL. Returns what they print, without headers, or the error.
+pub fn ask(url: &str, sql: &str) -> Result<String, String> {
+    let output = psql(url).args(["-c", sql]).output().expect("psql starts");
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    } else {
+        Err(String::from_utf8_lossy(&output.stderr).into_owned())
+    }
+}
+
+fn psql(url: &str) -> Command {
+    let mut command = Command::new(binary("psql"));
+    command.args([url, "-qAtX", "-v", "ON_ERROR_STOP=1"]);
+    command
 }
 
 impl Drop for Cluster {
