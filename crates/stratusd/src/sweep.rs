@@ -1,4 +1,4 @@
-//! The sweep: deletes what has expired, in small transactions.
+//! The sweep: deletes what has expired by the clock of the database, in small transactions.
 
 use std::convert::Infallible;
 use std::time::{Duration, Instant};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 use crate::causes::Causes;
-use crate::storage::{Aborted, Change, Connection, StorageError, Store, audit, idempotency};
+use crate::storage::{Aborted, Change, Connection, StorageError, Store, audit, clock, idempotency};
 use crate::world::World;
 
 /// The pause between two sweeps.
@@ -26,7 +26,7 @@ pub struct Swept {
 /// Sweeps until `stop`, for the first time at once. Several replicas may sweep the same database.
 pub async fn run(store: Store, world: World, audit_retention: Duration, stop: CancellationToken) {
     loop {
-        let swept = once(&store, world.now(), audit_retention);
+        let swept = once(&store, &world, audit_retention);
         match stop.run_until_cancelled(swept).await {
             None => return,
             Some(Ok(_)) => {}
@@ -45,21 +45,24 @@ pub async fn run(store: Store, world: World, audit_retention: Duration, stop: Ca
 }
 
 /// Deletes every response whose idempotency key has expired, and every entry of the audit trail that
-/// is older than `audit_retention`. `now` is in milliseconds since 1970.
+/// is older than `audit_retention`, by the [clock of the database](clock::now).
 ///
 /// # Errors
 ///
 /// If the database fails. What has been deleted by then stays so.
 pub async fn once(
     store: &Store,
-    now: i64,
+    world: &World,
     audit_retention: Duration,
 ) -> Result<Swept, StorageError> {
     let age = i64::try_from(audit_retention.as_millis()).unwrap_or(i64::MAX);
-    let before = now.saturating_sub(age);
+    let expired = |kind| Expired {
+        kind,
+        world: world.clone(),
+    };
     // One kind is swept although the other fails, or what it leaves behind would grow.
-    let responses = all(store, Expired::Responses { now }).await;
-    let entries = all(store, Expired::Entries { before }).await;
+    let responses = all(store, &expired(Kind::Responses)).await;
+    let entries = all(store, &expired(Kind::Entries { age })).await;
     Ok(Swept {
         responses: responses?,
         entries: entries?,
@@ -67,11 +70,12 @@ pub async fn once(
 }
 
 /// Deletes everything of a kind that has expired, and returns the number of rows.
-async fn all(store: &Store, expired: Expired) -> Result<usize, StorageError> {
+async fn all(store: &Store, expired: &Expired) -> Result<usize, StorageError> {
     let mut count = 0;
     loop {
         let begun = Instant::now();
-        let deleted = store.change(expired).await.map_err(Aborted::failure)?;
+        let deleted = store.change(expired.clone()).await;
+        let deleted = deleted.map_err(Aborted::failure)?;
         count += deleted;
         // Fewer rows than asked for are the last ones, or another replica deletes the rest.
         if i64::try_from(deleted).is_ok_and(|deleted| deleted < BATCH) {
@@ -82,13 +86,20 @@ async fn all(store: &Store, expired: Expired) -> Result<usize, StorageError> {
     }
 }
 
-/// What a transaction deletes. Times are in milliseconds since 1970.
+/// A transaction that deletes what has expired.
+#[derive(Debug, Clone)]
+struct Expired {
+    kind: Kind,
+    world: World,
+}
+
+/// What a transaction deletes.
 #[derive(Debug, Clone, Copy)]
-enum Expired {
-    /// Responses that have expired by a time.
-    Responses { now: i64 },
-    /// Entries of the audit trail from before a time.
-    Entries { before: i64 },
+enum Kind {
+    /// Responses whose idempotency key has expired.
+    Responses,
+    /// Entries of the audit trail that are older than this, in milliseconds.
+    Entries { age: i64 },
 }
 
 impl Change for Expired {
@@ -96,9 +107,10 @@ impl Change for Expired {
     type Refusal = Infallible;
 
     async fn apply(&self, tx: &mut Connection<'_>) -> Result<usize, Aborted<Infallible>> {
-        Ok(match *self {
-            Self::Responses { now } => idempotency::sweep(tx, now, BATCH).await?,
-            Self::Entries { before } => audit::sweep(tx, before, BATCH).await?,
+        let now = clock::now(tx, &self.world).await?;
+        Ok(match self.kind {
+            Kind::Responses => idempotency::sweep(tx, now, BATCH).await?,
+            Kind::Entries { age } => audit::sweep(tx, now.saturating_sub(age), BATCH).await?,
         })
     }
 }

@@ -145,9 +145,8 @@ where
         };
         // A repeat while the first request is in progress waits for it here, and then finds its
         // response.
-        idempotency::lock(tx, &key.id).await?;
+        let now = idempotency::lock(tx, &key.id, &key.context.world).await?;
         let stored = idempotency::lookup(tx, &key.project, &key.id).await?;
-        let now = key.context.world.now();
         if let Some(stored) = stored.as_ref().filter(|stored| now < stored.expires_at) {
             return Ok(Answer {
                 output: key.replay(stored)?,

@@ -1,4 +1,5 @@
-//! The clock by which leases end and databases become due for the reconciler.
+//! The clock by which leases and idempotency keys end, databases become due for the reconciler, and
+//! entries of the audit trail are too old.
 
 use super::record::record;
 use super::statement::statement;
@@ -6,8 +7,9 @@ use super::{Connection, StorageError};
 use crate::world::World;
 
 record! {
-    struct Time in "clock" {
-        now: i64,
+    /// A time in milliseconds since 1970.
+    pub(super) struct Time in "clock" {
+        pub now: i64,
     }
 }
 

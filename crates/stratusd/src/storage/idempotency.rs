@@ -4,10 +4,12 @@
 
 use api_types::ProjectId;
 
+use super::clock::Time;
 use super::count::{self, Responses};
 use super::record::record;
 use super::statement::statement;
 use super::{Connection, StorageError};
+use crate::world::World;
 
 record! {
     /// A stored response.
@@ -40,15 +42,23 @@ record! {
 }
 
 /// Waits until no other change with this id is running, and keeps others out until the change ends.
-/// On SQLite one change runs at a time.
-pub async fn lock(c: &mut Connection<'_>, id: &[u8; 32]) -> Result<(), StorageError> {
+/// On SQLite one change runs at a time. Returns the time of the database after the wait, as
+/// [`clock::now`](super::clock::now) does, without another statement.
+pub async fn lock(
+    c: &mut Connection<'_>,
+    id: &[u8; 32],
+    world: &World,
+) -> Result<i64, StorageError> {
     let sql = statement! {
-        sqlite: "SELECT 1 WHERE $1 IS NULL",
-        postgres: "SELECT 1 FROM pg_advisory_xact_lock($1)",
+        sqlite: "SELECT $2 AS now WHERE $1 IS NOT NULL",
+        postgres: "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT) AS now \
+                   FROM pg_advisory_xact_lock($1)",
     };
     let number = i64::from_be_bytes(std::array::from_fn(|at| id[at]));
-    c.exists(sql, &[&number]).await?;
-    Ok(())
+    let time = c
+        .fetch_optional::<Time>(sql, &[&number, &world.now()])
+        .await?;
+    Ok(time.map_or_else(|| world.now(), |time| time.now))
 }
 
 /// Looks up a response, which may have expired.

@@ -16,6 +16,8 @@ use crate::support::{Home, eventually};
 
 const PLACE: &str = "/location/eu-central-h1";
 const DAY: Duration = Duration::from_hours(24);
+/// The time of PostgreSQL, in milliseconds since 1970.
+const NOW: &str = "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)";
 
 /// Returns the entries that a command prints as JSON.
 pub fn trail(home: &Home, filter: &[&str]) -> Vec<Value> {
@@ -239,8 +241,8 @@ on_both! {
 
     async fn what_is_too_old_is_deleted_a_part_at_a_time(home: Home) {
         let bare = Bare::new(home).await;
-        // So that all of it is older than the service keeps entries.
-        bare.set_clock(-i64::try_from(400 * DAY.as_millis()).expect("it fits"));
+        let earlier = trail(&bare.home, &[]).len();
+        let is_postgres = bare.home.database_url.starts_with("postgres");
         let tags = |number: usize| BareRequest {
             method: "PATCH",
             path: format!("/project/{SHOP}{PLACE}/postgres/orders"),
@@ -256,19 +258,55 @@ on_both! {
         for number in 0..600 {
             assert_eq!(bare.call(&tags(number)).await.0, 200);
         }
+        // An entry is a second older than the next one. The newest is as old as on SQLite.
         let sweep = async |kept: Duration| {
-            let now = bare.context.world.now();
-            stratusd::sweep::once(&bare.store, now, kept).await.expect("it sweeps").entries
+            if is_postgres {
+                bare.ask(&format!("UPDATE audit SET at = at - (SELECT max(at) FROM audit) + {NOW}"));
+            }
+            let kept = kept + Duration::from_millis(999);
+            stratusd::sweep::once(&bare.store, &bare.context.world, kept).await.expect("it sweeps").entries
         };
         let updates = || trail(&bare.home, &["--operation", "postgres_update"]).len();
         assert_eq!((sweep(Duration::from_secs(601)).await, updates()), (0, 600));
-        // The oldest are deleted: the create and 39 updates, each of which is a second after the other.
-        assert_eq!((sweep(Duration::from_secs(560)).await, updates()), (40, 561));
+        // The oldest are deleted: those of the inventory, the create and 39 updates, each of which is a second after
+        // the other.
+        assert_eq!((sweep(Duration::from_secs(560)).await, updates()), (earlier + 40, 561));
         assert_eq!((sweep(Duration::from_secs(10)).await, updates()), (550, 11));
         // A service sweeps when it starts.
-        let _service = bare.home.serve(&["--audit-retention", "300d"]);
+        bare.wait(DAY);
+        let _service = bare.home.serve(&["--audit-retention", "1h"]);
         eventually(async || (updates() == 0).then_some(())).await.expect("the rest is deleted");
     }
+}
+
+/// On SQLite there is a single replica.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_replica_whose_clock_is_ahead_sweeps_nothing_too_early() {
+    let Some(home) = Home::postgres() else { return };
+    let bare = Bare::new(home).await;
+    let create = BareRequest {
+        method: "POST",
+        path: format!("/project/{SHOP}/inference-api-key"),
+        body: None,
+    };
+    let headers = [("idempotency-key", "key")];
+    let made = bare.call_with(&headers, &create).await;
+    assert_eq!(made.0, 200);
+    bare.ask(&format!("UPDATE audit SET at = {NOW}"));
+    let sweep = async || {
+        let kept = Duration::from_hours(1);
+        let swept = stratusd::sweep::once(&bare.store, &bare.context.world, kept).await;
+        let swept = swept.expect("it sweeps");
+        (swept.responses, swept.entries > 0)
+    };
+    let years = i64::try_from(20 * 365 * DAY.as_millis()).expect("it fits");
+    bare.set_clock(years);
+    assert_eq!(sweep().await, (0, false));
+    assert_eq!(bare.call_with(&headers, &create).await.2, made.2);
+    // Nor does one whose clock is behind keep what is too old.
+    bare.set_clock(-2 * years);
+    bare.wait(DAY);
+    assert_eq!(sweep().await, (1, true));
 }
 
 #[test]
