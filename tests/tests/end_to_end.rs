@@ -12,7 +12,7 @@ use api_client::{Error, reqwest};
 use api_server::server::Config;
 use api_types::{ErrorType, HealthCheckEndpoint, PostgresState};
 use axum::routing::get;
-use calls::{CALLS, Call, client};
+use calls::{CALLS, Call, READS_LENIENTLY, client};
 use futures_util::TryStreamExt;
 use reqwest::header::{ALLOW, RETRY_AFTER, WWW_AUTHENTICATE};
 use reqwest::{Method, StatusCode};
@@ -121,6 +121,20 @@ async fn every_operation_responds() {
                 operation.id
             );
         }
+    }
+}
+
+#[tokio::test]
+async fn what_fits_is_the_same_read_strictly_and_leniently() {
+    for operation in operations() {
+        let call = call(&operation.id);
+        let [strict, lenient] = [false, true].map(|leniently| async move {
+            READS_LENIENTLY.set(leniently);
+            // Each has a server of its own, since some calls change what the next would see.
+            let base = served::memory(seed::state(3), Config::default()).await;
+            (call.send)(&client(&base, TOKEN)).await.expect("a success")
+        });
+        assert_eq!(strict.await, lenient.await, "{}", operation.id);
     }
 }
 

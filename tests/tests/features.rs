@@ -102,7 +102,7 @@ features-webhook-receiver = { path = "../features-webhook-receiver" }
 "#;
 
 /// The other dependencies of the program, in the versions of this workspace.
-const LIBRARIES: [(&str, &str); 4] = [
+const LIBRARIES: [(&str, &str); 5] = [
     (
         "axum",
         r#"{ version = "0.8", default-features = false, features = ["http1", "tokio"] }"#,
@@ -114,6 +114,10 @@ const LIBRARIES: [(&str, &str); 4] = [
     (
         "reqwest",
         r#"{ version = "0.13", default-features = false, features = ["json"] }"#,
+    ),
+    (
+        "serde_json",
+        r#"{ version = "1", features = ["preserve_order"] }"#,
     ),
     (
         "tokio",

@@ -64,7 +64,7 @@ paths:
     /// Builder of [`ClientPetExt::pet_put`]: `PUT /pets/{pet_id}`.
     #[derive(Clone, Debug)]
     pub struct PetPut<'a> {
-        client: &'a runtime::Transport,
+        client: runtime::Call<'a>,
         pet_id: runtime::Argument<String>,
         words: runtime::Argument<Option<Vec<String>>>,
         x_once: runtime::Argument<Option<bool>>,
@@ -74,7 +74,7 @@ paths:
     impl<'a> PetPut<'a> {
         fn new(client: &'a runtime::Transport) -> Self {
             Self {
-                client,
+                client: client.call("pet_put"),
                 pet_id: runtime::missing("pet_id"),
                 words: Ok(None),
                 x_once: Ok(None),

@@ -24,7 +24,7 @@ impl ClientFirewallExt for crate::Client {}
 /// Builder of [`ClientFirewallExt::firewall_detach_subnet`]: `POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/detach-subnet`.
 #[derive(Clone, Debug)]
 pub struct FirewallDetachSubnet<'a> {
-    client: &'a runtime::Transport,
+    client: runtime::Call<'a>,
     project_id: runtime::Argument<types::ProjectId>,
     location: runtime::Argument<types::Location>,
     firewall_reference: runtime::Argument<types::Reference>,
@@ -36,7 +36,7 @@ pub struct FirewallDetachSubnet<'a> {
 impl<'a> FirewallDetachSubnet<'a> {
     fn new(client: &'a runtime::Transport) -> Self {
         Self {
-            client,
+            client: client.call("firewall_detach_subnet"),
             project_id: runtime::missing("project_id"),
             location: runtime::missing("location"),
             firewall_reference: runtime::missing("firewall_reference"),

@@ -23,7 +23,7 @@ impl ClientInferenceApiKeyExt for crate::Client {}
 /// Builder of [`ClientInferenceApiKeyExt::inference_api_key_create`]: `POST /project/{project_id}/inference-api-key`.
 #[derive(Clone, Debug)]
 pub struct InferenceApiKeyCreate<'a> {
-    client: &'a runtime::Transport,
+    client: runtime::Call<'a>,
     project_id: runtime::Argument<types::ProjectId>,
     idempotency_key: runtime::Argument<Option<types::IdempotencyKey>>,
     body: runtime::Argument<Option<runtime::Payload>>,
@@ -32,7 +32,7 @@ pub struct InferenceApiKeyCreate<'a> {
 impl<'a> InferenceApiKeyCreate<'a> {
     fn new(client: &'a runtime::Transport) -> Self {
         Self {
-            client,
+            client: client.call("inference_api_key_create"),
             project_id: runtime::missing("project_id"),
             idempotency_key: Ok(None),
             body: Ok(None),

@@ -54,7 +54,7 @@ impl ClientLoadBalancerExt for crate::Client {}
 /// Builder of [`ClientLoadBalancerExt::load_balancer_list`]: `GET /project/{project_id}/location/{location}/load-balancer`.
 #[derive(Clone, Debug)]
 pub struct LoadBalancerList<'a> {
-    client: &'a runtime::Transport,
+    client: runtime::Call<'a>,
     project_id: runtime::Argument<types::ProjectId>,
     location: runtime::Argument<types::Location>,
     start_after: runtime::Argument<Option<types::StartAfter>>,
@@ -65,7 +65,7 @@ pub struct LoadBalancerList<'a> {
 impl<'a> LoadBalancerList<'a> {
     fn new(client: &'a runtime::Transport) -> Self {
         Self {
-            client,
+            client: client.call("load_balancer_list"),
             project_id: runtime::missing("project_id"),
             location: runtime::missing("location"),
             start_after: Ok(None),
@@ -156,15 +156,11 @@ impl<'a> LoadBalancerList<'a> {
     }
 
     /// Returns every item of the list, page by page, after `start_after` if it is set. The first error ends the stream.
-    ///
-    /// Pages are read one after the other: an item that is added or removed meanwhile may be missing or not.
-    pub fn stream(
-        self,
-    ) -> impl runtime::Stream<
-        Item = Result<types::LoadBalancerSummary, runtime::Error<types::Error>>,
-    > + Send + 'a {
+    pub fn stream(self) -> runtime::Items<'a, types::LoadBalancerSummary, types::Error> {
         let paging = runtime::Paging {
             key: runtime::text(&self.order_column, "id"),
+            items: "items",
+            count: Some("count"),
         };
         paging
             .pages(move |key| {
@@ -186,7 +182,7 @@ impl<'a> LoadBalancerList<'a> {
 /// Builder of [`ClientLoadBalancerExt::project_load_balancer_list`]: `GET /project/{project_id}/load-balancer`.
 #[derive(Clone, Debug)]
 pub struct ProjectLoadBalancerList<'a> {
-    client: &'a runtime::Transport,
+    client: runtime::Call<'a>,
     project_id: runtime::Argument<types::ProjectId>,
     start_after: runtime::Argument<Option<types::StartAfter>>,
     page_size: runtime::Argument<Option<types::PageSize>>,
@@ -196,7 +192,7 @@ pub struct ProjectLoadBalancerList<'a> {
 impl<'a> ProjectLoadBalancerList<'a> {
     fn new(client: &'a runtime::Transport) -> Self {
         Self {
-            client,
+            client: client.call("project_load_balancer_list"),
             project_id: runtime::missing("project_id"),
             start_after: Ok(None),
             page_size: Ok(None),
@@ -277,15 +273,11 @@ impl<'a> ProjectLoadBalancerList<'a> {
     }
 
     /// Returns every item of the list, page by page, after `start_after` if it is set. The first error ends the stream.
-    ///
-    /// Pages are read one after the other: an item that is added or removed meanwhile may be missing or not.
-    pub fn stream(
-        self,
-    ) -> impl runtime::Stream<
-        Item = Result<types::LoadBalancerSummary, runtime::Error<types::Error>>,
-    > + Send + 'a {
+    pub fn stream(self) -> runtime::Items<'a, types::LoadBalancerSummary, types::Error> {
         let paging = runtime::Paging {
             key: runtime::text(&self.order_column, "id"),
+            items: "items",
+            count: Some("count"),
         };
         paging
             .pages(move |key| {
@@ -307,7 +299,7 @@ impl<'a> ProjectLoadBalancerList<'a> {
 /// Builder of [`ClientLoadBalancerExt::load_balancer_update`]: `PATCH /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}`.
 #[derive(Clone, Debug)]
 pub struct LoadBalancerUpdate<'a> {
-    client: &'a runtime::Transport,
+    client: runtime::Call<'a>,
     project_id: runtime::Argument<types::ProjectId>,
     location: runtime::Argument<types::Location>,
     load_balancer_reference: runtime::Argument<types::Reference>,
@@ -318,7 +310,7 @@ pub struct LoadBalancerUpdate<'a> {
 impl<'a> LoadBalancerUpdate<'a> {
     fn new(client: &'a runtime::Transport) -> Self {
         Self {
-            client,
+            client: client.call("load_balancer_update"),
             project_id: runtime::missing("project_id"),
             location: runtime::missing("location"),
             load_balancer_reference: runtime::missing("load_balancer_reference"),
@@ -415,7 +407,7 @@ impl<'a> LoadBalancerUpdate<'a> {
 /// Builder of [`ClientLoadBalancerExt::load_balancer_detach_vm`]: `POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}/detach-vm`.
 #[derive(Clone, Debug)]
 pub struct LoadBalancerDetachVm<'a> {
-    client: &'a runtime::Transport,
+    client: runtime::Call<'a>,
     project_id: runtime::Argument<types::ProjectId>,
     location: runtime::Argument<types::Location>,
     load_balancer_reference: runtime::Argument<types::Reference>,
@@ -427,7 +419,7 @@ pub struct LoadBalancerDetachVm<'a> {
 impl<'a> LoadBalancerDetachVm<'a> {
     fn new(client: &'a runtime::Transport) -> Self {
         Self {
-            client,
+            client: client.call("load_balancer_detach_vm"),
             project_id: runtime::missing("project_id"),
             location: runtime::missing("location"),
             load_balancer_reference: runtime::missing("load_balancer_reference"),

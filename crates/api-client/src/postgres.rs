@@ -74,7 +74,7 @@ impl ClientPostgresExt for crate::Client {}
 /// Builder of [`ClientPostgresExt::project_postgres_list`]: `GET /project/{project_id}/postgres`.
 #[derive(Clone, Debug)]
 pub struct ProjectPostgresList<'a> {
-    client: &'a runtime::Transport,
+    client: runtime::Call<'a>,
     project_id: runtime::Argument<types::ProjectId>,
     start_after: runtime::Argument<Option<types::StartAfter>>,
     page_size: runtime::Argument<Option<types::PageSize>>,
@@ -84,7 +84,7 @@ pub struct ProjectPostgresList<'a> {
 impl<'a> ProjectPostgresList<'a> {
     fn new(client: &'a runtime::Transport) -> Self {
         Self {
-            client,
+            client: client.call("project_postgres_list"),
             project_id: runtime::missing("project_id"),
             start_after: Ok(None),
             page_size: Ok(None),
@@ -165,15 +165,11 @@ impl<'a> ProjectPostgresList<'a> {
     }
 
     /// Returns every item of the list, page by page, after `start_after` if it is set. The first error ends the stream.
-    ///
-    /// Pages are read one after the other: an item that is added or removed meanwhile may be missing or not.
-    pub fn stream(
-        self,
-    ) -> impl runtime::Stream<
-        Item = Result<types::PostgresSummary, runtime::Error<types::Error>>,
-    > + Send + 'a {
+    pub fn stream(self) -> runtime::Items<'a, types::PostgresSummary, types::Error> {
         let paging = runtime::Paging {
             key: runtime::text(&self.order_column, "id"),
+            items: "items",
+            count: Some("count"),
         };
         paging
             .pages(move |key| {
@@ -195,7 +191,7 @@ impl<'a> ProjectPostgresList<'a> {
 /// Builder of [`ClientPostgresExt::postgres_view`]: `GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}`.
 #[derive(Clone, Debug)]
 pub struct PostgresView<'a> {
-    client: &'a runtime::Transport,
+    client: runtime::Call<'a>,
     project_id: runtime::Argument<types::ProjectId>,
     location: runtime::Argument<types::Location>,
     postgres_database_reference: runtime::Argument<types::Reference>,
@@ -204,7 +200,7 @@ pub struct PostgresView<'a> {
 impl<'a> PostgresView<'a> {
     fn new(client: &'a runtime::Transport) -> Self {
         Self {
-            client,
+            client: client.call("postgres_view"),
             project_id: runtime::missing("project_id"),
             location: runtime::missing("location"),
             postgres_database_reference: runtime::missing("postgres_database_reference"),
@@ -272,7 +268,7 @@ impl<'a> PostgresView<'a> {
 /// Builder of [`ClientPostgresExt::postgres_create`]: `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}`.
 #[derive(Clone, Debug)]
 pub struct PostgresCreate<'a> {
-    client: &'a runtime::Transport,
+    client: runtime::Call<'a>,
     project_id: runtime::Argument<types::ProjectId>,
     location: runtime::Argument<types::Location>,
     postgres_database_reference: runtime::Argument<types::Reference>,
@@ -283,7 +279,7 @@ pub struct PostgresCreate<'a> {
 impl<'a> PostgresCreate<'a> {
     fn new(client: &'a runtime::Transport) -> Self {
         Self {
-            client,
+            client: client.call("postgres_create"),
             project_id: runtime::missing("project_id"),
             location: runtime::missing("location"),
             postgres_database_reference: runtime::missing("postgres_database_reference"),
@@ -383,7 +379,7 @@ impl<'a> PostgresCreate<'a> {
 /// Builder of [`ClientPostgresExt::postgres_update`]: `PATCH /project/{project_id}/location/{location}/postgres/{postgres_database_reference}`.
 #[derive(Clone, Debug)]
 pub struct PostgresUpdate<'a> {
-    client: &'a runtime::Transport,
+    client: runtime::Call<'a>,
     project_id: runtime::Argument<types::ProjectId>,
     location: runtime::Argument<types::Location>,
     postgres_database_reference: runtime::Argument<types::Reference>,
@@ -394,7 +390,7 @@ pub struct PostgresUpdate<'a> {
 impl<'a> PostgresUpdate<'a> {
     fn new(client: &'a runtime::Transport) -> Self {
         Self {
-            client,
+            client: client.call("postgres_update"),
             project_id: runtime::missing("project_id"),
             location: runtime::missing("location"),
             postgres_database_reference: runtime::missing("postgres_database_reference"),
@@ -500,7 +496,7 @@ impl<'a> PostgresUpdate<'a> {
 /// Builder of [`ClientPostgresExt::postgres_reset_superuser_password`]: `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/reset-superuser-password`.
 #[derive(Clone, Debug)]
 pub struct PostgresResetSuperuserPassword<'a> {
-    client: &'a runtime::Transport,
+    client: runtime::Call<'a>,
     project_id: runtime::Argument<types::ProjectId>,
     location: runtime::Argument<types::Location>,
     postgres_database_reference: runtime::Argument<types::Reference>,
@@ -512,7 +508,7 @@ pub struct PostgresResetSuperuserPassword<'a> {
 impl<'a> PostgresResetSuperuserPassword<'a> {
     fn new(client: &'a runtime::Transport) -> Self {
         Self {
-            client,
+            client: client.call("postgres_reset_superuser_password"),
             project_id: runtime::missing("project_id"),
             location: runtime::missing("location"),
             postgres_database_reference: runtime::missing("postgres_database_reference"),

@@ -48,7 +48,7 @@ impl ClientPrivateSubnetExt for crate::Client {}
 /// Builder of [`ClientPrivateSubnetExt::private_subnet_view`]: `GET /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}`.
 #[derive(Clone, Debug)]
 pub struct PrivateSubnetView<'a> {
-    client: &'a runtime::Transport,
+    client: runtime::Call<'a>,
     project_id: runtime::Argument<types::ProjectId>,
     location: runtime::Argument<types::Location>,
     private_subnet_reference: runtime::Argument<types::Reference>,
@@ -57,7 +57,7 @@ pub struct PrivateSubnetView<'a> {
 impl<'a> PrivateSubnetView<'a> {
     fn new(client: &'a runtime::Transport) -> Self {
         Self {
-            client,
+            client: client.call("private_subnet_view"),
             project_id: runtime::missing("project_id"),
             location: runtime::missing("location"),
             private_subnet_reference: runtime::missing("private_subnet_reference"),
@@ -125,7 +125,7 @@ impl<'a> PrivateSubnetView<'a> {
 /// Builder of [`ClientPrivateSubnetExt::private_subnet_create`]: `POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}`.
 #[derive(Clone, Debug)]
 pub struct PrivateSubnetCreate<'a> {
-    client: &'a runtime::Transport,
+    client: runtime::Call<'a>,
     project_id: runtime::Argument<types::ProjectId>,
     location: runtime::Argument<types::Location>,
     private_subnet_reference: runtime::Argument<types::Reference>,
@@ -136,7 +136,7 @@ pub struct PrivateSubnetCreate<'a> {
 impl<'a> PrivateSubnetCreate<'a> {
     fn new(client: &'a runtime::Transport) -> Self {
         Self {
-            client,
+            client: client.call("private_subnet_create"),
             project_id: runtime::missing("project_id"),
             location: runtime::missing("location"),
             private_subnet_reference: runtime::missing("private_subnet_reference"),
@@ -244,7 +244,7 @@ impl<'a> PrivateSubnetCreate<'a> {
 /// Builder of [`ClientPrivateSubnetExt::private_subnet_connect`]: `POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}/connect`.
 #[derive(Clone, Debug)]
 pub struct PrivateSubnetConnect<'a> {
-    client: &'a runtime::Transport,
+    client: runtime::Call<'a>,
     project_id: runtime::Argument<types::ProjectId>,
     location: runtime::Argument<types::Location>,
     private_subnet_reference: runtime::Argument<types::Reference>,
@@ -256,7 +256,7 @@ pub struct PrivateSubnetConnect<'a> {
 impl<'a> PrivateSubnetConnect<'a> {
     fn new(client: &'a runtime::Transport) -> Self {
         Self {
-            client,
+            client: client.call("private_subnet_connect"),
             project_id: runtime::missing("project_id"),
             location: runtime::missing("location"),
             private_subnet_reference: runtime::missing("private_subnet_reference"),

@@ -21,7 +21,7 @@ impl ClientVmExt for crate::Client {}
 /// Builder of [`ClientVmExt::vm_list`]: `GET /project/{project_id}/location/{location}/vm`.
 #[derive(Clone, Debug)]
 pub struct VmList<'a> {
-    client: &'a runtime::Transport,
+    client: runtime::Call<'a>,
     project_id: runtime::Argument<types::ProjectId>,
     location: runtime::Argument<types::Location>,
     start_after: runtime::Argument<Option<types::StartAfter>>,
@@ -32,7 +32,7 @@ pub struct VmList<'a> {
 impl<'a> VmList<'a> {
     fn new(client: &'a runtime::Transport) -> Self {
         Self {
-            client,
+            client: client.call("vm_list"),
             project_id: runtime::missing("project_id"),
             location: runtime::missing("location"),
             start_after: Ok(None),
@@ -123,15 +123,11 @@ impl<'a> VmList<'a> {
     }
 
     /// Returns every item of the list, page by page, after `start_after` if it is set. The first error ends the stream.
-    ///
-    /// Pages are read one after the other: an item that is added or removed meanwhile may be missing or not.
-    pub fn stream(
-        self,
-    ) -> impl runtime::Stream<
-        Item = Result<types::Vm, runtime::Error<types::Error>>,
-    > + Send + 'a {
+    pub fn stream(self) -> runtime::Items<'a, types::Vm, types::Error> {
         let paging = runtime::Paging {
             key: runtime::text(&self.order_column, "id"),
+            items: "items",
+            count: Some("count"),
         };
         paging
             .pages(move |key| {

@@ -67,10 +67,7 @@ impl Object<'_> {
         let (others, keep, kept) = match &self.additional {
             Some((field, ty)) => (
                 quote!(let mut others: ::std::collections::BTreeMap<::std::string::String, #ty> = ::core::default::Default::default();),
-                quote! {{
-                    let value = map.next_value_seed(::api_runtime::__private::Seed::<#ty>::new())?;
-                    ::api_runtime::__private::keep(&mut others, name, value)?;
-                }},
+                quote!(::api_runtime::__private::add(&mut others, name, &mut map)?),
                 Some(quote!(#field: others,)),
             ),
             None => (

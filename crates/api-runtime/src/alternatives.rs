@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::Wire;
 use crate::mode::{is_lenient, strict};
+use crate::place;
 use crate::wire::Encoded;
 
 /// The message for a value that no alternative accepts.
@@ -66,7 +67,8 @@ fn none_fits<E: Error>() -> E {
 }
 
 fn fitting<'a, T>(value: &'a Value, alternatives: &'a [Read<T>]) -> impl Iterator<Item = T> + 'a {
-    alternatives.iter().filter_map(|read| read(value).ok())
+    let read = |read: &Read<T>| read(value).inspect_err(|_| place::forget()).ok();
+    alternatives.iter().filter_map(read)
 }
 
 /// Decodes a value as the alternative that keeps the most of its properties, or the first of

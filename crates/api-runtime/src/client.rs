@@ -7,11 +7,14 @@
 
 mod argument;
 mod body;
+mod call;
 mod config;
 mod credential;
 mod decode;
 mod error;
 mod events;
+mod lenient;
+mod misfit;
 mod pages;
 mod path;
 mod retry;
@@ -23,15 +26,19 @@ mod style;
 mod tls;
 mod transport;
 
+pub use crate::Violation;
 pub use argument::{Argument, InvalidArgument, argument, missing, optional};
 pub use body::{Multipart, Payload};
+pub use call::Call;
 pub use config::{BuildError, Config};
 pub use credential::{Scheme, Secret};
 pub use decode::{content_type, decode, decode_text, empty, events, map, stream, upgrade};
 pub use error::{Error, InterruptedResponse, InvalidResponse, Result};
 pub use events::{Event, EventStream};
 pub use futures_core::Stream;
-pub use pages::{Page, Paging, count, cursor, text};
+pub use lenient::{Lenient, LenientCall, LenientExt, Partial};
+pub use misfit::Misfit;
+pub use pages::{Items, LenientItems, Page, Paging, count, cursor, text};
 pub use path::{escaped_url, url};
 pub use progenitor_client::{QueryParam, ResponseValue};
 pub use reqwest;

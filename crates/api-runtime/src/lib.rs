@@ -19,6 +19,7 @@ pub mod json;
 mod mode;
 mod object;
 mod pattern;
+mod place;
 pub mod pointer;
 mod rule;
 #[cfg(feature = "jsonschema")]

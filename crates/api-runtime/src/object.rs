@@ -1,13 +1,14 @@
 //! Decoding of the properties of an object, as expansions of the `Object` derive call it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use serde_json::Value;
 
 use crate::mode::is_lenient;
-use crate::wire::{Seed, duplicate, shown};
+use crate::place;
+use crate::wire::{Seed, duplicate, keep, shown};
 
 /// The name of a property of the object that is decoded: one that the schema declares, or another.
 pub enum Key {
@@ -61,8 +62,32 @@ pub fn fill<'de, T: crate::Wire, A: MapAccess<'de>>(
     if slot.is_some() {
         return Err(duplicate(name));
     }
-    *slot = Some(map.next_value_seed(Seed::new())?);
+    *slot = Some(value_of(name, map)?);
     Ok(())
+}
+
+/// Reads an additional property into `others`.
+///
+/// # Errors
+///
+/// If the object has had the property before, or the value does not fit.
+pub fn add<'de, T: crate::Wire, A: MapAccess<'de>>(
+    others: &mut BTreeMap<String, T>,
+    name: String,
+    map: &mut A,
+) -> Result<(), A::Error> {
+    let value = value_of(&name, map)?;
+    keep(others, name, value)
+}
+
+/// Reads the value of a property.
+#[inline]
+pub(crate) fn value_of<'de, T: crate::Wire, A: MapAccess<'de>>(
+    name: &str,
+    map: &mut A,
+) -> Result<T, A::Error> {
+    map.next_value_seed(Seed::new())
+        .inspect_err(|_| place::step(name))
 }
 
 /// Reads and drops the value of a property that the schema does not declare.
@@ -86,7 +111,7 @@ pub fn skip<'de, A: MapAccess<'de>>(
         return Err(duplicate(&name));
     }
     // Not `IgnoredAny`, which accepts duplicate properties inside the dropped value.
-    map.next_value_seed(Seed::<Value>::new())?;
+    value_of::<Value, A>(&name, map)?;
     seen.insert(name);
     Ok(())
 }

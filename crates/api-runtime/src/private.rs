@@ -11,8 +11,8 @@ pub use utoipa;
 
 pub use crate::alternatives::{any_of, one_of};
 pub use crate::constraint::{Bounds, Items, Text, entries, json_eq};
-pub use crate::object::{Key, Keys, count, depends, fill, skip};
-pub use crate::wire::{Encoded, Seed, duplicate, keep, missing};
+pub use crate::object::{Key, Keys, add, count, depends, fill, skip};
+pub use crate::wire::{Encoded, Seed, duplicate, missing};
 
 use std::fmt;
 

@@ -11,7 +11,7 @@ pub struct Violation {
     pub message: String,
 }
 
-#[cfg(feature = "jsonschema")]
+#[cfg(any(feature = "jsonschema", feature = "client"))]
 impl Violation {
     /// Returns the violation that ends a list that was cut off, which says that there may be more.
     pub(crate) fn more() -> Self {

@@ -12,6 +12,9 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::{Map, Number, Value};
 
+use crate::object::value_of;
+use crate::place;
+
 /// A type that is decoded from JSON and encoded as JSON.
 ///
 /// A trait of our own, because `Serialize` and `Deserialize` of numbers, lists and maps cannot be
@@ -267,7 +270,10 @@ impl<T: Wire> Wire for Vec<T> {
             fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Vec<T>, A::Error> {
                 // Bounded: the hint comes from the peer, and a false one must not reserve memory.
                 let mut list = Vec::with_capacity(items.size_hint().unwrap_or(0).min(4096));
-                while let Some(item) = items.next_element_seed(Seed::new())? {
+                while let Some(item) = items
+                    .next_element_seed(Seed::new())
+                    .inspect_err(|_| place::step(list.len()))?
+                {
                     list.push(item);
                 }
                 Ok(list)
@@ -301,7 +307,7 @@ impl<T: Wire> Wire for BTreeMap<String, T> {
             ) -> Result<BTreeMap<String, T>, A::Error> {
                 let mut map = BTreeMap::new();
                 while let Some(key) = entries.next_key::<String>()? {
-                    let value = entries.next_value_seed(Seed::new())?;
+                    let value = value_of(&key, &mut entries)?;
                     keep(&mut map, key, value)?;
                 }
                 Ok(map)
@@ -394,7 +400,10 @@ impl<'de> Visitor<'de> for Anything {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut list = Vec::new();
-        while let Some(item) = items.next_element_seed(Seed::new())? {
+        while let Some(item) = items
+            .next_element_seed(Seed::new())
+            .inspect_err(|_| place::step(list.len()))?
+        {
             list.push(item);
         }
         Ok(Value::Array(list))
@@ -403,7 +412,7 @@ impl<'de> Visitor<'de> for Anything {
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut map = Map::new();
         while let Some(key) = entries.next_key::<String>()? {
-            let value = entries.next_value_seed(Seed::new())?;
+            let value = value_of(&key, &mut entries)?;
             if map.contains_key(&key) {
                 return Err(duplicate(&key));
             }
@@ -433,11 +442,13 @@ pub(crate) fn shown(name: &str) -> String {
 /// Returns the error for a property that an object has twice.
 #[must_use]
 pub fn duplicate<E: Error>(key: &str) -> E {
+    place::step(key);
     E::custom(format_args!("duplicate property `{}`", shown(key)))
 }
 
 /// Returns the error for a required property that is missing.
 #[must_use]
 pub fn missing<E: Error>(name: &str) -> E {
+    place::step(name);
     E::custom(format_args!("missing required property `{name}`"))
 }

@@ -168,7 +168,7 @@ async fn nothing_secret_shows_when_an_error_is_printed() {
         .unwrap();
     let security: Security = &[&[0]];
     let messages = [
-        "the response (200 OK) does not fit the contract at line 1 column 16 of its body: expected u8",
+        "the response (200 OK) does not fit the contract at line 1 column 16 of its body: must be u8",
         "the response (200 OK) does not fit the contract at line 1 column 23 of its body: missing field `id`",
         "the API responded with 502 Bad Gateway, which the contract does not list",
         "the connection to the API failed",

@@ -68,6 +68,8 @@ impl List {
 fn paging(key: &str) -> Paging {
     Paging {
         key: key.to_owned(),
+        items: "items",
+        count: Some("count"),
     }
 }
 

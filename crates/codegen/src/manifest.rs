@@ -3,7 +3,7 @@
 //! `api-runtime` and `api-macros`.
 
 mod embedded;
-mod example;
+pub(crate) mod example;
 mod inherit;
 mod licence;
 mod part;

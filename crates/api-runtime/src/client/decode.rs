@@ -7,6 +7,8 @@ use reqwest::{Response, Upgraded};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::call::Origin;
+use super::lenient::{self, Body};
 use super::{ByteStream, Error, EventStream, InterruptedResponse, InvalidResponse, ResponseValue};
 
 /// Reads a JSON body leniently: properties and enumeration values that are newer than this client
@@ -14,7 +16,12 @@ use super::{ByteStream, Error, EventStream, InterruptedResponse, InvalidResponse
 pub async fn decode<T: DeserializeOwned, E>(
     response: Response,
 ) -> Result<ResponseValue<T>, Error<E>> {
-    whole(response, |body| serde_json::from_slice(body)).await
+    whole(
+        response,
+        |body| serde_json::from_slice(body),
+        |body| serde_json::from_slice::<T>(body).map(drop),
+    )
+    .await
 }
 
 /// Decodes a text body that is a single value: a string, or a number or boolean as in JSON. Decodes
@@ -22,23 +29,27 @@ pub async fn decode<T: DeserializeOwned, E>(
 pub async fn decode_text<T: DeserializeOwned, E>(
     response: Response,
 ) -> Result<ResponseValue<T>, Error<E>> {
-    whole(response, |body| {
-        let text = String::from_utf8_lossy(body);
-        serde_json::from_value(Value::String(text.to_string())).or_else(|error| {
-            // Numbers and booleans are written as in JSON. If both fail, the first error is the
-            // more precise one.
-            serde_json::from_str(&text).map_err(|_| error)
-        })
-    })
-    .await
+    whole(response, read_text, |body| read_text::<T>(body).map(drop)).await
 }
 
+fn read_text<T: DeserializeOwned>(body: &[u8]) -> serde_json::Result<T> {
+    let text = String::from_utf8_lossy(body);
+    serde_json::from_value(Value::String(text.to_string())).or_else(|error| {
+        // Numbers and booleans are written as in JSON. If both fail, the first error is the more
+        // precise one.
+        serde_json::from_str(&text).map_err(|_| error)
+    })
+}
+
+/// Reads a body into memory and decodes it with `read`. `check` decodes it too, and drops the value.
 async fn whole<T, E>(
     mut response: Response,
-    read: impl FnOnce(&[u8]) -> serde_json::Result<T>,
+    read: fn(&[u8]) -> serde_json::Result<T>,
+    check: fn(&[u8]) -> serde_json::Result<()>,
 ) -> Result<ResponseValue<T>, Error<E>> {
     let status = response.status();
     let headers = mem::take(response.headers_mut());
+    let operation = operation(&response);
     let body = match response.bytes().await {
         Ok(body) => body,
         Err(error) => {
@@ -46,13 +57,23 @@ async fn whole<T, E>(
             return Err(Error::InterruptedResponse(Box::new(interrupted)));
         }
     };
+    lenient::keep(|| Body {
+        bytes: body.clone(),
+        check,
+        operation,
+    });
     match crate::lenient(|| read(&body)) {
         Ok(value) => Ok(ResponseValue::new(value, status, headers)),
         Err(error) => {
-            let invalid = InvalidResponse::new(status, headers, body, error);
+            let invalid = InvalidResponse::new(status, headers, body, error, operation, check);
             Err(Error::InvalidResponse(Box::new(invalid)))
         }
     }
+}
+
+/// Returns the method of the client that a response is of.
+fn operation(response: &Response) -> Option<&'static str> {
+    response.extensions().get::<Origin>()?.operation
 }
 
 /// Returns a response without its body.

@@ -8,7 +8,9 @@ use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use reqwest::header::InvalidHeaderValue;
 
-use super::{InvalidArgument, ResponseValue};
+use super::misfit::{self, Misfit};
+use super::{InvalidArgument, ResponseValue, map};
+use crate::Violation;
 
 /// The result of a call: the response, or why there is none. `E` is the body of the errors that the
 /// contract lists.
@@ -50,6 +52,7 @@ pub struct InvalidResponse {
     headers: HeaderMap,
     body: Bytes,
     error: serde_json::Error,
+    misfit: Misfit,
 }
 
 impl InterruptedResponse {
@@ -69,13 +72,36 @@ impl InvalidResponse {
         headers: HeaderMap,
         body: Bytes,
         error: serde_json::Error,
+        operation: Option<&'static str>,
+        check: fn(&[u8]) -> serde_json::Result<()>,
     ) -> Self {
+        // Decoded again, now that it has failed, to find the part that does not fit.
+        let violation = misfit::violation(&body, check).unwrap_or_else(|| Violation {
+            pointer: String::new(),
+            message: "does not fit its schema".to_owned(),
+        });
         Self {
             status,
             headers,
             body,
             error,
+            misfit: Misfit::new(operation, violation),
         }
+    }
+
+    pub(super) fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    pub(super) fn into_parts(self) -> (StatusCode, HeaderMap, Misfit) {
+        (self.status, self.headers, self.misfit)
+    }
+
+    /// Returns the part of the body that does not fit, and the rule that it breaks. Unlike
+    /// [`error`](Self::error), it can be logged.
+    #[must_use]
+    pub fn misfit(&self) -> &Misfit {
+        &self.misfit
     }
 
     /// Returns the body as it was received. Do not log it: it may have secrets.
@@ -88,21 +114,6 @@ impl InvalidResponse {
     #[must_use]
     pub fn error(&self) -> &serde_json::Error {
         &self.error
-    }
-
-    /// Returns the part of the error's message that does not quote the body, or `None` if the
-    /// message has no such part.
-    fn reason(&self) -> Option<String> {
-        let text = self.error.to_string();
-        // `Display` of the error has written the position already.
-        let text = text.split(" at line ").next().unwrap_or_default();
-        if text.starts_with("missing field `") || text.starts_with("must ") {
-            return Some(text.to_owned());
-        }
-        // serde quotes the value of the body before these words, and only what it expected after
-        // them.
-        let (_, expected) = text.rsplit_once(", expected ")?;
-        Some(format!("expected {expected}"))
     }
 }
 
@@ -177,17 +188,41 @@ impl<E> Error<E> {
     /// Returns the error without its typed body, so that operations share one error type.
     #[must_use]
     pub fn into_untyped(self) -> Error {
+        self.map_response(|response| map(response, drop))
+    }
+
+    /// Converts the response of an error that the contract lists. Other errors stay as they are.
+    pub(super) fn map_response<F>(
+        self,
+        change: impl FnOnce(ResponseValue<E>) -> ResponseValue<F>,
+    ) -> Error<F> {
         match self {
             Self::InvalidRequest(reason) => Error::InvalidRequest(reason),
             Self::Communication(error) => Error::Communication(error),
-            Self::ErrorResponse(response) => {
-                let (status, headers) = (response.status(), response.headers().clone());
-                Error::listed(ResponseValue::new((), status, headers))
-            }
+            Self::ErrorResponse(response) => Error::listed(change(*response)),
             Self::InterruptedResponse(response) => Error::InterruptedResponse(response),
             Self::InvalidResponse(response) => Error::InvalidResponse(response),
             Self::UnexpectedResponse(response) => Error::UnexpectedResponse(response),
             Self::Paging(reason) => Error::Paging(reason),
+        }
+    }
+}
+
+/// Says where the body does not fit, and by which rule, without a value of the body.
+impl fmt::Display for InvalidResponse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the response ({})", self.status)?;
+        if let Some(operation) = self.misfit.operation() {
+            write!(f, " of `{operation}`")?;
+        }
+        f.write_str(" does not fit the contract")?;
+        let (line, column) = (self.error.line(), self.error.column());
+        if line > 0 {
+            write!(f, " at line {line} column {column} of its body")?;
+        }
+        match self.misfit.pointer() {
+            "" => write!(f, ": {}", self.misfit.rule()),
+            pointer => write!(f, ": {pointer} {}", self.misfit.rule()),
         }
     }
 }
@@ -209,19 +244,7 @@ impl<E> fmt::Display for Error<E> {
             Self::InterruptedResponse(response) => {
                 write!(f, "the response ({}) ended early", response.status)
             }
-            Self::InvalidResponse(response) => {
-                let (line, column) = (response.error.line(), response.error.column());
-                write!(
-                    f,
-                    "the response ({}) does not fit the contract",
-                    response.status
-                )?;
-                write!(f, " at line {line} column {column} of its body")?;
-                match response.reason() {
-                    Some(reason) => write!(f, ": {reason}"),
-                    None => Ok(()),
-                }
-            }
+            Self::InvalidResponse(response) => response.fmt(f),
             Self::UnexpectedResponse(response) => {
                 write!(
                     f,
@@ -252,7 +275,7 @@ impl<E: fmt::Debug> fmt::Debug for Error<E> {
             Self::InvalidResponse(response) => f
                 .debug_struct("InvalidResponse")
                 .field("status", &response.status)
-                .field("reason", &response.reason())
+                .field("misfit", &response.misfit)
                 .field("line", &response.error.line())
                 .field("column", &response.error.column())
                 .finish_non_exhaustive(),

@@ -12,7 +12,7 @@ use bytes::{Buf, BytesMut};
 use futures_core::Stream;
 use serde::de::DeserializeOwned;
 
-use super::{ByteStream, Error};
+use super::{ByteStream, Error, Lenient};
 
 /// A server-sent event.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -32,6 +32,13 @@ impl Event {
     /// Decodes the data as JSON, in the lenient mode in which response bodies are decoded.
     pub fn json<T: DeserializeOwned>(&self) -> serde_json::Result<T> {
         crate::lenient(|| serde_json::from_str(&self.data))
+    }
+
+    /// Returns the data as JSON beside what fits `T`, as [`LenientExt`](super::LenientExt) does for
+    /// response bodies.
+    #[must_use]
+    pub fn lenient<T: DeserializeOwned>(&self) -> Lenient<T> {
+        Lenient::from_text(&self.data)
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
-use super::{Argument, InvalidArgument, Transport};
+use super::{Argument, Call, InvalidArgument};
 
 /// The characters that are escaped in a segment. A backslash is among them because URL parsers read
 /// it as a slash.
@@ -31,11 +31,11 @@ const SEGMENT: &AsciiSet = &CONTROLS
 ///
 /// If an argument is empty, `.` or `..`: URL parsers remove such segments, so another path would be
 /// called.
-pub fn url(transport: &Transport, path: &str, arguments: &[&dyn fmt::Display]) -> Argument<String> {
+pub fn url(call: Call<'_>, path: &str, arguments: &[&dyn fmt::Display]) -> Argument<String> {
     let segments = arguments
         .iter()
         .map(|argument| escape(&argument.to_string()));
-    escaped_url(transport, path, segments)
+    escaped_url(call, path, segments)
 }
 
 /// Returns the URL of a path as [`url`] does, for segments that are escaped already.
@@ -44,11 +44,11 @@ pub fn url(transport: &Transport, path: &str, arguments: &[&dyn fmt::Display]) -
 ///
 /// If a segment is empty, `.` or `..`.
 pub fn escaped_url(
-    transport: &Transport,
+    call: Call<'_>,
     path: &str,
     segments: impl IntoIterator<Item = String>,
 ) -> Argument<String> {
-    let mut url = transport.base_url().to_owned();
+    let mut url = call.base_url().to_owned();
     let mut texts = path.split("{}");
     url.extend(texts.next());
     for (segment, text) in segments.into_iter().zip(texts) {

@@ -8,6 +8,7 @@ use http::HeaderMap;
 use reqwest::{Request, RequestBuilder, Response};
 use serde::Serialize;
 
+use super::call::Origin;
 use super::config::Target;
 use super::credential::Credential;
 use super::retry::{IDEMPOTENCY_KEY, idempotency_key};
@@ -80,7 +81,9 @@ impl Transport {
                     .await
             }
         };
-        Ok(response?)
+        let mut response = response?;
+        response.extensions_mut().insert(Origin { operation: None });
+        Ok(response)
     }
 
     fn prepare(&self, request: &mut Request, security: Security) {

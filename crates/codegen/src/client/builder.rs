@@ -90,7 +90,7 @@ impl Builder<'_> {
             #docs
             #[derive(#derive)]
             pub struct #name<'a> {
-                #transport: &'a runtime::Transport,
+                #transport: runtime::Call<'a>,
                 #(#fields)*
                 #body
             }
@@ -101,6 +101,7 @@ impl Builder<'_> {
     fn methods(&self) -> TokenStream {
         let name = ident(&self.operation.pascal);
         let transport = self.transport();
+        let method = &self.operation.name;
         let values = self.parameters().map(|(parameter, field)| {
             let value = initial(&parameter.name, parameter.required);
             quote!(#field: #value,)
@@ -116,7 +117,7 @@ impl Builder<'_> {
             impl<'a> #name<'a> {
                 fn new(client: &'a runtime::Transport) -> Self {
                     Self {
-                        #transport: client,
+                        #transport: client.call(#method),
                         #(#values)*
                         #body_value
                     }

@@ -40,16 +40,18 @@ pub(super) fn stream(
         quote!(#key.to_owned())
     };
     let start_after = start_after(operation, paged, cursor);
+    let wire = &items.wire;
     let items = items_of(items, &quote!(page));
-    let count = count(api, fields);
+    let size = size(api, fields);
+    let count = count(size);
+    let size = parts::option(size.map(|field| &field.wire));
     let docs = docs(&format!(
-        "Returns every item of the list, page by page, after `{cursor}` if it is set. The first error ends the stream.\n\n\
-         Pages are read one after the other: an item that is added or removed meanwhile may be missing or not."
+        "Returns every item of the list, page by page, after `{cursor}` if it is set. The first error ends the stream."
     ));
     Some(quote! {
         #docs
-        pub fn stream(self) -> impl runtime::Stream<Item = Result<#item, runtime::Error<#error>>> + Send + 'a {
-            let paging = runtime::Paging { key: #key };
+        pub fn stream(self) -> runtime::Items<'a, #item, #error> {
+            let paging = runtime::Paging { key: #key, items: #wire, count: #size };
             paging.pages(move |key| {
                 let mut call = self.clone();
                 #start_after
@@ -89,17 +91,17 @@ fn items_of(field: &Field, page: &TokenStream) -> TokenStream {
     }
 }
 
-/// Returns the expression of the size of the whole list, which some pages have.
-fn count(api: &Api<'_>, fields: &[Field]) -> TokenStream {
-    let count = api
-        .contract
-        .paging
-        .as_ref()
-        .and_then(|paging| paging.count.as_deref());
-    let count = fields
+/// Returns the field of a page that has the size of the whole list, which some pages have.
+fn size<'f>(api: &Api<'_>, fields: &'f [Field]) -> Option<&'f Field> {
+    let count = api.contract.paging.as_ref()?.count.as_deref();
+    fields
         .iter()
-        .find(|field| Some(field.wire.as_str()) == count);
-    count.map_or_else(
+        .find(|field| Some(field.wire.as_str()) == count)
+}
+
+/// Returns the expression of the size of the whole list, of which `size` is the field.
+fn count(size: Option<&Field>) -> TokenStream {
+    size.map_or_else(
         || quote!(None),
         |field| {
             let name = ident(&field.name);

@@ -35,6 +35,11 @@ pub(super) fn argument(convert: &str, name: &str) -> TokenStream {
     quote!(runtime::#convert(#name, value))
 }
 
+/// Returns the expression `Some(text)` or `None`.
+pub(super) fn option(text: Option<&String>) -> TokenStream {
+    text.map_or_else(|| quote!(None), |text| quote!(Some(#text)))
+}
+
 /// Returns the request body of an operation, if it has a media type.
 pub(super) fn body_of(operation: &Operation) -> Option<&ir::Body> {
     operation

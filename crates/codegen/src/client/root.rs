@@ -8,6 +8,7 @@ use super::common::CommonResponses;
 use super::names::ClientNames;
 use super::parts;
 use crate::ir::{Api, SecurityScheme};
+use crate::manifest::example;
 use crate::tokens::{docs, file_attribute, ident, inner_docs, inner_docs_with_examples, letters};
 
 /// Returns the file `lib.rs`.
@@ -63,8 +64,15 @@ fn head(api: &Api<'_>, names: &ClientNames, common: &CommonResponses) -> TokenSt
         "Each tag is a module and a cargo feature, with a trait that gives [`Client`] a method per operation. \
          A method returns a builder: a setter per parameter, `send()`, and `stream()` if the operation is a list.\n\n\
          Responses are read leniently: properties and enumeration values that are newer than this crate are accepted. \
-         An [`Error`] keeps the status, the headers and the contract's error body, and prints no secrets.\n\n",
+         An [`Error`] keeps the status, the headers and the contract's error body, and prints no secrets.\n\n\
+         # Responses that do not fit the contract\n\n\
+         One property that does not fit, such as a value that no enumeration lists or null for a required property, makes the whole response an [`Error`]. \
+         Of a server that sends such responses, read them with `send().lenient()` instead: it returns a [`Lenient`] body, success or error, \
+         with what was received beside what fits. `stream().lenient()` does so for each item of a list.\n\n",
     );
+    if let Some(example) = example::lenient(api) {
+        text.push_str(&format!("```rust,no_run\n{example}```\n\n"));
+    }
     let example = inner_docs_with_examples(&text);
     let description = info.description.as_deref().map(str::trim);
     let words: Vec<String> = [description.map(str::to_owned), common.table()]
@@ -104,7 +112,7 @@ fn reexports(api: &Api<'_>, names: &ClientNames) -> TokenStream {
 
         pub use #krate as #types;
         pub use api_runtime::client::{
-            BuildError, ByteStream, Event, EventStream, Multipart, ResponseValue, Retries, Secret, #server Stream, reqwest,
+            BuildError, ByteStream, Event, EventStream, Items, Lenient, LenientExt, LenientItems, Misfit, Multipart, Partial, ResponseValue, Retries, Secret, #server Stream, Violation, reqwest,
         };
         #error
     }
@@ -151,7 +159,7 @@ fn modules(api: &Api<'_>, names: &ClientNames) -> TokenStream {
 
         /// The client and the traits of its operations.
         pub mod #prelude {
-            pub use crate::Client;
+            pub use crate::{Client, LenientExt};
             #(#traits)*
         }
 

@@ -45,30 +45,13 @@ fn client(api: &Api<'_>) -> String {
     let credential = credential(api);
     let make =
         format!("{krate}::Client::builder(\"https://api.example.com\"){credential}.build()?;\n");
-    let calls = |operation: &&Operation| is_simple(api, operation);
-    // A list or another GET changes nothing, so a reader may try it first.
-    let operation = api
-        .operations
-        .iter()
-        .find(|operation| operation.paging.is_some() && calls(operation))
-        .or_else(|| {
-            api.operations
-                .iter()
-                .find(|operation| operation.method == Method::Get && calls(operation))
-        })
-        .or_else(|| api.operations.iter().find(calls));
-    let Some(operation) = operation else {
+    let Some(operation) = simple_operation(api) else {
         return format!(
             "fn run() -> Result<(), Box<dyn std::error::Error>> {{\n    let _client = {make}    Ok(())\n}}\n"
         );
     };
     let tag = &api.tags[operation.tag];
-    let arguments: String = operation
-        .parameters
-        .iter()
-        .filter(|parameter| parameter.required)
-        .map(|parameter| format!("        .{}(\"…\")\n", parameter.name))
-        .collect();
+    let arguments = arguments(operation);
     format!(
         "use {krate}::{}::{};\n\n\
          async fn run() -> Result<(), Box<dyn std::error::Error>> {{\n    \
@@ -77,6 +60,49 @@ fn client(api: &Api<'_>) -> String {
          println!(\"{{}}\", response.status());\n    Ok(())\n}}\n",
         tag.module, tag.client_trait, operation.name
     )
+}
+
+/// Returns an example that reads a response of the same operation leniently, or `None` without such
+/// an operation.
+pub(crate) fn lenient(api: &Api<'_>) -> Option<String> {
+    let operation = simple_operation(api)?;
+    let (krate, arguments) = (api.names.krate("client"), arguments(operation));
+    Some(format!(
+        "use {krate}::prelude::*;\n\n\
+         async fn run(client: &Client) -> Result<(), Box<dyn std::error::Error>> {{\n    \
+         let response = client\n        .{}()\n{arguments}        .send()\n        .lenient()\n        .await?;\n    \
+         if let Err(misfit) = response.get() {{\n        \
+         println!(\"{{misfit}}\");\n        \
+         // What was received is there all the same, as a whole and in parts.\n        \
+         let _json = response.raw();\n        \
+         let _part: Option<String> = response.find(\"/name\")?;\n    }}\n    Ok(())\n}}\n",
+        operation.name
+    ))
+}
+
+/// Returns an operation that can be called with strings alone. A list or another GET changes
+/// nothing, so a reader may try it first.
+fn simple_operation<'a>(api: &'a Api<'_>) -> Option<&'a Operation> {
+    let calls = |operation: &&Operation| is_simple(api, operation);
+    api.operations
+        .iter()
+        .find(|operation| operation.paging.is_some() && calls(operation))
+        .or_else(|| {
+            api.operations
+                .iter()
+                .find(|operation| operation.method == Method::Get && calls(operation))
+        })
+        .or_else(|| api.operations.iter().find(calls))
+}
+
+/// Returns the calls of the setters that an operation needs, each on a line of its own.
+fn arguments(operation: &Operation) -> String {
+    operation
+        .parameters
+        .iter()
+        .filter(|parameter| parameter.required)
+        .map(|parameter| format!("        .{}(\"…\")\n", parameter.name))
+        .collect()
 }
 
 /// Returns the builder's call for a bearer token, such as `.bearer("…")`, if the contract has such

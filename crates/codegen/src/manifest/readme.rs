@@ -23,6 +23,12 @@ pub(super) fn readme(api: &Api<'_>, part: Part) -> String {
     if let Some(example) = example::example(api, part) {
         paragraph(&example);
     }
+    if part == Part::Client {
+        paragraph(
+            "A response that does not fit the contract is an error as a whole.\n\
+             `send().lenient()` returns it as it was received, beside what fits, and `stream().lenient()` does so for each item of a list.",
+        );
+    }
     paragraph("## Features");
     paragraph(&features(api, part));
     if let Some(expression) = licence::expression(info) {

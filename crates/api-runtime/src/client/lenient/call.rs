@@ -1,0 +1,116 @@
+//! Calls whose responses are read as [`Lenient`].
+//!
+//! The generated `send` has one result, so that it stays short. While a [`LenientCall`] polls it,
+//! the function that decodes the body also leaves the body in a thread-local, from which the
+//! `LenientCall` takes it. Without one, decoding looks once at the thread-local and keeps nothing.
+
+use std::cell::RefCell;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+
+use super::super::{Error, ResponseValue, Result, map};
+use super::Lenient;
+
+/// A response body that was read into memory.
+#[derive(Clone)]
+pub(in super::super) struct Body {
+    pub(in super::super) bytes: Bytes,
+    /// Decodes bytes as the type of the body.
+    pub(in super::super) check: fn(&[u8]) -> serde_json::Result<()>,
+    pub(in super::super) operation: Option<&'static str>,
+}
+
+thread_local! {
+    /// The body of the call that is polled on this thread, or `None` if no [`LenientCall`] polls.
+    static KEPT: RefCell<Option<Option<Body>>> = const { RefCell::new(None) };
+}
+
+/// Keeps the body of a response, if a [`LenientCall`] waits for it.
+pub(in super::super) fn keep(body: impl FnOnce() -> Body) {
+    KEPT.with_borrow_mut(|kept| {
+        if let Some(kept) = kept {
+            *kept = Some(body());
+        }
+    });
+}
+
+/// Runs `poll`, and returns its result and the body that was [kept](keep) meanwhile.
+pub(in super::super) fn keeping<P>(poll: impl FnOnce() -> P) -> (P, Option<Body>) {
+    // Restored on drop, so that a panic in `poll` does not leave the thread keeping bodies.
+    struct Restore(Option<Option<Body>>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            KEPT.replace(self.0.take());
+        }
+    }
+    let _restore = Restore(KEPT.replace(Some(None)));
+    let result = poll();
+    (result, KEPT.take().flatten())
+}
+
+/// A call of an operation, whose response may be read leniently. Implemented by what `send()`
+/// returns.
+pub trait LenientExt<T, E>: Future<Output = Result<T, E>> + Sized {
+    /// Makes the call return [`Lenient`] bodies, of successes and of listed errors.
+    ///
+    /// A listed response is then never [`Error::InvalidResponse`]: a body that does not fit its
+    /// type, or is no JSON at all, is there as it was received. Other errors stay as they are, such
+    /// as a status that the contract does not list, or a body that ends early.
+    fn lenient(self) -> LenientCall<Self> {
+        LenientCall {
+            call: Box::pin(self),
+            body: None,
+        }
+    }
+}
+
+impl<T, E, F: Future<Output = Result<T, E>>> LenientExt<T, E> for F {}
+
+/// A call whose response is read leniently, see [`LenientExt::lenient`].
+#[must_use = "a call does nothing unless it is awaited"]
+pub struct LenientCall<F> {
+    call: Pin<Box<F>>,
+    body: Option<Body>,
+}
+
+impl<T, E, F: Future<Output = Result<T, E>>> Future for LenientCall<F> {
+    type Output = Result<Lenient<T>, Lenient<E>>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let (poll, body) = keeping(|| self.call.as_mut().poll(cx));
+        self.body = body.or(self.body.take());
+        poll.map(|result| leniently(result, self.body.take()))
+    }
+}
+
+/// Returns the lenient form of a result, of which `body` is the body.
+fn leniently<T, E>(result: Result<T, E>, body: Option<Body>) -> Result<Lenient<T>, Lenient<E>> {
+    let fits = |response| map(response, |value| Lenient::new(Ok(value), body.clone()));
+    match result {
+        Ok(response) => Ok(fits(response)),
+        Err(Error::InvalidResponse(invalid)) => {
+            let (status, headers, misfit) = invalid.into_parts();
+            // Only listed statuses are decoded, and errors begin at 400.
+            if status.is_client_error() || status.is_server_error() {
+                let body = Lenient::new(Err(misfit), body);
+                Err(Error::listed(ResponseValue::new(body, status, headers)))
+            } else {
+                let body = Lenient::new(Err(misfit), body);
+                Ok(ResponseValue::new(body, status, headers))
+            }
+        }
+        Err(error) => Err(error.map_response(|response| {
+            let body = body.clone();
+            map(response, |value| Lenient::new(Ok(value), body))
+        })),
+    }
+}
+
+impl<F> std::fmt::Debug for LenientCall<F> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LenientCall").finish_non_exhaustive()
+    }
+}
