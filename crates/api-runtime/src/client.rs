@@ -33,7 +33,7 @@ pub use call::Call;
 pub use config::{BuildError, Config};
 pub use credential::{Scheme, Secret};
 pub use decode::{content_type, decode, decode_text, empty, events, map, stream, upgrade};
-pub use error::{Error, InterruptedResponse, InvalidResponse, Result};
+pub use error::{Error, InterruptedResponse, InvalidResponse, OversizedResponse, Result};
 pub use events::{Event, EventStream};
 pub use futures_core::Stream;
 pub use lenient::{Lenient, LenientCall, LenientExt, Partial};

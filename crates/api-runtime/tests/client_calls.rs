@@ -22,6 +22,8 @@ const OPEN: Security = &[];
 #[derive(Clone)]
 enum Step {
     Respond(u16, &'static str, &'static str),
+    /// Responds with 200 and these chunks.
+    Chunks(&'static str),
     HangUp,
     Sleep,
 }
@@ -54,6 +56,12 @@ impl Server {
                         let length = body.len();
                         let response = format!(
                             "HTTP/1.1 {status} Any\r\n{headers}content-length: {length}\r\nconnection: close\r\n\r\n{body}"
+                        );
+                        socket.write_all(response.as_bytes()).await.unwrap();
+                    }
+                    Step::Chunks(chunks) => {
+                        let response = format!(
+                            "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\n{chunks}"
                         );
                         socket.write_all(response.as_bytes()).await.unwrap();
                     }
@@ -249,7 +257,53 @@ async fn a_call_that_takes_too_long_ends() {
         .await
         .unwrap_err();
     assert_eq!(error.to_string(), "no response from the API in time");
-    assert!(error.is_retryable() && begun.elapsed() < Duration::from_secs(5));
+    assert!(error.is_timeout() && error.is_retryable() && begun.elapsed() < Duration::from_secs(5));
+}
+
+#[tokio::test]
+async fn a_body_that_is_too_large_is_not_read_into_memory() {
+    let body = r#"{"id": 1}"#;
+    let chunks = "5\r\n{\"id\"\r\n4\r\n: 1}\r\n0\r\n\r\n";
+    for (limit, fits) in [(9, true), (8, false), (0, false)] {
+        let server = Server::playing([
+            Step::Respond(200, "retry-after: 7\r\n", body),
+            Step::Chunks(chunks),
+        ])
+        .await;
+        let transport = server.config().response_limit(limit).build().unwrap();
+        for _ in 0..2 {
+            let result = call::<Thing>(&transport, Method::GET, OPEN).await;
+            if fits {
+                assert_eq!(result.unwrap().id, 1);
+                continue;
+            }
+            let error = result.unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                format!(
+                    "the response (200 OK) has more than {limit} bytes; set a larger `response_limit` to read it"
+                )
+            );
+            assert_eq!(error.status(), Some(StatusCode::OK));
+            assert!(!error.is_timeout() && !error.is_retryable());
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_error_says_when_to_come_back() {
+    let server = Server::playing([
+        Step::Respond(404, "retry-after: 7\r\n", r#"{"code": 404}"#),
+        Step::Respond(404, "", r#"{"code": 404}"#),
+    ])
+    .await;
+    let transport = server.config().build().unwrap();
+    for pause in [Some(Duration::from_secs(7)), None] {
+        let error = call::<Thing>(&transport, Method::GET, OPEN)
+            .await
+            .unwrap_err();
+        assert_eq!(error.retry_after(), pause);
+    }
 }
 
 #[tokio::test]

@@ -20,6 +20,20 @@ pub struct Call<'a> {
 pub(super) struct Origin {
     /// The method of the client that made the call.
     pub(super) operation: Option<&'static str>,
+    /// The most bytes that a body which is read into memory may have.
+    pub(super) limit: usize,
+}
+
+/// The most bytes of a body that is read into memory, unless the client sets another number.
+pub(super) const MOST_BYTES: usize = 64 << 20;
+
+impl Default for Origin {
+    fn default() -> Self {
+        Self {
+            operation: None,
+            limit: MOST_BYTES,
+        }
+    }
 }
 
 impl Transport {

@@ -9,6 +9,7 @@ use http::header::{HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use reqwest::Url;
 
 use super::Retries;
+use super::call::MOST_BYTES;
 use super::credential::{Credential, Scheme, Secret};
 use super::transport::{Settings, Transport};
 
@@ -18,6 +19,7 @@ pub struct Config {
     credentials: Vec<Option<Credential>>,
     connect_timeout: Duration,
     timeout: Option<Duration>,
+    response_limit: usize,
     headers: HeaderMap,
     retries: Option<Retries>,
     http: Option<reqwest::Client>,
@@ -40,6 +42,7 @@ impl fmt::Debug for Config {
             .field("credentials", &self.credentials)
             .field("connect_timeout", &self.connect_timeout)
             .field("timeout", &self.timeout)
+            .field("response_limit", &self.response_limit)
             .field("headers", &self.headers.keys().collect::<Vec<_>>())
             .field("retries", &self.retries)
             .field("problem", &self.problem)
@@ -89,8 +92,8 @@ impl fmt::Debug for Credential {
 }
 
 impl Config {
-    /// Returns the default settings: 10 seconds to connect, 60 for a whole call, no retries, no
-    /// credentials.
+    /// Returns the default settings: 10 seconds to connect, 60 for a whole call, 64 MiB for a
+    /// response body, no retries, no credentials.
     ///
     /// `user_agent` is the default `User-Agent`; `schemes` is the number of security schemes in the
     /// contract.
@@ -108,6 +111,7 @@ impl Config {
             credentials: vec![None; schemes],
             connect_timeout: Duration::from_secs(10),
             timeout: Some(Duration::from_secs(60)),
+            response_limit: MOST_BYTES,
             headers,
             retries: None,
             http: None,
@@ -147,6 +151,14 @@ impl Config {
     #[must_use]
     pub fn timeout(mut self, timeout: Option<Duration>) -> Self {
         self.timeout = timeout;
+        self
+    }
+
+    /// Sets the most bytes that a response body may have which is read into memory. A longer one is
+    /// [`Error::OversizedResponse`](super::Error::OversizedResponse). Streams have no limit.
+    #[must_use]
+    pub fn response_limit(mut self, bytes: usize) -> Self {
+        self.response_limit = bytes;
         self
     }
 
@@ -218,6 +230,7 @@ impl Config {
             credentials: self.credentials,
             headers: self.headers,
             timeout: self.timeout,
+            response_limit: self.response_limit,
             retries: self.retries,
         };
         Ok(Transport {

@@ -2,6 +2,7 @@
 
 use std::mem;
 
+use bytes::{Bytes, BytesMut};
 use http::header::CONTENT_TYPE;
 use reqwest::{Response, Upgraded};
 use serde::de::DeserializeOwned;
@@ -9,7 +10,10 @@ use serde_json::Value;
 
 use super::call::Origin;
 use super::lenient::{self, Body};
-use super::{ByteStream, Error, EventStream, InterruptedResponse, InvalidResponse, ResponseValue};
+use super::{
+    ByteStream, Error, EventStream, InterruptedResponse, InvalidResponse, OversizedResponse,
+    ResponseValue,
+};
 
 /// Reads a JSON body leniently: properties and enumeration values that are newer than this client
 /// are accepted.
@@ -49,9 +53,14 @@ async fn whole<T, E>(
 ) -> Result<ResponseValue<T>, Error<E>> {
     let status = response.status();
     let headers = mem::take(response.headers_mut());
-    let operation = operation(&response);
-    let body = match response.bytes().await {
-        Ok(body) => body,
+    let origin = origin(&response);
+    let operation = origin.operation;
+    let body = match bytes(response, origin.limit).await {
+        Ok(Some(body)) => body,
+        Ok(None) => {
+            let oversized = OversizedResponse::new(status, headers, origin);
+            return Err(Error::OversizedResponse(Box::new(oversized)));
+        }
         Err(error) => {
             let interrupted = InterruptedResponse::new(status, headers, error);
             return Err(Error::InterruptedResponse(Box::new(interrupted)));
@@ -71,9 +80,32 @@ async fn whole<T, E>(
     }
 }
 
-/// Returns the method of the client that a response is of.
-fn operation(response: &Response) -> Option<&'static str> {
-    response.extensions().get::<Origin>()?.operation
+/// Reads a body of at most `limit` bytes into memory. Returns `None` if it has more.
+async fn bytes(mut response: Response, limit: usize) -> reqwest::Result<Option<Bytes>> {
+    let length = response.content_length().map(usize::try_from);
+    match length {
+        Some(Ok(length)) if length <= limit => return response.bytes().await.map(Some),
+        Some(_) => return Ok(None),
+        // A chunked or compressed body says its length only by ending.
+        None => {}
+    }
+    let mut body = BytesMut::new();
+    while let Some(piece) = response.chunk().await? {
+        if piece.len() > limit - body.len() {
+            return Ok(None);
+        }
+        body.extend_from_slice(&piece);
+    }
+    Ok(Some(body.freeze()))
+}
+
+/// Returns what is known of the call of a response.
+fn origin(response: &Response) -> Origin {
+    response
+        .extensions()
+        .get::<Origin>()
+        .copied()
+        .unwrap_or_default()
 }
 
 /// Returns a response without its body.

@@ -3,12 +3,15 @@
 
 use std::convert::Infallible;
 use std::fmt;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use reqwest::header::InvalidHeaderValue;
 
+use super::call::Origin;
 use super::misfit::{self, Misfit};
+use super::retry_after::retry_after;
 use super::{InvalidArgument, ResponseValue, map};
 use crate::Violation;
 
@@ -30,6 +33,8 @@ pub enum Error<E = ()> {
     ErrorResponse(Box<ResponseValue<E>>),
     /// A response whose body ended early.
     InterruptedResponse(Box<InterruptedResponse>),
+    /// A listed response whose body has more bytes than the client reads into memory.
+    OversizedResponse(Box<OversizedResponse>),
     /// A listed response whose body does not fit the contract.
     InvalidResponse(Box<InvalidResponse>),
     /// A response, success or error, that the contract does not list. Its body can still be read.
@@ -44,6 +49,13 @@ pub struct InterruptedResponse {
     status: StatusCode,
     headers: HeaderMap,
     source: reqwest::Error,
+}
+
+/// A listed response whose body has more bytes than the client reads into memory.
+pub struct OversizedResponse {
+    status: StatusCode,
+    headers: HeaderMap,
+    origin: Origin,
 }
 
 /// A listed response whose body does not fit the contract.
@@ -63,6 +75,22 @@ impl InterruptedResponse {
             // The query may have a credential.
             source: source.without_url(),
         }
+    }
+}
+
+impl OversizedResponse {
+    pub(super) fn new(status: StatusCode, headers: HeaderMap, origin: Origin) -> Self {
+        Self {
+            status,
+            headers,
+            origin,
+        }
+    }
+
+    /// Returns the most bytes that the client reads into memory.
+    #[must_use]
+    pub fn limit(&self) -> usize {
+        self.origin.limit
     }
 }
 
@@ -138,6 +166,7 @@ impl<E> Error<E> {
             Self::Communication(error) => error.status(),
             Self::ErrorResponse(response) => Some(response.status()),
             Self::InterruptedResponse(response) => Some(response.status),
+            Self::OversizedResponse(response) => Some(response.status),
             Self::InvalidResponse(response) => Some(response.status),
             Self::UnexpectedResponse(response) => Some(response.status()),
         }
@@ -150,6 +179,7 @@ impl<E> Error<E> {
             Self::InvalidRequest(_) | Self::Paging(_) | Self::Communication(_) => None,
             Self::ErrorResponse(response) => Some(response.headers()),
             Self::InterruptedResponse(response) => Some(&response.headers),
+            Self::OversizedResponse(response) => Some(&response.headers),
             Self::InvalidResponse(response) => Some(&response.headers),
             Self::UnexpectedResponse(response) => Some(response.headers()),
         }
@@ -185,6 +215,24 @@ impl<E> Error<E> {
         }
     }
 
+    /// Returns whether the call took longer than its time-out, before or while its response arrived.
+    #[must_use]
+    pub fn is_timeout(&self) -> bool {
+        match self {
+            Self::Communication(error) => error.is_timeout(),
+            Self::InterruptedResponse(response) => response.source.is_timeout(),
+            _ => false,
+        }
+    }
+
+    /// Returns the pause that the header `Retry-After` of the response asks for. Returns `None`
+    /// without a response, without that header, or if it is invalid. A date counts from the `Date`
+    /// of the response.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        retry_after(self.headers()?)
+    }
+
     /// Returns the error without its typed body, so that operations share one error type.
     #[must_use]
     pub fn into_untyped(self) -> Error {
@@ -201,6 +249,7 @@ impl<E> Error<E> {
             Self::Communication(error) => Error::Communication(error),
             Self::ErrorResponse(response) => Error::listed(change(*response)),
             Self::InterruptedResponse(response) => Error::InterruptedResponse(response),
+            Self::OversizedResponse(response) => Error::OversizedResponse(response),
             Self::InvalidResponse(response) => Error::InvalidResponse(response),
             Self::UnexpectedResponse(response) => Error::UnexpectedResponse(response),
             Self::Paging(reason) => Error::Paging(reason),
@@ -244,6 +293,17 @@ impl<E> fmt::Display for Error<E> {
             Self::InterruptedResponse(response) => {
                 write!(f, "the response ({}) ended early", response.status)
             }
+            Self::OversizedResponse(response) => {
+                write!(f, "the response ({})", response.status)?;
+                if let Some(operation) = response.origin.operation {
+                    write!(f, " of `{operation}`")?;
+                }
+                write!(
+                    f,
+                    " has more than {} bytes; set a larger `response_limit` to read it",
+                    response.origin.limit
+                )
+            }
             Self::InvalidResponse(response) => response.fmt(f),
             Self::UnexpectedResponse(response) => {
                 write!(
@@ -271,6 +331,11 @@ impl<E: fmt::Debug> fmt::Debug for Error<E> {
                 .debug_struct("InterruptedResponse")
                 .field("status", &response.status)
                 .field("source", &response.source)
+                .finish_non_exhaustive(),
+            Self::OversizedResponse(response) => f
+                .debug_struct("OversizedResponse")
+                .field("status", &response.status)
+                .field("limit", &response.origin.limit)
                 .finish_non_exhaustive(),
             Self::InvalidResponse(response) => f
                 .debug_struct("InvalidResponse")

@@ -27,6 +27,7 @@ pub(super) struct Settings {
     pub(super) credentials: Vec<Option<Credential>>,
     pub(super) headers: HeaderMap,
     pub(super) timeout: Option<Duration>,
+    pub(super) response_limit: usize,
     pub(super) retries: Option<Retries>,
 }
 
@@ -82,7 +83,10 @@ impl Transport {
             }
         };
         let mut response = response?;
-        response.extensions_mut().insert(Origin { operation: None });
+        response.extensions_mut().insert(Origin {
+            operation: None,
+            limit: self.settings.response_limit,
+        });
         Ok(response)
     }
 

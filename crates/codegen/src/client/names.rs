@@ -15,12 +15,13 @@ pub(crate) const METHODS: [&str; 4] = ["new", "send", "stream", "clone"];
 const MODULES: [&str; 4] = ["types", "prelude", "schemes", "sealed"];
 
 /// The methods of `ClientBuilder`, beside a method per security scheme.
-pub(crate) const SETTINGS: [&str; 10] = [
+pub(crate) const SETTINGS: [&str; 11] = [
     "new",
     "build",
     "connect_timeout",
     "timeout",
     "no_timeout",
+    "response_limit",
     "user_agent",
     "header",
     "retries",

@@ -315,6 +315,13 @@ fn builder(api: &Api<'_>, names: &ClientNames) -> TokenStream {
                 self
             }
 
+            /// Sets the most bytes that a response body may have which is read into memory, 64 MiB
+            /// by default. Streams have no limit.
+            pub fn response_limit(mut self, bytes: usize) -> Self {
+                self.config = self.config.response_limit(bytes);
+                self
+            }
+
             /// Sets the header `User-Agent`, by default the name and version of this crate.
             pub fn user_agent(mut self, user_agent: &str) -> Self {
                 self.config = self.config.user_agent(user_agent);
