@@ -6,6 +6,7 @@
 //! worker. A change that waits for a lock frees its worker soon (`detained.rs`).
 
 mod address;
+mod cancel;
 mod detained;
 mod link;
 mod reader;

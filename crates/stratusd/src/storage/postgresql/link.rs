@@ -13,18 +13,13 @@ use diesel_async::{AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
 use futures_util::FutureExt;
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
-use tokio_postgres::tls::MakeTlsConnect;
-use tokio_postgres::{CancelToken, Config, NoTls};
-use tokio_postgres_rustls::MakeRustlsConnect;
 use tokio_util::sync::DropGuard;
 
-use super::server::name;
+use super::cancel::Canceller;
 use super::session::Limits;
-use super::socket::{Peer, Socket};
-use crate::causes::Causes;
 use crate::storage::record::{Read, Record};
 use crate::storage::statement::Statement;
-use crate::storage::{Cause, StorageError, WAIT};
+use crate::storage::{StorageError, WAIT};
 
 /// How long to wait for the end of an abandoned statement before asking the server to cancel it.
 /// Most end sooner, and a request to cancel costs the server another connection.
@@ -50,14 +45,8 @@ pub(super) struct Wire {
     /// Tells the task, when it is dropped, that the client is gone. The task then ends within a
     /// limited time.
     pub given_up: DropGuard,
-    /// Identifies the connection's backend in a request to cancel its statement.
-    pub backend: CancelToken,
-    /// The address of the server, to which requests to cancel are sent.
-    pub peer: Peer,
-    /// The configuration of the connection, for its one host.
-    pub config: Config,
-    /// The settings of TLS, or `None` if the address disables TLS.
-    pub tls: Option<MakeRustlsConnect>,
+    /// Cancels the statements of the connection's backend.
+    pub canceller: Canceller,
 }
 
 impl Link {
@@ -187,7 +176,8 @@ impl Link {
             match timeout(GRACE, &mut ended).await {
                 Ok(ended) => ended.is_ok(),
                 Err(_) => {
-                    self.wire.cancel().await && matches!(timeout(WAIT, ended).await, Ok(Ok(())))
+                    self.wire.canceller.cancel().await
+                        && matches!(timeout(WAIT, ended).await, Ok(Ok(())))
                 }
             }
         };
@@ -228,35 +218,6 @@ impl Link {
             StorageError::Other(cause) if took >= self.limits.locks => StorageError::Locked(cause),
             error => error,
         })
-    }
-}
-
-impl Wire {
-    /// Asks the server to cancel the running statement. Returns whether the server has passed the
-    /// request on to the backend, so that it cannot arrive later and cancel another statement.
-    async fn cancel(&self) -> bool {
-        match timeout(WAIT, self.ask_to_cancel()).await {
-            Ok(Ok(())) => true,
-            Ok(Err(error)) => {
-                tracing::warn!(error = %Causes(&*error), "an abandoned statement cannot be cancelled");
-                false
-            }
-            Err(_) => false,
-        }
-    }
-
-    /// Sends a request to cancel, on a new connection to the same address with the same TLS
-    /// settings, and waits until the server closes that connection.
-    async fn ask_to_cancel(&self) -> Result<(), Cause> {
-        let socket = self.peer.connect(&self.config).await?;
-        match self.tls.clone() {
-            Some(mut tls) => {
-                let tls = MakeTlsConnect::<Socket>::make_tls_connect(&mut tls, name(&self.config))?;
-                self.backend.cancel_query_raw(socket, tls).await?;
-            }
-            None => self.backend.cancel_query_raw(socket, NoTls).await?,
-        }
-        Ok(())
     }
 }
 

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::address::Address;
+use super::cancel::Canceller;
 use super::link::{Link, Wire, silent};
 use super::session::{Limits, unlimited};
 use super::socket::{Peer, Socket};
@@ -193,19 +194,24 @@ impl Server {
     {
         let (peer, client, connection) = reached(config, tls).await?;
         let given_up = CancellationToken::new();
-        let carrier = carry(
-            connection,
-            given_up.clone(),
-            self.limits.without_client(),
-            backend,
-        );
-        let wire = Wire {
-            carrier: self.links.spawn(carrier).abort_handle(),
-            given_up: given_up.drop_guard(),
+        let canceller = Canceller {
             backend: client.cancel_token(),
             peer,
             config: config.clone(),
             tls: self.tls.clone(),
+        };
+        let carrier = Carrier {
+            links: self.links.clone(),
+            given_up: given_up.clone(),
+            without_client: self.limits.without_client(),
+            canceller: canceller.clone(),
+            backend,
+        };
+        let carrier = self.links.spawn(carrier.carry(connection));
+        let wire = Wire {
+            carrier: carrier.abort_handle(),
+            given_up: given_up.drop_guard(),
+            canceller,
         };
         let unusable = |error: Cause| StorageError::Unavailable(error);
         ensure_wanted(&client, config).await.map_err(unusable)?;
@@ -297,34 +303,62 @@ async fn ensure_wanted(client: &Client, config: &Config) -> Result<(), Cause> {
     if is_wanted { Ok(()) } else { Err(words.into()) }
 }
 
-/// Moves bytes between the client of a connection and its socket. Ends when the server has closed
-/// the connection: after the client was dropped and its last statement has ended, or by itself, and
-/// then the client's statements fail. The backend has then ended too (`socket.rs`), so its permit
-/// is released.
-///
-/// After `given_up` is cancelled, because the client was dropped, it ends within `without_client`
-/// in any case: by then the server has ended the backend, or was never reached.
-async fn carry<C>(
-    connection: C,
+/// The task of a connection, which holds the permit of its backend.
+struct Carrier {
+    links: TaskTracker,
+    /// Cancelled when the client is dropped.
     given_up: CancellationToken,
     without_client: Duration,
+    canceller: Canceller,
     backend: OwnedSemaphorePermit,
-) where
-    C: Future<Output = Result<(), tokio_postgres::Error>>,
-{
-    let silent = async {
-        given_up.cancelled().await;
-        tokio::time::sleep(without_client).await;
-    };
-    tokio::select! {
-        closed = connection => {
-            if let Err(error) = closed {
+}
+
+impl Carrier {
+    /// Moves bytes between the client of a connection and its socket. Ends when the server has
+    /// closed the connection: after the client was dropped and its last statement has ended, or by
+    /// itself, and then the client's statements fail. The backend has then ended too (`socket.rs`),
+    /// so its permit is released.
+    ///
+    /// If the server has not said why it closed the connection, the network may have done so, and
+    /// the permit is held until the backend has ended.
+    ///
+    /// After `given_up` is cancelled, it ends within `without_client` in any case: by then the
+    /// server has ended the backend, or was never reached.
+    async fn carry<C>(self, connection: C)
+    where
+        C: Future<Output = Result<(), tokio_postgres::Error>>,
+    {
+        let silent = async {
+            self.given_up.cancelled().await;
+            tokio::time::sleep(self.without_client).await;
+        };
+        tokio::select! {
+            closed = connection => {
+                let Err(error) = closed else { return };
                 tracing::warn!(error = %Causes(&error), "a connection to the database was lost");
+                if error.as_db_error().is_none() {
+                    self.hold();
+                }
             }
+            () = silent => tracing::warn!("a connection to the database was given up"),
         }
-        () = silent => tracing::warn!("a connection to the database was given up"),
     }
-    drop(backend);
+
+    /// Holds the permit until the backend has ended, in a task of its own: that of the connection
+    /// has ended, by which its client sees that it is lost.
+    fn hold(self) {
+        let Self {
+            links,
+            without_client,
+            canceller,
+            backend,
+            ..
+        } = self;
+        links.spawn(async move {
+            let _ = timeout(without_client, canceller.ended()).await;
+            drop(backend);
+        });
+    }
 }
 
 /// Converts the error of a connection that was not established: to [`StorageError::Other`] if the
