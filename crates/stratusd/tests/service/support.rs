@@ -6,6 +6,8 @@ pub mod caller;
 pub mod cluster;
 pub mod inventory;
 pub mod process;
+pub mod proxy;
+pub mod whole;
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -30,6 +32,12 @@ pub async fn eventually<T>(mut ask: impl AsyncFnMut() -> Option<T>) -> Option<T>
             response => return response,
         }
     }
+}
+
+/// Returns the number in a variable of the environment, such as `STRATUS_SEED`, if it is set.
+pub fn variable(name: &str) -> Option<u64> {
+    let text = std::env::var(name).ok()?;
+    Some(text.parse().expect("it is a number"))
 }
 
 /// The folder and the database of a service under test.

@@ -21,7 +21,7 @@ const SESSIONS: &str = "SELECT count(*) FROM pg_stat_activity \
 /// The sessions that wait for a lock.
 const WAITING: &str = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
 
-fn count(cluster: &Cluster, sql: &str) -> usize {
+pub(super) fn count(cluster: &Cluster, sql: &str) -> usize {
     let counted = cluster.ask(sql).expect("the administrator can connect");
     counted.parse().expect("it is a number")
 }

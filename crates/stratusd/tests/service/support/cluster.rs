@@ -158,6 +158,11 @@ impl Cluster {
         );
     }
 
+    /// Returns the port that it listens on.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
     /// Returns the URL of its database.
     pub fn url(&self) -> String {
         format!("postgres://stratus@127.0.0.1:{}/postgres", self.port)
