@@ -114,6 +114,10 @@ paths:
         /// |---|---|---|
         /// | 204 | none | Put. |
         pub async fn send(self) -> runtime::Result<(), ()> {
+            const OPERATION: runtime::Operation = runtime::Operation {
+                id: "pet_put",
+                path: "/pets/{pet_id}",
+            };
             let url = runtime::url(self.client, "/pets/{}", &[&self.pet_id?])?;
             let mut query = runtime::Query::new();
             if let Some(value) = &self.words? {
@@ -126,7 +130,7 @@ paths:
                 Some(body) => body.on(request),
                 None => request,
             };
-            let response = self.client.send(request, &[]).await?;
+            let response = self.client.send(OPERATION, request, &[]).await?;
             match response.status().as_u16() {
                 204 => Ok(runtime::empty(response)),
                 _ => Err(runtime::Error::unlisted(response)),
@@ -272,9 +276,13 @@ paths:
         /// | 202 | `i32` | Not yet. |
         /// | other errors | `String` | Failed. |
         pub async fn send(self) -> runtime::Result<JobViewResponse, String> {
+            const OPERATION: runtime::Operation = runtime::Operation {
+                id: "job_view",
+                path: "/job",
+            };
             let url = runtime::url(self.client, "/job", &[])?;
             let request = self.client.http().get(url).header("accept", "application/json");
-            let response = self.client.send(request, &[]).await?;
+            let response = self.client.send(OPERATION, request, &[]).await?;
             match response.status().as_u16() {
                 200 => {
                     Ok(runtime::map(runtime::decode(response).await?, JobViewResponse::Ok))
@@ -454,6 +462,10 @@ components:
         /// |---|---|---|
         /// | 200 | `Page` | A page. |
         pub async fn send(self) -> runtime::Result<types::Page, ()> {
+            const OPERATION: runtime::Operation = runtime::Operation {
+                id: "name_list",
+                path: "/names",
+            };
             let url = runtime::url(self.client, "/names", &[])?;
             let request = self
                 .client
@@ -462,7 +474,7 @@ components:
                 .query(&runtime::QueryParam::new("after", &self.after?))
                 .query(&runtime::QueryParam::new("limit", &self.limit?))
                 .header("accept", "application/json");
-            let response = self.client.send(request, &[]).await?;
+            let response = self.client.send(OPERATION, request, &[]).await?;
             match response.status().as_u16() {
                 200 => runtime::decode(response).await,
                 _ => Err(runtime::Error::unlisted(response)),

@@ -93,6 +93,7 @@
 //! The extension `x-rejection` of this document marks 405, 408 and 431, which the service makes before it runs the operation.
 //! Every response to a request that could be read has the header `x-request-id`.
 //! Send one of your own to find the request in the logs of both sides.
+//! The headers `traceparent` and `tracestate` (W3C Trace Context) can be sent with every request: where the service exports traces, the request becomes a part of yours.
 //!
 //! A 400 has one of two types.
 //! `BadRequest` means that the request does not match this contract; `InvalidRequest` means that it does, but contains values that cannot be used.
@@ -330,6 +331,19 @@ impl ClientBuilder {
     /// Repeats calls that failed temporarily and are safe to repeat. Off by default.
     pub fn retries(mut self, retries: Retries) -> Self {
         self.config = self.config.retries(retries);
+        self
+    }
+
+    /// Passes the trace of each call on in the headers `traceparent` and `tracestate` (W3C
+    /// Trace Context), unless a call has one of them. Off by default.
+    ///
+    /// Each call has a span, with the operation's id, the method and the status. The
+    /// function returns the context of this span, as the tracing system in use knows it.
+    pub fn traces(
+        mut self,
+        context: impl Fn(&Span) -> Option<TraceContext> + Send + Sync + 'static,
+    ) -> Self {
+        self.config = self.config.traces(context);
         self
     }
 

@@ -132,6 +132,10 @@ impl<'a> LoadBalancerList<'a> {
     ///
     /// Also the [responses of every operation](crate#responses-of-every-operation).
     pub async fn send(self) -> runtime::Result<types::LoadBalancerPage, types::Error> {
+        const OPERATION: runtime::Operation = runtime::Operation {
+            id: "load_balancer_list",
+            path: "/project/{project_id}/location/{location}/load-balancer",
+        };
         let url = runtime::url(
             self.client,
             "/project/{}/location/{}/load-balancer",
@@ -145,7 +149,10 @@ impl<'a> LoadBalancerList<'a> {
             .query(&runtime::QueryParam::new("page_size", &self.page_size?))
             .query(&runtime::QueryParam::new("order_column", &self.order_column?))
             .header("accept", "application/json");
-        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
+        let response = self
+            .client
+            .send(OPERATION, request, &[&[crate::schemes::BEARER]])
+            .await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
             400 | 401 | 404 | 405 | 429 | 431 | 500 | 503 => {
@@ -249,6 +256,10 @@ impl<'a> ProjectLoadBalancerList<'a> {
     ///
     /// Also the [responses of every operation](crate#responses-of-every-operation).
     pub async fn send(self) -> runtime::Result<types::LoadBalancerPage, types::Error> {
+        const OPERATION: runtime::Operation = runtime::Operation {
+            id: "project_load_balancer_list",
+            path: "/project/{project_id}/load-balancer",
+        };
         let url = runtime::url(
             self.client,
             "/project/{}/load-balancer",
@@ -262,7 +273,10 @@ impl<'a> ProjectLoadBalancerList<'a> {
             .query(&runtime::QueryParam::new("page_size", &self.page_size?))
             .query(&runtime::QueryParam::new("order_column", &self.order_column?))
             .header("accept", "application/json");
-        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
+        let response = self
+            .client
+            .send(OPERATION, request, &[&[crate::schemes::BEARER]])
+            .await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
             400 | 401 | 404 | 405 | 429 | 431 | 500 | 503 => {
@@ -382,6 +396,10 @@ impl<'a> LoadBalancerUpdate<'a> {
     ///
     /// Also the [responses of every operation](crate#responses-of-every-operation).
     pub async fn send(self) -> runtime::Result<types::LoadBalancer, types::Error> {
+        const OPERATION: runtime::Operation = runtime::Operation {
+            id: "load_balancer_update",
+            path: "/project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}",
+        };
         let url = runtime::url(
             self.client,
             "/project/{}/location/{}/load-balancer/{}",
@@ -394,7 +412,10 @@ impl<'a> LoadBalancerUpdate<'a> {
             .json(&self.body?)
             .header("accept", "application/json");
         let request = runtime::header(request, "If-Match", self.if_match?.as_ref())?;
-        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
+        let response = self
+            .client
+            .send(OPERATION, request, &[&[crate::schemes::BEARER]])
+            .await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
             400 | 401 | 403 | 404 | 405 | 408 | 409 | 412 | 413 | 415 | 429 | 431 | 500
@@ -504,6 +525,10 @@ impl<'a> LoadBalancerDetachVm<'a> {
     ///
     /// Also the [responses of every operation](crate#responses-of-every-operation).
     pub async fn send(self) -> runtime::Result<types::LoadBalancer, types::Error> {
+        const OPERATION: runtime::Operation = runtime::Operation {
+            id: "load_balancer_detach_vm",
+            path: "/project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}/detach-vm",
+        };
         let url = runtime::url(
             self.client,
             "/project/{}/location/{}/load-balancer/{}/detach-vm",
@@ -517,7 +542,10 @@ impl<'a> LoadBalancerDetachVm<'a> {
             .header("accept", "application/json");
         let request = runtime::header(request, "If-Match", self.if_match?.as_ref())?;
         let request = self.client.idempotent(request, self.idempotency_key?.as_ref())?;
-        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
+        let response = self
+            .client
+            .send(OPERATION, request, &[&[crate::schemes::BEARER]])
+            .await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
             400 | 401 | 403 | 404 | 405 | 408 | 409 | 412 | 413 | 415 | 429 | 431 | 500

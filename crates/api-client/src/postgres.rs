@@ -141,6 +141,10 @@ impl<'a> ProjectPostgresList<'a> {
     ///
     /// Also the [responses of every operation](crate#responses-of-every-operation).
     pub async fn send(self) -> runtime::Result<types::PostgresPage, types::Error> {
+        const OPERATION: runtime::Operation = runtime::Operation {
+            id: "project_postgres_list",
+            path: "/project/{project_id}/postgres",
+        };
         let url = runtime::url(
             self.client,
             "/project/{}/postgres",
@@ -154,7 +158,10 @@ impl<'a> ProjectPostgresList<'a> {
             .query(&runtime::QueryParam::new("page_size", &self.page_size?))
             .query(&runtime::QueryParam::new("order_column", &self.order_column?))
             .header("accept", "application/json");
-        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
+        let response = self
+            .client
+            .send(OPERATION, request, &[&[crate::schemes::BEARER]])
+            .await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
             400 | 401 | 404 | 405 | 429 | 431 | 500 | 503 => {
@@ -248,13 +255,20 @@ impl<'a> PostgresView<'a> {
     ///
     /// Also the [responses of every operation](crate#responses-of-every-operation).
     pub async fn send(self) -> runtime::Result<types::Postgres, types::Error> {
+        const OPERATION: runtime::Operation = runtime::Operation {
+            id: "postgres_view",
+            path: "/project/{project_id}/location/{location}/postgres/{postgres_database_reference}",
+        };
         let url = runtime::url(
             self.client,
             "/project/{}/location/{}/postgres/{}",
             &[&self.project_id?, &self.location?, &self.postgres_database_reference?],
         )?;
         let request = self.client.http().get(url).header("accept", "application/json");
-        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
+        let response = self
+            .client
+            .send(OPERATION, request, &[&[crate::schemes::BEARER]])
+            .await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
             400 | 401 | 404 | 405 | 429 | 431 | 500 | 503 => {
@@ -354,6 +368,10 @@ impl<'a> PostgresCreate<'a> {
     ///
     /// Also the [responses of every operation](crate#responses-of-every-operation).
     pub async fn send(self) -> runtime::Result<types::Postgres, types::Error> {
+        const OPERATION: runtime::Operation = runtime::Operation {
+            id: "postgres_create",
+            path: "/project/{project_id}/location/{location}/postgres/{postgres_database_reference}",
+        };
         let url = runtime::url(
             self.client,
             "/project/{}/location/{}/postgres/{}",
@@ -366,7 +384,10 @@ impl<'a> PostgresCreate<'a> {
             .json(&self.body?)
             .header("accept", "application/json");
         let request = self.client.idempotent(request, self.idempotency_key?.as_ref())?;
-        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
+        let response = self
+            .client
+            .send(OPERATION, request, &[&[crate::schemes::BEARER]])
+            .await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
             400 | 401 | 403 | 404 | 405 | 408 | 409 | 413 | 415 | 429 | 431 | 500
@@ -468,6 +489,10 @@ impl<'a> PostgresUpdate<'a> {
     ///
     /// Also the [responses of every operation](crate#responses-of-every-operation).
     pub async fn send(self) -> runtime::Result<types::Postgres, types::Error> {
+        const OPERATION: runtime::Operation = runtime::Operation {
+            id: "postgres_update",
+            path: "/project/{project_id}/location/{location}/postgres/{postgres_database_reference}",
+        };
         let url = runtime::url(
             self.client,
             "/project/{}/location/{}/postgres/{}",
@@ -483,7 +508,10 @@ impl<'a> PostgresUpdate<'a> {
             Some(body) => body.on(request),
             None => request,
         };
-        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
+        let response = self
+            .client
+            .send(OPERATION, request, &[&[crate::schemes::BEARER]])
+            .await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
             400 | 401 | 403 | 404 | 405 | 408 | 409 | 412 | 413 | 415 | 429 | 431 | 500
@@ -597,6 +625,10 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
     ///
     /// Also the [responses of every operation](crate#responses-of-every-operation).
     pub async fn send(self) -> runtime::Result<types::Postgres, types::Error> {
+        const OPERATION: runtime::Operation = runtime::Operation {
+            id: "postgres_reset_superuser_password",
+            path: "/project/{project_id}/location/{location}/postgres/{postgres_database_reference}/reset-superuser-password",
+        };
         let url = runtime::url(
             self.client,
             "/project/{}/location/{}/postgres/{}/reset-superuser-password",
@@ -610,7 +642,10 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
             .header("accept", "application/json");
         let request = runtime::header(request, "If-Match", self.if_match?.as_ref())?;
         let request = self.client.idempotent(request, self.idempotency_key?.as_ref())?;
-        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
+        let response = self
+            .client
+            .send(OPERATION, request, &[&[crate::schemes::BEARER]])
+            .await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
             400 | 401 | 403 | 404 | 405 | 408 | 409 | 412 | 413 | 415 | 429 | 431 | 500

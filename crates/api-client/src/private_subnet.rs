@@ -105,13 +105,20 @@ impl<'a> PrivateSubnetView<'a> {
     ///
     /// Also the [responses of every operation](crate#responses-of-every-operation).
     pub async fn send(self) -> runtime::Result<types::PrivateSubnet, types::Error> {
+        const OPERATION: runtime::Operation = runtime::Operation {
+            id: "private_subnet_view",
+            path: "/project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}",
+        };
         let url = runtime::url(
             self.client,
             "/project/{}/location/{}/private-subnet/{}",
             &[&self.project_id?, &self.location?, &self.private_subnet_reference?],
         )?;
         let request = self.client.http().get(url).header("accept", "application/json");
-        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
+        let response = self
+            .client
+            .send(OPERATION, request, &[&[crate::schemes::BEARER]])
+            .await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
             400 | 401 | 404 | 405 | 429 | 431 | 500 | 503 => {
@@ -216,6 +223,10 @@ impl<'a> PrivateSubnetCreate<'a> {
     ///
     /// Also the [responses of every operation](crate#responses-of-every-operation).
     pub async fn send(self) -> runtime::Result<types::PrivateSubnet, types::Error> {
+        const OPERATION: runtime::Operation = runtime::Operation {
+            id: "private_subnet_create",
+            path: "/project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}",
+        };
         let url = runtime::url(
             self.client,
             "/project/{}/location/{}/private-subnet/{}",
@@ -231,7 +242,10 @@ impl<'a> PrivateSubnetCreate<'a> {
             Some(body) => body.on(request),
             None => request,
         };
-        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
+        let response = self
+            .client
+            .send(OPERATION, request, &[&[crate::schemes::BEARER]])
+            .await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
             400 | 401 | 403 | 404 | 405 | 408 | 409 | 413 | 415 | 429 | 431 | 500
@@ -342,6 +356,10 @@ impl<'a> PrivateSubnetConnect<'a> {
     ///
     /// Also the [responses of every operation](crate#responses-of-every-operation).
     pub async fn send(self) -> runtime::Result<types::PrivateSubnet, types::Error> {
+        const OPERATION: runtime::Operation = runtime::Operation {
+            id: "private_subnet_connect",
+            path: "/project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}/connect",
+        };
         let url = runtime::url(
             self.client,
             "/project/{}/location/{}/private-subnet/{}/connect",
@@ -355,7 +373,10 @@ impl<'a> PrivateSubnetConnect<'a> {
             .header("accept", "application/json");
         let request = runtime::header(request, "If-Match", self.if_match?.as_ref())?;
         let request = self.client.idempotent(request, self.idempotency_key?.as_ref())?;
-        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
+        let response = self
+            .client
+            .send(OPERATION, request, &[&[crate::schemes::BEARER]])
+            .await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
             400 | 401 | 403 | 404 | 405 | 408 | 409 | 412 | 413 | 415 | 429 | 431 | 500

@@ -24,9 +24,11 @@ mod stream;
 mod style;
 #[cfg(feature = "rustls")]
 mod tls;
+mod traces;
 mod transport;
 
 pub use crate::Violation;
+pub use crate::trace_context::TraceContext;
 pub use argument::{Argument, InvalidArgument, argument, missing, optional};
 pub use body::{Multipart, Payload};
 pub use call::Call;
@@ -50,4 +52,6 @@ pub use style::{
     Cookies, Query, Style, content, content_header, exploded_header, header, path_content,
     path_text,
 };
+pub use traces::Operation;
+pub use tracing::Span;
 pub use transport::{Security, Transport};

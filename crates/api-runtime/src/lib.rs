@@ -24,6 +24,8 @@ pub mod pointer;
 mod rule;
 #[cfg(feature = "jsonschema")]
 mod schemas;
+#[cfg(any(feature = "client", feature = "server"))]
+mod trace_context;
 mod violation;
 mod wire;
 

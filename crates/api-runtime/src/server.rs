@@ -60,6 +60,7 @@ mod schema_source;
 mod status;
 mod streams;
 mod text;
+mod traces;
 mod tree;
 mod violations;
 mod written;
@@ -67,6 +68,7 @@ mod written;
 #[cfg(feature = "utoipa")]
 pub mod openapi;
 
+pub use crate::trace_context::TraceContext;
 pub use api_macros::{Request, RequestBody, ResponseParts, Responses};
 pub use axum::Router;
 pub use axum::extract::Multipart;

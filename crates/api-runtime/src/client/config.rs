@@ -7,11 +7,14 @@ use std::time::Duration;
 
 use http::header::{HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use reqwest::Url;
+use tracing::Span;
 
 use super::Retries;
 use super::call::MOST_BYTES;
 use super::credential::{Credential, Scheme, Secret};
+use super::traces;
 use super::transport::{Settings, Transport};
+use crate::trace_context::TraceContext;
 
 /// The settings that a [`Transport`] is built from.
 pub struct Config {
@@ -22,6 +25,7 @@ pub struct Config {
     response_limit: usize,
     headers: HeaderMap,
     retries: Option<Retries>,
+    traces: Option<traces::Context>,
     http: Option<reqwest::Client>,
     /// The first invalid setting, reported by [`build`](Self::build).
     problem: Option<BuildError>,
@@ -114,6 +118,7 @@ impl Config {
             response_limit: MOST_BYTES,
             headers,
             retries: None,
+            traces: None,
             http: None,
             problem: None,
         }
@@ -199,6 +204,20 @@ impl Config {
         self
     }
 
+    /// Passes the trace of each call on in `traceparent` and `tracestate`, unless the request has
+    /// one of them. Without this, no such header is added.
+    ///
+    /// Each call has a span, the child of the current one. The function gets this span before it is
+    /// entered, and returns its context, or `None` if the call is in no trace.
+    #[must_use]
+    pub fn traces(
+        mut self,
+        context: impl Fn(&Span) -> Option<TraceContext> + Send + Sync + 'static,
+    ) -> Self {
+        self.traces = Some(Arc::new(context));
+        self
+    }
+
     /// Replaces the HTTP client, with its settings of TLS, proxies, redirects and connect time-out.
     #[must_use]
     pub fn http_client(mut self, http: reqwest::Client) -> Self {
@@ -232,6 +251,7 @@ impl Config {
             timeout: self.timeout,
             response_limit: self.response_limit,
             retries: self.retries,
+            traces: self.traces,
         };
         Ok(Transport {
             http,

@@ -7,11 +7,13 @@ use std::time::Duration;
 use http::HeaderMap;
 use reqwest::{Request, RequestBuilder, Response};
 use serde::Serialize;
+use tracing::Instrument as _;
 
 use super::call::Origin;
 use super::config::Target;
 use super::credential::Credential;
 use super::retry::{IDEMPOTENCY_KEY, idempotency_key};
+use super::traces::{self, Operation};
 use super::{Argument, Error, Retries, header};
 
 /// Sends the requests of a client. Cheap to clone.
@@ -29,6 +31,7 @@ pub(super) struct Settings {
     pub(super) timeout: Option<Duration>,
     pub(super) response_limit: usize,
     pub(super) retries: Option<Retries>,
+    pub(super) traces: Option<traces::Context>,
 }
 
 /// The security requirements of an operation: alternatives, each the indices of the security
@@ -66,23 +69,30 @@ impl Transport {
     ///
     /// The request gets the client's headers unless it has them, the client's time-out, and the
     /// credentials of the first alternative of `security` whose credentials are all set. It is
-    /// repeated as [`Retries`] says.
+    /// repeated as [`Retries`] says. All attempts are one call, and so one span.
     pub async fn send<E>(
         &self,
+        operation: Operation,
         request: RequestBuilder,
         security: Security,
     ) -> Result<Response, Error<E>> {
         let mut request = request.build()?;
         self.prepare(&mut request, security);
-        let response = match &self.settings.retries {
-            None => self.http.execute(request).await,
-            Some(retries) => {
-                retries
-                    .run(request, |request| self.http.execute(request))
-                    .await
+        let traces = self.settings.traces.as_ref();
+        let span = traces::start(operation, &mut request, traces);
+        let sending = async {
+            match &self.settings.retries {
+                None => self.http.execute(request).await,
+                Some(retries) => {
+                    retries
+                        .run(request, |request| self.http.execute(request))
+                        .await
+                }
             }
         };
-        let mut response = response?;
+        let result = sending.instrument(span.clone()).await;
+        traces::end(&span, &result);
+        let mut response = result?;
         response.extensions_mut().insert(Origin {
             operation: None,
             limit: self.settings.response_limit,

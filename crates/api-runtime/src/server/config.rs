@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use axum::extract::Request;
 use futures_util::future::BoxFuture;
+use http::request::Parts;
+use tracing::Span;
 
 use super::body::Limits;
 use super::cross_origin::Origins;
@@ -14,6 +16,8 @@ use super::next::{Around, Next};
 use super::operation::Operation;
 use super::request_id::{self, RequestId};
 use super::router::RouteResult;
+use super::traces::Join;
+use crate::trace_context::TraceContext;
 
 /// The size of the largest head that is accepted by default: 64 KiB.
 const HEAD_LIMIT: usize = 64 << 10;
@@ -33,6 +37,7 @@ pub struct Config {
     pub(super) serves_contract: bool,
     pub(super) origins: Option<Origins>,
     pub(super) around: Option<Around>,
+    pub(super) traces: Option<Join>,
     pub(super) request_ids: Arc<dyn Fn() -> RequestId + Send + Sync>,
 }
 
@@ -47,6 +52,7 @@ impl Default for Config {
             serves_contract: true,
             origins: None,
             around: None,
+            traces: None,
             request_ids: Arc::new(request_id::generator()),
         }
     }
@@ -134,6 +140,60 @@ impl Config {
         run: impl for<'n> Fn(Request, Next<'n>) -> BoxFuture<'n, RouteResult> + Send + Sync + 'static,
     ) -> Self {
         self.around = Some(Arc::new(run));
+        self
+    }
+
+    /// Joins each request to the trace of its caller. Without this, `traceparent` and `tracestate`
+    /// are ignored.
+    ///
+    /// The run time makes a span for each request to an operation, in which credentials are checked
+    /// and the handler runs. The function gets this span before it is entered, the head of the
+    /// request, and the context of the caller's span, if the request has a valid `traceparent`. It
+    /// makes one the parent of the other, and returns the context of the request's span.
+    ///
+    /// The context is in the extensions of the response, and its trace id is in the field
+    /// `trace_id` of the span, and so in the log. The other fields have the names that OpenTelemetry
+    /// gives to the attributes of HTTP servers.
+    ///
+    /// Any tracing system can be used. With tracing-opentelemetry, the function is:
+    ///
+    /// ```text
+    /// |span, _, caller| {
+    ///     if let Some(caller) = caller {
+    ///         let parent = SpanContext::new(
+    ///             TraceId::from(caller.trace_id()),
+    ///             SpanId::from(caller.span_id()),
+    ///             TraceFlags::new(caller.flags()),
+    ///             true,
+    ///             TraceState::from_str(caller.state()).unwrap_or_default(),
+    ///         );
+    ///         let _ = span.set_parent(Context::new().with_remote_span_context(parent));
+    ///     }
+    ///     let context = span.context();
+    ///     let own = context.span().span_context().clone();
+    ///     TraceContext::new(
+    ///         u128::from_be_bytes(own.trace_id().to_bytes()),
+    ///         u64::from_be_bytes(own.span_id().to_bytes()),
+    ///         own.trace_flags().to_u8(),
+    ///     )
+    /// }
+    /// ```
+    ///
+    /// To have the trace ids of callers in the log and nothing else, return the caller's context:
+    ///
+    /// ```
+    /// # use api_runtime::server::Config;
+    /// let config = Config::new().traces(|_, _, caller| caller.cloned());
+    /// ```
+    #[must_use]
+    pub fn traces(
+        mut self,
+        join: impl Fn(&Span, &Parts, Option<&TraceContext>) -> Option<TraceContext>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
+        self.traces = Some(Arc::new(join));
         self
     }
 

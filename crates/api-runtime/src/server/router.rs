@@ -32,6 +32,7 @@ use super::rejection::{Rejected, Rejection, RejectionKind, RenderRejection};
 use super::remainder;
 use super::request_id::{self, RequestId};
 use super::response::Unwritable;
+use super::traces::RequestSpan;
 
 /// The value of `Connection` in the last response on a connection.
 const CLOSE: HeaderValue = HeaderValue::from_static("close");
@@ -299,15 +300,7 @@ where
     async fn run(&self, at: usize, captures: Captures, parts: Parts, body: Body) -> Response {
         let (route, limits) = &self.routes[at];
         let operation = route.operation;
-        let id = RequestId::current();
-        let span = tracing::info_span!(
-            "request",
-            operation.id = operation.id,
-            http.method = operation.method.as_str(),
-            http.route = operation.path,
-            request.id = id.as_ref().map(RequestId::as_str),
-            http.status = tracing::field::Empty,
-        );
+        let request = RequestSpan::new(operation, &parts, self.config.traces.as_ref());
         let call = Call {
             parts,
             body: Mutex::new(body),
@@ -317,9 +310,12 @@ where
             exceeded: None,
         };
         let outcome = (route.serve)(Arc::clone(&self.app), call);
-        let mut response = self.settle(operation, outcome, &span).await;
-        span.record("http.status", response.status().as_u16());
+        let mut response = self.settle(operation, outcome, &request.span).await;
+        request.end(response.status());
         response.extensions_mut().insert(OperationId(operation.id));
+        if let Some(context) = request.context {
+            response.extensions_mut().insert(context);
+        }
         response
     }
 

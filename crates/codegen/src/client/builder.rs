@@ -169,11 +169,13 @@ impl Builder<'_> {
         let request = self.request();
         let security = parts::security(self.api, self.names, self.operation);
         let arms = self.arms();
+        let (id, path) = (&self.operation.id, &self.operation.path);
         quote! {
             #docs
             pub async fn send(self) -> runtime::Result<#success, #error> {
+                const OPERATION: runtime::Operation = runtime::Operation { id: #id, path: #path };
                 #request
-                let response = self.#transport.send(request, #security).await?;
+                let response = self.#transport.send(OPERATION, request, #security).await?;
                 match response.status().as_u16() {
                     #(#arms)*
                     _ => Err(runtime::Error::unlisted(response)),

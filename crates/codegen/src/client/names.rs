@@ -25,6 +25,7 @@ pub(crate) const SETTINGS: [&str; 11] = [
     "user_agent",
     "header",
     "retries",
+    "traces",
     "http_client",
     "clone",
 ];

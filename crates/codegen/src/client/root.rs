@@ -112,7 +112,7 @@ fn reexports(api: &Api<'_>, names: &ClientNames) -> TokenStream {
 
         pub use #krate as #types;
         pub use api_runtime::client::{
-            BuildError, ByteStream, Event, EventStream, Items, Lenient, LenientExt, LenientItems, Misfit, Multipart, Partial, ResponseValue, Retries, Secret, #server Stream, Violation, reqwest,
+            BuildError, ByteStream, Event, EventStream, Items, Lenient, LenientExt, LenientItems, Misfit, Multipart, Partial, ResponseValue, Retries, Secret, #server Span, Stream, TraceContext, Violation, reqwest,
         };
         #error
     }
@@ -337,6 +337,19 @@ fn builder(api: &Api<'_>, names: &ClientNames) -> TokenStream {
             /// Repeats calls that failed temporarily and are safe to repeat. Off by default.
             pub fn retries(mut self, retries: Retries) -> Self {
                 self.config = self.config.retries(retries);
+                self
+            }
+
+            /// Passes the trace of each call on in the headers `traceparent` and `tracestate` (W3C
+            /// Trace Context), unless a call has one of them. Off by default.
+            ///
+            /// Each call has a span, with the operation's id, the method and the status. The
+            /// function returns the context of this span, as the tracing system in use knows it.
+            pub fn traces(
+                mut self,
+                context: impl Fn(&Span) -> Option<TraceContext> + Send + Sync + 'static,
+            ) -> Self {
+                self.config = self.config.traces(context);
                 self
             }
 
