@@ -22,4 +22,5 @@ pub mod serve;
 pub mod settings;
 pub mod storage;
 pub mod sweep;
+pub mod traces;
 pub mod world;

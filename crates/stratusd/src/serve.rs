@@ -31,6 +31,7 @@ use crate::seal::Sealer;
 use crate::settings::{ServiceSettings, StoreSettings};
 use crate::storage::{DatabaseLocation, Store, StoreConfig, claim};
 use crate::sweep;
+use crate::traces::{self, SpanCounts};
 use crate::world::World;
 
 use budget::Budget;
@@ -51,6 +52,15 @@ const STEP_LIMIT: Duration = Duration::from_mins(10);
 /// How often the reconciler looks for databases that are due.
 const POLL: Duration = Duration::from_millis(250);
 
+/// What the metrics tell about the log and the traces.
+#[derive(Debug)]
+pub struct Telemetry {
+    /// The queue of log lines.
+    pub log: Arc<LogQueue>,
+    /// The counts of spans.
+    pub spans: Arc<SpanCounts>,
+}
+
 /// Serves the API until the process receives SIGTERM or SIGINT, then finishes the requests in
 /// progress.
 ///
@@ -65,7 +75,7 @@ pub async fn run(
     settings: &ServiceSettings,
     quotas: Quotas,
     sealer: Sealer,
-    log: Arc<LogQueue>,
+    telemetry: Telemetry,
 ) -> Result<()> {
     settings.ensure_complete()?;
     // Before anything that takes time, so that a signal during the start ends it in order.
@@ -78,7 +88,7 @@ pub async fn run(
     let listeners = Listeners::bind(settings)?;
     let tls = tls::load(settings, hang_up).await?;
     let steps = Arc::new(Steps::default());
-    let metrics = Arc::new(Metrics::new(Arc::clone(&steps), log));
+    let metrics = Arc::new(Metrics::new(Arc::clone(&steps), telemetry));
     let health = Health::default();
     let management = Management::start(listeners.management, &metrics, &health)?;
     let world = World::real();
@@ -171,6 +181,9 @@ fn router(
         .requires_host();
     if let Some(allowed) = &settings.cors_origins {
         config = config.origins(allowed.get().clone());
+    }
+    if settings.otlp_endpoint.is_some() {
+        config = config.traces(traces::join);
     }
     let budget = Arc::new(Budget::new(
         settings.body_budget.get(),

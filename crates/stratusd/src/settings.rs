@@ -125,6 +125,13 @@ settings! {
     rate_burst("STRATUS_RATE_BURST", "COUNT"): Rate;
     /// The origins whose pages may call the API from a browser, separated by commas, or `*` for all. None if not set.
     cors_origins("STRATUS_CORS_ORIGINS", "ORIGINS"): text::AllowedOrigins;
+    /// The collector of OpenTelemetry that gets the spans of requests, by OTLP over HTTP, such as
+    /// http://localhost:4318. Off if not set.
+    otlp_endpoint("STRATUS_OTLP_ENDPOINT", "URL"): text::CollectorUrl;
+    /// The headers of requests to the collector: `name=value`, separated by commas. Set this in the environment.
+    otlp_headers("STRATUS_OTLP_HEADERS", "HEADERS"): SecretText;
+    /// The share of requests whose spans are exported, if the caller's `traceparent` does not say.
+    otlp_sample("STRATUS_OTLP_SAMPLE", "PERCENT"): Percent = "100";
     /// How many idempotency keys a project may have in use, each for 24 hours.
     idempotency_keys("STRATUS_IDEMPOTENCY_KEYS", "COUNT"): number::Keys = "10000";
     /// How long an entry of the audit trail is kept, at least an hour.
@@ -177,6 +184,11 @@ impl ServiceSettings {
         }
         if self.rate_burst.is_some() && self.rate_limit.is_none() {
             bail!("rate_burst has no effect without rate_limit: set both or remove rate_burst");
+        }
+        if self.otlp_headers.is_some() && self.otlp_endpoint.is_none() {
+            bail!(
+                "otlp_headers has no effect without otlp_endpoint: set both or remove otlp_headers"
+            );
         }
         if self.body_budget.get() / 2 < self.body_limit.get() {
             bail!("body_budget must be at least twice body_limit: no body of that size would fit");

@@ -7,12 +7,17 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use clap::ArgMatches;
 use stratusd::log::LogQueue;
+use stratusd::serve::Telemetry;
 use stratusd::settings::{
     KeyArguments, LogFormat, QuotaArguments, ServiceArguments, ServiceSettings, SettingsFile,
     StoreArguments,
 };
-use tracing_subscriber::filter::filter_fn;
+use stratusd::traces::{SpanCounts, Traces};
+use tracing::{Metadata, Subscriber};
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::{FilterExt as _, filter_fn};
 use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use super::sealer::sealer;
@@ -44,7 +49,9 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
     let sealer = sealer(&keys)?;
     let log = LogQueue::start(std::io::stderr()).context("failed to start the log")?;
     let _flush = Flush(Arc::clone(&log));
-    init_log(&service, &log);
+    let spans = Arc::new(SpanCounts::default());
+    let traces = Traces::start(&service, &spans)?;
+    init_log(&service, &log, traces.as_ref());
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -54,7 +61,7 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
         &service,
         quotas.quotas(),
         sealer,
-        log,
+        Telemetry { log, spans },
     ))
 }
 
@@ -72,17 +79,20 @@ impl Drop for Flush {
 /// logged with its location only.
 ///
 /// Nothing is logged to standard output, which has only the line with the addresses of the service.
-fn init_log(settings: &ServiceSettings, log: &Arc<LogQueue>) {
-    let registry = tracing_subscriber::registry()
-        .with(settings.log.filter())
-        .with(filter_fn(|metadata| metadata.target() != PARAMETERS));
-    let is_terminal = std::io::stderr().is_terminal();
-    let layer = tracing_subscriber::fmt::layer()
-        .with_writer(Arc::clone(log))
-        .with_ansi(is_terminal);
-    match settings.log_format {
-        LogFormat::Human => registry.with(layer).init(),
-        LogFormat::Json => registry.with(layer.json()).init(),
+fn init_log(settings: &ServiceSettings, log: &Arc<LogQueue>, traces: Option<&Traces>) {
+    let (filter, is_logged) = (settings.log.filter(), filter_fn(is_logged));
+    let registry = tracing_subscriber::registry();
+    match traces {
+        None => registry
+            .with(filter)
+            .with(is_logged)
+            .with(lines(settings, log))
+            .init(),
+        // The directives are for the log alone: with `warn`, spans are still exported.
+        Some(traces) => registry
+            .with(traces.layer())
+            .with(lines(settings, log).with_filter(filter.and(is_logged)))
+            .init(),
     }
     std::panic::set_hook(Box::new(|panic| {
         // Only the location: the message may contain data from a request.
@@ -92,4 +102,23 @@ fn init_log(settings: &ServiceSettings, log: &Arc<LogQueue>) {
             .unwrap_or_default();
         tracing::error!(location, "panicked, which is a bug in stratusd");
     }));
+}
+
+/// Returns the layer that writes log events as lines.
+fn lines<S>(settings: &ServiceSettings, log: &Arc<LogQueue>) -> Box<dyn Layer<S> + Send + Sync>
+where
+    S: Subscriber + for<'span> LookupSpan<'span>,
+{
+    let is_terminal = std::io::stderr().is_terminal();
+    let layer = tracing_subscriber::fmt::layer()
+        .with_writer(Arc::clone(log))
+        .with_ansi(is_terminal);
+    match settings.log_format {
+        LogFormat::Human => layer.boxed(),
+        LogFormat::Json => layer.json().boxed(),
+    }
+}
+
+fn is_logged(metadata: &Metadata<'_>) -> bool {
+    metadata.target() != PARAMETERS
 }

@@ -1,5 +1,5 @@
 //! The metrics: requests by operation and status, their durations, open connections, steps of the
-//! reconciler, and dropped log lines.
+//! reconciler, dropped log lines, and exported and dropped spans.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,8 +16,10 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
+use super::Telemetry;
 use crate::log::LogQueue;
 use crate::reconcile::Steps;
+use crate::traces::SpanCounts;
 
 /// The upper bounds of the buckets of the histogram of request durations, in seconds.
 const BUCKETS: [f64; 11] = [
@@ -52,7 +54,7 @@ impl fmt::Debug for Metrics {
 }
 
 impl Metrics {
-    pub(super) fn new(steps: Arc<Steps>, log: Arc<LogQueue>) -> Self {
+    pub(super) fn new(steps: Arc<Steps>, telemetry: Telemetry) -> Self {
         let mut registry = Registry::with_prefix("stratus");
         let requests = Family::default();
         let durations: Family<_, _, fn() -> Histogram> =
@@ -82,7 +84,8 @@ impl Metrics {
             body_refusals.clone(),
         );
         registry.register_collector(Box::new(StepsCollector(steps)));
-        registry.register_collector(Box::new(LogCollector(log)));
+        registry.register_collector(Box::new(LogCollector(telemetry.log)));
+        registry.register_collector(Box::new(SpansCollector(telemetry.spans)));
         Self {
             registry,
             requests,
@@ -172,6 +175,20 @@ impl Collector for LogCollector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
         let help = "Log lines that were dropped because their reader did not keep up";
         encode_counter(&mut encoder, "log_lines_dropped", help, self.0.dropped())
+    }
+}
+
+/// A collector that reports the numbers of exported and dropped spans, which a [`SpanCounts`] has.
+#[derive(Debug)]
+struct SpansCollector(Arc<SpanCounts>);
+
+impl Collector for SpansCollector {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        let help = "Spans that the collector of traces has accepted";
+        encode_counter(&mut encoder, "spans_exported", help, self.0.exported())?;
+        let help =
+            "Spans that were dropped because the collector did not accept them, or not in time";
+        encode_counter(&mut encoder, "spans_dropped", help, self.0.dropped())
     }
 }
 

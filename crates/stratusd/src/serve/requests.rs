@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use api_server::OPERATIONS;
-use api_server::server::OperationId;
+use api_server::server::{OperationId, TraceContext};
 use axum::Router;
 use axum::extract::Request;
 use axum::middleware::{self, Next};
@@ -91,5 +91,7 @@ fn log(operation: &'static str, method: &'static str, response: &Response, time:
         .get(REQUEST_ID)
         .and_then(|id| id.to_str().ok())
         .unwrap_or_default();
-    tracing::info!(target: "stratusd::access", operation, method, route, status, duration_ms, request_id = id, "responded");
+    let trace = response.extensions().get::<TraceContext>();
+    let trace_id = trace.map(|context| format!("{:032x}", context.trace_id()));
+    tracing::info!(target: "stratusd::access", operation, method, route, status, duration_ms, request_id = id, trace_id, "responded");
 }

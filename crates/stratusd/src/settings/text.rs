@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use api_server::server::{OriginError, Origins};
+use http::Uri;
 use tracing_subscriber::EnvFilter;
 use zeroize::Zeroizing;
 
@@ -212,6 +213,49 @@ impl FromStr for AllowedOrigins {
 impl fmt::Display for AllowedOrigins {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
+    }
+}
+
+/// The URL of a collector of OpenTelemetry, without a slash at its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CollectorUrl(String);
+
+impl CollectorUrl {
+    /// Returns the URL.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for CollectorUrl {
+    type Err = &'static str;
+
+    /// Parses a URL without user, password and query, which the log and `stratusd config` would show.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let text = text.trim_end_matches('/');
+        let uri: Option<Uri> = text.parse().ok();
+        let is_valid = uri.is_some_and(|uri| {
+            matches!(uri.scheme_str(), Some("http" | "https"))
+                && uri.host().is_some_and(|host| !host.is_empty())
+                && !uri
+                    .authority()
+                    .is_some_and(|authority| authority.as_str().contains('@'))
+                && uri.query().is_none()
+        });
+        if is_valid && !text.contains('#') {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(
+                "must be an HTTP URL without user, password and query, such as http://localhost:4318",
+            )
+        }
+    }
+}
+
+impl fmt::Display for CollectorUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
     }
 }
 

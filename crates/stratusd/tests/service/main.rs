@@ -23,3 +23,4 @@ mod soak;
 mod sqlite_files;
 mod story;
 mod support;
+mod traces;
