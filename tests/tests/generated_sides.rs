@@ -677,6 +677,7 @@ paths:
         '204': {{description: None., headers: {{x-request-id: {{$ref: '#/components/headers/Id'}}}}}}
         '405': {{$ref: '#/components/responses/OtherMethods'}}
         '408': {{$ref: '#/components/responses/TooSlow'}}
+        '409': {{$ref: '#/components/responses/Clash'}}
     post:
       tags: [job]
       operationId: job_create
@@ -689,6 +690,7 @@ components:
   responses:
     OtherMethods: {{description: It has other methods., x-rejection: true, headers: {{x-request-id: {{$ref: '#/components/headers/Id'}}}}}}
     NoMethod: {{description: It has no such method., x-rejection: true, headers: {{x-request-id: {{$ref: '#/components/headers/Id'}}}}}}
+    Clash: {{description: It is there., x-rejection: true, headers: {{x-request-id: {{$ref: '#/components/headers/Id'}}}}}}
     TooSlow: {{description: It was too slow., headers: {{x-request-id: {{$ref: '#/components/headers/Id'}}}}}}
 "
         )
@@ -706,10 +708,13 @@ components:
     for text in [
         "rejections: &[405],",
         "RequestTimeout(responses::TooSlow)",
+        // The framework never makes a 409.
+        "Conflict(responses::Clash)",
         "The router makes this response by itself; no handler returns it.",
         "document.rejection::<crate::responses::OtherMethods>(405);",
         "document.header::<String>(\"x-request-id\");",
         "/// | 405 | none | It has other methods. |",
+        "#[cfg(feature = \"job\")] document.rejection",
         "405 | 408 =>",
     ] {
         assert!(same.contains(text), "no {text} in {same}");

@@ -80,3 +80,39 @@ fn an_operation_that_is_added_breaks_every_implementation() {
         }
     }
 }
+
+const REJECTION: &str = r"openapi: 3.1.0
+info: {title: Small, version: 0.1.0}
+paths:
+  /cats:
+    get: {tags: [cat], operationId: cat_list, responses: {'204': {description: None.}, '405': {$ref: '#/components/responses/Other'}}}
+  /dogs:
+    get: {tags: [dog], operationId: dog_list, responses: {'204': {description: None.}}}
+components:
+  schemas: {Why: {type: object, required: [text], properties: {text: {type: string}}}}
+  responses:
+    Other: {description: It has other methods., x-rejection: true, content: {application/json: {schema: {$ref: '#/components/schemas/Why'}}}}
+";
+
+#[test]
+fn a_rejection_of_one_tag_compiles_without_that_tag() {
+    let crates = Standalone::generate(
+        SCRATCH,
+        "rejection",
+        "small.yaml",
+        REJECTION.as_bytes(),
+        "small",
+    );
+    for tag in ["cat", "dog"] {
+        let features = format!("{tag},utoipa");
+        let _ = crates.cargo_succeeds(&[
+            "check",
+            "--quiet",
+            "--package",
+            "small-server",
+            "--no-default-features",
+            "--features",
+            &features,
+        ]);
+    }
+}

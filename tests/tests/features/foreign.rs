@@ -3,8 +3,9 @@
 use features_client::prelude::*;
 use features_server::foreign::{
     ForeignApi, ForeignBetaError, ForeignBetaRequest, ForeignBetaResponse, ForeignFileError,
-    ForeignFileRequest, ForeignFileResponse, ForeignLinkError, ForeignLinkRequest,
-    ForeignLinkResponse, ForeignListError, ForeignListRequest, ForeignListResponse,
+    ForeignFileRequest, ForeignFileResponse, ForeignLatestError, ForeignLatestRequest,
+    ForeignLatestResponse, ForeignLinkError, ForeignLinkRequest, ForeignLinkResponse,
+    ForeignListError, ForeignListRequest, ForeignListResponse,
     ForeignNoteDeleteForeignNotesNameError, ForeignNoteDeleteForeignNotesNameRequest,
     ForeignNoteDeleteForeignNotesNameResponse, ForeignNoteError, ForeignNoteRequest,
     ForeignNoteResponse, ForeignOtherNoteError, ForeignOtherNoteRequest, ForeignOtherNoteResponse,
@@ -30,7 +31,14 @@ impl ForeignApi for crate::Features {
         &self,
         request: ForeignBetaRequest,
     ) -> Result<ForeignBetaResponse, ForeignBetaError> {
-        Ok(format!("beta {} {:?}", request.id, request.page).into())
+        Ok(format!("beta {} {:?} {:?}", request.id, request.page, request.beta).into())
+    }
+
+    async fn foreign_latest(
+        &self,
+        _: ForeignLatestRequest,
+    ) -> Result<ForeignLatestResponse, ForeignLatestError> {
+        Ok("latest".to_owned().into())
     }
 
     async fn foreign_note(
@@ -72,14 +80,26 @@ pub async fn check(client: &Client, url: &str) {
     let link = client.foreign_link().id("1").send().await;
     assert_eq!(link.expect("a success").into_inner(), "file 1");
     let beta = client.foreign_beta().id("1").page(2).send().await;
-    assert_eq!(beta.expect("a success").into_inner(), "beta 1 Some(2)");
+    let beta = beta.expect("a success").into_inner();
+    assert_eq!(beta, "beta 1 Some(2) Some(true)");
+    // An argument of the label's name is sent in its place.
+    let other = client.foreign_beta().id("1").beta(false).send().await;
+    assert_eq!(other.expect("a success").into_inner(), "file 1");
+    let same = client.foreign_beta().id("1").beta(true).send().await;
+    let same = same.expect("a success").into_inner();
+    assert_eq!(same, "beta 1 None Some(true)");
+    // A literal path wins, and then the query decides.
+    let latest = client.foreign_latest().send().await;
+    assert_eq!(latest.expect("a success").into_inner(), "latest");
     let get = async |path: &str| {
         let response = reqwest::get(format!("{url}/foreign/{path}")).await;
         let text = response.expect("a response").text().await;
         text.expect("the response is text")
     };
     assert_eq!(get("files/1?beta=false").await, r#""file 1""#);
-    assert_eq!(get("files/1?page=2&beta=true").await, r#""beta 1 Some(2)""#);
+    let beta = r#""beta 1 Some(2) Some(true)""#;
+    assert_eq!(get("files/1?page=2&beta=true").await, beta);
+    assert_eq!(get("files/latest").await, r#""file latest""#);
 
     // Paths that differ in a parameter's name only: the methods are merged.
     let note = client.foreign_note().note("a").send().await;

@@ -300,6 +300,19 @@ impl Query {
         self.pair(name, text, QUERY);
     }
 
+    /// Adds the pairs of a path's label, except those that a parameter has given another value.
+    pub fn label(&mut self, pairs: &[(&str, &str)]) {
+        let is_given = |name: &str| {
+            let name = utf8_percent_encode(name, QUERY).to_string();
+            let mut given = self.0.split('&').filter_map(|pair| pair.split('=').next());
+            given.any(|given| given == name)
+        };
+        let left: Vec<_> = pairs.iter().filter(|(name, _)| !is_given(name)).collect();
+        for (name, text) in left {
+            self.add_text(name, text);
+        }
+    }
+
     /// Appends the query to a URL, which may have a query already.
     #[must_use]
     pub fn on(self, url: String) -> String {

@@ -130,51 +130,52 @@ impl Paths {
         if self.nodes.is_empty() {
             return Found::Nothing;
         }
-        let Some(node) = self.walk(0, path, start, &mut captures) else {
+        // A path that asks for another query is none of this request, which another template may
+        // match, as `/a/{x}` does beside `/a/b?c`.
+        let is_for = |node: &Node| {
+            node.route(method, query).is_some() || !node.has_method(method) && node.takes(query)
+        };
+        let node = self
+            .walk(0, path, start, &mut captures, &is_for)
+            .or_else(|| self.walk(0, path, start, &mut captures, &|_| true));
+        let Some(node) = node else {
             return Found::Nothing;
         };
-        let route = |wanted: &Method| {
-            let mut served = node.methods.iter();
-            served.find(|served| served.method == *wanted && served.takes(query))
-        };
-        let route = route(method).or_else(|| {
-            if *method == Method::HEAD {
-                route(&Method::GET)
-            } else {
-                None
-            }
-        });
-        let served_as =
-            |served: &Method| served == method || *method == Method::HEAD && *served == Method::GET;
-        let has_method = node.methods.iter().any(|served| served_as(&served.method));
-        match (route, &node.allow) {
+        match (node.route(method, query), &node.allow) {
             (Some(served), _) => Found::Route(served.route, captures),
-            // The method is there, but only with another query.
-            (None, Some(allow)) if !has_method => Found::OtherMethods(allow.clone()),
+            // Otherwise the method is there, but only with another query.
+            (None, Some(allow)) if !node.has_method(method) => Found::OtherMethods(allow.clone()),
             (None, _) => Found::Nothing,
         }
     }
 
-    /// Returns the node with methods that a path leads to, or `None`. The search starts at the node
-    /// `at` with the segment that begins at the byte `start`, and adds the parameters to
-    /// `captures`.
+    /// Returns the node with methods that a path leads to and that `fits` holds for, or `None`. The
+    /// search starts at the node `at` with the segment that begins at the byte `start`, and adds
+    /// the parameters to `captures`.
     ///
     /// Each node is entered at most once per way through the tree, so the contract bounds the work.
-    fn walk(&self, at: usize, path: &str, start: usize, captures: &mut Captures) -> Option<&Node> {
+    fn walk(
+        &self,
+        at: usize,
+        path: &str,
+        start: usize,
+        captures: &mut Captures,
+        fits: &impl Fn(&Node) -> bool,
+    ) -> Option<&Node> {
         let node = &self.nodes[at];
         let end = path[start..]
             .find('/')
             .map_or(path.len(), |slash| start + slash);
         let segment = &path[start..end];
         if let Some(child) = node.literal(segment)
-            && let Some(found) = self.step(child, path, end, captures)
+            && let Some(found) = self.step(child, path, end, captures, fits)
         {
             return Some(found);
         }
         for (parts, child) in &node.patterns {
             let before = captures.len();
             if capture(parts, path, start, end, captures)
-                && let Some(found) = self.step(*child, path, end, captures)
+                && let Some(found) = self.step(*child, path, end, captures, fits)
             {
                 return Some(found);
             }
@@ -185,23 +186,58 @@ impl Paths {
         // An empty segment is no value of a parameter, so `/a/` does not match `/a/{x}`.
         let child = node.parameter.filter(|_| start < end)?;
         captures.push((start, end));
-        let found = self.step(child, path, end, captures);
+        let found = self.step(child, path, end, captures, fits);
         if found.is_none() {
             captures.pop();
         }
         found
     }
 
-    fn step(&self, at: usize, path: &str, end: usize, captures: &mut Captures) -> Option<&Node> {
+    fn step(
+        &self,
+        at: usize,
+        path: &str,
+        end: usize,
+        captures: &mut Captures,
+        fits: &impl Fn(&Node) -> bool,
+    ) -> Option<&Node> {
         if end == path.len() {
-            Some(&self.nodes[at]).filter(|node| !node.methods.is_empty())
+            Some(&self.nodes[at]).filter(|node| !node.methods.is_empty() && fits(node))
         } else {
-            self.walk(at, path, end + 1, captures)
+            self.walk(at, path, end + 1, captures, fits)
         }
     }
 }
 
 impl Node {
+    /// Returns the route of a request, which for `HEAD` may be that of `GET`.
+    fn route(&self, method: &Method, query: Option<&str>) -> Option<&Served> {
+        let route = |wanted: &Method| {
+            let mut served = self.methods.iter();
+            served.find(|served| served.method == *wanted && served.takes(query))
+        };
+        route(method).or_else(|| {
+            if *method == Method::HEAD {
+                route(&Method::GET)
+            } else {
+                None
+            }
+        })
+    }
+
+    /// Returns whether a route with the method exists, whatever query it asks for.
+    fn has_method(&self, method: &Method) -> bool {
+        self.methods.iter().any(|served| {
+            served.method == *method || *method == Method::HEAD && served.method == Method::GET
+        })
+    }
+
+    /// Returns whether a request with this query is for a route, whatever its method is.
+    fn takes(&self, query: Option<&str>) -> bool {
+        // From the end, where those are that ask for nothing.
+        self.methods.iter().rev().any(|served| served.takes(query))
+    }
+
     fn literal(&self, segment: &str) -> Option<usize> {
         let find = |text: &str| {
             let found = self
@@ -427,6 +463,39 @@ mod tests {
             assert_eq!(found(&method, "/d", Some("q=a%20b")), Ok(4));
         }
         assert_eq!(found(&Method::POST, "/a", Some("kind=new")), Err(405));
+    }
+
+    #[test]
+    fn a_literal_wins_unless_it_asks_for_another_query() {
+        let mut paths = paths(&[
+            "/f/latest?full",
+            "/f/{id}",
+            "/g/latest",
+            "/g/{id}",
+            "/h/a?b",
+        ]);
+        paths.add("/f/{id}", &Method::DELETE, 7);
+        paths.add("/f/latest", &Method::PUT, 8);
+        paths.add("/h/{id}", &Method::PUT, 9);
+        let found = |method: &Method, path, query| match paths.find(method, path, query) {
+            Found::Route(route, captures) => Ok((route, captures.len())),
+            Found::OtherMethods(allow) => Err(allow.to_str().unwrap_or_default().to_owned()),
+            Found::Nothing => Err("nothing".to_owned()),
+        };
+        assert_eq!(found(&Method::GET, "/f/latest", Some("full")), Ok((0, 0)));
+        assert_eq!(found(&Method::GET, "/f/latest", None), Ok((1, 1)));
+        assert_eq!(found(&Method::HEAD, "/f/latest", None), Ok((1, 1)));
+        assert_eq!(found(&Method::PUT, "/f/latest", None), Ok((8, 0)));
+        // As without labels, a literal path without the method is not passed over.
+        let other = Err("GET, HEAD, PUT".to_owned());
+        assert_eq!(found(&Method::DELETE, "/f/latest", None), other);
+        assert_eq!(found(&Method::GET, "/g/latest", None), Ok((2, 0)));
+        assert_eq!(found(&Method::PUT, "/h/a", None), Ok((9, 1)));
+        assert_eq!(found(&Method::GET, "/h/a", None), Err("PUT".to_owned()));
+        assert_eq!(
+            found(&Method::PUT, "/h/a", Some("b")),
+            Err("GET, HEAD".to_owned())
+        );
     }
 
     #[test]

@@ -3,13 +3,14 @@
 //! Tests compare it with the contract, and so find what was lost on the way into Rust. The words
 //! that Rust does not enforce, such as descriptions, are in a file beside the module, see `words`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use contract::model::StatusKey;
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
 use super::names::{fixed, types_crate};
+use super::payload::gate;
 use crate::ir::Api;
 use crate::tokens::{foreign_type, ident, inner_docs};
 
@@ -54,20 +55,25 @@ pub(super) fn module(api: &Api<'_>) -> TokenStream {
 /// Generates the statements that describe the rejections, which operations name by their statuses.
 fn rejections(api: &Api<'_>) -> TokenStream {
     let module = ident(&fixed(api, "responses"));
-    let responses = api
-        .operations
-        .iter()
-        .flat_map(|operation| &operation.responses)
-        .filter(|response| response.is_rejection);
-    let all: BTreeMap<u16, &str> = responses
-        .filter_map(|response| match response.status {
-            StatusKey::Code(code) => Some((code, response.component.as_deref()?)),
-            StatusKey::Range(_) | StatusKey::Default => None,
-        })
-        .collect();
-    let statements = all.iter().map(|(code, component)| {
+    let mut all: BTreeMap<u16, (&str, BTreeSet<usize>)> = BTreeMap::new();
+    for operation in &api.operations {
+        for response in operation
+            .responses
+            .iter()
+            .filter(|found| found.is_rejection)
+        {
+            if let (StatusKey::Code(code), Some(component)) = (response.status, &response.component)
+            {
+                let (_, tags) = all.entry(code).or_insert((component, BTreeSet::new()));
+                tags.insert(operation.tag);
+            }
+        }
+    }
+    let statements = all.iter().map(|(code, (component, tags))| {
         let (code, component) = (Literal::u16_unsuffixed(*code), ident(component));
-        quote!(document.rejection::<crate::#module::#component>(#code);)
+        // As the component is, if only operations of one tag list it.
+        let gate = gate(api, tags);
+        quote!(#gate document.rejection::<crate::#module::#component>(#code);)
     });
     quote!(#(#statements)*)
 }

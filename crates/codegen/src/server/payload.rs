@@ -253,6 +253,13 @@ fn non_empty<'t>(text: &'t str, fallback: &'t str) -> &'t str {
     }
 }
 
+/// Returns the `#[cfg]` of what only operations of these tags use: that of the tag's feature if it is
+/// one tag, and none otherwise.
+pub(super) fn gate(api: &Api<'_>, tags: &BTreeSet<usize>) -> Option<TokenStream> {
+    let feature = &api.tags[*tags.first().filter(|_| tags.len() == 1)?].feature;
+    Some(quote!(#[cfg(feature = #feature)]))
+}
+
 /// Generates `responses.rs`, with the responses that are components, which operations share.
 pub(super) fn responses(api: &Api<'_>) -> TokenStream {
     let title = inner_docs(
@@ -274,18 +281,11 @@ pub(super) fn responses(api: &Api<'_>) -> TokenStream {
             }
         }
     }
-    // The derived document lists all rejections, whatever features are on.
-    let is_gated_one =
-        |(response, tags): &(&Response, BTreeSet<usize>)| tags.len() == 1 && !response.is_rejection;
-    let is_gated = shared.values().all(is_gated_one);
-    let items = shared.iter().map(|(component, entry)| {
-        let (response, tags) = entry;
+    let is_gated = shared.values().all(|(_, tags)| tags.len() == 1);
+    let items = shared.iter().map(|(component, (response, tags))| {
         // The types that only one tag uses are behind its feature; those of several tags are always
         // there.
-        let gate = tags.first().filter(|_| is_gated_one(entry)).map(|tag| {
-            let feature = &api.tags[*tag].feature;
-            quote!(#[cfg(feature = #feature)])
-        });
+        let gate = gate(api, tags);
         structure(api, &ident(component), response, gate.as_ref())
     });
     let items = quote!(#(#items)*);

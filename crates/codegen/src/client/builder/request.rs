@@ -147,21 +147,20 @@ impl Builder<'_> {
         }
     }
 
-    /// Returns the statements that append the query to `url`, if there is one: that of the path's
-    /// label, then the parameters.
+    /// Returns the statements that append the query to `url`, if there is one: the parameters, then
+    /// that of the path's label.
     fn query(&self) -> Option<TokenStream> {
-        let fixed = self.operation.query.iter();
-        let fixed: Vec<TokenStream> = fixed
-            .map(|(name, value)| quote!(query.add_text(#name, #value);))
-            .collect();
+        let label = self.operation.query.iter();
+        let label: Vec<TokenStream> = label.map(|(name, value)| quote!((#name, #value))).collect();
+        let label = (!label.is_empty()).then(|| quote!(query.label(&[#(#label),*]);));
         let added = self.query_parameters();
-        if fixed.is_empty() && added.is_none() {
+        if label.is_none() && added.is_none() {
             return None;
         }
         Some(quote! {
             let mut query = runtime::Query::new();
-            #(#fixed)*
             #added
+            #label
             let url = query.on(url);
         })
     }

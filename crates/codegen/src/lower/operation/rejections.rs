@@ -11,8 +11,12 @@ use crate::ir::{Operation, Parameter, Response};
 /// The header with the id of the request.
 const REQUEST_ID: &str = "x-request-id";
 
+/// The statuses of the rejections that the framework makes, see `RejectionKind` of `api-runtime`.
+const STATUSES: [u16; 12] = [400, 401, 403, 404, 405, 408, 413, 415, 429, 431, 500, 503];
+
 /// Makes a rejection an ordinary response again if the framework could not make it: a response that
-/// is no component, no error with one status, or not the only rejection with its status.
+/// is no component, has a status that the framework never answers with, or is not the only rejection
+/// with its status.
 pub(super) fn settle(operations: &mut [Operation]) {
     let mut components: BTreeMap<StatusKey, Option<String>> = BTreeMap::new();
     let responses = operations.iter().flat_map(|operation| &operation.responses);
@@ -26,7 +30,7 @@ pub(super) fn settle(operations: &mut [Operation]) {
     }
     for operation in operations {
         for response in &mut operation.responses {
-            response.is_rejection &= matches!(response.status, StatusKey::Code(400..))
+            response.is_rejection &= matches!(response.status, StatusKey::Code(code) if STATUSES.contains(&code))
                 && response.component.is_some()
                 && components.get(&response.status) == Some(&response.component);
         }
