@@ -5,6 +5,7 @@
 //! diagnostic, and the document is checked again, until nothing is left to repair. So every repair
 //! answers a diagnostic that is reported too, and a mistake without a reading stays an error.
 
+mod moved;
 mod operations;
 mod places;
 mod schemas;
@@ -21,6 +22,7 @@ use crate::documents::Documents;
 use crate::source::{Sources, Span};
 use places::{Place, places};
 use site::Site;
+use table::Turn;
 
 /// The number of times that a document is checked again after repairs. One repair can uncover
 /// another mistake, or move it: of schemas inside of each other, each level takes a round.
@@ -33,6 +35,11 @@ pub struct Repair {
     pub rule: &'static str,
     /// The pointer of what was repaired, which does not change with the lines of the document.
     pub pointer: String,
+}
+
+/// Returns whether a document of others can be used although it has this error.
+pub(crate) fn is_accepted(diagnostic: &Diagnostic) -> bool {
+    table::of(diagnostic.code).any(|reading| reading.repair.is_none())
 }
 
 /// The repairs of a document so far.
@@ -76,22 +83,46 @@ impl Repairs {
             .collect();
         // From the end, so that what is removed moves only what has been repaired already.
         work.sort_by(|(one, _), (other, _)| other.cmp(one));
+        // A repair can make others needless, so those of a later turn wait for another round.
+        Turn::ALL
+            .into_iter()
+            .any(|turn| self.repair_all(documents, sources, &work, turn))
+    }
+
+    /// Makes the repairs of a turn. Returns whether a document has changed.
+    fn repair_all(
+        &mut self,
+        documents: &mut Documents,
+        sources: &Sources,
+        work: &[(&Place, &Diagnostic)],
+        turn: Turn,
+    ) -> bool {
         let before = self.done.len();
+        let mut moved: HashMap<usize, HashSet<String>> = HashMap::new();
         for (place, diagnostic) in work {
             let root = &mut documents.list[place.document].root;
             let Some(mut site) = Site::new(root, place, diagnostic, sources) else {
                 continue;
             };
             let pointer = site.pointer();
-            let reading = table::of(diagnostic.code).find(|reading| {
-                reading
-                    .repair
-                    .is_some_and(|repair| repair(&mut site).is_some())
-            });
+            let reading = table::of(diagnostic.code)
+                .filter(|reading| reading.turn == turn)
+                .find(|reading| {
+                    reading
+                        .repair
+                        .is_some_and(|repair| repair(&mut site).is_some())
+                });
             if let Some(reading) = reading {
+                moved
+                    .entry(place.document)
+                    .or_default()
+                    .extend(site.moved.take());
                 self.repaired.insert((diagnostic.code, diagnostic.span));
                 self.note(reading, diagnostic, pointer);
             }
+        }
+        for (document, schemas) in moved {
+            moved::follow(&mut documents.list[document].root, &schemas);
         }
         self.done.len() > before
     }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use crate::build::{Built, build};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::documents::{Base, Document, Documents, METASCHEMA, Unavailable};
-use crate::foreign::{Repair, Repairs};
+use crate::foreign::{Repair, Repairs, is_accepted};
 use crate::gather::gather;
 use crate::lint::{self, LintSet};
 use crate::mapping::Mapping;
@@ -130,6 +130,9 @@ struct Loader {
     foreign: bool,
     sources: Sources,
     diagnostics: Vec<Diagnostic>,
+    /// What was corrected in the documents before they were checked, which no later check of them
+    /// reports again.
+    corrected: Vec<Diagnostic>,
     documents: Documents,
     /// The references to other documents that were found, each with the index of the document that
     /// contains it.
@@ -230,7 +233,7 @@ impl Loader {
         // A callback that several operations use is linted for each of them, with equal
         // diagnostics.
         self.diagnostics.dedup();
-        let wrong = is_wrong(&self.diagnostics);
+        let wrong = self.is_wrong(&self.diagnostics);
         Loaded {
             sources: self.sources,
             diagnostics: self.diagnostics,
@@ -271,13 +274,13 @@ impl Loader {
     /// diagnostics are dropped: the documents stay as they are after an error, and the check that
     /// follows reports the same again.
     fn gather(&mut self, dialect: Dialect) {
-        if self.documents.files() < 2 || is_wrong(&self.diagnostics) {
+        if self.documents.files() < 2 || self.is_wrong(&self.diagnostics) {
             return;
         }
         let resolver = Resolver::new(&self.documents);
         let mut found = Vec::new();
         let syntax = syntax::check(&resolver, dialect, &mut found);
-        if is_wrong(&found) {
+        if self.is_wrong(&found) {
             return;
         }
         let root = match gather(&resolver, &syntax) {
@@ -296,7 +299,8 @@ impl Loader {
     fn build(&mut self) -> Option<Contract> {
         let root = &mut self.documents.list.first_mut()?.root;
         let dialect = dialect(root, &mut self.diagnostics)?;
-        correct_sections(root, dialect, &mut self.diagnostics);
+        correct_sections(root, dialect, &mut self.corrected);
+        self.diagnostics.extend_from_slice(&self.corrected);
         // Asked before the files are combined, after which there is one document in any case.
         let is_alone = self.documents.files() == 1;
         self.gather(dialect);
@@ -314,7 +318,7 @@ impl Loader {
             syntax: &syntax,
             resolver: &resolver,
             sources: &self.sources,
-            is_wrong: is_wrong(&self.diagnostics),
+            is_wrong: self.is_wrong(&self.diagnostics),
         };
         let diagnostics = lint::check(&context, &self.sets);
         self.diagnostics.extend(diagnostics);
@@ -323,10 +327,12 @@ impl Loader {
             .cloned();
         Some(contract)
     }
-}
 
-fn is_wrong(diagnostics: &[Diagnostic]) -> bool {
-    diagnostics
-        .iter()
-        .any(|diagnostic| diagnostic.severity == Severity::Error)
+    /// Returns whether there is an error, other than one with which a document of others can be
+    /// used.
+    fn is_wrong(&self, diagnostics: &[Diagnostic]) -> bool {
+        diagnostics.iter().any(|diagnostic| {
+            diagnostic.severity == Severity::Error && !(self.foreign && is_accepted(diagnostic))
+        })
+    }
 }

@@ -426,6 +426,137 @@ fn a_style_for_objects_is_dropped_for_single_values() {
 }
 
 #[test]
+fn a_misspelt_section_is_listed_whatever_else_is_repaired() {
+    let text = with_path(
+        "/a",
+        "{ get: { security: [{ key: [] }], responses: { 4xx: { description: Refused. } } } }",
+    );
+    let text = text.replace("\npaths:", "\npath:")
+        + "component: { securitySchemes: { key: { type: http, scheme: bearer } } }\n";
+    let codes: Vec<&str> = load_text("own.yaml", text.as_bytes())
+        .diagnostics
+        .iter()
+        .map(|found| found.code)
+        .collect();
+    assert_eq!(
+        codes,
+        ["misspelt-section", "impossible-status", "misspelt-section"]
+    );
+    let (security, repaired) = read(&text, "/paths/~1a/get/security");
+    assert_eq!(security, json!([{"key": []}]));
+    assert_eq!(
+        repaired,
+        ["/paths/~1a/get/responses/4xx", "/components", "/paths"]
+    );
+}
+
+#[test]
+fn a_default_is_judged_by_the_schema_as_it_is_read() {
+    let default = |version: &str, text: &str| {
+        let (schema, repaired) = read(&with_schema(version, text), SCHEMA);
+        assert_eq!(repaired, [format!("{SCHEMA}/nullable")]);
+        schema["default"].clone()
+    };
+    let text = "{ type: string, nullable: true, default: null }";
+    assert!(default("3.1.0", text).is_null());
+    let text = "{ type: string, enum: [a], nullable: true, default: null }";
+    assert!(default("3.0.3", text).is_null());
+    let dropped = "{ type: string, nullable: true, default: 1 }";
+    let (schema, _) = read(&with_schema("3.1.0", dropped), SCHEMA);
+    assert_eq!(schema, json!({"type": ["string", "null"]}));
+}
+
+#[test]
+fn every_operation_gets_an_id_of_its_own() {
+    let get = "{ get: { operationId: do, responses: { '204': { description: Done. } } } }";
+    let text = with_path(
+        "/a",
+        &format!("{get}\n  /a-b: {get}\n  /a/b: {get}\n  /a.b: {get}"),
+    );
+    let loaded = foreign(&text);
+    let contract = loaded.contract.expect("the ids are repaired");
+    let ids: Vec<&str> = contract
+        .operations
+        .iter()
+        .map(|operation| operation.id.as_str())
+        .collect();
+    assert_eq!(ids, ["do", "do_get_a_b_3", "do_get_a_b_2", "do_get_a_b"]);
+}
+
+#[test]
+fn references_into_a_schema_that_accepts_null_lead_where_they_led() {
+    let part = "{ allOf: [{ type: object, properties: { a: { type: string } } }], nullable: true }";
+    let text = with_schema("3.1.0", "{ $ref: '#/components/schemas/P%61rt/allOf/0' }");
+    let text = text.replace("schemas:", &format!("schemas:\n    Part: {part}"));
+    let (reference, repaired) = read(&text, SCHEMA);
+    assert_eq!(
+        reference["$ref"],
+        "#/components/schemas/P%61rt/anyOf/0/allOf/0"
+    );
+    assert_eq!(repaired, ["/components/schemas/Part/nullable"]);
+    // A branch more moves nothing.
+    let text = text.replace("allOf", "anyOf");
+    let (reference, _) = read(&text, SCHEMA);
+    assert_eq!(reference["$ref"], "#/components/schemas/P%61rt/anyOf/0");
+    let (part, _) = read(&text, "/components/schemas/Part/anyOf/1");
+    assert_eq!(part, json!({"type": "null"}));
+}
+
+#[test]
+fn the_tighter_of_two_bounds_holds() {
+    let bounds = |text: &str| read(&with_schema("3.0.3", text), SCHEMA).0;
+    let looser = "{ type: number, minimum: 5, exclusiveMinimum: 1 }";
+    assert_eq!(bounds(looser), json!({"type": "number", "minimum": 5}));
+    let looser = "{ type: number, maximum: 1.5, exclusiveMaximum: 2 }";
+    assert_eq!(bounds(looser), json!({"type": "number", "maximum": 1.5}));
+    let tighter = "{ type: number, minimum: 5, exclusiveMinimum: 5 }";
+    assert_eq!(
+        bounds(tighter),
+        json!({"type": "number", "minimum": 5, "exclusiveMinimum": true})
+    );
+}
+
+#[test]
+fn a_misspelt_path_parameter_has_the_name_in_the_path() {
+    let item = |parameter: &str| {
+        let ok = "responses: { '204': { description: Done. } }";
+        let item = format!("{{ get: {{ parameters: [{parameter}], {ok} }} }}");
+        with_path("/a/{user_id}", &item)
+    };
+    let place = "/paths/~1a~1{user_id}";
+    let misspelt = "{ name: userId, in: path, required: true, schema: { type: integer } }";
+    let (path, repaired) = read(&item(misspelt), place);
+    assert_eq!(path["get"]["parameters"][0]["name"], "user_id");
+    assert_eq!(path["get"]["parameters"][0]["schema"]["type"], "integer");
+    assert_eq!(path["parameters"], Value::Null);
+    assert_eq!(repaired, [format!("{place}/get/parameters/0/name")]);
+    // A component is used by other paths under its own name.
+    let shared = format!("components: {{ parameters: {{ User: {misspelt} }} }}\n");
+    let (root, repaired) = read(
+        &(item("{ $ref: '#/components/parameters/User' }") + &shared),
+        "",
+    );
+    assert_eq!(root["components"]["parameters"]["User"]["name"], "userId");
+    let own = root.pointer(&format!("{place}/get/parameters/0/name"));
+    assert_eq!(own, Some(&json!("user_id")));
+    assert_eq!(repaired, [format!("{place}/get/parameters/0")]);
+}
+
+#[test]
+fn a_pattern_that_nothing_reads_is_an_annotation() {
+    schema(
+        "3.0.3",
+        "{ type: string, pattern: '^[_-.]+$' }",
+        "bad-pattern",
+        "/pattern",
+        &json!({"type": "string", "x-pattern": "^[_-.]+$"}),
+    );
+    // It would not be known which properties are meant.
+    let keys = "{ type: object, patternProperties: { '(': {} }, additionalProperties: false }";
+    assert!(foreign(&with_schema("3.1.0", keys)).contract.is_none());
+}
+
+#[test]
 fn the_page_lists_every_reading_and_nothing_else() {
     let page = std::fs::read_to_string("../../docs/foreign.md").expect("the page exists");
     let documented = page.lines().filter(|line| line.starts_with("| `"));

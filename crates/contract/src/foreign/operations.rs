@@ -1,8 +1,11 @@
 //! Repairs of paths, operations, parameters, bodies and security.
 
+use std::collections::HashSet;
+
 use super::site::{Site, object, text};
 use crate::model::{StatusKey, split_label};
 use crate::node::{Node, NodeValue};
+use crate::pointer::tokens;
 
 /// Declares a parameter that only the template of the path names, as a required string.
 pub(super) fn declare_parameter(site: &mut Site<'_>) -> Option<()> {
@@ -38,12 +41,45 @@ pub(super) fn declare_parameter(site: &mut Site<'_>) -> Option<()> {
     item.set("parameters", NodeValue::Array(list))
 }
 
+/// Gives a path parameter the name of the template that its own resembles.
+pub(super) fn rename_parameter(site: &mut Site<'_>) -> Option<()> {
+    let meant = site.diagnostic.subject.clone()?;
+    let up = listed(site)?;
+    let is_named = |parameter: &Node| {
+        let has = |key: &str, text: &str| parameter.get(key).and_then(Node::as_str) == Some(text);
+        has("name", &meant) && has("in", "path")
+    };
+    if site.node(up + 1)?.as_array()?.iter().any(is_named) {
+        return None;
+    }
+    let mut parameter = site.node(up)?;
+    // A component keeps its name for the other paths that refer to it.
+    if let Some(reference) = parameter.get("$ref") {
+        let pointer = reference.as_str()?.strip_prefix('#')?;
+        parameter = tokens(pointer).try_fold(site.root(), |at, token| at.get(&token))?;
+    }
+    let mut own = parameter.value.clone();
+    let NodeValue::Object(entries) = &mut own else {
+        return None;
+    };
+    let name = entries.iter_mut().find(|entry| entry.key == "name")?;
+    name.value.value = NodeValue::String(meant);
+    site.node_mut(up)?.value = own;
+    Some(())
+}
+
 /// Drops a path parameter that the template does not name.
 pub(super) fn drop_parameter(site: &mut Site<'_>) -> Option<()> {
+    let up = listed(site)?;
+    site.remove(up)
+}
+
+/// Returns the levels up to a parameter in a list of parameters, unless the label of the path names
+/// it, in which it is a parameter of the query.
+fn listed(site: &Site<'_>) -> Option<usize> {
     // The span is that of a reference in the list, or of the name of an inline parameter.
     let up = usize::from(site.key(0) == Some("name"));
     matches!(site.node(up + 1)?.value, NodeValue::Array(_)).then_some(())?;
-    // In the label of the path, the parameter is one of the query.
     let name = site.node(up)?.get("name").and_then(Node::as_str);
     let mut keys = (up..).map_while(|up| site.node(up + 1).map(|_| site.key(up)));
     let path = keys.find_map(|key| key.filter(|key| key.starts_with('/')));
@@ -52,7 +88,7 @@ pub(super) fn drop_parameter(site: &mut Site<'_>) -> Option<()> {
     {
         return None;
     }
-    site.remove(up)
+    Some(up)
 }
 
 /// Requires a path parameter, without which there is no path.
@@ -68,7 +104,8 @@ pub(super) fn require_parameter(site: &mut Site<'_>) -> Option<()> {
     }
 }
 
-/// Gives an operation an id of its own: its id with the method and the path behind it.
+/// Gives an operation an id of its own: its id with the method and the path behind it, and a number
+/// if another operation has that id.
 pub(super) fn rename_operation(site: &mut Site<'_>) -> Option<()> {
     let id = site.node(0)?.as_str()?.to_owned();
     let (method, path) = (site.key(1)?.to_owned(), site.key(2)?);
@@ -77,8 +114,40 @@ pub(super) fn rename_operation(site: &mut Site<'_>) -> Option<()> {
         .filter(|word| !word.is_empty())
         .collect();
     let own = format!("{id}_{method}_{}", words.join("_"));
-    site.node_mut(0)?.value = NodeValue::String(own);
+    let taken = operation_ids(site.root());
+    let numbered = (2..).map(|number| format!("{own}_{number}"));
+    let mut free = std::iter::once(own.clone()).chain(numbered);
+    let free = free.find(|id| !taken.contains(id.as_str()))?;
+    site.node_mut(0)?.value = NodeValue::String(free);
     Some(())
+}
+
+/// Returns the ids of all operations of a document, with those of webhooks and callbacks.
+fn operation_ids(root: &Node) -> HashSet<&str> {
+    let mut ids = HashSet::new();
+    let mut pending: Vec<&Node> = ["paths", "webhooks"]
+        .into_iter()
+        .filter_map(|key| root.get(key))
+        .collect();
+    let components = root.get("components");
+    let shared = components.and_then(|components| components.get("pathItems"));
+    pending.extend(shared);
+    let callbacks = components.and_then(|components| components.get("callbacks"));
+    pending.extend(values(callbacks));
+    while let Some(items) = pending.pop() {
+        for operation in values(Some(items)).flat_map(|item| values(Some(item))) {
+            let id = operation.get("operationId").and_then(Node::as_str);
+            ids.extend(id);
+            pending.extend(values(operation.get("callbacks")));
+        }
+    }
+    ids
+}
+
+/// Returns the values of an object, or nothing if there is none.
+fn values(node: Option<&Node>) -> impl Iterator<Item = &Node> {
+    let entries = node.and_then(Node::as_object).unwrap_or_default();
+    entries.iter().map(|entry| &entry.value)
 }
 
 /// Drops a security scheme that is not declared from the requirement that names it.

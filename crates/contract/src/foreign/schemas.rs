@@ -1,11 +1,24 @@
 //! Repairs of schemas.
 
+use std::cmp::Ordering;
+
 use super::site::{Site, object, text};
+use crate::diagnostic::Severity;
 use crate::node::{Entry, Node, NodeValue};
+use crate::number::compare;
 use crate::source::Span;
 
 /// The keywords beside which one more type is not enough for null to be accepted.
-const COMBINATORS: [&str; 6] = ["$ref", "allOf", "anyOf", "oneOf", "not", "const"];
+const COMBINATORS: [&str; 8] = [
+    "$ref",
+    "$dynamicRef",
+    "allOf",
+    "anyOf",
+    "oneOf",
+    "not",
+    "const",
+    "if",
+];
 
 /// The keywords that describe a value with null as well, and so stay outside of the branch that
 /// excludes null.
@@ -49,9 +62,19 @@ pub(super) fn nullable_reference(site: &mut Site<'_>) -> Option<()> {
 /// Reads `nullable: true` in 3.1, which knows null as a type only.
 pub(super) fn nullable(site: &mut Site<'_>) -> Option<()> {
     is_nullable(site)?;
+    let pointer = site.pointer_above(1)?;
     let schema = site.node_mut(1)?;
     schema.take("nullable")?;
-    accept_null(schema)
+    if !COMBINATORS.iter().any(|key| schema.get(key).is_some()) {
+        return accept_null(schema);
+    }
+    if let Some(branches) = only_branches(schema) {
+        branches.push(null_type(branches.first()?.span));
+        return Some(());
+    }
+    with_null_branch(schema)?;
+    site.moved = Some(pointer);
+    Some(())
 }
 
 fn is_nullable(site: &Site<'_>) -> Option<()> {
@@ -59,11 +82,9 @@ fn is_nullable(site: &Site<'_>) -> Option<()> {
     (is_true && site.key(0) == Some("nullable")).then_some(())
 }
 
+/// Adds null to the types and values of a schema without combinators.
 fn accept_null(schema: &mut Node) -> Option<()> {
     let span = schema.span;
-    if COMBINATORS.iter().any(|key| schema.get(key).is_some()) {
-        return with_null_branch(schema);
-    }
     let Some(types) = schema.get("type") else {
         // Without a type, only a list of values can exclude null.
         push_null(schema);
@@ -82,18 +103,39 @@ fn accept_null(schema: &mut Node) -> Option<()> {
     Some(())
 }
 
+/// Returns the branches of an `anyOf` that no other keyword of its schema restricts, so that null
+/// can be one of them.
+fn only_branches(schema: &mut Node) -> Option<&mut Vec<Node>> {
+    let entries = schema.entries_mut()?;
+    let is_free = |entry: &Entry| is_outside(entry) || entry.key == "anyOf";
+    if !entries.iter().all(is_free) {
+        return None;
+    }
+    match &mut entries
+        .iter_mut()
+        .find(|entry| entry.key == "anyOf")?
+        .value
+        .value
+    {
+        NodeValue::Array(branches) => Some(branches),
+        _ => None,
+    }
+}
+
+fn is_outside(entry: &Entry) -> bool {
+    OUTSIDE.contains(&entry.key.as_str()) || entry.key.starts_with("x-")
+}
+
 /// Makes a schema the `anyOf` of itself and null.
 fn with_null_branch(schema: &mut Node) -> Option<()> {
     let span = schema.span;
     let entries = std::mem::take(schema.entries_mut()?);
-    let is_outside =
-        |entry: &Entry| OUTSIDE.contains(&entry.key.as_str()) || entry.key.starts_with("x-");
     let (mut outside, inside): (Vec<Entry>, Vec<Entry>) = entries.into_iter().partition(is_outside);
     let own = Node {
         span,
         value: NodeValue::Object(inside),
     };
-    let null = object(span, [("type", text("null"))]);
+    let null = null_type(span);
     outside.push(Entry {
         key: "anyOf".to_owned(),
         key_span: span,
@@ -118,6 +160,10 @@ fn push_null(schema: &mut Node) -> Option<()> {
         values.push(null(span));
     }
     Some(())
+}
+
+fn null_type(span: Span) -> Node {
+    object(span, [("type", text("null"))])
 }
 
 fn null(span: Span) -> Node {
@@ -147,6 +193,16 @@ pub(super) fn exclusive_bound(site: &mut Site<'_>) -> Option<()> {
         }
         NodeValue::Number(limit) => {
             let schema = site.node_mut(1)?;
+            if let Some(NodeValue::Number(other)) = schema.get(plain).map(|bound| &bound.value) {
+                let tighter = if plain == "minimum" {
+                    Ordering::Greater
+                } else {
+                    Ordering::Less
+                };
+                if compare(other, &limit) == Some(tighter) {
+                    return schema.take(&key).map(drop);
+                }
+            }
             schema.set(plain, NodeValue::Number(limit))?;
             schema.set(&key, NodeValue::Bool(true))
         }
@@ -207,4 +263,14 @@ pub(super) fn any_type(site: &mut Site<'_>) -> Option<()> {
 /// Drops a tag of a discriminator that leads to no schema.
 pub(super) fn drop_mapping(site: &mut Site<'_>) -> Option<()> {
     site.remove(0)
+}
+
+/// Keeps a pattern that no engine can read as an annotation.
+pub(super) fn note_pattern(site: &mut Site<'_>) -> Option<()> {
+    // As a warning, the rule reports a pattern that is read. A key of `patternProperties` stays an
+    // error: without it, nothing says which properties are meant.
+    let is_unusable = site.diagnostic.severity == Severity::Error;
+    (is_unusable && site.key(0) == Some("pattern")).then_some(())?;
+    "x-pattern".clone_into(&mut site.entry_mut()?.key);
+    Some(())
 }

@@ -11,6 +11,9 @@ pub(super) struct Site<'s> {
     path: &'s [usize],
     pub(super) diagnostic: &'s Diagnostic,
     sources: &'s Sources,
+    /// The pointer of the schema whose keywords a repair has moved into the first branch of an
+    /// `anyOf`, if it has.
+    pub(super) moved: Option<String>,
 }
 
 impl<'s> Site<'s> {
@@ -26,6 +29,7 @@ impl<'s> Site<'s> {
             path: &place.path,
             diagnostic,
             sources,
+            moved: None,
         };
         let span = diagnostic.span;
         let is_there = site.node(0)?.span == span
@@ -39,6 +43,17 @@ impl<'s> Site<'s> {
     /// Returns the pointer of the node.
     pub(super) fn pointer(&self) -> String {
         pointer_of(self.root, self.path)
+    }
+
+    /// Returns the pointer of the node `up` levels above.
+    pub(super) fn pointer_above(&self, up: usize) -> Option<String> {
+        let length = self.path.len().checked_sub(up)?;
+        Some(pointer_of(self.root, &self.path[..length]))
+    }
+
+    /// Returns the root of the document.
+    pub(super) fn root(&self) -> &Node {
+        self.root
     }
 
     /// Returns the text of a span in its file.

@@ -15,6 +15,29 @@ pub struct Reading {
     /// Changes the document. Returns `None` if it is not this mistake. Without a repair, the
     /// contract can be used as it is.
     pub(super) repair: Option<fn(&mut Site<'_>) -> Option<()>>,
+    /// When the repair is made.
+    pub(super) turn: Turn,
+}
+
+/// When a repair is made: one of a later turn waits for a round without any of an earlier turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// Before the others: what is named right need not be added and dropped.
+    First,
+    /// The turn of most repairs.
+    Usual,
+    /// After the others, which decide what a schema accepts.
+    Last,
+}
+
+impl Turn {
+    pub(super) const ALL: [Self; 3] = [Self::First, Self::Usual, Self::Last];
+}
+
+impl Reading {
+    const fn at(self, turn: Turn) -> Self {
+        Self { turn, ..self }
+    }
 }
 
 /// Returns the readings of a rule, in the order in which they are tried.
@@ -33,6 +56,7 @@ const fn reading(
         mistake,
         meaning,
         repair: Some(repair),
+        turn: Turn::Usual,
     }
 }
 
@@ -42,6 +66,7 @@ const fn accepted(rule: &'static str, mistake: &'static str, meaning: &'static s
         mistake,
         meaning,
         repair: None,
+        turn: Turn::Usual,
     }
 }
 
@@ -52,7 +77,8 @@ pub static READINGS: &[Reading] = &[
         "a default that its schema rejects",
         "the default is dropped",
         schemas::drop_default,
-    ),
+    )
+    .at(Turn::Last),
     reading(
         "nullable-enum",
         "`nullable: true` beside an `enum` without null (3.0)",
@@ -100,6 +126,17 @@ pub static READINGS: &[Reading] = &[
         "an unknown keyword that resembles a known one, such as `min_items`",
         "the keyword is an annotation without effect",
     ),
+    reading(
+        "bad-pattern",
+        "a pattern that is no regular expression",
+        "the pattern is an annotation, `x-pattern`",
+        schemas::note_pattern,
+    ),
+    accepted(
+        "misspelt-section",
+        "a misspelt section of the document or of `components`, such as `path`",
+        "the section is the one that it resembles",
+    ),
     accepted(
         "duplicate-path",
         "paths that differ only in the names of parameters",
@@ -111,6 +148,13 @@ pub static READINGS: &[Reading] = &[
         "the parameter is a required string",
         operations::declare_parameter,
     ),
+    reading(
+        "path-parameter-unused",
+        "a path parameter whose name resembles one of the path that is not declared",
+        "the parameter has the name in the path",
+        operations::rename_parameter,
+    )
+    .at(Turn::First),
     reading(
         "path-parameter-unused",
         "a path parameter that the path does not have",
@@ -138,7 +182,7 @@ pub static READINGS: &[Reading] = &[
     reading(
         "duplicate-operation-id",
         "an operation id that is used twice",
-        "the second has its method and path behind it",
+        "each after the first has its method and path behind it, and a number if that is taken too",
         operations::rename_operation,
     ),
     reading(

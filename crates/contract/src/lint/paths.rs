@@ -58,17 +58,18 @@ fn agreement(site: &OperationSite<'_>, names: &[String], diagnostics: &mut Vec<D
                 .iter()
                 .all(|(declared, _)| declared != other)
         });
-        diagnostics.push(
-            Diagnostic::error(
-                "path-parameter-unused",
-                *span,
-                format!("the path has no `{{{name}}}`"),
-            )
-            .help(match nearest(name, free.map(String::as_str)) {
-                Some(meant) => format!("did you mean `{meant}`?"),
-                None => format!("put `{{{name}}}` into the path, or remove the parameter"),
-            }),
+        let meant = nearest(name, free.map(String::as_str));
+        let found = Diagnostic::error(
+            "path-parameter-unused",
+            *span,
+            format!("the path has no `{{{name}}}`"),
         );
+        diagnostics.push(match meant {
+            Some(meant) => found.about(meant).help(format!("did you mean `{meant}`?")),
+            None => found.help(format!(
+                "put `{{{name}}}` into the path, or remove the parameter"
+            )),
+        });
     }
 }
 

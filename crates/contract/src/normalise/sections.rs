@@ -54,7 +54,10 @@ fn correct(
             continue;
         }
         present.push(meant);
-        diagnostics.push(misspelt(&entry.key, meant, grammar, entry.key_span));
+        diagnostics.push(Diagnostic {
+            code: "misspelt-section",
+            ..misspelt(&entry.key, meant, grammar, entry.key_span)
+        });
         meant.clone_into(&mut entry.key);
     }
 }

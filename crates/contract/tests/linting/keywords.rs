@@ -86,11 +86,11 @@ paths:
   securitySchemes: { token: { type: http, scheme: bearer } }
   responses: { Missing: { description: Nothing here. } }
 "##;
-    error("misspelt-keyword", template, "component", "components");
+    error("misspelt-section", template, "component", "components");
     let template = template
         .replace("  responses:", "  @@:")
         .replace("\n@@:", "\ncomponents:");
-    error("misspelt-keyword", &template, "response", "responses");
+    error("misspelt-section", &template, "response", "responses");
 }
 
 #[test]
