@@ -5,6 +5,7 @@
 //! diagnostic, and the document is checked again, until nothing is left to repair. So every repair
 //! answers a diagnostic that is reported too, and a mistake without a reading stays an error.
 
+mod misplaced;
 mod moved;
 mod operations;
 mod places;
@@ -13,6 +14,7 @@ mod site;
 mod table;
 mod texts;
 
+pub(crate) use misplaced::inline_misplaced;
 pub use table::{READINGS, Reading};
 
 use std::collections::{HashMap, HashSet};

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use crate::build::{Built, build};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::documents::{Base, Document, Documents, METASCHEMA, Unavailable};
-use crate::foreign::{Repair, Repairs, is_accepted};
+use crate::foreign::{Repair, Repairs, inline_misplaced, is_accepted};
 use crate::gather::gather;
 use crate::lint::{self, LintSet};
 use crate::mapping::Mapping;
@@ -249,6 +249,7 @@ impl Loader {
             return (self.build(), Vec::new());
         }
         let read = std::mem::take(&mut self.diagnostics);
+        inline_misplaced(&mut self.documents, &mut self.corrected);
         let mut repairs = Repairs::default();
         let mut is_repaired = false;
         let contract = loop {

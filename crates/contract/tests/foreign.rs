@@ -2,6 +2,7 @@
 //! plausible meaning, and each repair is reported with its place.
 
 use std::collections::BTreeSet;
+use std::fs;
 
 use contract::{Loaded, Options, READINGS, Severity, load_text, load_text_with};
 use serde_json::{Value, json};
@@ -554,6 +555,71 @@ fn a_pattern_that_nothing_reads_is_an_annotation() {
     // It would not be known which properties are meant.
     let keys = "{ type: object, patternProperties: { '(': {} }, additionalProperties: false }";
     assert!(foreign(&with_schema("3.1.0", keys)).contract.is_none());
+}
+
+#[test]
+fn a_reference_in_place_of_an_operation_is_what_it_leads_to() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("the folder can be made");
+        fs::write(path, text).expect("the file can be written");
+    };
+    write(
+        "api.yaml",
+        "openapi: 3.0.3\ninfo: { title: Others, version: '1', description: { $ref: 'texts.yaml#/about' } }\n\
+         paths: { /a/b: { get: { $ref: 'things/get it.yaml' } } }\n",
+    );
+    write("texts.yaml", "about: What it is.\n");
+    let size =
+        "{ type: object, properties: { $ref: '../shared/ok.yaml#/size' }, min_properties: 1 }";
+    write(
+        "things/get it.yaml",
+        &format!(
+            "operationId: get_it\nresponses: {{ '200': {{ $ref: '../shared/ok.yaml#/ok' }} }}\n\
+             parameters: [{{ name: size, in: query, schema: {size} }}]\n"
+        ),
+    );
+    write(
+        "shared/ok.yaml",
+        "ok: { description: Ok. }\nsize: { wide: { $ref: '#/far' } }\nfar: { type: integer }\n",
+    );
+    let options = Options {
+        foreign: true,
+        ..Options::default()
+    };
+    let path = folder.path().join("api.yaml");
+    assert!(contract::load(&path).contract.is_none());
+    let loaded = contract::load_with(&path, &options);
+    let printed = contract::render(&loaded.sources, &loaded.diagnostics);
+    let contract = loaded.contract.unwrap_or_else(|| panic!("{printed}"));
+    let operation = &contract.operations[0];
+    assert_eq!(operation.id, "get_it");
+    assert_eq!(operation.parameters[0].name, "size");
+    assert_eq!(operation.responses[0].description, "Ok.");
+    assert_eq!(contract.document["info"]["description"], "What it is.");
+    assert!(
+        !contract.document.to_string().contains(".yaml"),
+        "{}",
+        contract.document
+    );
+    let found = loaded.repairs.iter();
+    let found = found.map(|repair| (repair.rule, repair.pointer.as_str()));
+    assert_eq!(
+        found.collect::<Vec<_>>(),
+        [
+            ("misplaced-ref", "/info/description"),
+            ("misplaced-ref", "/paths/~1a~1b/get"),
+            (
+                "misplaced-ref",
+                "/paths/~1a~1b/get/parameters/0/schema/properties"
+            ),
+            (
+                "misspelt-keyword",
+                "/paths/~1a~1b/get/parameters/0/schema/min_properties"
+            ),
+        ]
+    );
 }
 
 #[test]

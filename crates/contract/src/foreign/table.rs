@@ -138,6 +138,11 @@ pub static READINGS: &[Reading] = &[
         "the section is the one that it resembles",
     ),
     accepted(
+        "misplaced-ref",
+        "a reference in place of an operation, of the properties of a schema, or of the text of the document or of a tag",
+        "what it leads to is in its place",
+    ),
+    accepted(
         "duplicate-path",
         "paths that differ only in the names of parameters",
         "clients have the operations of both, and a server serves the first of two with one method",
