@@ -1,7 +1,9 @@
 //! `cargo xtask corpus`: generates and checks the crates of every document in a folder, and
 //! compares the results with those of an earlier run.
 
+mod foreign;
 mod known;
+mod list;
 mod report;
 
 use std::fs;
@@ -26,9 +28,17 @@ const KNOWN: &str = "tests/corpus.txt";
 ///
 /// Exit codes: 0 nothing is worse, 1 something is, 2 the arguments are wrong.
 #[derive(Debug, clap::Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    disable_help_subcommand = true
+)]
 pub(crate) struct Arguments {
+    #[command(subcommand)]
+    part: Option<Part>,
     /// The folder of documents
-    folder: PathBuf,
+    #[arg(required = true)]
+    folder: Option<PathBuf>,
     /// Store the results for later runs to compare with
     #[arg(long)]
     update: bool,
@@ -38,12 +48,22 @@ pub(crate) struct Arguments {
     only: Option<String>,
 }
 
+#[derive(Debug, clap::Subcommand)]
+enum Part {
+    Foreign(foreign::Arguments),
+}
+
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    if let Some(Part::Foreign(arguments)) = &arguments.part {
+        return foreign::run(arguments, out);
+    }
+    let folder = arguments.folder.as_ref();
+    let folder = folder.context("the folder of documents is missing")?;
     let root = workspace::root()?;
     let scratch = root.join("target/corpus");
     let mut rows = Vec::new();
     writeln!(out, "{}", Row::HEAD)?;
-    for document in documents(&arguments.folder, arguments.only.as_deref())? {
+    for document in documents(folder, arguments.only.as_deref())? {
         let row = judge(&document, &scratch, &root)?;
         writeln!(out, "{row}")?;
         // A document takes seconds to minutes, so its row is shown at once.

@@ -606,3 +606,81 @@ fn repairs_of_a_document_of_others_are_a_list_that_only_grows_when_told() {
     assert_eq!(codegen(&["--foreign"]).0, 0);
     assert_eq!(read(), "wrong-type /info/version\n");
 }
+
+#[test]
+fn results_for_documents_of_others_may_only_improve_unless_told() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let write = |path: &str, text: &str| {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().expect("a file lies in a folder"))
+            .expect("a folder can be made");
+        fs::write(path, text).expect("a file can be written");
+    };
+    let list = |others: &str, broken: &str| {
+        format!(
+            "# Documents of others.\n\
+             github things/api 1a2b3c api/others.yaml | refused: bad-default, wrong-type | {others}\n\
+             npm @things/api 1.0.0 api/broken.yaml | refused: dangling-ref | {broken}\n\
+             npm @things/gone 1.0.0 gone.yaml | read | 7 operations, compiles\n"
+        )
+    };
+    let read = || fs::read_to_string(folder.path().join("tests/foreign.txt")).expect("a list");
+    write("Cargo.toml", "[workspace]\n");
+    let text = fs::read_to_string(documents().join("others.yaml")).expect("the document is there");
+    write("target/foreign/github/things/api/api/others.yaml", &text);
+    let dangling = "openapi: 3.1.0\ninfo: {title: Broken, version: '1'}\n\
+                    paths: {/a: {get: {responses: {'200': {$ref: '#/gone'}}}}}\n";
+    write(
+        "target/foreign/npm/@things/api/1.0.0/api/broken.yaml",
+        dangling,
+    );
+
+    write(
+        "tests/foreign.txt",
+        &list("refused: bad-default", "refused: dangling-ref"),
+    );
+    let (code, printed) = xtask(folder.path(), &["corpus", "foreign"]);
+    assert_eq!(code, 0, "{printed}");
+    for line in [
+        "refused: bad-default, wrong-type | 1 operations",
+        "2 documents: 0 are read without --foreign, 1 generate with it, 1 operations",
+        "skipped, since it is not there: npm @things/gone 1.0.0 gone.yaml",
+    ] {
+        assert!(printed.contains(line), "{printed}");
+    }
+    // What is better is stored on request, and what was skipped stays.
+    assert_eq!(
+        read(),
+        list("refused: bad-default", "refused: dangling-ref")
+    );
+    let (code, printed) = xtask(folder.path(), &["corpus", "foreign", "--update"]);
+    assert_eq!(code, 0, "{printed}");
+    assert_eq!(read(), list("1 operations", "refused: dangling-ref"));
+
+    // A result that is known and was not asked for again is kept.
+    write(
+        "tests/foreign.txt",
+        &list("1 operations, compiles", "2 operations"),
+    );
+    let (code, printed) = xtask(folder.path(), &["corpus", "foreign", "--only", "others"]);
+    assert_eq!(code, 0, "{printed}");
+    let (code, printed) = xtask(folder.path(), &["corpus", "foreign"]);
+    assert_eq!(code, 1, "{printed}");
+    let worse =
+        "worse: npm @things/api 1.0.0 api/broken.yaml was `refused: dangling-ref | 2 operations`";
+    assert!(printed.contains(worse), "{printed}");
+    let (code, _) = xtask(folder.path(), &["corpus", "foreign", "--update"]);
+    assert_eq!(code, 0);
+    assert_eq!(
+        read(),
+        list("1 operations, compiles", "refused: dangling-ref")
+    );
+
+    write(
+        "tests/foreign.txt",
+        "pypi things 1.0 a.yaml | read | read\n",
+    );
+    let (code, printed) = xtask(folder.path(), &["corpus", "foreign"]);
+    assert_eq!(code, 1);
+    assert!(printed.contains("there is no source `pypi`"), "{printed}");
+}

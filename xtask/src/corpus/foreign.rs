@@ -1,0 +1,300 @@
+//! `cargo xtask corpus foreign`: reads and generates public documents of others, and compares the
+//! results with those in the list.
+//!
+//! The documents are not part of the repository. What is not in their folder is skipped and named;
+//! packages are fetched on request only.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, bail};
+use contract::{Loaded, Severity};
+
+use super::list::{Check, Line, List, Outcome, Results, Source};
+use super::report;
+use super::{check, prefix};
+use crate::exit::Exit;
+use crate::workspace;
+
+/// The list with the stored results, which is part of the repository.
+const LIST: &str = "tests/foreign.txt";
+
+/// The folder of the documents by default, in the workspace's root.
+const FOLDER: &str = "target/foreign";
+
+/// Read and generate public documents of others with --foreign, and compare with the stored results
+///
+/// A document is read from `github/OWNER/REPOSITORY`, a clone at the commit that the list names, or
+/// from `npm/PACKAGE/VERSION`, which --fetch fills. What is not there is skipped and named.
+///
+/// Exit codes: 0 nothing is worse, 1 something is, 2 the arguments are wrong.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The folder of the documents [default: target/foreign of the workspace]
+    folder: Option<PathBuf>,
+    /// Fetch the packages that are not there, with npm
+    #[arg(long)]
+    fetch: bool,
+    /// Compile the generated crates as well
+    #[arg(long)]
+    compile: bool,
+    /// Only documents whose line of the list contains this text
+    #[arg(long, value_name = "PART", default_value = "")]
+    only: String,
+    /// Store the results of the documents that are there
+    #[arg(long)]
+    update: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    let root = workspace::root()?;
+    let path = root.join(LIST);
+    let text =
+        fs::read_to_string(&path).with_context(|| format!("failed to read {}", path.display()))?;
+    let mut list = List::read(&text)?;
+    let folder = arguments
+        .folder
+        .clone()
+        .unwrap_or_else(|| root.join(FOLDER));
+    let mut totals = Totals::default();
+    let mut skipped = Vec::new();
+    let mut worse = Vec::new();
+    for line in &mut list.lines {
+        let name = line.name();
+        if !name.contains(&arguments.only) {
+            continue;
+        }
+        if arguments.fetch {
+            fetch(&line.source, &folder)?;
+        }
+        let document = folder.join(line.file());
+        if !document.is_file() {
+            skipped.push(name);
+            continue;
+        }
+        let results = judge(&document, line, arguments.compile, &root, out)?;
+        totals.add(&results);
+        writeln!(out, "{name} | {} | {}", results.own, results.foreign)?;
+        // A document takes seconds to minutes, so its line is shown at once.
+        out.flush()?;
+        if results.is_worse_than(&line.results) {
+            worse.push(format!(
+                "{name} was `{} | {}`",
+                line.results.own, line.results.foreign
+            ));
+        }
+        line.results = results.or(&line.results);
+    }
+    writeln!(out, "\n{totals}")?;
+    for name in &skipped {
+        writeln!(out, "skipped, since it is not there: {name}")?;
+    }
+    if !skipped.is_empty() {
+        writeln!(
+            out,
+            "clone repositories to {0}/github/OWNER/REPOSITORY; `--fetch` fetches packages to {0}/npm",
+            folder.display()
+        )?;
+    }
+    if arguments.update {
+        fs::write(&path, list.text())
+            .with_context(|| format!("failed to write {}", path.display()))?;
+        return Ok(Exit::Fresh);
+    }
+    for line in &worse {
+        writeln!(out, "worse: {line}")?;
+    }
+    Ok(if worse.is_empty() {
+        Exit::Fresh
+    } else {
+        Exit::Failed
+    })
+}
+
+/// The figures below the table.
+#[derive(Debug, Default)]
+struct Totals {
+    documents: usize,
+    read: usize,
+    generated: usize,
+    operations: usize,
+}
+
+impl Totals {
+    fn add(&mut self, results: &Results) {
+        self.documents += 1;
+        self.read += usize::from(results.own == Outcome::Read);
+        if let Outcome::Generated { operations, .. } = results.foreign {
+            self.generated += 1;
+            self.operations += operations;
+        }
+    }
+}
+
+impl std::fmt::Display for Totals {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "{} documents: {} are read without --foreign, {} generate with it, {} operations",
+            self.documents, self.read, self.generated, self.operations
+        )
+    }
+}
+
+/// Reads a document without and with `--foreign`, and generates its crates.
+fn judge(
+    document: &Path,
+    line: &Line,
+    compile: bool,
+    root: &Path,
+    out: &mut dyn Write,
+) -> anyhow::Result<Results> {
+    let own = match refused(&contract::load(document)) {
+        Some(rules) => Outcome::Refused(rules),
+        None => Outcome::Read,
+    };
+    let options = contract::Options {
+        foreign: true,
+        ..contract::Options::default()
+    };
+    // A panic must not hide the results of the other documents.
+    let generated = catch_unwind(AssertUnwindSafe(|| generate(document, line, &options)));
+    let foreign = match generated {
+        Err(_) => Outcome::Broken,
+        Ok(Err(Failure::Refused(rules))) => Outcome::Refused(rules),
+        Ok(Err(Failure::Broken(why))) => {
+            writeln!(out, "{why}")?;
+            Outcome::Broken
+        }
+        Ok(Ok((operations, files))) => {
+            let mut outcome = Outcome::Generated {
+                operations,
+                check: None,
+            };
+            if compile {
+                outcome = compiled(&files, operations, line, root, out)?;
+            }
+            outcome
+        }
+    };
+    Ok(Results { own, foreign })
+}
+
+/// Why a document has no crates.
+enum Failure {
+    Refused(BTreeSet<String>),
+    Broken(String),
+}
+
+/// Returns the number of operations and the generated files of a document.
+fn generate(
+    document: &Path,
+    line: &Line,
+    options: &contract::Options,
+) -> Result<(usize, Vec<codegen::File>), Failure> {
+    let loaded = contract::load_with(document, options);
+    let Some(contract) = &loaded.contract else {
+        return Err(Failure::Refused(refused(&loaded).unwrap_or_default()));
+    };
+    let prefix = prefix(&line.path);
+    let api = codegen::lower(contract, &prefix);
+    let (operations, generated) = (contract.operations.len(), api.operations.len());
+    if generated != operations {
+        let why = format!("{generated} of {operations} operations are generated");
+        return Err(Failure::Broken(why));
+    }
+    let files = codegen::generate(contract, &codegen::Options::new(prefix.as_str()));
+    match files {
+        Ok(files) => Ok((operations, files)),
+        Err(error) => Err(Failure::Broken(error.to_string())),
+    }
+}
+
+/// Writes and compiles the crates of a document.
+fn compiled(
+    files: &[codegen::File],
+    operations: usize,
+    line: &Line,
+    root: &Path,
+    out: &mut dyn Write,
+) -> anyhow::Result<Outcome> {
+    let scratch = root.join("target/corpus");
+    let folder = scratch.join("foreign").join(prefix(&line.path));
+    codegen::emit::write(&folder, files)?;
+    // With the versions of this workspace: a new release of a dependency must change no result.
+    fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock"))
+        .context("failed to copy Cargo.lock")?;
+    let generated = |check| Outcome::Generated {
+        operations,
+        check: Some(check),
+    };
+    Ok(match check(&folder, &scratch.join("target"))? {
+        report::Outcome::Compiles => generated(Check::Compiles),
+        report::Outcome::Warns(first) => {
+            writeln!(out, "{first}")?;
+            generated(Check::Warns)
+        }
+        report::Outcome::Broken(first) | report::Outcome::Invalid(first) => {
+            writeln!(out, "{first}")?;
+            Outcome::Broken
+        }
+    })
+}
+
+/// Returns the rules of a document's errors, or `None` if the document is read.
+fn refused(loaded: &Loaded) -> Option<BTreeSet<String>> {
+    if loaded.contract.is_some() {
+        return None;
+    }
+    let errors = loaded.diagnostics.iter();
+    let errors = errors.filter(|diagnostic| diagnostic.severity == Severity::Error);
+    Some(
+        errors
+            .map(|diagnostic| diagnostic.code.to_owned())
+            .collect(),
+    )
+}
+
+/// Fetches a package with the client of its registry, unless it is there.
+fn fetch(source: &Source, folder: &Path) -> anyhow::Result<()> {
+    let Source::Npm { package, version } = source else {
+        return Ok(());
+    };
+    let folder = folder.join(source.folder());
+    if folder.is_dir() {
+        return Ok(());
+    }
+    // In another folder first, so that what is interrupted is fetched again.
+    let partial = folder.with_extension("partial");
+    fs::create_dir_all(&partial)
+        .with_context(|| format!("failed to create {}", partial.display()))?;
+    let mut npm = Command::new("npm");
+    npm.args(["pack", "--silent", "--ignore-scripts", "--pack-destination"]);
+    npm.arg(&partial).arg(format!("{package}@{version}"));
+    let packed = printed(&mut npm)?;
+    let mut tar = Command::new("tar");
+    tar.args(["-xzf", packed.trim(), "--strip-components", "1"]);
+    let _ = printed(tar.current_dir(&partial))?;
+    fs::rename(&partial, &folder)
+        .with_context(|| format!("failed to rename {}", partial.display()))?;
+    Ok(())
+}
+
+/// Runs a command, and returns what it prints.
+fn printed(command: &mut Command) -> anyhow::Result<String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command
+        .output()
+        .with_context(|| format!("failed to start {name}"))?;
+    if !output.status.success() {
+        bail!(
+            "{name} failed: {}",
+            String::from_utf8_lossy(&output.stderr).trim()
+        );
+    }
+    String::from_utf8(output.stdout).with_context(|| format!("{name} printed no text"))
+}

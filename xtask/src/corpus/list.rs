@@ -1,0 +1,266 @@
+//! The list of public documents of others: where each is from, and the stored results.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::PathBuf;
+
+use anyhow::{Context as _, bail};
+
+/// The list, as `tests/foreign.txt` stores it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct List {
+    /// The comment at the top, which says what the list is.
+    head: String,
+    /// A line for each document.
+    pub(super) lines: Vec<Line>,
+}
+
+/// A document and its results.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Line {
+    pub(super) source: Source,
+    /// The path of the document in its repository or package.
+    pub(super) path: String,
+    pub(super) results: Results,
+}
+
+/// Where a document is from.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Source {
+    /// A repository on GitHub, and the commit.
+    GitHub { repository: String, commit: String },
+    /// A package of npm, and the version.
+    Npm { package: String, version: String },
+}
+
+/// The results for a document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Results {
+    /// The result of reading it as a document of our own.
+    pub(super) own: Outcome,
+    /// The result of reading it with `--foreign`, and of generating its crates.
+    pub(super) foreign: Outcome,
+}
+
+/// The result of reading a document, and perhaps of generating its crates.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// The document has errors of these rules.
+    Refused(BTreeSet<String>),
+    /// The document is read.
+    Read,
+    /// The crates have all operations, of which there are so many.
+    Generated {
+        operations: usize,
+        /// Whether the compiler accepts the crates, if it was asked.
+        check: Option<Check>,
+    },
+    /// The crates could not be generated, lack operations, or do not compile.
+    Broken,
+}
+
+/// The result of compiling generated crates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Check {
+    /// With warnings.
+    Warns,
+    /// Without warnings.
+    Compiles,
+}
+
+impl List {
+    /// Parses a list.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a line is not as [`text`](Self::text) writes it.
+    pub(super) fn read(text: &str) -> anyhow::Result<Self> {
+        let head: String = text
+            .lines()
+            .take_while(|line| line.starts_with('#'))
+            .map(|line| format!("{line}\n"))
+            .collect();
+        let skipped = head.lines().count();
+        let lines = text.lines().enumerate().skip(skipped);
+        let lines = lines.map(|(at, line)| {
+            Line::read(line).with_context(|| format!("line {} of the list", at + 1))
+        });
+        let lines = lines.collect::<anyhow::Result<_>>()?;
+        Ok(Self { head, lines })
+    }
+
+    /// Returns the text of the file that stores the list.
+    pub(super) fn text(&self) -> String {
+        let lines = self.lines.iter().map(|line| {
+            let Results { own, foreign } = &line.results;
+            format!("{} | {own} | {foreign}\n", line.name())
+        });
+        self.head.clone() + &lines.collect::<String>()
+    }
+}
+
+impl Line {
+    fn read(line: &str) -> anyhow::Result<Self> {
+        let mut columns = line.split(" | ");
+        let (Some(name), Some(own), Some(foreign), None) = (
+            columns.next(),
+            columns.next(),
+            columns.next(),
+            columns.next(),
+        ) else {
+            bail!("write `SOURCE NAME VERSION PATH | RESULT | RESULT`");
+        };
+        let mut words = name.splitn(4, ' ').map(str::to_owned);
+        let (Some(kind), Some(name), Some(version), Some(path)) =
+            (words.next(), words.next(), words.next(), words.next())
+        else {
+            bail!("write `SOURCE NAME VERSION PATH | RESULT | RESULT`");
+        };
+        let source = match kind.as_str() {
+            "github" => Source::GitHub {
+                repository: name,
+                commit: version,
+            },
+            "npm" => Source::Npm {
+                package: name,
+                version,
+            },
+            other => bail!("there is no source `{other}`: write `github` or `npm`"),
+        };
+        Ok(Self {
+            source,
+            path,
+            results: Results {
+                own: Outcome::read(own)?,
+                foreign: Outcome::read(foreign)?,
+            },
+        })
+    }
+
+    /// Returns what the list calls the document: its source and its path there.
+    pub(super) fn name(&self) -> String {
+        format!("{} {}", self.source, self.path)
+    }
+
+    /// Returns the path of the document in the folder of all documents.
+    pub(super) fn file(&self) -> PathBuf {
+        self.source.folder().join(&self.path)
+    }
+}
+
+impl Source {
+    /// Returns the folder of the repository or package in the folder of all documents.
+    pub(super) fn folder(&self) -> PathBuf {
+        match self {
+            Self::GitHub { repository, .. } => PathBuf::from("github").join(repository),
+            Self::Npm { package, version } => PathBuf::from("npm").join(package).join(version),
+        }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::GitHub { repository, commit } => write!(f, "github {repository} {commit}"),
+            Self::Npm { package, version } => write!(f, "npm {package} {version}"),
+        }
+    }
+}
+
+impl Results {
+    /// Returns whether a new result is worse than the stored one.
+    pub(super) fn is_worse_than(&self, stored: &Self) -> bool {
+        self.own.is_worse_than(&stored.own) || self.foreign.is_worse_than(&stored.foreign)
+    }
+
+    /// Returns the new results, with what the stored ones know beyond them: whether the same crates
+    /// compile.
+    pub(super) fn or(mut self, stored: &Self) -> Self {
+        if let (
+            Outcome::Generated {
+                operations,
+                check: check @ None,
+            },
+            Outcome::Generated {
+                operations: before,
+                check: known,
+            },
+        ) = (&mut self.foreign, &stored.foreign)
+            && operations == before
+        {
+            *check = *known;
+        }
+        self
+    }
+}
+
+impl Outcome {
+    fn read(text: &str) -> anyhow::Result<Self> {
+        if let Some(rules) = text.strip_prefix("refused: ") {
+            return Ok(Self::Refused(
+                rules.split(", ").map(str::to_owned).collect(),
+            ));
+        }
+        match text {
+            "read" => return Ok(Self::Read),
+            "broken" => return Ok(Self::Broken),
+            _ => {}
+        }
+        let (operations, check) = match text.split_once(", ") {
+            None => (text, None),
+            Some((operations, "compiles")) => (operations, Some(Check::Compiles)),
+            Some((operations, "warns")) => (operations, Some(Check::Warns)),
+            Some((_, other)) => bail!("there is no result `{other}`"),
+        };
+        let operations = operations
+            .strip_suffix(" operations")
+            .and_then(|number| number.parse().ok())
+            .with_context(|| format!("there is no result `{text}`"))?;
+        Ok(Self::Generated { operations, check })
+    }
+
+    fn is_worse_than(&self, stored: &Self) -> bool {
+        match (self, stored) {
+            (
+                Self::Generated { operations, check },
+                Self::Generated {
+                    operations: before,
+                    check: known,
+                },
+            ) => operations < before || check.is_some() && check < known,
+            _ => self.rank() < stored.rank(),
+        }
+    }
+
+    /// Returns how good an outcome is, from 0 for the worst.
+    fn rank(&self) -> usize {
+        match self {
+            Self::Broken => 0,
+            // Of a document that is refused, the generator has said what is wrong.
+            Self::Refused(_) => 1,
+            Self::Read => 2,
+            Self::Generated { .. } => 3,
+        }
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused(rules) => {
+                let rules: Vec<&str> = rules.iter().map(String::as_str).collect();
+                write!(f, "refused: {}", rules.join(", "))
+            }
+            Self::Read => f.write_str("read"),
+            Self::Generated { operations, check } => {
+                write!(f, "{operations} operations")?;
+                match check {
+                    None => Ok(()),
+                    Some(Check::Compiles) => f.write_str(", compiles"),
+                    Some(Check::Warns) => f.write_str(", warns"),
+                }
+            }
+            Self::Broken => f.write_str("broken"),
+        }
+    }
+}
