@@ -52,6 +52,5 @@ pub use style::{
     Cookies, Query, Style, content, content_header, exploded_header, header, path_content,
     path_text,
 };
-pub use traces::Operation;
 pub use tracing::Span;
 pub use transport::{Security, Transport};

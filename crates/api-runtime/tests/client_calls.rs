@@ -9,8 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use api_runtime::client::{
-    self as runtime, Config, Error, Operation, ResponseValue, Retries, Scheme, Secret, Security,
-    Transport,
+    self as runtime, Config, Error, ResponseValue, Retries, Scheme, Secret, Security, Transport,
 };
 use runtime::reqwest::{Method, StatusCode};
 use serde::{Deserialize, Deserializer};
@@ -18,10 +17,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
 const OPEN: Security = &[];
-const OPERATION: Operation = Operation {
-    id: "thing_view",
-    path: "/thing",
-};
+const ID: &str = "thing_view";
+const PATH: &str = "/thing";
 
 /// What the server does with one request.
 #[derive(Clone)]
@@ -116,7 +113,7 @@ async fn call<T: serde::de::DeserializeOwned>(
 ) -> Result<ResponseValue<T>, Error<Problem>> {
     let url = format!("{}/thing", transport.base_url());
     let request = transport.http().request(method, url);
-    let response = transport.send(OPERATION, request, security).await?;
+    let response = transport.call(ID, PATH).send(request, security).await?;
     match response.status().as_u16() {
         200 => runtime::decode(response).await,
         404 => Err(Error::listed(runtime::decode(response).await?)),
@@ -395,7 +392,8 @@ async fn every_kind_of_body_is_read() {
         let url = format!("{}/thing", transport.base_url());
         let request = transport.http().get(url);
         transport
-            .send::<Problem>(OPERATION, request, OPEN)
+            .call(ID, PATH)
+            .send::<Problem>(request, OPEN)
             .await
             .unwrap()
     };

@@ -5,20 +5,21 @@ use std::ops::Deref;
 
 use reqwest::{RequestBuilder, Response};
 
+use super::traces::Operation;
 use super::{Error, Security, Transport};
 
 /// The transport of a client, for the calls of one operation.
 #[derive(Debug, Clone, Copy)]
 pub struct Call<'a> {
     transport: &'a Transport,
-    operation: &'static str,
+    operation: Operation,
 }
 
 /// What reading a response needs to know of its call. It travels with the response, in the
 /// response's extensions.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Origin {
-    /// The method of the client that made the call.
+    /// The id of the operation.
     pub(super) operation: Option<&'static str>,
     /// The most bytes that a body which is read into memory may have.
     pub(super) limit: usize,
@@ -37,28 +38,29 @@ impl Default for Origin {
 }
 
 impl Transport {
-    /// Returns the transport for the calls of an operation, which errors name by its method.
+    /// Returns the transport for the calls of an operation, whose errors and spans name it by its id
+    /// and the template of its path.
     #[must_use]
-    pub fn call(&self, operation: &'static str) -> Call<'_> {
+    pub fn call(&self, id: &'static str, path: &'static str) -> Call<'_> {
         Call {
             transport: self,
-            operation,
+            operation: Operation { id, path },
         }
     }
 }
 
 impl Call<'_> {
-    /// Sends the request of the operation, as [`Transport::send`] does.
+    /// Sends the request of the operation, and returns the head of its response.
+    ///
+    /// The request gets the client's headers unless it has them, the client's time-out, and the
+    /// credentials of the first alternative of `security` whose credentials are all set. It is
+    /// repeated as [`Retries`](super::Retries) says. All attempts are one call, and so one span.
     pub async fn send<E>(
         &self,
         request: RequestBuilder,
         security: Security,
     ) -> Result<Response, Error<E>> {
-        let mut response = self.transport.send(request, security).await?;
-        if let Some(origin) = response.extensions_mut().get_mut::<Origin>() {
-            origin.operation = Some(self.operation);
-        }
-        Ok(response)
+        self.transport.send(self.operation, request, security).await
     }
 }
 

@@ -10,11 +10,11 @@ use crate::trace_context::TraceContext;
 
 /// The operation that a call is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Operation {
+pub(super) struct Operation {
     /// The id of the operation.
-    pub id: &'static str,
+    pub(super) id: &'static str,
     /// The path template of the operation.
-    pub path: &'static str,
+    pub(super) path: &'static str,
 }
 
 /// A function that returns the context of a call's span, as

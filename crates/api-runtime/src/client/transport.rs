@@ -65,12 +65,8 @@ impl Transport {
         header(request, IDEMPOTENCY_KEY, key)
     }
 
-    /// Sends the request of an operation, and returns the head of its response.
-    ///
-    /// The request gets the client's headers unless it has them, the client's time-out, and the
-    /// credentials of the first alternative of `security` whose credentials are all set. It is
-    /// repeated as [`Retries`] says. All attempts are one call, and so one span.
-    pub async fn send<E>(
+    /// Sends the request of an operation, as [`Call::send`](super::Call::send) describes it.
+    pub(super) async fn send<E>(
         &self,
         operation: Operation,
         request: RequestBuilder,
@@ -94,7 +90,7 @@ impl Transport {
         traces::end(&span, &result);
         let mut response = result?;
         response.extensions_mut().insert(Origin {
-            operation: None,
+            operation: Some(operation.id),
             limit: self.settings.response_limit,
         });
         Ok(response)

@@ -101,7 +101,7 @@ impl Builder<'_> {
     fn methods(&self) -> TokenStream {
         let name = ident(&self.operation.pascal);
         let transport = self.transport();
-        let method = &self.operation.name;
+        let (id, path) = (&self.operation.id, &self.operation.path);
         let values = self.parameters().map(|(parameter, field)| {
             let value = initial(&parameter.name, parameter.required);
             quote!(#field: #value,)
@@ -117,7 +117,7 @@ impl Builder<'_> {
             impl<'a> #name<'a> {
                 fn new(client: &'a runtime::Transport) -> Self {
                     Self {
-                        #transport: client.call(#method),
+                        #transport: client.call(#id, #path),
                         #(#values)*
                         #body_value
                     }
@@ -169,13 +169,11 @@ impl Builder<'_> {
         let request = self.request();
         let security = parts::security(self.api, self.names, self.operation);
         let arms = self.arms();
-        let (id, path) = (&self.operation.id, &self.operation.path);
         quote! {
             #docs
             pub async fn send(self) -> runtime::Result<#success, #error> {
-                const OPERATION: runtime::Operation = runtime::Operation { id: #id, path: #path };
                 #request
-                let response = self.#transport.send(OPERATION, request, #security).await?;
+                let response = self.#transport.send(request, #security).await?;
                 match response.status().as_u16() {
                     #(#arms)*
                     _ => Err(runtime::Error::unlisted(response)),
