@@ -2,7 +2,7 @@
 //!
 //! Both are normalised first. The rules, all of them:
 //!
-//! 1. A `$ref` to a parameter, header, response, body, example or path item is replaced by its
+//! 1. A `$ref` to a parameter, header, response, body, media type, example or path item is replaced by its
 //!    target, and those sections of `components` are removed; references to schemas stay.
 //! 2. Parameters of a path item become parameters of each of its operations.
 //! 3. The security of the document becomes that of each operation without its own.
@@ -167,6 +167,19 @@ fn parameter_key(parameter: &Value) -> String {
     format!("{} {}", parameter["in"], parameter["name"])
 }
 
+/// Returns the operations of a path item, with its additional ones.
+fn operations(item: &mut Map<String, Value>) -> impl Iterator<Item = &mut Map<String, Value>> {
+    item.iter_mut().flat_map(|(key, value)| {
+        let several: Vec<&mut Value> = if key == "additionalOperations" {
+            let additional = value.as_object_mut();
+            additional.into_iter().flat_map(Map::values_mut).collect()
+        } else {
+            vec![value]
+        };
+        several.into_iter().filter_map(Value::as_object_mut)
+    })
+}
+
 fn share_parameters(item: &mut Value) {
     let Some(item) = item.as_object_mut() else {
         return;
@@ -174,7 +187,7 @@ fn share_parameters(item: &mut Value) {
     let Some(Value::Array(shared)) = item.remove("parameters") else {
         return;
     };
-    for operation in item.values_mut().filter_map(Value::as_object_mut) {
+    for operation in operations(item) {
         let own = operation.entry("parameters").or_insert_with(|| json!([]));
         let Some(own) = own.as_array_mut() else {
             continue;
@@ -195,7 +208,7 @@ fn share_security(item: &mut Value, security: &Value) {
     let Some(item) = item.as_object_mut() else {
         return;
     };
-    for operation in item.values_mut().filter_map(Value::as_object_mut) {
+    for operation in operations(item) {
         operation
             .entry("security")
             .or_insert_with(|| security.clone());

@@ -188,3 +188,52 @@ fn a_change_in_the_generated_rust_is_reported() {
     });
     assert_eq!(strangers.count(), 0, "{}", found.join("\n"));
 }
+
+#[test]
+fn a_document_of_3_2_is_derived_with_all_that_it_says() {
+    let text = include_bytes!("closed_loop/since_32.yaml");
+    let loaded = contract::load_text("pets.yaml", text);
+    assert_eq!(
+        contract::render(&loaded.sources, &loaded.diagnostics),
+        "",
+        "the document is correct"
+    );
+    let contract = loaded.contract.expect("the document is correct").document;
+    let crates = Standalone::generate(
+        env!("CARGO_TARGET_TMPDIR"),
+        "since-32",
+        "pets.yaml",
+        text,
+        "api",
+    );
+    crates.add_program(
+        "derive",
+        "api-server = { path = \"../api-server\", features = [\"utoipa\"] }\n",
+        DERIVE,
+    );
+    let derived = || {
+        let derived = crates.cargo_succeeds(&["run", "--quiet", "--package", "derive"]);
+        let derived: Value = serde_json::from_str(&derived).expect("the program prints JSON");
+        differences(&normalise(&contract), &normalise(&derived))
+    };
+    let found = derived();
+    assert!(found.is_empty(), "{}", found.join("\n"));
+    let method = "server::Method::new(\"COPY\")";
+    crates.replace(
+        "api-server/src/pets.rs",
+        method,
+        &method.replace("COPY", "MOVE"),
+    );
+    let found = derived();
+    let faults = found.iter().filter(|found| {
+        ["COPY", "MOVE"].iter().any(|method| {
+            found.starts_with(&format!("/paths/~1pets/additionalOperations/{method}: "))
+        })
+    });
+    assert_eq!(
+        (faults.count(), found.len()),
+        (2, 2),
+        "{}",
+        found.join("\n")
+    );
+}

@@ -64,7 +64,7 @@ fn contract(file: &Path) -> (String, Value) {
 
 /// Merges the contracts into one.
 fn merged(contracts: &[(String, Value)]) -> Value {
-    let mut whole = json!({"openapi": "3.1.0", "info": {"title": "Features", "version": "1.0.0"}});
+    let mut whole = json!({"openapi": "3.2.0", "info": {"title": "Features", "version": "1.0.0"}});
     for (name, document) in contracts {
         for (section, entries) in document.as_object().expect("a document is an object") {
             match (section.as_str(), entries.as_object()) {

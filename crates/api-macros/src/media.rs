@@ -23,19 +23,23 @@ pub(crate) enum Kind {
     Multipart,
     Bytes,
     Events,
+    Items,
 }
 
 impl Kind {
     /// Returns whether the body has no typed value that a schema could describe: the handler gets
-    /// or returns a stream of bytes, parts or events.
+    /// or returns a stream of bytes, parts, events or items.
     pub(crate) fn is_opaque(self) -> bool {
-        matches!(self, Self::Multipart | Self::Bytes | Self::Events)
+        matches!(
+            self,
+            Self::Multipart | Self::Bytes | Self::Events | Self::Items
+        )
     }
 }
 
 impl Media {
     /// The names of the kinds, for messages.
-    const KNOWN: &'static str = "json, form, text, multipart, bytes and events";
+    const KNOWN: &'static str = "json, form, text, multipart, bytes, events and items";
 
     /// Parses what follows the kind `word`: `= "media/type"`, or nothing for the usual media type of
     /// the kind. Returns `None` if `word` is not a kind.
@@ -48,6 +52,7 @@ impl Media {
             "multipart" => (Kind::Multipart, "multipart/form-data"),
             "bytes" => (Kind::Bytes, "application/octet-stream"),
             "events" => (Kind::Events, "text/event-stream"),
+            "items" => (Kind::Items, "application/jsonl"),
             _ => return Ok(None),
         };
         let name = if input.peek(Token![=]) {
@@ -84,6 +89,7 @@ impl Media {
             Kind::Form => quote!(#listed.form(&#body)),
             Kind::Text => quote!(#listed.text(&#body)),
             Kind::Events => quote!(#listed.events(#body)),
+            Kind::Items => quote!(#listed.items(#body)),
             Kind::Multipart | Kind::Bytes => quote!(#listed.stream(#body)),
         }
     }

@@ -19,6 +19,7 @@ pub(crate) struct Parameter {
     is_json: bool,
     properties: Vec<LitStr>,
     is_open: bool,
+    is_whole_query: bool,
 }
 
 impl Parameter {
@@ -41,6 +42,7 @@ impl Parameter {
             is_json: false,
             properties: Vec::new(),
             is_open: false,
+            is_whole_query: false,
         };
         if !matches!(attribute.meta, Meta::Path(_)) {
             attribute.parse_nested_meta(|meta| {
@@ -84,6 +86,7 @@ impl Parameter {
             "explode" => self.explode = true,
             "json" => self.is_json = true,
             "open" => self.is_open = true,
+            "whole_query" => self.is_whole_query = true,
             "properties" => {
                 let inside;
                 syn::parenthesized!(inside in meta.input);
@@ -94,7 +97,7 @@ impl Parameter {
             _ => {
                 return Err(meta.error(
                     "a parameter takes path, query, header, cookie, name, required, default, default_json, style, \
-                     explode, json, properties and open",
+                     explode, json, properties, open and whole_query",
                 ));
             }
         }
@@ -124,13 +127,14 @@ impl Parameter {
         let json = self.is_json.then(|| quote!(.json()));
         let object = (!properties.is_empty()).then(|| quote!(.object(&[#(#properties),*])));
         let open = self.is_open.then(|| quote!(.open()));
+        let whole_query = self.is_whole_query.then(|| quote!(.whole_query()));
         let described = ty.map(|ty| quote!(.described::<#ty>()));
         quote! {
             ::api_runtime::server::Parameter::#location(#name)
                 #required
                 #(.default(#default))*
                 #(.style(::api_runtime::server::Style::#style, #explode))*
-                #json #object #open #described
+                #json #object #open #whole_query #described
         }
     }
 }
@@ -171,10 +175,11 @@ fn style(literal: &LitStr) -> Result<Ident> {
         "spaceDelimited" => "SpaceDelimited",
         "pipeDelimited" => "PipeDelimited",
         "deepObject" => "DeepObject",
+        "cookie" => "Cookie",
         _ => {
             return Err(syn::Error::new(
                 literal.span(),
-                "a style is simple, label, matrix, form, spaceDelimited, pipeDelimited or deepObject",
+                "a style is simple, label, matrix, form, spaceDelimited, pipeDelimited, deepObject or cookie",
             ));
         }
     };

@@ -202,7 +202,7 @@ fn body_reader(body: &Body) -> TokenStream {
         Kind::Json => quote!(__inputs.#method(&__BODY, &crate::SCHEMAS).await),
         Kind::Form | Kind::Text | Kind::Multipart => quote!(__inputs.#method(&__BODY).await),
         // A stream is handed over unread, so there is nothing to wait for.
-        Kind::Bytes | Kind::Events => quote!(__inputs.#method(&__BODY)),
+        Kind::Bytes | Kind::Events | Kind::Items => quote!(__inputs.#method(&__BODY)),
     }
 }
 
@@ -214,6 +214,7 @@ fn method(kind: Kind) -> &'static str {
         Kind::Text => "text",
         Kind::Multipart => "multipart",
         Kind::Bytes | Kind::Events => "stream",
+        Kind::Items => "items",
     }
 }
 
@@ -231,6 +232,7 @@ pub(crate) fn expand_body(input: &DeriveInput) -> Result<TokenStream> {
             Kind::Form | Kind::Text => quote!(__inputs.#method(__body).await),
             Kind::Multipart => quote!(__inputs.#method().await),
             Kind::Bytes | Kind::Events => quote!(__inputs.#method()),
+            Kind::Items => quote!(__inputs.#method(__body, #at)),
         };
         quote!(#at => #read.map(Self::#variant),)
     });

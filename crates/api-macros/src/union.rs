@@ -18,12 +18,13 @@ struct Rules {
     check: Option<LitStr>,
 }
 
-/// A variant with its type, the values of the tag that select it, and whether its type converts
-/// into the union.
+/// A variant with its type, the values of the tag that select it, whether it is selected where no
+/// value does, and whether its type converts into the union.
 struct Variant {
     ident: Ident,
     ty: Type,
     tags: Vec<LitStr>,
+    is_default: bool,
     from: bool,
 }
 
@@ -129,6 +130,7 @@ fn variants(input: &DeriveInput) -> Result<Vec<Variant>> {
             ident: variant.ident.clone(),
             ty: fields.unnamed[0].ty.clone(),
             tags: Vec::new(),
+            is_default: false,
             from: false,
         };
         for attribute in variant
@@ -141,8 +143,12 @@ fn variants(input: &DeriveInput) -> Result<Vec<Variant>> {
                     made.from = true;
                     return Ok(());
                 }
+                if meta.path.is_ident("default") {
+                    made.is_default = true;
+                    return Ok(());
+                }
                 if !meta.path.is_ident("tag") {
-                    return Err(meta.error("variant takes tag and from"));
+                    return Err(meta.error("variant takes tag, default and from"));
                 }
                 let inside;
                 syn::parenthesized!(inside in meta.input);
@@ -158,16 +164,27 @@ fn variants(input: &DeriveInput) -> Result<Vec<Variant>> {
 }
 
 /// Generates an expression that decodes `value` as the variant that its property `tag` selects, and
-/// returns an error if no variant has that tag.
+/// returns an error if no variant has that tag and none is the default.
 ///
 /// The tag may be anywhere in the object, so the whole value has to be read as JSON before.
 fn by_tag(tag: &LitStr, variants: &[Variant]) -> TokenStream {
-    let arms = variants.iter().map(|variant| {
+    let tagged = variants.iter().filter(|variant| !variant.tags.is_empty());
+    let arms = tagged.map(|variant| {
         let (name, tags) = (&variant.ident, &variant.tags);
         quote! {
             #(::core::option::Option::Some(#tags))|* => ::api_runtime::__private::from_value(value).map(Self::#name),
         }
     });
+    if let Some(default) = variants.iter().find(|variant| variant.is_default) {
+        let name = &default.ident;
+        return quote! {
+            let tag = ::api_runtime::__private::optional_tag(&value, #tag);
+            match tag.as_deref() {
+                #(#arms)*
+                _ => ::api_runtime::__private::from_value(value).map(Self::#name),
+            }
+        };
+    }
     let all = variants.iter().flat_map(|variant| &variant.tags);
     quote! {
         // Copied, because the arms consume `value`.
@@ -219,7 +236,16 @@ fn keywords(rules: &Rules, variants: &[Variant]) -> TokenStream {
                     .iter()
                     .map(move |value| quote!((#value, <#ty as ::api_runtime::Described>::NAME)))
             });
-            quote!(::api_runtime::__private::discriminated(#base, #tag, &[#(#mapping),*]))
+            let discriminated =
+                quote!(::api_runtime::__private::discriminated(#base, #tag, &[#(#mapping),*]));
+            match variants.iter().find(|variant| variant.is_default) {
+                None => discriminated,
+                Some(default) => {
+                    let ty = &default.ty;
+                    let name = quote!(<#ty as ::api_runtime::Described>::NAME);
+                    quote!(::api_runtime::__private::defaulting(#discriminated, #name))
+                }
+            }
         }
     }
 }

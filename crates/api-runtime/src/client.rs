@@ -13,6 +13,7 @@ mod credential;
 mod decode;
 mod error;
 mod events;
+mod items;
 mod lenient;
 mod misfit;
 mod pages;
@@ -28,6 +29,7 @@ mod traces;
 mod transport;
 
 pub use crate::Violation;
+pub use crate::items::{InvalidItem, ItemBody, MAX_ITEM_BYTES, TypedEvent};
 pub use crate::trace_context::TraceContext;
 pub use argument::{Argument, InvalidArgument, argument, missing, optional};
 pub use body::{Multipart, Payload};
@@ -38,6 +40,7 @@ pub use decode::{content_type, decode, decode_text, empty, events, map, stream, 
 pub use error::{Error, InterruptedResponse, InvalidResponse, OversizedResponse, Result};
 pub use events::{Event, EventStream};
 pub use futures_core::Stream;
+pub use items::{ItemError, ItemStream, items};
 pub use lenient::{Lenient, LenientCall, LenientExt, Partial};
 pub use misfit::Misfit;
 pub use pages::{Items, LenientItems, Page, Paging, count, cursor, text};
@@ -53,4 +56,4 @@ pub use style::{
     path_text,
 };
 pub use tracing::Span;
-pub use transport::{Security, Transport};
+pub use transport::{Security, Transport, method};

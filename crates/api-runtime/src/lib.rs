@@ -15,6 +15,8 @@ mod components;
 mod constraint;
 pub mod described;
 pub mod format;
+#[cfg(any(feature = "client", feature = "server"))]
+mod items;
 pub mod json;
 mod mode;
 mod object;

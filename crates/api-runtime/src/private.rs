@@ -82,6 +82,12 @@ pub fn tag<'v, E: Error>(value: &'v Value, property: &str) -> Result<&'v str, E>
     })
 }
 
+/// Returns the string in the property that selects a union's variant, if there is one.
+#[must_use]
+pub fn optional_tag(value: &Value, property: &str) -> Option<String> {
+    value.get(property)?.as_str().map(str::to_owned)
+}
+
 /// Returns the error for a tag that no variant has.
 #[must_use]
 pub fn unknown_tag<E: Error>(property: &str, known: &[&str]) -> E {
@@ -114,6 +120,17 @@ pub fn discriminated(
         discriminator["mapping"] = Value::Object(targets);
     }
     crate::described::with(schema, &[("discriminator", discriminator)])
+}
+
+/// Adds the default to the `discriminator` of a union's schema: the component of the variant that is
+/// selected where no value of the tag selects one.
+#[must_use]
+pub fn defaulting(mut schema: Value, name: Option<&'static str>) -> Value {
+    // Only a component can be named.
+    if let Some(name) = name {
+        schema["discriminator"]["defaultMapping"] = format!("#/components/schemas/{name}").into();
+    }
+    schema
 }
 
 /// Checks a JSON value against the compiled schema at `pointer`.

@@ -78,12 +78,12 @@ pub use config::Config;
 pub use contract_texts::ContractTexts;
 pub use credentials::{ApiKey, AuthError, Authorization, Basic, Bearer, ClientCertificate, Secret};
 pub use cross_origin::{OriginError, Origins};
-pub use http::{Method, StatusCode};
+pub use http::StatusCode;
 pub use inputs::{Chosen, Inputs};
 pub use messages::{Request, RequestBody, ResponseParts, Responses};
 pub use next::Next;
 pub use operation::{
-    Body, ListedResponse, Location, Media, Operation, Parameter, Scheme, Status, Style,
+    Body, ListedResponse, Location, Media, Method, Operation, Parameter, Scheme, Status, Style,
 };
 pub use problem::{Problem, ProblemBody};
 pub use rate_limit::{RateLimit, RatePolicy};
@@ -94,4 +94,8 @@ pub use router::{App, Blueprint, OperationId, Route, RouteFuture, RouteResult, r
 #[doc(no_inline)]
 pub use serde_json;
 pub use status::{DefaultStatus, RangeStatus, Statuses, UnlistedStatusError};
-pub use streams::{ByteStream, Event, EventStream, Handshake, StreamError, Upgrade};
+pub use streams::{
+    ByteStream, Event, EventStream, Handshake, ItemError, ItemStream, StreamError, Upgrade,
+};
+
+pub use crate::items::{InvalidItem, ItemBody, MAX_ITEM_BYTES, TypedEvent};

@@ -98,7 +98,7 @@ pub(crate) fn build<'a>(
         schemas: builder.schemas,
         components,
         security_schemes: metadata::security_schemes(resolver),
-        security: metadata::security(root.node).unwrap_or_default(),
+        security: metadata::security(resolver, root.node).unwrap_or_default(),
         paging: metadata::paging(root.node),
         document: root.node.to_json(),
     };
@@ -131,11 +131,16 @@ impl<'a> Builder<'_, 'a> {
         for (section, at) in components.entries() {
             for (_, at) in at.entries() {
                 // Only the schemas and examples that are recorded on the way count, so the name of
-                // the header and the status are arbitrary.
+                // the header, the status and the media type are arbitrary.
                 match section.key.as_str() {
                     "parameters" => drop(self.parameter(&at)),
                     "headers" => drop(self.header("", &at)),
                     "requestBodies" => drop(self.request_body(&at)),
+                    "mediaTypes" => {
+                        if let Some(at) = self.media_type_at(&at) {
+                            drop(self.media_type("application/json", &at));
+                        }
+                    }
                     "responses" => drop(self.response(crate::model::StatusKey::Default, &at)),
                     _ => {}
                 }

@@ -219,7 +219,10 @@ fn trailer(contract: &Contract, keywords: &Keywords, out: &mut Map<String, Value
             .iter()
             .map(|(value, id)| (value.clone(), schema_reference(contract, *id).into()))
             .collect();
-        let value = json!({ "propertyName": discriminator.property, "mapping": mapping });
+        let mut value = json!({ "propertyName": discriminator.property, "mapping": mapping });
+        if let Some(default) = discriminator.default {
+            value["defaultMapping"] = schema_reference(contract, default).into();
+        }
         out.insert("discriminator".to_owned(), value);
     }
     if let Some(default) = &keywords.default {

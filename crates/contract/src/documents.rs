@@ -43,8 +43,10 @@ pub(crate) struct Document {
     /// The path relative to the folder of the first document. Empty for the first document itself,
     /// and the address for the metaschema.
     pub(crate) label: String,
-    /// The base of its relative references.
+    /// The base of its relative references to files.
     pub(crate) base: Base,
+    /// The address that the document gives itself (`$self`, 3.2), if it is absolute.
+    pub(crate) own_address: Option<Uri<String>>,
     /// Whether an object in the document has `$id`, `$anchor` or `$dynamicAnchor`.
     pub(crate) has_resources: bool,
     /// The index of the document for each file path in its references, percent-decoded, or why the
@@ -53,6 +55,12 @@ pub(crate) struct Document {
 }
 
 impl Document {
+    /// Returns the address against which relative references are resolved, if there is one: that
+    /// which the document gives itself, or that which it is a copy of.
+    pub(crate) fn address(&self) -> Option<&Uri<String>> {
+        self.own_address.as_ref().or_else(|| self.base.address())
+    }
+
     /// Returns the pointer of the root node: empty for the first document, otherwise `/$files/` and
     /// the label. The pointers of the other nodes are appended to it.
     pub(crate) fn pointer(&self) -> String {

@@ -12,6 +12,7 @@ mod operations;
 mod paging;
 mod parts;
 mod paths;
+mod querystring;
 mod security;
 mod unbounded;
 mod unused;
@@ -38,6 +39,7 @@ pub(crate) fn check(context: &Context<'_, '_>, sets: &BTreeSet<LintSet>) -> Vec<
     let mut diagnostics = Vec::new();
     operations::check(context, &mut diagnostics);
     paths::check(context, &mut diagnostics);
+    querystring::check(context, &mut diagnostics);
     security::check(context, &mut diagnostics);
     unused::check(context, &mut diagnostics);
     circles::check(context, &mut diagnostics);

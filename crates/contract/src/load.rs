@@ -8,6 +8,8 @@ mod survey;
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
+use jsonschema::Uri;
+
 use crate::build::{Built, build};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::documents::{Base, Document, Documents, METASCHEMA, Unavailable};
@@ -22,6 +24,7 @@ use crate::read::read;
 use crate::resolve::Resolver;
 use crate::source::{FileId, SourceFile, Sources, Span};
 use crate::syntax;
+use crate::uri::absolute;
 
 use dialect::dialect;
 use files::{clean, identity, read_file, relative};
@@ -147,7 +150,13 @@ impl Loader {
 
     fn push(&mut self, root: Node, label: &str, base: Base) {
         let index = self.documents.list.len();
-        let survey = Survey::of(&root, base.address());
+        let own_address = own_address(&root, base.address());
+        if let Some(own) = &own_address {
+            // The first document with an address is the one that references to it mean.
+            let known = self.documents.addresses.entry(own.as_str().to_owned());
+            known.or_insert(Ok(index));
+        }
+        let survey = Survey::of(&root, own_address.as_ref().or(base.address()));
         self.wants_metaschema |= survey.wants_metaschema;
         self.wanted
             .extend(survey.targets.into_iter().map(|target| (index, target)));
@@ -155,6 +164,7 @@ impl Loader {
             root,
             label: label.to_owned(),
             base,
+            own_address,
             has_resources: survey.has_resources,
             files: HashMap::new(),
         });
@@ -336,4 +346,15 @@ impl Loader {
             diagnostic.severity == Severity::Error && !(self.foreign && is_accepted(diagnostic))
         })
     }
+}
+
+/// Returns the address that a document of 3.2 gives itself (`$self`), without a fragment, or `None`
+/// if it has none or a relative one without a base.
+fn own_address(root: &Node, base: Option<&Uri<String>>) -> Option<Uri<String>> {
+    let version = root.get("openapi")?.as_str()?;
+    let own = root.get("$self")?.as_str()?;
+    version
+        .starts_with("3.2")
+        .then(|| absolute(base, own))
+        .flatten()
 }

@@ -1,4 +1,4 @@
-//! The model of a contract: an OpenAPI document of either dialect, with references followed.
+//! The model of a contract: an OpenAPI document of any dialect, with references followed.
 //!
 //! What later steps would otherwise have to decide again and again is decided here: 3.0 schemas are
 //! in the keywords of JSON Schema 2020-12 (as 3.1 has them), path-level parameters are merged into
@@ -17,7 +17,7 @@ mod server;
 mod subschemas;
 mod types;
 
-pub use body::{MediaType, PropertyEncoding, RequestBody};
+pub use body::{MediaType, PropertyEncoding, RequestBody, is_sequential};
 pub use contract::{Contract, Dialect, Formats, Info, Tag};
 pub(crate) use operation::label_query;
 pub use operation::{Method, Operation, PathPart, split_label};

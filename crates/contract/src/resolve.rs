@@ -162,6 +162,24 @@ impl<'a> Resolver<'a> {
         end
     }
 
+    /// Returns the name in `components` of the security scheme that a key of a requirement means:
+    /// its own name, or the URI of the scheme (3.2). Returns `None` if there is no such component.
+    pub(crate) fn security_scheme(&self, holder: &Node, key: &'a str) -> Option<String> {
+        let schemes = self.root().key("components")?.key("securitySchemes")?;
+        if schemes.node.get(key).is_some() {
+            return Some(key.to_owned());
+        }
+        let version = self.root().node.get("openapi")?.as_str()?;
+        if !version.starts_with("3.2") {
+            return None;
+        }
+        let target = self.resolve(0, holder, key).ok()?;
+        let name = target
+            .pointer
+            .strip_prefix("/components/securitySchemes/")?;
+        (!name.contains('/')).then(|| pointer::unescape(name).into_owned())
+    }
+
     fn look_up(&self, document: usize, resource: Option<usize>, reference: &str) -> Resolved<'a> {
         let (target, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         let fragment = percent_encoding::percent_decode_str(fragment)
@@ -193,10 +211,11 @@ impl<'a> Resolver<'a> {
                 None => (self.document(document), None),
             });
         }
-        let base = &self.documents.list[document].base;
+        let from = &self.documents.list[document];
+        let base = &from.base;
         // A schema with this `$id` goes before a file of the same name: by JSON Schema, a URI
         // identifies the schema that declares it, wherever it was retrieved from.
-        if let Some(index) = self.resources.find(resource, base.address(), target) {
+        if let Some(index) = self.resources.find(resource, from.address(), target) {
             return Ok((self.resources.list[index].root.clone(), Some(index)));
         }
         if target == METASCHEMA
@@ -204,7 +223,7 @@ impl<'a> Resolver<'a> {
         {
             return Ok((self.document(index), None));
         }
-        let address = self.resources.address(resource, base.address(), target);
+        let address = self.resources.address(resource, from.address(), target);
         if let Some(found) =
             address.and_then(|address| self.documents.addresses.get(address.as_str()))
         {

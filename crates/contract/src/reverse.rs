@@ -134,7 +134,7 @@ impl Reversing {
         self.paths
             .entry(path.clone())
             .or_insert_with(|| old.to_owned());
-        if !self.routes.insert((path.clone(), operation.method)) {
+        if !self.routes.insert((path.clone(), operation.method.clone())) {
             return;
         }
         let mut counted =

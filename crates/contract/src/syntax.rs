@@ -18,6 +18,8 @@ mod patterns;
 mod report;
 mod responses;
 mod schema;
+mod since_32;
+mod tags;
 mod walk;
 
 pub(crate) use grammar::{COMPONENTS, DOCUMENT, Field, Grammar, SCHEMA};
@@ -124,7 +126,7 @@ impl<'a> Walk<'_, 'a> {
         {
             return;
         }
-        if grammar.referable
+        if grammar.is_referable(self.dialect)
             && let Some(entry) = item.node.entry("$ref")
         {
             self.reference(item, entry, Shape::Object(grammar));
@@ -182,12 +184,15 @@ impl<'a> Walk<'_, 'a> {
         for entry in entries {
             match grammar.field(&entry.key) {
                 Some(field) if field.is_in(self.dialect) => {
-                    if !(field.name == "$ref" && grammar.referable) {
+                    if !(field.name == "$ref" && grammar.is_referable(self.dialect)) {
                         self.push(item, entry, field.shape);
                     }
                 }
                 Some(field) => self.wrong_dialect(entry, field),
                 None if entry.key.starts_with("x-") => {}
+                None if entry.key == "$ref" && grammar.referable.is_some() => {
+                    self.reference_too_early(entry, grammar);
+                }
                 None => self.unknown(entry, grammar),
             }
         }

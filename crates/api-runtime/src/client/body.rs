@@ -12,6 +12,8 @@ use serde_json::Value;
 
 use super::style::{Query, Style, scalar};
 use super::{Argument, InvalidArgument};
+use crate::Wire;
+use crate::items::ItemBody;
 
 /// A request body in the form in which it is sent, with its media type.
 #[derive(Clone)]
@@ -89,6 +91,17 @@ impl Payload<reqwest::Body> {
         Ok(Self {
             content_type: media_type(content_type)?,
             body,
+        })
+    }
+
+    /// Returns a body that is a sequence of items, which are sent as they come.
+    pub fn items<T: Wire + Send + 'static>(
+        content_type: &str,
+        items: ItemBody<T>,
+    ) -> Argument<Self> {
+        Ok(Self {
+            content_type: media_type(content_type)?,
+            body: reqwest::Body::wrap_stream(items.into_bytes(content_type)),
         })
     }
 

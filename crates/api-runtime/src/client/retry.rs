@@ -177,7 +177,11 @@ fn has_idempotent_method(method: &Method) -> bool {
         Method::DELETE,
     ]
     .contains(method)
+        || method.as_str() == QUERY
 }
+
+/// The method that `http` has a constant for only since 1.4.
+const QUERY: &str = "QUERY";
 
 /// Returns whether a status says that the failure is temporary.
 pub(super) fn is_transient(status: StatusCode) -> bool {

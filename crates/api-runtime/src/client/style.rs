@@ -401,6 +401,45 @@ impl Cookies {
         Ok(())
     }
 
+    /// Adds a parameter in the style `cookie`, which writes values as they are.
+    ///
+    /// # Errors
+    ///
+    /// If a value has a character that no cookie can have (RFC 6265, section 4.1.1): the API decides
+    /// how values are escaped, and escapes them before.
+    pub fn add_plain(
+        &mut self,
+        name: &str,
+        value: &impl Serialize,
+        explode: bool,
+    ) -> Result<(), InvalidArgument> {
+        let pairs: Vec<(&str, String)> = match kind(&json(name, value)?) {
+            Kind::List(items) if explode => items.into_iter().map(|item| (name, item)).collect(),
+            Kind::Object(members) if explode => {
+                for (name, value) in members {
+                    self.plain(&name, &value)?;
+                }
+                return Ok(());
+            }
+            kind => vec![(name, joined(kind, false, ",", str::to_owned))],
+        };
+        for (name, text) in pairs {
+            self.plain(name, &text)?;
+        }
+        Ok(())
+    }
+
+    fn plain(&mut self, name: &str, text: &str) -> Result<(), InvalidArgument> {
+        let fits = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b';' | b'\\');
+        if !text.bytes().all(fits) {
+            return Err(InvalidArgument::new(format!(
+                "`{name}` has a character that no cookie can have; escape it as the API expects"
+            )));
+        }
+        self.escaped(name, text);
+        Ok(())
+    }
+
     /// Adds a parameter with the value `text`, which this function escapes.
     pub fn add_text(&mut self, name: &str, text: &str) {
         self.escaped(name, &utf8_percent_encode(text, QUERY).to_string());

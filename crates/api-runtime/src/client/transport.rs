@@ -132,3 +132,13 @@ impl fmt::Debug for Transport {
             .finish_non_exhaustive()
     }
 }
+
+/// Returns the method with a name, for methods that reqwest has no constant for.
+///
+/// # Panics
+///
+/// If the name is not a token (RFC 9110, section 9.1), as the methods of a contract are.
+#[must_use]
+pub fn method(name: &str) -> reqwest::Method {
+    reqwest::Method::from_bytes(name.as_bytes()).expect("the methods of a contract are tokens")
+}

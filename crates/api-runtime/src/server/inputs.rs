@@ -17,11 +17,12 @@ use super::messages::RequestBody;
 use super::operation::{Body, Location, Parameter};
 use super::pairs::decode;
 use super::rejection::{Rejected, Rejection, RejectionKind, Violation};
-use super::streams::{ByteStream, Upgrade};
+use super::streams::{ByteStream, ItemStream, Upgrade};
 use super::text::{Guess, InputError, Text};
 use super::tree::{Object, bracketed};
 use super::violations;
 use super::written::decode_parameter;
+use crate::items::Framing;
 use crate::{Schemas, Wire};
 
 /// The number of violations that the message of a rejection spells out.
@@ -305,6 +306,35 @@ impl<'c> Inputs<'c> {
             content_type,
             Arc::clone(exceeded),
         ))
+    }
+
+    /// Returns the body of an operation that takes only a sequence of items. An absent body is an
+    /// empty sequence. Returns `None` after recording the error.
+    pub fn items<T>(&mut self, body: &Body) -> Option<ItemStream<T>> {
+        match self.choose(body) {
+            Chosen::Media(at) => self.items_as(body, at),
+            Chosen::Absent => self.items_as(body, 0),
+            Chosen::Unsupported => None,
+        }
+    }
+
+    /// Returns an optional sequence of items: `Some(None)` if it is absent. Returns `None` after
+    /// recording the error.
+    pub fn optional_items<T>(&mut self, body: &Body) -> Option<Option<ItemStream<T>>> {
+        match self.choose(body) {
+            Chosen::Media(at) => self.items_as(body, at).map(Some),
+            Chosen::Absent => Some(None),
+            Chosen::Unsupported => None,
+        }
+    }
+
+    /// Returns the body as a sequence of items. `at` is the index of its media type in `body`.
+    /// Returns `None` after recording that the body is certain to be too large.
+    pub fn items_as<T>(&mut self, body: &Body, at: usize) -> Option<ItemStream<T>> {
+        let media = body.media.get(at)?;
+        let framing = Framing::of(media.name).unwrap_or(Framing::Lines);
+        let bytes = self.stream_as()?;
+        Some(ItemStream::new(framing, bytes, media.is_lenient))
     }
 
     /// Returns the body of an operation that requires a multipart body. Returns `None` after

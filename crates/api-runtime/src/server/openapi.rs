@@ -140,7 +140,12 @@ impl Document {
             .paths
             .entry(operation.path)
             .or_insert_with(|| json!({}));
-        path[operation.method.as_str().to_ascii_lowercase()] = Value::Object(value);
+        let method = operation.method;
+        if method.is_fixed() {
+            path[method.as_str().to_ascii_lowercase()] = Value::Object(value);
+        } else {
+            path["additionalOperations"][method.as_str()] = Value::Object(value);
+        }
     }
 
     /// Returns the texts of a parameter or response: `words` itself, or what it names among the
@@ -155,7 +160,12 @@ impl Document {
     fn parameter(&mut self, parameter: &Parameter, words: &Value) -> Value {
         let mut value = self.value(parameter, words);
         value.insert("name".to_owned(), parameter.name.into());
-        value.insert("in".to_owned(), parameter.location.as_str().into());
+        let location = if parameter.whole_query {
+            "querystring"
+        } else {
+            parameter.location.as_str()
+        };
+        value.insert("in".to_owned(), location.into());
         // utoipa reads no parameter that leaves it out.
         value.entry("required").or_insert(false.into());
         Value::Object(value)
@@ -187,10 +197,17 @@ impl Document {
         for media in media {
             let mut value = object(&words["content"][media.name]);
             let ValueSchema { mut schema, .. } = media.described.schema();
-            if let Some(Value::Object(words)) = value.remove("schema") {
-                add_words(&mut schema, &words);
+            let words = value.remove("schema");
+            // A sequence has a schema of its items, and only rarely one of the whole as well.
+            let is_sequence = ["itemSchema", "x-item-schema"]
+                .iter()
+                .any(|key| value.contains_key(*key));
+            if words.is_some() || !is_sequence {
+                if let Some(Value::Object(words)) = words {
+                    add_words(&mut schema, &words);
+                }
+                value.insert("schema".to_owned(), self.slot(schema));
             }
-            value.insert("schema".to_owned(), self.slot(schema));
             let content = into.entry("content").or_insert_with(|| json!({}));
             content[media.name] = Value::Object(value);
         }
@@ -218,10 +235,15 @@ impl Document {
             value.insert("required".to_owned(), true.into());
         }
         let schema = self.slot(schema);
-        if parameter.style == Style::Json {
+        let media_type = if parameter.whole_query {
+            Some("application/x-www-form-urlencoded")
+        } else {
+            (parameter.style == Style::Json).then_some("application/json")
+        };
+        if let Some(media_type) = media_type {
             value.insert(
                 "content".to_owned(),
-                json!({ "application/json": { "schema": schema } }),
+                json!({ media_type: { "schema": schema } }),
             );
             return value;
         }
@@ -420,6 +442,7 @@ fn style(style: Style) -> &'static str {
         Style::SpaceDelimited => "spaceDelimited",
         Style::PipeDelimited => "pipeDelimited",
         Style::DeepObject => "deepObject",
+        Style::Cookie => "cookie",
     }
 }
 

@@ -1,7 +1,7 @@
 //! Descriptions of operations: the values that the router serves by and that the document is
 //! re-derived from.
 
-use http::{Method, StatusCode};
+use http::StatusCode;
 
 #[cfg(feature = "utoipa")]
 use super::schema_source::SchemaSource;
@@ -32,6 +32,66 @@ pub struct Operation {
     pub security: &'static [&'static [Scheme]],
     /// The value of `WWW-Authenticate` in a 401.
     pub challenge: &'static str,
+}
+
+/// The method of an operation, as requests spell it.
+///
+/// `http::Method` has no constants for methods that the contract alone knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Method(&'static str);
+
+#[expect(missing_docs, reason = "the constants are HTTP's methods")]
+impl Method {
+    pub const GET: Self = Self("GET");
+    pub const PUT: Self = Self("PUT");
+    pub const POST: Self = Self("POST");
+    pub const DELETE: Self = Self("DELETE");
+    pub const OPTIONS: Self = Self("OPTIONS");
+    pub const HEAD: Self = Self("HEAD");
+    pub const PATCH: Self = Self("PATCH");
+    pub const TRACE: Self = Self("TRACE");
+    pub const QUERY: Self = Self("QUERY");
+
+    /// Creates a method with this name, which must be a token (RFC 9110, section 9.1).
+    #[must_use]
+    pub const fn new(name: &'static str) -> Self {
+        Self(name)
+    }
+
+    /// Returns the method as requests spell it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        self.0
+    }
+
+    /// Returns whether OpenAPI has a field of its own for the method.
+    #[cfg(feature = "utoipa")]
+    pub(super) fn is_fixed(self) -> bool {
+        [
+            Self::GET,
+            Self::PUT,
+            Self::POST,
+            Self::DELETE,
+            Self::OPTIONS,
+            Self::HEAD,
+            Self::PATCH,
+            Self::TRACE,
+            Self::QUERY,
+        ]
+        .contains(&self)
+    }
+}
+
+impl std::fmt::Display for Method {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl From<Method> for http::Method {
+    fn from(method: Method) -> Self {
+        Self::from_bytes(method.0.as_bytes()).expect("the methods of a contract are tokens")
+    }
 }
 
 impl Operation {
@@ -121,6 +181,8 @@ pub enum Style {
     PipeDelimited,
     /// `name[key]=a`
     DeepObject,
+    /// `name=a; name=b`, without any encoding
+    Cookie,
     /// A JSON text (`content: application/json`).
     Json,
 }
@@ -147,6 +209,9 @@ pub struct Parameter {
     /// Whether the object also has every name in the query or cookies that no other parameter
     /// declares.
     pub open: bool,
+    /// Whether the parameter is the whole query (`in: querystring`), so that its name is in no
+    /// request.
+    pub whole_query: bool,
     /// The schema of the field that holds the value.
     #[cfg(feature = "utoipa")]
     pub(super) schema: SchemaSource,
@@ -165,6 +230,7 @@ impl Parameter {
             default: None,
             properties: &[],
             open: false,
+            whole_query: false,
             #[cfg(feature = "utoipa")]
             schema: SchemaSource::UNKNOWN,
         }
@@ -229,6 +295,13 @@ impl Parameter {
     #[must_use]
     pub const fn object(mut self, properties: &'static [&'static str]) -> Self {
         self.properties = properties;
+        self
+    }
+
+    /// Makes the parameter the whole query.
+    #[must_use]
+    pub const fn whole_query(mut self) -> Self {
+        self.whole_query = true;
         self
     }
 

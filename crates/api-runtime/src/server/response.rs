@@ -3,12 +3,15 @@
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
+use futures_util::TryStreamExt as _;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::operation::{ListedResponse, Parameter};
 use super::streams::{ByteStream, EventStream, Handshake};
+use crate::Wire;
+use crate::items::{Framing, ItemBody};
 
 /// The initial capacity of the buffer for a body, in bytes.
 const CAPACITY: usize = 256;
@@ -94,6 +97,24 @@ impl ListedResponse {
             HeaderValue::from_static(self.content_type()),
         );
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        response
+    }
+
+    /// Writes a response that is a sequence of items. An item that cannot be written ends the body
+    /// early, so that the caller sees that it is cut off.
+    #[must_use]
+    pub fn items<T: Wire + Send + 'static>(self, body: ItemBody<T>) -> Response {
+        let listed = self.content_type();
+        let bytes = body.into_bytes(listed).inspect_err(|error| {
+            tracing::error!(%error, "an item of a response could not be written");
+        });
+        let mut response = Response::new(Body::from_stream(bytes));
+        *response.status_mut() = self.code;
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(listed));
+        if Framing::of(listed) == Some(Framing::Events) {
+            headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        }
         response
     }
 

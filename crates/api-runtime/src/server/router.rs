@@ -224,7 +224,7 @@ where
         } = blueprint;
         let mut paths = Paths::default();
         for (at, route) in routes.iter().enumerate() {
-            paths.add(route.operation.path, &route.operation.method, at);
+            paths.add(route.operation.path, &route.operation.method.into(), at);
         }
         Self {
             app: Arc::new(app),
@@ -414,8 +414,9 @@ where
     fn methods(&self) -> Vec<Method> {
         let mut methods = Vec::new();
         for (route, _) in &self.routes {
-            if !methods.contains(&route.operation.method) {
-                methods.push(route.operation.method.clone());
+            let method = Method::from(route.operation.method);
+            if !methods.contains(&method) {
+                methods.push(method);
             }
         }
         methods

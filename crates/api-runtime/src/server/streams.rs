@@ -15,6 +15,8 @@ use futures_util::StreamExt;
 use http::{Extensions, HeaderMap, HeaderValue};
 use http_body::Body as _;
 
+use crate::items;
+
 /// A body of bytes that is received or sent piece by piece.
 pub struct ByteStream {
     body: Body,
@@ -176,6 +178,12 @@ impl Stream for ByteStream {
         }
     }
 }
+
+/// The items of a request body.
+pub type ItemStream<T> = items::ItemStream<T, ByteStream>;
+
+/// Why an item of a request body is missing.
+pub type ItemError = items::ItemError<StreamError>;
 
 /// One server-sent event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

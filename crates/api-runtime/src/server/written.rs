@@ -78,7 +78,7 @@ impl RawParameter<'_> {
 /// Returns whether the parameter is an object whose properties are each a name in the query or
 /// cookies.
 fn takes_names(parameter: &Parameter) -> bool {
-    parameter.style == Style::Form
+    matches!(parameter.style, Style::Form | Style::Cookie)
         && parameter.explode
         && (parameter.open || !parameter.properties.is_empty())
 }
@@ -147,6 +147,7 @@ impl<'a> Written<'a> {
         let encoding = match self.raw {
             RawParameter::Segment(_) => Encoding::Percent,
             RawParameter::Header(..) => Encoding::Plain,
+            RawParameter::Pairs(..) if self.parameter.style == Style::Cookie => Encoding::Plain,
             RawParameter::Pairs(pairs, _) => pairs.encoding,
         };
         decode(raw, encoding)
@@ -228,7 +229,9 @@ impl<'a> Written<'a> {
                     object.add(name, leaf);
                 }
             }
-            (RawParameter::Pairs(pairs, others), Style::Form) if self.parameter.explode => {
+            (RawParameter::Pairs(pairs, others), Style::Form | Style::Cookie)
+                if self.parameter.explode =>
+            {
                 for (raw, value) in pairs.raw() {
                     if is_property(pairs, raw, self.parameter, others) {
                         object.add(self.decode(raw)?, (Cow::Borrowed(""), self.decode(value)?));

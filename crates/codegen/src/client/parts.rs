@@ -55,6 +55,14 @@ pub(super) fn body_type(api: &Api<'_>, names: &ClientNames, body: &Body) -> Toke
         Body::Json(ty) | Body::Text(ty) => type_of(api, names, ty),
         Body::Bytes => quote!(runtime::ByteStream),
         Body::Events => quote!(runtime::EventStream),
+        Body::Items(ty) => {
+            let ty = type_of(api, names, ty);
+            quote!(runtime::ItemStream<#ty>)
+        }
+        Body::TypedEvents(ty) => {
+            let ty = type_of(api, names, ty);
+            quote!(runtime::ItemStream<runtime::TypedEvent<#ty>>)
+        }
         Body::Upgrade => quote!(runtime::reqwest::Upgraded),
     }
 }

@@ -40,7 +40,10 @@ use crate::tokens::ident;
 pub fn writes_request(api: &Api<'_>, operation: &ir::Operation) -> bool {
     has_plain_path(api, operation)
         // reqwest has no functions for these methods.
-        && !matches!(operation.method, Method::Options | Method::Trace)
+        && !matches!(
+            operation.method,
+            Method::Options | Method::Trace | Method::Query | Method::Other(_)
+        )
         && operation.query.is_empty()
         && operation
             .parameters
@@ -280,7 +283,9 @@ fn path_item(at: usize, operation: &ir::Operation) -> PathItem {
         ..Operation::default()
     };
     let mut item = PathItem::default();
-    *slot(&mut item, operation.method) = Some(placeholder);
+    if let Some(slot) = slot(&mut item, &operation.method) {
+        *slot = Some(placeholder);
+    }
     item
 }
 
@@ -332,9 +337,10 @@ fn string() -> Schema {
     }
 }
 
-/// Returns the field of a path item for a method.
-fn slot(item: &mut PathItem, method: Method) -> &mut Option<Operation> {
-    match method {
+/// Returns the field of a path item for a method, or `None` if OpenAPI 3.0 has none, so that
+/// progenitor never writes such a request.
+fn slot<'i>(item: &'i mut PathItem, method: &Method) -> Option<&'i mut Option<Operation>> {
+    Some(match method {
         Method::Get => &mut item.get,
         Method::Put => &mut item.put,
         Method::Post => &mut item.post,
@@ -343,7 +349,8 @@ fn slot(item: &mut PathItem, method: Method) -> &mut Option<Operation> {
         Method::Head => &mut item.head,
         Method::Patch => &mut item.patch,
         Method::Trace => &mut item.trace,
-    }
+        Method::Query | Method::Other(_) => return None,
+    })
 }
 
 /// Returns the URL and the request of a function that progenitor wrote, with the fields of the

@@ -21,6 +21,10 @@ pub(super) enum Body {
     Bytes,
     /// Server-sent events.
     Events,
+    /// A sequence of items of this type.
+    Items(TypeRef),
+    /// Server-sent events whose data has this type.
+    TypedEvents(TypeRef),
     /// The connection itself, after a response with the status 101.
     Upgrade,
 }
@@ -226,7 +230,12 @@ fn bodies<'o>(
         .media
         .iter()
         .partition(|media| media.kind == MediaKind::Json);
-    let has_json = |media: &&Media| json.iter().any(|json| schema(json) == schema(media));
+    // A sequence of values of one type is not one value of it.
+    let is_sequence =
+        |media: &Media| matches!(media.kind, MediaKind::Items | MediaKind::TypedEvents);
+    let has_json = |media: &&Media| {
+        !is_sequence(media) && json.iter().any(|json| schema(json) == schema(media))
+    };
     let mut bodies: Vec<(Vec<&str>, Body)> = Vec::new();
     for media in json
         .iter()
@@ -250,6 +259,8 @@ fn body(media: &Media) -> Body {
         (MediaKind::Json, ty) => Body::Json(ty.clone().unwrap_or(TypeRef::Any)),
         (MediaKind::Text, Some(ty)) => Body::Text(ty.clone()),
         (MediaKind::EventStream, _) => Body::Events,
+        (MediaKind::Items, ty) => Body::Items(ty.clone().unwrap_or(TypeRef::Any)),
+        (MediaKind::TypedEvents, ty) => Body::TypedEvents(ty.clone().unwrap_or(TypeRef::Any)),
         (MediaKind::Text | MediaKind::Form | MediaKind::Multipart | MediaKind::Bytes, _) => {
             Body::Bytes
         }
@@ -265,6 +276,7 @@ impl Body {
             Self::Text(_) => "Text",
             Self::Bytes => "Bytes",
             Self::Events => "Events",
+            Self::Items(_) | Self::TypedEvents(_) => "Items",
             Self::Upgrade => "Upgrade",
         }
     }

@@ -112,7 +112,7 @@ fn reexports(api: &Api<'_>, names: &ClientNames) -> TokenStream {
 
         pub use #krate as #types;
         pub use api_runtime::client::{
-            BuildError, ByteStream, Event, EventStream, Items, Lenient, LenientExt, LenientItems, Misfit, Multipart, Partial, ResponseValue, Retries, Secret, #server Span, Stream, TraceContext, Violation, reqwest,
+            BuildError, ByteStream, Event, EventStream, ItemBody, ItemError, ItemStream, Items, Lenient, LenientExt, LenientItems, Misfit, Multipart, Partial, ResponseValue, Retries, Secret, #server Span, Stream, TraceContext, TypedEvent, Violation, reqwest,
         };
         #error
     }

@@ -111,6 +111,10 @@ pub(super) fn rows(api: &Api<'_>, side: &Side) -> Vec<String> {
                 }
                 responses::Body::Bytes => "bytes".to_owned(),
                 responses::Body::Events => "events".to_owned(),
+                responses::Body::Items(ty) => format!("a stream of `{}`", type_name(api, ty)),
+                responses::Body::TypedEvents(ty) => {
+                    format!("events with `{}`", type_name(api, ty))
+                }
                 responses::Body::Upgrade => "the connection".to_owned(),
             };
             // A cell of a table is one line, and a bar would end it.

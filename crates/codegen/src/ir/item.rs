@@ -169,6 +169,8 @@ pub struct Variant {
     pub ty: TypeRef,
     /// The values of the tag that select this variant.
     pub tags: Vec<String>,
+    /// Whether an absent tag, or one that selects no variant, selects this one.
+    pub is_default: bool,
     /// Whether no other variant holds the same type, so that `From<T>` can be implemented.
     pub from: bool,
 }

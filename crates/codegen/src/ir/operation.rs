@@ -53,6 +53,8 @@ pub struct Parameter {
     pub name: String,
     /// The part of the request that has the parameter: path, query, header or cookie.
     pub location: Location,
+    /// Whether the parameter is the whole query, and its name is in no request.
+    pub is_whole_query: bool,
     /// How the value is written as text.
     pub encoding: ParameterEncoding,
     /// The type, without the `Option` that stands for absence.
@@ -87,7 +89,7 @@ pub struct Media {
     pub name: String,
     /// How a body of this media type is read and written.
     pub kind: MediaKind,
-    /// The type of the body, or of each event of a stream; `None` for bytes.
+    /// The type of the body, of each item, or of the data of each event; `None` for bytes.
     pub ty: Option<TypeRef>,
     /// The schema of the body.
     pub schema: Option<SchemaId>,
@@ -104,8 +106,12 @@ pub enum MediaKind {
     Multipart,
     /// `text/plain` and other `text/*` whose schema is a string, number or boolean
     Text,
-    /// `text/event-stream`
+    /// `text/event-stream` whose events have no schema
     EventStream,
+    /// A sequence of items of a type: JSON Lines, a JSON text sequence, or events
+    Items,
+    /// `text/event-stream` whose events have data of a type, in JSON
+    TypedEvents,
     /// Any other media type, as bytes
     Bytes,
 }

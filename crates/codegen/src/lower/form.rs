@@ -191,6 +191,7 @@ fn form_of_several(types: Types, flat: &FlatSchema, subject: &Subject<'_>) -> Fo
                 name: name.to_owned(),
                 ty,
                 tags: Vec::new(),
+                is_default: false,
                 from: true,
             })
             .collect(),

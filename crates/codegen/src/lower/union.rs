@@ -105,6 +105,16 @@ impl Lowering<'_> {
             .as_ref()
             .and_then(|discriminator| self.declared_tags(members, discriminator))
             .or_else(|| self.constant_tags(members));
+        // Only a tag that the discriminator declares has a default.
+        let default = alternatives
+            .discriminator
+            .as_ref()
+            .filter(|discriminator| {
+                tags.as_ref()
+                    .is_some_and(|(property, _)| *property == discriminator.property)
+            })
+            .and_then(|discriminator| discriminator.default)
+            .map(|id| self.contract.resolve(id));
         let mut taken = HashSet::new();
         let mut variants: Vec<Variant> = Vec::with_capacity(members.len());
         for (at, member) in members.iter().enumerate() {
@@ -122,6 +132,7 @@ impl Lowering<'_> {
                 name,
                 ty,
                 tags,
+                is_default: Some(self.contract.resolve(*member)) == default,
                 from: false,
             });
         }

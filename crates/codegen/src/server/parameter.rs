@@ -24,6 +24,9 @@ pub(super) fn parameter_items(
     }
     items.extend(parameter.default.as_ref().map(default));
     items.extend(style(parameter));
+    if parameter.is_whole_query {
+        items.push(quote!(whole_query));
+    }
     // An exploded object is spread over the query, where only its properties tell which keys are
     // its own.
     if let Some((properties, is_open)) = properties(api, &parameter.ty) {
@@ -78,6 +81,7 @@ fn style(parameter: &Parameter) -> Option<TokenStream> {
         Style::SpaceDelimited => "spaceDelimited",
         Style::PipeDelimited => "pipeDelimited",
         Style::DeepObject => "deepObject",
+        Style::Cookie => "cookie",
     };
     let explode = explode.then(|| quote!(, explode));
     Some(quote!(style = #style #explode))

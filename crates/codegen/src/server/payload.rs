@@ -73,7 +73,21 @@ pub(super) fn media_type(api: &Api<'_>, media: &Media) -> TokenStream {
             foreign_type(api, media.ty.as_ref().unwrap_or(&TypeRef::Any))
         }
         MediaKind::EventStream => quote!(server::EventStream),
+        MediaKind::Items | MediaKind::TypedEvents => {
+            let item = item_type(api, media);
+            quote!(server::ItemBody<#item>)
+        }
         MediaKind::Multipart | MediaKind::Bytes => quote!(server::ByteStream),
+    }
+}
+
+/// Returns the type of the items of a sequence.
+pub(super) fn item_type(api: &Api<'_>, media: &Media) -> TokenStream {
+    let ty = foreign_type(api, media.ty.as_ref().unwrap_or(&TypeRef::Any));
+    if media.kind == MediaKind::TypedEvents {
+        quote!(server::TypedEvent<#ty>)
+    } else {
+        ty
     }
 }
 
@@ -87,6 +101,7 @@ pub(super) fn media_attribute(kind: MediaKind, name: &str) -> TokenStream {
         MediaKind::Multipart => ("multipart", "multipart/form-data"),
         MediaKind::Bytes => ("bytes", "application/octet-stream"),
         MediaKind::EventStream => ("events", "text/event-stream"),
+        MediaKind::Items | MediaKind::TypedEvents => ("items", "application/jsonl"),
     };
     let word = ident(word);
     if name == usual {
@@ -100,7 +115,11 @@ pub(super) fn media_attribute(kind: MediaKind, name: &str) -> TokenStream {
 pub(super) fn is_opaque(media: &Media) -> bool {
     matches!(
         media.kind,
-        MediaKind::Bytes | MediaKind::EventStream | MediaKind::Multipart
+        MediaKind::Bytes
+            | MediaKind::EventStream
+            | MediaKind::Items
+            | MediaKind::TypedEvents
+            | MediaKind::Multipart
     )
 }
 
@@ -117,6 +136,7 @@ pub(super) fn media_names(media: &[Media]) -> Vec<Ident> {
         MediaKind::Multipart => "Multipart",
         MediaKind::Text => "Text",
         MediaKind::EventStream => "Events",
+        MediaKind::Items | MediaKind::TypedEvents => "Items",
         MediaKind::Bytes => "Bytes",
     };
     let mut taken = std::collections::HashSet::new();

@@ -141,6 +141,10 @@ fn media_type(api: &Api<'_>, media: &Media) -> TokenStream {
         }
         MediaKind::Multipart => quote!(server::Multipart),
         MediaKind::EventStream | MediaKind::Bytes => quote!(server::ByteStream),
+        MediaKind::Items | MediaKind::TypedEvents => {
+            let item = payload::item_type(api, media);
+            quote!(server::ItemStream<#item>)
+        }
     }
 }
 
@@ -191,14 +195,8 @@ fn choices(api: &Api<'_>, operation: &Operation, body: &Body) -> TokenStream {
 /// Returns whether a request can be cloned, which it cannot if its body is a stream or if it takes
 /// over the connection.
 fn is_clone(operation: &Operation) -> bool {
-    let is_stream = |media: &Media| {
-        matches!(
-            media.kind,
-            MediaKind::Multipart | MediaKind::EventStream | MediaKind::Bytes
-        )
-    };
     let media = operation.body.iter().flat_map(|body| &body.media);
-    !upgrades(operation) && !media.into_iter().any(is_stream)
+    !upgrades(operation) && !media.into_iter().any(payload::is_opaque)
 }
 
 /// Returns the name of the field for the connection: `upgrade`, or `upgrade_` if a parameter has

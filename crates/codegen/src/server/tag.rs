@@ -121,7 +121,7 @@ fn description(api: &Api<'_>, operation: &Operation) -> TokenStream {
     let name = constant(&operation.name);
     let [request, response, error] = type_names(operation);
     let id = &operation.id;
-    let method = method(operation.method);
+    let method = method(&operation.method);
     let path = &operation.path;
     let rejections = operation
         .responses
@@ -142,7 +142,7 @@ fn description(api: &Api<'_>, operation: &Operation) -> TokenStream {
         #words
         pub static #name: server::Operation = server::Operation {
             id: #id,
-            method: server::Method::#method,
+            method: #method,
             path: #path,
             tag: #tag,
             parameters: #request::PARAMETERS,
@@ -156,9 +156,14 @@ fn description(api: &Api<'_>, operation: &Operation) -> TokenStream {
     }
 }
 
-/// Returns the name of a method's constant in `server::Method`, such as `GET`.
-fn method(method: Method) -> proc_macro2::Ident {
-    ident(method.as_str())
+/// Returns the expression of a method, such as `server::Method::GET`.
+fn method(method: &Method) -> TokenStream {
+    let name = method.as_str();
+    if let Method::Other(_) = method {
+        return quote!(server::Method::new(#name));
+    }
+    let constant = ident(name);
+    quote!(server::Method::#constant)
 }
 
 /// Generates the function that returns the routes of a tag.

@@ -235,6 +235,8 @@ fn path_words(paths: &Value) -> Map<String, Value> {
         "head",
         "patch",
         "trace",
+        "query",
+        "additionalOperations",
         "parameters",
         "$ref",
     ];

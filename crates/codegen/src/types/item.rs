@@ -337,8 +337,9 @@ fn union_variants<'a>(
     union.variants.iter().map(|variant| {
         let tags = variant.tags.iter().map(|tag| text_literal(tag));
         let tags = (!variant.tags.is_empty()).then(|| quote!(tag(#(#tags),*)));
+        let default = variant.is_default.then(|| quote!(default));
         let from = variant.from.then(|| quote!(from));
-        let arguments = tags.into_iter().chain(from);
+        let arguments = tags.into_iter().chain(default).chain(from);
         let arguments: Vec<_> = arguments.collect();
         let attribute = (!arguments.is_empty()).then(|| quote!(#[variant(#(#arguments),*)]));
         let name = ident(&variant.name);

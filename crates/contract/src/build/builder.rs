@@ -62,7 +62,10 @@ impl<'a> Builder<'_, 'a> {
         if let Some(examples) = at.key("examples") {
             for (_, example) in examples.entries() {
                 let target = self.resolver.follow(&example);
-                values.extend(target.and_then(|target| target.node.get("value")));
+                values.extend(target.and_then(|target| {
+                    let value = target.node.get("value");
+                    value.or_else(|| target.node.get("dataValue"))
+                }));
             }
         }
         self.origins

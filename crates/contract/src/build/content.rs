@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 use serde_json::Value;
 
-use crate::model::{MediaType, PropertyEncoding, RequestBody, Response, StatusKey};
+use crate::model::{Dialect, MediaType, PropertyEncoding, RequestBody, Response, StatusKey};
 use crate::node::Node;
 use crate::node_ref::NodeRef;
 
@@ -67,15 +67,34 @@ impl<'a> Builder<'_, 'a> {
             return content;
         };
         for (entry, at) in map.entries() {
-            if at.node.as_object().is_some() {
+            if let Some(at) = self.media_type_at(&at)
+                && at.node.as_object().is_some()
+            {
                 content.push(self.media_type(&entry.key, &at));
             }
         }
         content
     }
 
-    fn media_type(&mut self, name: &str, at: &NodeRef<'a>) -> MediaType {
+    /// Returns the media type object at a node, behind its references, which it may have since 3.2.
+    pub(super) fn media_type_at(&self, at: &NodeRef<'a>) -> Option<NodeRef<'a>> {
+        if self.dialect < Dialect::V32 {
+            return Some(at.clone());
+        }
+        self.resolver.follow(at)
+    }
+
+    pub(super) fn media_type(&mut self, name: &str, at: &NodeRef<'a>) -> MediaType {
         let schema = at.key("schema").map(|schema| self.schema(&schema));
+        let items = at
+            .key("itemSchema")
+            .filter(|_| self.dialect >= Dialect::V32)
+            .or_else(|| at.key("x-item-schema"));
+        let item_schema = items.as_ref().map(|schema| self.schema(schema));
+        let event_data = items
+            .filter(|_| is_event_stream(name))
+            .and_then(|event| self.data_of(&event))
+            .map(|schema| self.schema(&schema));
         if let Some(schema) = schema
             // Other examples are text in the syntax of the media type, which no schema validates.
             && holds_json(name)
@@ -85,11 +104,31 @@ impl<'a> Builder<'_, 'a> {
         MediaType {
             name: name.to_owned(),
             schema,
+            item_schema,
+            event_data,
             encoding: self.encodings(at),
             examples: self.examples(at),
             pointer: at.pointer.to_string(),
             span: at.node.span,
         }
+    }
+
+    /// Returns the `contentSchema` of the property `data` of an event, if the data is JSON. The
+    /// property may be behind references and in one of the schemas of an `allOf`.
+    fn data_of(&self, event: &NodeRef<'a>) -> Option<NodeRef<'a>> {
+        let event = self.resolver.follow(event)?;
+        let own = event.key("properties").and_then(|at| at.key("data"));
+        let parts = event.key("allOf");
+        let inherited = parts.iter().flat_map(NodeRef::items).filter_map(|part| {
+            let part = self.resolver.follow(&part)?;
+            part.key("properties")?.key("data")
+        });
+        own.into_iter().chain(inherited).find_map(|data| {
+            let data = self.resolver.follow(&data)?;
+            let media_type = text(data.node, "contentMediaType");
+            let is_json = media_type.is_none_or(|name| name.ends_with("json"));
+            data.key("contentSchema").filter(|_| is_json)
+        })
     }
 
     fn examples(&mut self, at: &NodeRef<'a>) -> IndexMap<String, Value> {
@@ -104,7 +143,13 @@ impl<'a> Builder<'_, 'a> {
         };
         for (entry, at) in map.entries() {
             let target = self.resolver.follow(&at);
-            if let Some(value) = target.and_then(|target| target.node.get("value"))
+            let value = target.and_then(|target| {
+                target
+                    .node
+                    .get("value")
+                    .or_else(|| target.node.get("dataValue"))
+            });
+            if let Some(value) = value
                 && self.charge(value)
             {
                 examples.insert(entry.key.clone(), value.to_json());
@@ -130,6 +175,12 @@ impl<'a> Builder<'_, 'a> {
         }
         encodings
     }
+}
+
+/// Returns whether a media type is that of server-sent events.
+fn is_event_stream(name: &str) -> bool {
+    let name = name.split(';').next().unwrap_or_default();
+    name.trim().eq_ignore_ascii_case("text/event-stream")
 }
 
 /// Returns whether the examples of a media type are JSON values that its schema can validate.

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use crate::model::{Method, Operation, PathPart};
 
 /// Derives an id from method and path, such as `get_pets_by_pet_id`.
-pub(super) fn derive(method: Method, segments: &[PathPart]) -> String {
-    let mut words = vec![method.key().to_owned()];
+pub(super) fn derive(method: &Method, segments: &[PathPart]) -> String {
+    let mut words = snake(method.as_str());
     for segment in segments {
         match segment {
             PathPart::Literal(text) => words.extend(snake(text)),

@@ -64,7 +64,7 @@ impl<'a> Builder<'_, 'a> {
             ..Keywords::default()
         };
         self.bounds(&mut keywords, node);
-        if self.dialect == Dialect::V31 {
+        if self.dialect >= Dialect::V31 {
             self.assertions_31(&mut keywords, at);
         }
         keywords
@@ -73,7 +73,7 @@ impl<'a> Builder<'_, 'a> {
     fn bounds(&self, keywords: &mut Keywords, node: &Node) {
         keywords.minimum = number(node, "minimum");
         keywords.maximum = number(node, "maximum");
-        if self.dialect == Dialect::V31 {
+        if self.dialect >= Dialect::V31 {
             keywords.exclusive_minimum = number(node, "exclusiveMinimum");
             keywords.exclusive_maximum = number(node, "exclusiveMaximum");
             return;
@@ -131,7 +131,7 @@ pub(super) fn is_annotation(key: &str) -> bool {
 fn is_keyword(key: &str) -> bool {
     SCHEMA
         .field(key)
-        .is_some_and(|field| field.is_in(Dialect::V31))
+        .is_some_and(|field| field.is_in(Dialect::V32))
 }
 
 pub(super) fn annotate(keywords: &mut Keywords, node: &Node, entries: &[Entry]) {

@@ -67,19 +67,26 @@ fn variables(server: &Node) -> IndexMap<String, ServerVariable> {
 
 /// Returns the `security` of a document or operation, or `None` if it has none. An empty list is
 /// not `None`.
-pub(super) fn security(node: &Node) -> Option<Security> {
+pub(super) fn security<'a>(resolver: &Resolver<'a>, node: &'a Node) -> Option<Security> {
     // An empty list counts as declared: it opens an operation of a document that is protected.
     let alternatives = node.get("security")?.as_array()?;
-    Some(alternatives.iter().map(requirement).collect())
+    let alternatives = alternatives.iter();
+    Some(
+        alternatives
+            .map(|node| requirement(resolver, node))
+            .collect(),
+    )
 }
 
-fn requirement(node: &Node) -> SecurityRequirement {
+fn requirement<'a>(resolver: &Resolver<'a>, node: &'a Node) -> SecurityRequirement {
     let schemes = node.as_object().unwrap_or_default().iter().map(|entry| {
         let scopes = entry.value.as_array().unwrap_or_default();
         let scopes = scopes
             .iter()
             .filter_map(|scope| scope.as_str().map(str::to_owned));
-        (entry.key.clone(), scopes.collect())
+        // A scheme can be named by its URI. An unknown one keeps its name, and is reported.
+        let name = resolver.security_scheme(node, &entry.key);
+        (name.unwrap_or_else(|| entry.key.clone()), scopes.collect())
     });
     SecurityRequirement {
         schemes: schemes.collect(),

@@ -1,7 +1,8 @@
 //! Builds operations from paths, webhooks and callbacks.
 
 use crate::model::{
-    Method, Operation, PathPart, RequestBody, Response, StatusKey, label_query, split_label,
+    Dialect, Method, Operation, PathPart, RequestBody, Response, StatusKey, label_query,
+    split_label,
 };
 use crate::node::{Entry, Node};
 use crate::node_ref::{NodeRef, address};
@@ -71,16 +72,11 @@ impl<'a> Builder<'_, 'a> {
         if at.node.get("$ref").is_some() {
             layers.extend(self.resolver.follow(at));
         }
-        let mut found: Vec<(&'a Entry, NodeRef<'a>, Method)> = Vec::new();
+        let mut found: Vec<Declared<'a>> = Vec::new();
         for layer in &layers {
-            for (entry, operation) in layer.entries() {
-                let method = Method::ALL
-                    .into_iter()
-                    .find(|method| method.key() == entry.key);
-                if let Some(method) = method
-                    && found.iter().all(|(_, _, other)| *other != method)
-                {
-                    found.push((entry, operation, method));
+            for declared in declared(layer, self.dialect) {
+                if found.iter().all(|other| other.method != declared.method) {
+                    found.push(declared);
                 }
             }
         }
@@ -90,8 +86,17 @@ impl<'a> Builder<'_, 'a> {
             .iter()
             .find(|layer| layer.node.get("servers").is_some());
         let item_servers = item.map(|layer| servers(layer.node)).unwrap_or_default();
-        for (entry, operation, method) in found {
-            let pointer = pointer::join(&at.pointer, &entry.key);
+        for Declared {
+            method,
+            entry,
+            at: operation,
+            section,
+        } in found
+        {
+            let mut pointer = at.pointer.to_string();
+            for token in section.into_iter().chain([entry.key.as_str()]) {
+                pointer::push(&mut pointer, token);
+            }
             if operation.node.as_object().is_none() || !self.charge(operation.node) {
                 continue;
             }
@@ -133,7 +138,7 @@ impl<'a> Builder<'_, 'a> {
         // The document's security protects the API, not the subscribers that webhooks and callbacks
         // call.
         let inherited = if caller.kind == Kind::Path {
-            security(self.resolver.root().node)
+            security(self.resolver, self.resolver.root().node)
         } else {
             None
         };
@@ -141,8 +146,8 @@ impl<'a> Builder<'_, 'a> {
             id_is_derived: given.is_none(),
             id: given.unwrap_or_else(|| match caller.kind {
                 // With the label, which is all that tells some paths apart.
-                Kind::Path => id::derive(method, &PathPart::split(caller.path)),
-                Kind::Webhook | Kind::Callback => id::derive(method, &segments),
+                Kind::Path => id::derive(&method, &PathPart::split(caller.path)),
+                Kind::Webhook | Kind::Callback => id::derive(&method, &segments),
             }),
             method,
             path: caller.path.to_owned(),
@@ -155,7 +160,9 @@ impl<'a> Builder<'_, 'a> {
             parameters,
             request_body: self.body_of(at),
             responses: self.responses(at),
-            security: security(node).or(inherited).unwrap_or_default(),
+            security: security(self.resolver, node)
+                .or(inherited)
+                .unwrap_or_default(),
             servers: servers(node),
             callbacks: self.callbacks(at),
             pointer: String::new(),
@@ -200,6 +207,43 @@ impl<'a> Builder<'_, 'a> {
         self.callers.pop();
         callbacks
     }
+}
+
+/// An operation as a path item declares it.
+struct Declared<'a> {
+    method: Method,
+    entry: &'a Entry,
+    at: NodeRef<'a>,
+    /// The field of the path item that holds the operation, if it is not the path item itself.
+    section: Option<&'static str>,
+}
+
+/// Returns the operations of a path item: those of its fields, then its additional ones.
+fn declared<'a>(item: &NodeRef<'a>, dialect: Dialect) -> Vec<Declared<'a>> {
+    let fixed = item.entries().filter_map(|(entry, at)| {
+        let mut methods = Method::FIXED.into_iter();
+        let method = methods.find(|method| {
+            method.key() == entry.key && (dialect >= Dialect::V32 || *method != Method::Query)
+        })?;
+        Some(Declared {
+            method,
+            entry,
+            at,
+            section: None,
+        })
+    });
+    let mut found: Vec<Declared<'a>> = fixed.collect();
+    let section = "additionalOperations";
+    let additional = item.key(section).filter(|_| dialect >= Dialect::V32);
+    if let Some(additional) = additional {
+        found.extend(additional.entries().map(|(entry, at)| Declared {
+            method: Method::Other(entry.key.as_str().into()),
+            entry,
+            at,
+            section: Some(section),
+        }));
+    }
+    found
 }
 
 fn first_tag(node: &Node) -> Option<String> {

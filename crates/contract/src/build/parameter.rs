@@ -79,7 +79,7 @@ impl<'a> Builder<'_, 'a> {
         let name = target.node.get("name")?;
         let location = match target.node.get("in")?.as_str()? {
             "path" => Location::Path,
-            "query" => Location::Query,
+            "query" | "querystring" => Location::Query,
             "header" => Location::Header,
             "cookie" => Location::Cookie,
             _ => return None,
@@ -110,12 +110,21 @@ impl<'a> Builder<'_, 'a> {
         if !self.charge(node) {
             return None;
         }
-        let (schema, encoding) = self.encoding(location, target);
+        let is_whole_query = text(node, "in").is_some_and(|location| location == "querystring");
+        let (schema, mut encoding) = self.encoding(location, target);
+        if is_whole_query {
+            encoding = ParameterEncoding::Style {
+                style: Style::Form,
+                explode: true,
+                allow_reserved: false,
+            };
+        }
         self.note_examples(target, schema);
         let described = self.sibling(at, target, "description");
         Some(Parameter {
             name: name.to_owned(),
             location,
+            is_whole_query,
             required: flag(node, "required"),
             deprecated: flag(node, "deprecated"),
             description: described.or_else(|| text(node, "description")),
@@ -132,7 +141,9 @@ impl<'a> Builder<'_, 'a> {
         let node = at.node;
         // Of both, only `schema` is used, which the check of the syntax reports.
         let content = at.key("content").filter(|_| node.get("schema").is_none());
-        if let Some((entry, media)) = content.and_then(|content| content.entries().next()) {
+        if let Some((entry, media)) = content.and_then(|content| content.entries().next())
+            && let Some(media) = self.media_type_at(&media)
+        {
             let schema = match media.key("schema") {
                 Some(schema) => self.schema(&schema),
                 None => self.anything(&media),
@@ -152,7 +163,7 @@ impl<'a> Builder<'_, 'a> {
         let explode = node.get("explode").and_then(Node::as_bool);
         let encoding = ParameterEncoding::Style {
             style,
-            explode: explode.unwrap_or(style == Style::Form),
+            explode: explode.unwrap_or(matches!(style, Style::Form | Style::Cookie)),
             allow_reserved: flag(node, "allowReserved"),
         };
         (schema, encoding)
@@ -167,7 +178,7 @@ impl<'a> Builder<'_, 'a> {
         key: &str,
     ) -> Option<String> {
         let is_reference = address(from.node) != address(to.node);
-        (is_reference && self.dialect == Dialect::V31)
+        (is_reference && self.dialect >= Dialect::V31)
             .then(|| text(from.node, key))
             .flatten()
     }
@@ -182,6 +193,7 @@ pub(super) fn style(name: &str) -> Option<Style> {
         "spaceDelimited" => Style::SpaceDelimited,
         "pipeDelimited" => Style::PipeDelimited,
         "deepObject" => Style::DeepObject,
+        "cookie" => Style::Cookie,
         _ => return None,
     })
 }

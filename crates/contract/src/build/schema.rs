@@ -201,7 +201,7 @@ impl<'a> Builder<'_, 'a> {
         for value in list(node, "enum") {
             keep(value, Role::Member);
         }
-        if self.dialect == Dialect::V31 {
+        if self.dialect >= Dialect::V31 {
             for value in list(node, "examples") {
                 keep(value, Role::Example);
             }
@@ -255,7 +255,15 @@ impl<'a> Builder<'_, 'a> {
             mapping.extend(target.map(|target| (entry.key.clone(), target)));
         }
         self.discriminated.push(id);
-        Some(Discriminator { property, mapping })
+        let default = node.get("defaultMapping").and_then(Node::as_str);
+        let default = default
+            .filter(|_| self.dialect >= Dialect::V32)
+            .and_then(|target| self.mapped(at, node, target));
+        Some(Discriminator {
+            property,
+            mapping,
+            default,
+        })
     }
 
     /// Returns the schema that `target`, an entry of a discriminator's mapping, names: the

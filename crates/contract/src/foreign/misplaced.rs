@@ -126,7 +126,7 @@ fn in_first(root: &Node, found: &mut Vec<Misplaced>) {
             "paths" => {
                 for (path, item) in entries(&section.value) {
                     for (method, operation) in entries(&item.value) {
-                        let is_method = Method::ALL
+                        let is_method = Method::FIXED
                             .iter()
                             .any(|method| method.key() == operation.key);
                         if is_method && is_only_reference(&operation.value) {

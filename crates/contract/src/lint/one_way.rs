@@ -27,7 +27,7 @@ fn diagnostic(name: &str, way: Way, dialect: Dialect, span: Span) -> Diagnostic 
     };
     let consequence = match dialect {
         Dialect::V30 => "so its type makes it optional in both directions",
-        Dialect::V31 => "which must contain it nevertheless",
+        Dialect::V31 | Dialect::V32 => "which must contain it nevertheless",
     };
     Diagnostic::warning(
         "one-way-required",

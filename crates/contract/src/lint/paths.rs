@@ -156,11 +156,11 @@ fn shared_urls<'n>(
 ) {
     let mut query = label_query(label);
     query.sort();
-    for method in Method::ALL {
-        let Some(operation) = entry.value.entry(method.key()) else {
+    for method in Method::FIXED {
+        let Some(operation) = entry.value.entry(&method.key()) else {
             continue;
         };
-        let call = (method, url.to_owned(), query.clone());
+        let call = (method.clone(), url.to_owned(), query.clone());
         let Some(first) = calls.get(&call) else {
             calls.insert(call, entry);
             continue;

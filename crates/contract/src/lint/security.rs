@@ -25,14 +25,14 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
         let alternatives = owner.get("security").and_then(Node::as_array);
         for alternative in alternatives.unwrap_or_default() {
             for entry in alternative.as_object().unwrap_or_default() {
-                if !declared.contains(&entry.key.as_str()) {
+                let Some(name) = context.resolver.security_scheme(alternative, &entry.key) else {
                     diagnostics.push(unknown(entry, &declared));
                     continue;
-                }
-                let scheme = schemes.as_ref().and_then(|at| at.key(&entry.key));
+                };
+                let scheme = schemes.as_ref().and_then(|at| at.key(&name));
                 let scheme = scheme.and_then(|at| context.resolver.follow(&at));
                 if let Some(scheme) = scheme {
-                    scopes(context, entry, scheme.node, diagnostics);
+                    scopes(context, (&name, entry), scheme.node, diagnostics);
                 }
             }
         }
@@ -53,12 +53,12 @@ fn unknown(entry: &Entry, declared: &[&str]) -> Diagnostic {
 
 fn scopes(
     context: &Context<'_, '_>,
-    entry: &Entry,
+    (name, entry): (&str, &Entry),
     scheme: &Node,
     diagnostics: &mut Vec<Diagnostic>,
 ) {
     let wanted = entry.value.as_array().unwrap_or_default();
-    let Some(known) = context.contract.security_schemes.get(&entry.key) else {
+    let Some(known) = context.contract.security_schemes.get(name) else {
         return;
     };
     match &known.kind {

@@ -87,7 +87,7 @@ fn roots(contract: &Contract) -> Vec<SchemaId> {
                 .map(|parameter| parameter.schema),
         );
         let bodies = operation.request_body.iter().flat_map(|body| &body.content);
-        roots.extend(bodies.filter_map(|media| media.schema));
+        roots.extend(bodies.flat_map(crate::model::MediaType::schemas));
     }
     roots
 }

@@ -10,7 +10,7 @@ use crate::pointer;
 use crate::resolve::Resolver;
 
 /// The sections of `components`, each with the word for one member.
-const SECTIONS: [(&str, &str); 10] = [
+const SECTIONS: [(&str, &str); 11] = [
     ("schemas", "schema"),
     ("responses", "response"),
     ("parameters", "parameter"),
@@ -21,6 +21,7 @@ const SECTIONS: [(&str, &str); 10] = [
     ("links", "link"),
     ("callbacks", "callback"),
     ("pathItems", "path item"),
+    ("mediaTypes", "media type"),
 ];
 
 /// Reports components that nothing uses. A document without operations is a library for other
@@ -133,7 +134,8 @@ impl<'a> Reach<'_, 'a> {
         };
         for alternative in list.as_array().unwrap_or_default() {
             for entry in alternative.as_object().unwrap_or_default() {
-                if let Some(scheme) = schemes.key(&entry.key) {
+                let name = self.resolver.security_scheme(alternative, &entry.key);
+                if let Some(scheme) = name.and_then(|name| schemes.key(&name)) {
                     self.take(&scheme);
                 }
             }
@@ -147,7 +149,8 @@ impl<'a> Reach<'_, 'a> {
             self.take(&heir);
         }
         let mapping = node.get("mapping").and_then(Node::as_object);
-        for entry in mapping.unwrap_or_default() {
+        let default = node.entry("defaultMapping");
+        for entry in mapping.unwrap_or_default().iter().chain(default) {
             if let Some(target) = entry.value.as_str() {
                 // A name goes before a reference, as when the contract is built.
                 match self.resolver.component_schema(target) {

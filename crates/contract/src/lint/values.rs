@@ -105,7 +105,11 @@ fn reachable(contract: &Contract) -> Vec<bool> {
             .responses
             .iter()
             .flat_map(|response| &response.content);
-        pending.extend(bodies.chain(responses).filter_map(|media| media.schema));
+        pending.extend(
+            bodies
+                .chain(responses)
+                .flat_map(crate::model::MediaType::schemas),
+        );
         let headers = operation
             .responses
             .iter()
@@ -119,11 +123,10 @@ fn reachable(contract: &Contract) -> Vec<bool> {
         {
             keywords.for_each_child(|child| pending.push(child));
             pending.extend(keywords.reference);
-            let mapping = keywords
-                .discriminator
-                .iter()
-                .flat_map(|chosen| &chosen.mapping);
-            pending.extend(mapping.map(|(_, target)| *target));
+            if let Some(chosen) = &keywords.discriminator {
+                pending.extend(chosen.mapping.iter().map(|(_, target)| *target));
+                pending.extend(chosen.default);
+            }
         }
     }
     seen

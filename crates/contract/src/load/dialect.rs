@@ -5,7 +5,7 @@ use crate::model::Dialect;
 use crate::node::{Node, NodeValue};
 
 /// Returns the version of OpenAPI that a document is written in. Reports an error and returns
-/// `None` if it is not 3.0 or 3.1.
+/// `None` if it is not 3.0, 3.1 or 3.2.
 pub(super) fn dialect(root: &Node, diagnostics: &mut Vec<Diagnostic>) -> Option<Dialect> {
     if !matches!(root.value, NodeValue::Object(_)) {
         diagnostics.push(
@@ -23,7 +23,7 @@ pub(super) fn dialect(root: &Node, diagnostics: &mut Vec<Diagnostic>) -> Option<
             Diagnostic::error(
                 "swagger-2",
                 swagger.key_span,
-                "this is a Swagger 2.0 document, and only OpenAPI 3.0 and 3.1 are read",
+                "this is a Swagger 2.0 document, and only OpenAPI 3.0, 3.1 and 3.2 are read",
             )
             .help("convert it to OpenAPI 3, for example at https://converter.swagger.io"),
         );
@@ -43,10 +43,17 @@ pub(super) fn dialect(root: &Node, diagnostics: &mut Vec<Diagnostic>) -> Option<
     let diagnostic = match (&version.value, version.as_str()) {
         (_, Some(text)) if is_version(text, "3.0") => return Some(Dialect::V30),
         (_, Some(text)) if is_version(text, "3.1") => return Some(Dialect::V31),
+        (_, Some(text)) if is_version(text, "3.2") => return Some(Dialect::V32),
+        (_, Some(text)) if is_newer(text) => Diagnostic::error(
+            "unsupported-version",
+            version.span,
+            format!("OpenAPI `{text}` is newer than 3.2, and what it adds would be lost"),
+        )
+        .help("write `3.2.0`, and only what that version knows, or update this generator"),
         (_, Some(text)) => Diagnostic::error(
             "unsupported-version",
             version.span,
-            format!("OpenAPI `{text}` is not read, only 3.0 and 3.1 are"),
+            format!("OpenAPI `{text}` is not read, only 3.0, 3.1 and 3.2 are"),
         )
         .help("write `3.1.0`, and only what that version knows"),
         (NodeValue::Number(number), _) => Diagnostic::error(
@@ -64,6 +71,16 @@ pub(super) fn dialect(root: &Node, diagnostics: &mut Vec<Diagnostic>) -> Option<
     };
     diagnostics.push(diagnostic);
     None
+}
+
+/// Returns whether a version is 3.3 or later.
+fn is_newer(text: &str) -> bool {
+    let mut parts = text.split('.').map(str::parse::<u32>);
+    match (parts.next(), parts.next()) {
+        (Some(Ok(3)), Some(Ok(minor))) => minor > 2,
+        (Some(Ok(major)), _) => major > 3,
+        _ => false,
+    }
 }
 
 fn is_version(text: &str, minor: &str) -> bool {

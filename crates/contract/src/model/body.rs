@@ -27,8 +27,13 @@ pub struct RequestBody {
 pub struct MediaType {
     /// The name as written, such as `application/json` or `image/*`.
     pub name: String,
-    /// The schema, if there is one.
+    /// The schema of the whole body, if there is one.
     pub schema: Option<SchemaId>,
+    /// The schema of each item of a sequential media type, such as `application/jsonl`.
+    pub item_schema: Option<SchemaId>,
+    /// The schema of the JSON in the data of each server-sent event: `contentSchema` of the property
+    /// `data` of `item_schema`.
+    pub event_data: Option<SchemaId>,
     /// How each property of a form or multipart body is encoded.
     pub encoding: IndexMap<String, PropertyEncoding>,
     /// The examples by name; `example` is called `default`.
@@ -37,6 +42,32 @@ pub struct MediaType {
     pub pointer: String,
     /// The span of the object.
     pub span: Span,
+}
+
+/// Returns whether a media type is a sequence of items that generated code reads and writes one by
+/// one: JSON Lines, JSON text sequences (RFC 7464) and server-sent events.
+#[must_use]
+pub fn is_sequential(name: &str) -> bool {
+    let essence = name.split(';').next().unwrap_or_default().trim();
+    let essence = essence.to_ascii_lowercase();
+    let exact = [
+        "application/jsonl",
+        "application/x-jsonlines",
+        "application/x-ndjson",
+        "application/ndjson",
+        "application/json-seq",
+        "text/event-stream",
+    ];
+    exact.contains(&essence.as_str()) || essence.ends_with("+json-seq")
+}
+
+impl MediaType {
+    /// Returns the schemas of the body, of its items, and of the data of its events.
+    pub fn schemas(&self) -> impl Iterator<Item = SchemaId> {
+        [self.schema, self.item_schema, self.event_data]
+            .into_iter()
+            .flatten()
+    }
 }
 
 /// How a property of a form or multipart body is encoded.

@@ -68,13 +68,27 @@ impl Contract {
     }
 }
 
-/// A version of OpenAPI.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A version of OpenAPI. Later versions are greater.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Dialect {
     /// OpenAPI 3.0
     V30,
     /// OpenAPI 3.1
     V31,
+    /// OpenAPI 3.2
+    V32,
+}
+
+impl Dialect {
+    /// Returns the version as `openapi` begins with it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::V30 => "3.0",
+            Self::V31 => "3.1",
+            Self::V32 => "3.2",
+        }
+    }
 }
 
 /// Whether `format` constrains values. JSON Schema leaves the choice to the implementation (2020-12

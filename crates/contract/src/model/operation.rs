@@ -1,5 +1,7 @@
 //! Operations: their methods and path templates.
 
+use std::sync::Arc;
+
 use super::body::RequestBody;
 use super::parameter::Parameter;
 use super::response::Response;
@@ -54,8 +56,8 @@ pub struct Operation {
 }
 
 /// The methods that a path item can have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[expect(missing_docs, reason = "the variants are HTTP's methods")]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "most variants are HTTP's methods")]
 pub enum Method {
     Get,
     Put,
@@ -65,11 +67,15 @@ pub enum Method {
     Head,
     Patch,
     Trace,
+    /// A safe method with a request body (3.2).
+    Query,
+    /// Any other method, as requests spell it: a key of `additionalOperations` (3.2).
+    Other(Arc<str>),
 }
 
 impl Method {
-    /// Every method.
-    pub(crate) const ALL: [Self; 8] = [
+    /// Every method that is a field of a path item.
+    pub(crate) const FIXED: [Self; 9] = [
         Self::Get,
         Self::Put,
         Self::Post,
@@ -78,11 +84,12 @@ impl Method {
         Self::Head,
         Self::Patch,
         Self::Trace,
+        Self::Query,
     ];
 
     /// Returns the method as HTTP spells it.
     #[must_use]
-    pub fn as_str(self) -> &'static str {
+    pub fn as_str(&self) -> &str {
         match self {
             Self::Get => "GET",
             Self::Put => "PUT",
@@ -92,22 +99,15 @@ impl Method {
             Self::Head => "HEAD",
             Self::Patch => "PATCH",
             Self::Trace => "TRACE",
+            Self::Query => "QUERY",
+            Self::Other(name) => name,
         }
     }
 
-    /// Returns the key of the method in a path item.
+    /// Returns the method in lower case, as keys of a path item and names of operations have it.
     #[must_use]
-    pub fn key(self) -> &'static str {
-        match self {
-            Self::Get => "get",
-            Self::Put => "put",
-            Self::Post => "post",
-            Self::Delete => "delete",
-            Self::Options => "options",
-            Self::Head => "head",
-            Self::Patch => "patch",
-            Self::Trace => "trace",
-        }
+    pub fn key(&self) -> String {
+        self.as_str().to_ascii_lowercase()
     }
 }
 

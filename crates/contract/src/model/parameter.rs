@@ -13,6 +13,9 @@ pub struct Parameter {
     pub name: String,
     /// Where the parameter is sent. Headers of responses have `Header`.
     pub location: Location,
+    /// Whether the parameter is the whole query (`in: querystring`, 3.2). It is then an object in
+    /// the style `form`, whose properties are the names in the query.
+    pub is_whole_query: bool,
     /// Whether the parameter is required.
     pub required: bool,
     /// Whether the parameter is deprecated.
@@ -72,4 +75,5 @@ pub enum Style {
     SpaceDelimited,
     PipeDelimited,
     DeepObject,
+    Cookie,
 }

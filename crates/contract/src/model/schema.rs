@@ -184,4 +184,6 @@ pub struct Discriminator {
     pub property: String,
     /// The values of the property with their schemas: explicit ones first, then implied ones.
     pub mapping: Vec<(String, SchemaId)>,
+    /// The schema that is selected if the property is absent or has no such value (3.2).
+    pub default: Option<SchemaId>,
 }

@@ -90,7 +90,7 @@ fn reached(
         pending.extend(
             bodies(operation)
                 .into_iter()
-                .filter_map(|media| media.schema),
+                .flat_map(crate::model::MediaType::schemas),
         );
     }
     // Sorted, so that diagnostics come in the order of the document.

@@ -46,7 +46,7 @@ impl<'a> Resources<'a> {
                     node: &document.root,
                     pointer: document.pointer().into(),
                 };
-                resources.scan(&root, document.base.address());
+                resources.scan(&root, document.address());
             }
         }
         resources

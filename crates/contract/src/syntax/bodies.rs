@@ -18,10 +18,18 @@ pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
         .and_then(Node::as_object)
         .unwrap_or_default()
     {
-        let Some(schema) = entry.value.get("schema") else {
+        let media = NodeRef {
+            document: item.document,
+            node: &entry.value,
+            pointer: "".into(),
+        };
+        let media = walk.resolver.follow(&media);
+        let Some((document, schema)) =
+            media.and_then(|at| Some((at.document, at.node.get("schema")?)))
+        else {
             continue;
         };
-        if is_read(&entry.key) || !is_structured(walk, item.document, schema) {
+        if is_read(&entry.key) || !is_structured(walk, document, schema) {
             continue;
         }
         walk.warning(

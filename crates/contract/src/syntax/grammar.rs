@@ -53,8 +53,8 @@ pub(crate) struct Grammar {
     pub(crate) name: &'static str,
     /// The fields.
     pub(crate) fields: &'static [Field],
-    /// Whether a reference may replace the object.
-    pub(crate) referable: bool,
+    /// The first dialect in which a reference may replace the object, or `None` if it never may.
+    pub(crate) referable: Option<Dialect>,
 }
 
 /// A field of an object.
@@ -64,8 +64,10 @@ pub(crate) struct Field {
     pub(crate) name: &'static str,
     /// The values that it may have.
     pub(crate) shape: Shape,
-    /// The only dialect that has the field, or `None` if both have it.
-    pub(crate) only: Option<Dialect>,
+    /// The first dialect that has the field.
+    pub(crate) first: Dialect,
+    /// The last dialect that has the field.
+    pub(crate) last: Dialect,
     /// The effect of a missing field.
     pub(crate) need: Need,
 }
@@ -83,12 +85,14 @@ pub(crate) enum Need {
     Essential30,
     /// As [`Expected`](Self::Expected), but in 3.0 only.
     Expected30,
+    /// As [`Expected`](Self::Expected), but not since 3.2.
+    Expected31,
 }
 
 impl Field {
     /// Returns whether a dialect has the field.
     pub(crate) fn is_in(&self, dialect: Dialect) -> bool {
-        self.only.is_none_or(|only| only == dialect)
+        (self.first..=self.last).contains(&dialect)
     }
 
     /// Returns whether the field holds schemas.
@@ -101,7 +105,13 @@ impl Field {
 }
 
 impl Grammar {
-    /// Returns the section of `components` for such objects, if both dialects have one.
+    /// Returns whether a dialect lets a reference replace the object.
+    pub(crate) fn is_referable(&self, dialect: Dialect) -> bool {
+        self.referable.is_some_and(|first| first <= dialect)
+    }
+
+    /// Returns the section of `components` for such objects, if every dialect that lets references
+    /// replace them has one.
     pub(crate) fn section(&self) -> Option<&'static str> {
         Some(match self.name {
             "a parameter" => "parameters",
@@ -112,6 +122,7 @@ impl Grammar {
             "a link" => "links",
             "a callback" => "callbacks",
             "a security scheme" => "securitySchemes",
+            "a media type" => "mediaTypes",
             _ => return None,
         })
     }
@@ -123,38 +134,39 @@ impl Grammar {
 }
 
 const fn may(name: &'static str, shape: Shape) -> Field {
-    Field {
-        name,
-        shape,
-        only: None,
-        need: Need::Optional,
-    }
+    must(name, shape, Need::Optional)
 }
 
 const fn must(name: &'static str, shape: Shape, need: Need) -> Field {
     Field {
         name,
         shape,
-        only: None,
+        first: Dialect::V30,
+        last: Dialect::V32,
         need,
     }
 }
 
 const fn v30(name: &'static str, shape: Shape) -> Field {
     Field {
-        name,
-        shape,
-        only: Some(Dialect::V30),
-        need: Need::Optional,
+        last: Dialect::V30,
+        ..may(name, shape)
     }
 }
 
+/// Returns a field that documents have since 3.1.
 const fn v31(name: &'static str, shape: Shape) -> Field {
     Field {
-        name,
-        shape,
-        only: Some(Dialect::V31),
-        need: Need::Optional,
+        first: Dialect::V31,
+        ..may(name, shape)
+    }
+}
+
+/// Returns a field that documents have since 3.2.
+const fn v32(name: &'static str, shape: Shape) -> Field {
+    Field {
+        first: Dialect::V32,
+        ..may(name, shape)
     }
 }
 
@@ -162,14 +174,18 @@ const fn plain(name: &'static str, fields: &'static [Field]) -> Grammar {
     Grammar {
         name,
         fields,
-        referable: false,
+        referable: None,
     }
 }
 
 const fn referable(name: &'static str, fields: &'static [Field]) -> Grammar {
+    referable_since(Dialect::V30, name, fields)
+}
+
+const fn referable_since(first: Dialect, name: &'static str, fields: &'static [Field]) -> Grammar {
     Grammar {
         name,
         fields,
-        referable: true,
+        referable: Some(first),
     }
 }

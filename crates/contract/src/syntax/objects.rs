@@ -3,8 +3,8 @@
 
 use super::grammar::{Grammar, Shape};
 use super::walk::{Item, Walk};
-use super::{bodies, parameters, responses};
-use crate::model::PathPart;
+use super::{bodies, parameters, responses, since_32, tags};
+use crate::model::{Dialect, PathPart};
 use crate::node::Node;
 use crate::resolve::RefProblem;
 use crate::spelling::nearest;
@@ -15,6 +15,13 @@ pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, grammar: &Gramm
     match grammar.name {
         "a parameter" => parameters::parameter(walk, item),
         "a header" => parameters::header(walk, item),
+        "the document" => {
+            since_32::document(walk, item);
+            tags::check(walk, item);
+        }
+        "a path item" => since_32::path_item(walk, item),
+        "an example" => since_32::example(walk, item),
+        "the flows object" => since_32::flows(walk, item),
         "an operation" => responses::check(walk, item),
         "the components object" => components(walk, item),
         "a security scheme" => security_scheme(walk, item),
@@ -116,13 +123,15 @@ fn security_scheme<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
 }
 
 fn discriminator<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
-    let Some(mapping) = item.node.get("mapping").and_then(Node::as_object) else {
-        return;
-    };
+    let mapping = item.node.get("mapping").and_then(Node::as_object);
+    let default = item
+        .node
+        .entry("defaultMapping")
+        .filter(|_| walk.dialect >= Dialect::V32);
     let root = walk.resolver.root().node;
     let components = root.get("components");
     let schemas = components.and_then(|components| components.get("schemas"));
-    for entry in mapping {
+    for entry in mapping.unwrap_or_default().iter().chain(default) {
         let Some(target) = entry.value.as_str() else {
             continue;
         };

@@ -3,6 +3,7 @@
 use super::bodies;
 use super::responses::media_types;
 use super::walk::{Item, Walk};
+use crate::model::Dialect;
 use crate::node::Node;
 use crate::spelling::nearest;
 
@@ -21,6 +22,7 @@ pub(super) fn parameter<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
             "path" => path_parameter(walk, item),
             "query" | "cookie" => {}
             "header" => header_parameter(walk, item),
+            "querystring" => querystring(walk, item, node),
             "body" | "formData" => walk.error(
                 "unknown-location",
                 node.span,
@@ -48,6 +50,42 @@ pub(super) fn parameter<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
         );
     }
     typed(walk, item, "a parameter");
+}
+
+/// Checks a parameter that is the whole query, which exists since 3.2: it is an object, as a form.
+fn querystring<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, location: &Node) {
+    if walk.dialect < Dialect::V32 {
+        return walk.error(
+            "unknown-location",
+            location.span,
+            format!(
+                "a parameter `in: querystring` exists since OpenAPI 3.2, and this is {}",
+                walk.dialect.as_str()
+            ),
+            "write `in: query`, or `openapi: 3.2.0` at the top of the document".to_owned(),
+        );
+    }
+    let content = item.node.get("content").and_then(Node::as_object);
+    let Some([entry]) = content else {
+        return walk.error(
+            "wrong-type",
+            location.span,
+            "a parameter that is the whole query needs `content`".to_owned(),
+            "add `content` with `application/x-www-form-urlencoded`".to_owned(),
+        );
+    };
+    let schema = entry.value.get("schema");
+    if entry.key != "application/x-www-form-urlencoded"
+        || schema.is_some_and(|schema| bodies::is_no_object(walk, item, schema))
+    {
+        walk.error(
+            "unsupported-location",
+            entry.key_span,
+            "a whole query is read and written as a form with the properties of an object only"
+                .to_owned(),
+            "write `application/x-www-form-urlencoded` with a schema of type object".to_owned(),
+        );
+    }
 }
 
 fn path_parameter<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
@@ -85,6 +123,7 @@ fn style<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, location: &str) {
         "path" => &["matrix", "label", "simple"],
         "query" => &["form", "spaceDelimited", "pipeDelimited", "deepObject"],
         "header" => &["simple"],
+        "cookie" if walk.dialect >= Dialect::V32 => &["form", "cookie"],
         "cookie" => &["form"],
         _ => return,
     };
@@ -108,6 +147,17 @@ fn style<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, location: &str) {
             );
         }
         return;
+    }
+    if (location, style) == ("cookie", "cookie") {
+        return walk.error(
+            "impossible-style",
+            node.span,
+            format!(
+                "the style `cookie` exists since OpenAPI 3.2, and this is {}",
+                walk.dialect.as_str()
+            ),
+            "remove `style`, or write `openapi: 3.2.0` at the top of the document".to_owned(),
+        );
     }
     let help = match nearest(style, allowed.iter().copied()) {
         Some(meant) => format!("did you mean `{meant}`?"),

@@ -19,7 +19,7 @@ pub(super) fn check(walk: &mut Walk<'_, '_>, node: &Node) {
         check_pattern(walk, text, pattern.span);
     }
     // In 3.0 this keyword has no effect, which is reported.
-    if walk.dialect == Dialect::V31
+    if walk.dialect >= Dialect::V31
         && let Some(entries) = node.get("patternProperties").and_then(Node::as_object)
     {
         for entry in entries {

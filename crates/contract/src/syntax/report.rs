@@ -17,7 +17,8 @@ impl<'a> Walk<'_, 'a> {
             Need::Expected => false,
             Need::Essential30 if is_30 => true,
             Need::Expected30 if is_30 => false,
-            Need::Essential30 | Need::Expected30 | Need::Optional => return,
+            Need::Expected31 if self.dialect < Dialect::V32 => false,
+            Need::Essential30 | Need::Expected30 | Need::Expected31 | Need::Optional => return,
         };
         let code = if field.name == "responses" {
             "missing-responses"
@@ -34,9 +35,22 @@ impl<'a> Walk<'_, 'a> {
     }
 
     pub(super) fn wrong_dialect(&mut self, entry: &Entry, field: &Field) {
-        let (own, other) = match self.dialect {
-            Dialect::V30 => ("3.0", "3.1"),
-            Dialect::V31 => ("3.1", "3.0"),
+        let own = self.dialect.as_str();
+        if field.first == Dialect::V32 {
+            return self.warning(
+                "wrong-dialect",
+                entry.key_span,
+                format!(
+                    "`{}` exists since OpenAPI 3.2 and has no effect in {own}",
+                    entry.key
+                ),
+                "remove it, or write `openapi: 3.2.0` at the top of the document".to_owned(),
+            );
+        }
+        let other = if self.dialect < field.first {
+            field.first.as_str()
+        } else {
+            field.last.as_str()
         };
         let help = match field.name {
             "nullable" => "list the type, as in `type: [string, \"null\"]`".to_owned(),
@@ -52,6 +66,20 @@ impl<'a> Walk<'_, 'a> {
                 entry.key
             ),
             help,
+        );
+    }
+
+    /// Reports a `$ref` in place of an object that only later versions let references replace.
+    pub(super) fn reference_too_early(&mut self, entry: &Entry, grammar: &Grammar) {
+        let own = self.dialect.as_str();
+        self.error(
+            "wrong-dialect",
+            entry.key_span,
+            format!(
+                "{} can be a reference since OpenAPI 3.2, and this is {own}",
+                grammar.name
+            ),
+            "write it out, or write `openapi: 3.2.0` at the top of the document".to_owned(),
         );
     }
 
@@ -160,7 +188,8 @@ impl<'a> Walk<'_, 'a> {
 
     pub(super) fn exclusive(&mut self, item: Item<'a>) {
         match (self.dialect, &item.node.value) {
-            (Dialect::V30, NodeValue::Bool(_)) | (Dialect::V31, NodeValue::Number(_)) => {}
+            (Dialect::V30, NodeValue::Bool(_))
+            | (Dialect::V31 | Dialect::V32, NodeValue::Number(_)) => {}
             (Dialect::V30, NodeValue::Number(limit)) => {
                 let bound = item.key.replace("exclusiveM", "m");
                 self.error(
@@ -173,11 +202,12 @@ impl<'a> Walk<'_, 'a> {
                     format!("write `{bound}: {limit}` and `{}: true`", item.key),
                 );
             }
-            (Dialect::V31, NodeValue::Bool(_)) => self.error(
+            (Dialect::V31 | Dialect::V32, NodeValue::Bool(_)) => self.error(
                 "wrong-dialect",
                 item.node.span,
                 format!(
-                    "in OpenAPI 3.1 `{}` must be the limit itself, not a boolean",
+                    "in OpenAPI {} `{}` must be the limit itself, not a boolean",
+                    self.dialect.as_str(),
                     item.key
                 ),
                 format!(
@@ -186,7 +216,7 @@ impl<'a> Walk<'_, 'a> {
                 ),
             ),
             (Dialect::V30, _) => self.expect(item, false, "true or false"),
-            (Dialect::V31, _) => self.expect(item, false, "a number"),
+            (Dialect::V31 | Dialect::V32, _) => self.expect(item, false, "a number"),
         }
     }
 

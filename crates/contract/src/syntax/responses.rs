@@ -1,5 +1,6 @@
 //! Responses and media types: their keys, and headers that have no effect.
 
+use super::since_32;
 use super::walk::{Item, Walk};
 use crate::model::StatusKey;
 use crate::node::Node;
@@ -79,13 +80,14 @@ pub(super) fn headers<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     }
 }
 
-/// Reports keys of `content` that are not media types.
+/// Reports keys of `content` that are not media types, and what the media types cannot apply.
 pub(super) fn media_types<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     let Some(content) = item.node.get("content").and_then(Node::as_object) else {
         return;
     };
     for entry in content {
         // Parameters such as `charset` may follow, and are not judged.
+        since_32::media_type(walk, item, entry);
         let range = entry.key.split(';').next().unwrap_or_default().trim();
         let legal = range.split_once('/').is_some_and(|(kind, sub)| {
             !kind.is_empty() && !sub.is_empty() && !sub.contains('/') && !range.contains(' ')

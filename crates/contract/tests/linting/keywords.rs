@@ -12,8 +12,8 @@ fn versions_that_are_not_read() {
     error(
         "unsupported-version",
         &format!("openapi: @@{rest}"),
-        "3.2.0",
-        "3.1.1",
+        "3.3.0",
+        "3.2.1",
     );
     error(
         "unsupported-version",

@@ -9,6 +9,7 @@ mod references;
 mod reports;
 mod schemas;
 mod security;
+mod since_32;
 mod style;
 mod values;
 

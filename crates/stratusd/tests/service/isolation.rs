@@ -96,7 +96,7 @@ async fn call(
 ) -> JsonResponse {
     let path = path(operation, reference);
     caller
-        .try_call(operation.method.clone(), &path, body)
+        .try_call(operation.method.into(), &path, body)
         .await
         .expect("the service responds")
 }
@@ -188,7 +188,7 @@ on_both! {
             let body = body(operation.id, &things["private_subnet"].0, &things["firewall"].0, &things["vm"].0);
             for reference in [id.as_str(), name] {
                 let path = path(operation, reference).replace("eu-central-h1", "us-east-a2");
-                let seen = shop.try_call(operation.method.clone(), &path, body.as_ref()).await.expect("the service responds");
+                let seen = shop.try_call(operation.method.into(), &path, body.as_ref()).await.expect("the service responds");
                 assert_eq!(seen.error(), (404, "ResourceNotFound"), "{path}");
             }
         }

@@ -102,6 +102,14 @@ impl Builder<'_> {
             }
             MediaKind::Multipart => quote!(runtime::Multipart),
             MediaKind::EventStream | MediaKind::Bytes => quote!(runtime::reqwest::Body),
+            MediaKind::Items => {
+                let item = parts::type_of(self.api, self.names, value_type(media));
+                quote!(runtime::ItemBody<#item>)
+            }
+            MediaKind::TypedEvents => {
+                let data = parts::type_of(self.api, self.names, value_type(media));
+                quote!(runtime::ItemBody<runtime::TypedEvent<#data>>)
+            }
         };
         let argument = parts::argument("argument", "body");
         let payload = self.payload(media, &ty);
@@ -140,6 +148,7 @@ impl Builder<'_> {
             }
             MediaKind::Multipart => quote!(multipart(#media_type, value)),
             MediaKind::EventStream | MediaKind::Bytes => quote!(bytes(#media_type, value)),
+            MediaKind::Items | MediaKind::TypedEvents => quote!(items(#media_type, value)),
         };
         let is_in_memory = matches!(
             media.kind,
@@ -201,8 +210,11 @@ fn kind_word(media: &Media, all: &[Media]) -> String {
                 _ => snake(kind),
             }
         }
-        MediaKind::Json | MediaKind::Text | MediaKind::EventStream | MediaKind::Bytes => {
-            snake(subtype)
-        }
+        MediaKind::Json
+        | MediaKind::Text
+        | MediaKind::EventStream
+        | MediaKind::Items
+        | MediaKind::TypedEvents
+        | MediaKind::Bytes => snake(subtype),
     }
 }

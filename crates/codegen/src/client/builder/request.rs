@@ -34,7 +34,7 @@ impl Builder<'_> {
         let url = self.url();
         let query = self.query();
         let body = self.body_use();
-        let (transport, method) = (self.transport(), method(self.operation.method));
+        let (transport, method) = (self.transport(), method(&self.operation.method));
         quote! {
             let url = #url;
             #query
@@ -190,6 +190,11 @@ impl Builder<'_> {
         let added = self.each(Location::Cookie, |parameter, value| {
             let name = &parameter.wire;
             match &parameter.encoding {
+                ParameterEncoding::Style {
+                    style: Style::Cookie,
+                    explode,
+                    ..
+                } => quote!(cookies.add_plain(#name, #value, #explode)?;),
                 ParameterEncoding::Style { explode, .. } => {
                     quote!(cookies.add(#name, #value, #explode)?;)
                 }
@@ -330,7 +335,8 @@ pub(super) fn style_tokens(style: Style) -> TokenStream {
         Style::Matrix => quote!(runtime::Style::Matrix),
         Style::Label => quote!(runtime::Style::Label),
         Style::Simple => quote!(runtime::Style::Simple),
-        Style::Form => quote!(runtime::Style::Form),
+        // Of parameters, only cookies have the last, and they are written by `Cookies`.
+        Style::Form | Style::Cookie => quote!(runtime::Style::Form),
         Style::SpaceDelimited => quote!(runtime::Style::SpaceDelimited),
         Style::PipeDelimited => quote!(runtime::Style::PipeDelimited),
         Style::DeepObject => quote!(runtime::Style::DeepObject),
@@ -338,7 +344,7 @@ pub(super) fn style_tokens(style: Style) -> TokenStream {
 }
 
 /// Returns a method as reqwest names it.
-fn method(method: Method) -> TokenStream {
+fn method(method: &Method) -> TokenStream {
     match method {
         Method::Get => quote!(runtime::reqwest::Method::GET),
         Method::Put => quote!(runtime::reqwest::Method::PUT),
@@ -348,5 +354,9 @@ fn method(method: Method) -> TokenStream {
         Method::Head => quote!(runtime::reqwest::Method::HEAD),
         Method::Patch => quote!(runtime::reqwest::Method::PATCH),
         Method::Trace => quote!(runtime::reqwest::Method::TRACE),
+        Method::Query | Method::Other(_) => {
+            let name = method.as_str();
+            quote!(runtime::method(#name))
+        }
     }
 }

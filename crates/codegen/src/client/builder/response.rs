@@ -154,12 +154,16 @@ fn is_covered((mut first, last): (u16, u16), ranges: &[(u16, u16)]) -> bool {
 /// Returns the expression that reads a body, wrapped in its variant of the enum `enumeration` if
 /// there is one.
 fn read(choice: &Choice, enumeration: Option<&str>) -> TokenStream {
-    let value = match choice.body {
+    let value = match &choice.body {
         Body::Empty => quote!(runtime::empty(response)),
         Body::Json(_) => quote!(runtime::decode(response).await?),
         Body::Text(_) => quote!(runtime::decode_text(response).await?),
         Body::Bytes => quote!(runtime::stream(response)),
         Body::Events => quote!(runtime::events(response)),
+        Body::Items(_) | Body::TypedEvents(_) => {
+            let media = choice.media.first().map_or("", String::as_str);
+            quote!(runtime::items(#media, response))
+        }
         Body::Upgrade => quote!(runtime::upgrade(response).await?),
     };
     let Some(enumeration) = enumeration else {

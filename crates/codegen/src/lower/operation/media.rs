@@ -15,9 +15,13 @@ pub(super) fn media(
     content
         .iter()
         .map(|media| {
+            if let Some(items) = items(lowering, media, hint) {
+                return items;
+            }
             let kind = media_kind(&media.name, is_scalar_text(lowering, media.schema));
             let ty = match kind {
-                MediaKind::Bytes => None,
+                // Only `items` makes the last two.
+                MediaKind::Bytes | MediaKind::Items | MediaKind::TypedEvents => None,
                 MediaKind::Text => Some(match media.schema {
                     Some(schema) => lowering.type_of(schema, hint),
                     None => TypeRef::Primitive(Primitive::String),
@@ -39,6 +43,24 @@ pub(super) fn media(
             }
         })
         .collect()
+}
+
+/// Lowers a media type that is a sequence of items with a schema. Returns `None` for any other.
+fn items(lowering: &mut Lowering<'_>, media: &model::MediaType, hint: &str) -> Option<Media> {
+    let item = media
+        .item_schema
+        .filter(|_| model::is_sequential(&media.name))?;
+    let (kind, schema) = match media.event_data {
+        Some(data) => (MediaKind::TypedEvents, data),
+        None => (MediaKind::Items, item),
+    };
+    let hint = format!("{}Item", hint.strip_suffix("Body").unwrap_or(hint));
+    Some(Media {
+        name: media.name.clone(),
+        kind,
+        ty: Some(lowering.type_of(schema, &hint)),
+        schema: Some(schema),
+    })
 }
 
 /// Returns whether a body of `text/*` is read as a value of its schema, and not as bytes: if the

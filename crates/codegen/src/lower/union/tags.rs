@@ -11,7 +11,8 @@ use crate::lower::lowering::Lowering;
 impl Lowering<'_> {
     /// Returns the property that `discriminator` names, with its values for each member.
     ///
-    /// Returns `None` if a member has no value, since a tagged union could never select that
+    /// The member that the discriminator selects by default needs neither value nor property. Returns
+    /// `None` if another member has no value, since a tagged union could never select that
     /// variant, if a member accepts values other than objects, or if a member does not declare the
     /// property, since its type would neither write nor, if it is closed, accept the tag.
     pub(super) fn declared_tags(
@@ -19,6 +20,12 @@ impl Lowering<'_> {
         members: &[SchemaId],
         discriminator: &Discriminator,
     ) -> Option<(String, Vec<Vec<String>>)> {
+        let default = discriminator.default.map(|id| self.contract.resolve(id));
+        let is_default = |member: &SchemaId| Some(self.contract.resolve(*member)) == default;
+        // Without the default among the members, no variant is selected for an absent property.
+        if default.is_some() && !members.iter().any(is_default) {
+            return None;
+        }
         let tags: Vec<Vec<String>> = members
             .iter()
             .map(|member| {
@@ -37,10 +44,14 @@ impl Lowering<'_> {
             let flat = FlatSchema::of(self.contract, &[*member]);
             flat.types.is_none_or(|types| types == Types::OBJECT)
         });
-        let all_declare = members
+        let all_declare = members.iter().all(|member| {
+            is_default(member) || self.declares(*member, &discriminator.property, &mut Vec::new())
+        });
+        let all_have_tags = members
             .iter()
-            .all(|member| self.declares(*member, &discriminator.property, &mut Vec::new()));
-        (all_objects && all_declare && tags.iter().all(|tags| !tags.is_empty()))
+            .zip(&tags)
+            .all(|(member, tags)| is_default(member) || !tags.is_empty());
+        (all_objects && all_declare && all_have_tags)
             .then(|| (discriminator.property.clone(), tags))
     }
 

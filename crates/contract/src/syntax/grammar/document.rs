@@ -1,14 +1,16 @@
 //! The objects of OpenAPI, from the document down to media types and security schemes.
 
-use super::Need::{Essential, Essential30, Expected, Expected30};
+use super::Need::{Essential, Essential30, Expected, Expected30, Expected31};
 use super::Shape::{Any, ExtensibleMap, Flag, List, Map, Object, Schema, Text};
-use super::{Grammar, Shape, may, must, plain, referable, v31};
+use super::{Grammar, Shape, may, must, plain, referable, referable_since, v31, v32};
+use crate::model::Dialect;
 
 /// The object at the top level of a document.
 pub(crate) static DOCUMENT: Grammar = plain(
     "the document",
     &[
         must("openapi", Text, Essential),
+        v32("$self", Text),
         must("info", Object(&INFO), Expected),
         v31("jsonSchemaDialect", Text),
         may("servers", List(&Object(&SERVER))),
@@ -53,6 +55,7 @@ static SERVER: Grammar = plain(
     &[
         must("url", Text, Expected),
         may("description", Text),
+        v32("name", Text),
         may("variables", Map(&Object(&SERVER_VARIABLE))),
     ],
 );
@@ -80,6 +83,7 @@ pub(crate) static COMPONENTS: Grammar = plain(
         may("links", Map(&Object(&LINK))),
         may("callbacks", Map(&CALLBACK)),
         v31("pathItems", Map(&Object(&PATH_ITEM))),
+        v32("mediaTypes", Map(&Object(&MEDIA_TYPE))),
     ],
 );
 
@@ -87,8 +91,11 @@ static TAG: Grammar = plain(
     "a tag",
     &[
         must("name", Text, Essential),
+        v32("summary", Text),
         may("description", Text),
         may("externalDocs", Object(&EXTERNAL_DOCS)),
+        v32("parent", Text),
+        v32("kind", Text),
     ],
 );
 
@@ -110,6 +117,8 @@ static PATH_ITEM: Grammar = referable(
         may("head", Object(&OPERATION)),
         may("patch", Object(&OPERATION)),
         may("trace", Object(&OPERATION)),
+        v32("query", Object(&OPERATION)),
+        v32("additionalOperations", Map(&Object(&OPERATION))),
         may("servers", List(&Object(&SERVER))),
         may("parameters", List(&Object(&PARAMETER))),
     ],
@@ -187,13 +196,19 @@ static REQUEST_BODY: Grammar = referable(
     ],
 );
 
-static MEDIA_TYPE: Grammar = plain(
+static MEDIA_TYPE: Grammar = referable_since(
+    Dialect::V32,
     "a media type",
     &[
         may("schema", Schema),
+        v32("itemSchema", Schema),
+        // Our extension: `itemSchema` for documents of every version.
+        may("x-item-schema", Schema),
         may("example", Any),
         may("examples", Map(&Object(&EXAMPLE))),
         may("encoding", Map(&Object(&ENCODING))),
+        v32("prefixEncoding", List(&Object(&ENCODING))),
+        v32("itemEncoding", Object(&ENCODING)),
     ],
 );
 
@@ -205,13 +220,17 @@ static ENCODING: Grammar = plain(
         may("style", Text),
         may("explode", Flag),
         may("allowReserved", Flag),
+        v32("encoding", Map(&Object(&ENCODING))),
+        v32("prefixEncoding", List(&Object(&ENCODING))),
+        v32("itemEncoding", Object(&ENCODING)),
     ],
 );
 
 static RESPONSE: Grammar = referable(
     "a response",
     &[
-        must("description", Text, Expected),
+        v32("summary", Text),
+        must("description", Text, Expected31),
         may("headers", Map(&Object(&HEADER))),
         may("content", Map(&Object(&MEDIA_TYPE))),
         may("links", Map(&Object(&LINK))),
@@ -224,6 +243,8 @@ static EXAMPLE: Grammar = referable(
         may("summary", Text),
         may("description", Text),
         may("value", Any),
+        v32("dataValue", Any),
+        v32("serializedValue", Text),
         may("externalValue", Text),
     ],
 );
@@ -251,6 +272,8 @@ static SECURITY_SCHEME: Grammar = referable(
         may("bearerFormat", Text),
         may("flows", Object(&FLOWS)),
         may("openIdConnectUrl", Text),
+        v32("oauth2MetadataUrl", Text),
+        v32("deprecated", Flag),
     ],
 );
 
@@ -261,6 +284,7 @@ static FLOWS: Grammar = plain(
         may("password", Object(&FLOW)),
         may("clientCredentials", Object(&FLOW)),
         may("authorizationCode", Object(&FLOW)),
+        v32("deviceAuthorization", Object(&FLOW)),
     ],
 );
 
@@ -268,6 +292,7 @@ static FLOW: Grammar = plain(
     "a flow",
     &[
         may("authorizationUrl", Text),
+        v32("deviceAuthorizationUrl", Text),
         may("tokenUrl", Text),
         may("refreshUrl", Text),
         must("scopes", Map(&Text), Expected),

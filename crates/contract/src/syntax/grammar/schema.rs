@@ -5,9 +5,9 @@ use super::Shape::{
     Any, Count, Exclusive, Flag, List, Map, Number, Object, Schema, Text, Type, Values,
 };
 use super::document::EXTERNAL_DOCS;
-use super::{Grammar, may, must, plain, referable, v30, v31};
+use super::{Grammar, may, must, plain, referable, v30, v31, v32};
 
-/// A schema, with the keywords of both dialects.
+/// A schema, with the keywords of all dialects.
 pub(crate) static SCHEMA: Grammar = referable(
     "a schema",
     &[
@@ -81,6 +81,7 @@ static DISCRIMINATOR: Grammar = plain(
     &[
         must("propertyName", Text, Essential),
         may("mapping", Map(&Text)),
+        v32("defaultMapping", Text),
     ],
 );
 
@@ -92,6 +93,7 @@ static XML: Grammar = plain(
         may("prefix", Text),
         may("attribute", Flag),
         may("wrapped", Flag),
+        v32("nodeType", Text),
     ],
 );
 

@@ -35,7 +35,7 @@ pub async fn send(token: &str, service: &Service) {
                 count += 1;
                 let key = format!("request-{count}");
                 let headers = [("idempotency-key", &*key), ("if-match", "*")];
-                let method: Method = operation.method.clone();
+                let method: Method = operation.method.into();
                 let response = shop
                     .send_with(&headers, method, &path, body.as_ref())
                     .await

@@ -1,0 +1,40 @@
+//! Queries that are one parameter, beside which no other may be in the query.
+
+use super::context::Context;
+use crate::diagnostic::Diagnostic;
+use crate::model::{Location, Operation};
+
+/// Reports operations with a parameter that is the whole query (`in: querystring`) and a further
+/// parameter in the query.
+pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
+    let contract = context.contract;
+    let mut operations: Vec<&Operation> = contract
+        .operations
+        .iter()
+        .chain(&contract.webhooks)
+        .collect();
+    while let Some(operation) = operations.pop() {
+        operations.extend(&operation.callbacks);
+        let mut queries = operation
+            .parameters
+            .iter()
+            .filter(|parameter| parameter.location == Location::Query);
+        let Some(whole) = queries.clone().find(|parameter| parameter.is_whole_query) else {
+            continue;
+        };
+        if let Some(other) = queries.find(|parameter| parameter.span != whole.span) {
+            diagnostics.push(
+                Diagnostic::error(
+                    "shared-query",
+                    other.span,
+                    format!(
+                        "`{}` is the whole query, so `{}` cannot be in it",
+                        whole.name, other.name
+                    ),
+                )
+                .help(format!("make it a property of `{}`", whole.name))
+                .related(whole.span, "the whole query"),
+            );
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! What OpenAPI 3.2 adds and the tables cannot express: fields that exclude each other, methods,
+//! sequences and positions in bodies.
+
+use super::walk::{Item, Walk};
+use crate::model::{Dialect, Method, is_sequential};
+use crate::node::{Entry, Node};
+use crate::node_ref::NodeRef;
+use crate::uri::has_scheme;
+
+/// Checks `$self`, which identifies the document.
+pub(super) fn document<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
+    let Some(node) = own(walk, item, "$self") else {
+        return;
+    };
+    let text = node.as_str().unwrap_or_default();
+    if text.contains('#') {
+        walk.error(
+            "bad-self",
+            node.span,
+            "`$self` identifies the whole document, so it has no fragment".to_owned(),
+            "remove what begins with `#`".to_owned(),
+        );
+    } else if !has_scheme(text) {
+        walk.warning(
+            "bad-self",
+            node.span,
+            "a relative `$self` has no effect: references start from the folder of the file"
+                .to_owned(),
+            "write the whole address, such as `https://example.com/openapi.yaml`".to_owned(),
+        );
+    }
+}
+
+/// Checks the keys of `additionalOperations`, which are methods.
+pub(super) fn path_item<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
+    let additional = own(walk, item, "additionalOperations").and_then(Node::as_object);
+    for entry in additional.unwrap_or_default() {
+        let name = entry.key.as_str();
+        let fixed = Method::FIXED
+            .into_iter()
+            .find(|method| method.as_str() == name);
+        if let Some(method) = fixed {
+            let field = method.key();
+            walk.error(
+                "bad-method",
+                entry.key_span,
+                format!("`{name}` is the field `{field}` of the path item"),
+                format!("move the operation to `{field}`"),
+            );
+        } else if !is_token(name) {
+            walk.error(
+                "bad-method",
+                entry.key_span,
+                format!("`{name}` is not a method"),
+                "write it as requests do, with letters, digits and `-`".to_owned(),
+            );
+        } else if Method::FIXED
+            .iter()
+            .any(|method| method.key() == name.to_ascii_lowercase())
+        {
+            walk.warning(
+                "bad-method",
+                entry.key_span,
+                format!(
+                    "methods have a case, and `{name}` is not `{}`",
+                    name.to_ascii_uppercase()
+                ),
+                format!("move the operation to `{}`", name.to_ascii_lowercase()),
+            );
+        }
+    }
+}
+
+/// Returns whether a text is a token (RFC 9110, section 5.6.2), as a method is.
+fn is_token(text: &str) -> bool {
+    !text.is_empty()
+        && text
+            .chars()
+            .all(|char| char.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(char))
+}
+
+/// Reports fields of an example that exclude each other.
+pub(super) fn example<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
+    let pairs = [
+        ("value", "dataValue"),
+        ("value", "serializedValue"),
+        ("externalValue", "serializedValue"),
+    ];
+    for (one, other) in pairs {
+        if walk.dialect >= Dialect::V32
+            && item.node.get(one).is_some()
+            && let Some(entry) = item.node.entry(other)
+        {
+            walk.warning(
+                "contradicting-fields",
+                entry.key_span,
+                format!("an example has either `{one}` or `{other}`"),
+                format!("remove `{one}`"),
+            );
+        }
+    }
+}
+
+/// Checks the flow for devices, whose two addresses no other flow has together.
+pub(super) fn flows<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
+    if walk.dialect < Dialect::V32 {
+        return;
+    }
+    let Some(entry) = item.node.entry("deviceAuthorization") else {
+        return;
+    };
+    for key in ["deviceAuthorizationUrl", "tokenUrl"] {
+        if entry.value.get(key).is_none() {
+            walk.warning(
+                "missing-keyword",
+                entry.key_span,
+                format!("the flow `deviceAuthorization` needs `{key}`"),
+                format!("add `{key}`"),
+            );
+        }
+    }
+}
+
+/// Checks a media type object that a `content` has under the key of `entry`.
+pub(super) fn media_type<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, entry: &'a Entry) {
+    let start = NodeRef {
+        document: item.document,
+        node: &entry.value,
+        pointer: "".into(),
+    };
+    let Some(at) = walk.resolver.follow(&start) else {
+        return;
+    };
+    let media = at.node;
+    let name = &entry.key;
+    let is_32 = walk.dialect >= Dialect::V32;
+    let item_schema = media
+        .entry("itemSchema")
+        .filter(|_| is_32)
+        .or_else(|| media.entry("x-item-schema"));
+    if let Some(found) = item_schema
+        && !is_sequential(name)
+    {
+        let is_multipart = name.starts_with("multipart/");
+        walk.warning(
+            "unapplied-schema",
+            found.key_span,
+            if is_multipart {
+                format!(
+                    "the parts of `{name}` are passed on as bytes, so `{}` is not applied",
+                    found.key
+                )
+            } else {
+                format!(
+                    "`{name}` is no sequence of items, so `{}` is not applied",
+                    found.key
+                )
+            },
+            if is_multipart {
+                "check each part where it is read".to_owned()
+            } else {
+                "write `schema`, or a media type such as `application/jsonl`".to_owned()
+            },
+        );
+    }
+    for key in ["prefixEncoding", "itemEncoding"] {
+        let Some(found) = media.entry(key).filter(|_| is_32) else {
+            continue;
+        };
+        if !name.starts_with("multipart/") {
+            walk.warning(
+                "unapplied-encoding",
+                found.key_span,
+                format!("`{key}` is for the parts of `multipart` bodies, and `{name}` has none"),
+                "remove it".to_owned(),
+            );
+        } else if let Some(other) = media.entry("encoding") {
+            walk.error(
+                "contradicting-fields",
+                other.key_span,
+                format!("parts are encoded by name or by position, so `encoding` and `{key}` exclude each other"),
+                "remove one of them".to_owned(),
+            );
+        } else {
+            walk.warning(
+                "unapplied-encoding",
+                found.key_span,
+                format!(
+                    "parts are read and written one by one, and `{key}` is not applied to them"
+                ),
+                "give each part its media type and headers where it is written".to_owned(),
+            );
+        }
+    }
+}
+
+/// Returns the value of a field that documents have since 3.2, if this document may have it.
+fn own<'a>(walk: &Walk<'_, 'a>, item: Item<'a>, key: &str) -> Option<&'a Node> {
+    item.node.get(key).filter(|_| walk.dialect >= Dialect::V32)
+}

@@ -1,0 +1,272 @@
+//! What OpenAPI 3.2 adds: read in 3.2, and a diagnostic in earlier versions.
+
+use contract::{Severity, load_text};
+
+use crate::{diagnostics, error, help, warning};
+
+const DOCUMENT: &str = r#"openapi: 3.2.0
+info: { title: Pets, version: "1" }
+@@
+paths:
+  /pets:
+    get:
+      responses:
+        "200":
+          description: All pets.
+          content:
+            application/jsonl:
+              itemSchema: { type: string }
+"#;
+
+const MEDIA: &str = r#"openapi: 3.2.0
+info: { title: Pets, version: "1" }
+paths:
+  /pets:
+    post:
+      requestBody: { required: true, content: { @@ } }
+      responses: { "204": {} }
+"#;
+
+/// A document with every field that 3.2 adds and that has an effect.
+const ALL: &str = r##"openapi: 3.2.0
+$self: https://example.com/api/pets.yaml
+info: { title: Pets, version: "1" }
+servers: [{ url: https://example.com, name: main }]
+tags:
+  - { name: all, summary: Everything, kind: nav }
+  - { name: pets, parent: all }
+security: [{ "#/components/securitySchemes/Key": [] }, { "pets.yaml#/components/securitySchemes/Device": [] }]
+paths:
+  /pets:
+    query:
+      tags: [pets]
+      requestBody: { required: true, content: { application/json: { $ref: "#/components/mediaTypes/Pet" } } }
+      responses:
+        "200":
+          summary: The pets
+          content:
+            application/jsonl: { itemSchema: { $ref: "pets.yaml#/components/schemas/Pet" } }
+    additionalOperations:
+      COPY: { tags: [pets], responses: { "204": { summary: Copied } } }
+components:
+  schemas:
+    Pet:
+      type: object
+      oneOf: [{ $ref: "#/components/schemas/Cat" }, { $ref: "#/components/schemas/Other" }]
+      discriminator: { propertyName: kind, mapping: { cat: Cat }, defaultMapping: Other }
+    Cat: { type: object, required: [kind], properties: { kind: { const: cat } } }
+    Other: { type: object, properties: { kind: { not: { const: cat } } } }
+  mediaTypes:
+    Pet:
+      schema: { $ref: "#/components/schemas/Pet" }
+      examples:
+        Cat: { dataValue: { kind: cat }, serializedValue: '{"kind":"cat"}' }
+  securitySchemes:
+    Key: { type: apiKey, name: key, in: header, deprecated: true }
+    Device:
+      type: oauth2
+      oauth2MetadataUrl: https://example.com/.well-known/oauth-authorization-server
+      flows:
+        deviceAuthorization:
+          deviceAuthorizationUrl: https://example.com/device
+          tokenUrl: https://example.com/token
+          scopes: {}
+"##;
+
+#[test]
+fn every_field_of_3_2_is_read() {
+    let loaded = load_text("pets.yaml", ALL.as_bytes());
+    let found = contract::render(&loaded.sources, &loaded.diagnostics);
+    assert_eq!(found, "");
+    let contract = loaded.contract.expect("a correct document is loaded");
+    let [query, copy] = contract.operations.as_slice() else {
+        panic!("{:#?}", contract.operations);
+    };
+    assert_eq!((query.method.as_str(), &*query.id), ("QUERY", "query_pets"));
+    assert_eq!((copy.method.as_str(), &*copy.id), ("COPY", "copy_pets"));
+    assert_eq!(copy.pointer, "/paths/~1pets/additionalOperations/COPY");
+    let body = query.request_body.as_ref().expect("the body is read");
+    assert_eq!(body.content[0].pointer, "/components/mediaTypes/Pet");
+    assert_eq!(body.content[0].examples["Cat"]["kind"], "cat");
+    let item = query.responses[0].content[0].item_schema;
+    let item = contract.resolve(item.expect("the items have a schema"));
+    assert_eq!(contract.schema(item).component.as_deref(), Some("Pet"));
+    let schemes: Vec<&str> = query
+        .security
+        .iter()
+        .flat_map(|alternative| &alternative.schemes)
+        .map(|(name, _)| name.as_str())
+        .collect();
+    assert_eq!(schemes, ["Key", "Device"]);
+}
+
+#[test]
+fn earlier_versions_have_none_of_it() {
+    let found = diagnostics(&ALL.replace("openapi: 3.2.0", "openapi: 3.1.0"));
+    let early = found
+        .iter()
+        .filter(|(code, severity, ..)| code == "wrong-dialect" && *severity == Severity::Warning);
+    assert_eq!(early.count(), 12, "{found:#?}");
+    // Without the media type, nothing says what the body is.
+    error(
+        "wrong-dialect",
+        &MEDIA
+            .replace("3.2.0", "3.1.0")
+            .replace("{}", "{ description: Done. }"),
+        "application/json: { ⟦$ref: \"#/components/mediaTypes/Pet\" }",
+        "application/json: { schema: { type: string } }",
+    );
+    let document = DOCUMENT.replace("3.2.0", "3.1.0").replace("@@\n", "");
+    assert_eq!(
+        help(&document),
+        "remove it, or write `openapi: 3.2.0` at the top of the document"
+    );
+}
+
+#[test]
+fn later_versions_are_refused_in_words() {
+    for version in ["3.3.0", "3.10.1", "4.0.0"] {
+        let text = DOCUMENT.replace("3.2.0", version).replace("@@\n", "");
+        let loaded = load_text("pets.yaml", text.as_bytes());
+        let rendered = contract::render(&loaded.sources, &loaded.diagnostics);
+        assert!(
+            rendered.contains("is newer than 3.2, and what it adds would be lost"),
+            "{rendered}"
+        );
+        assert!(
+            rendered.contains("write `3.2.0`, and only what that version knows"),
+            "{rendered}"
+        );
+        assert!(loaded.contract.is_none());
+    }
+}
+
+#[test]
+fn tags_form_a_tree() {
+    let tags = |first: &str| format!("tags: [{{ name: a{first} }}, {{ name: b, parent: a }}]");
+    warning(
+        "unknown-tag",
+        DOCUMENT,
+        "tags: [{ name: all, parent: ⟦al }]",
+        &tags(""),
+    );
+    warning(
+        "duplicate-tag",
+        DOCUMENT,
+        "tags: [{ name: a }, { name: ⟦a }]",
+        &tags(""),
+    );
+    let circle = diagnostics(&DOCUMENT.replace("@@", &tags(", parent: b")));
+    let codes: Vec<&str> = circle.iter().map(|(code, ..)| code.as_str()).collect();
+    assert_eq!(codes, ["circular-tag", "circular-tag"]);
+}
+
+#[test]
+fn what_identifies_a_document_has_no_fragment() {
+    error(
+        "bad-self",
+        DOCUMENT,
+        "$self: ⟦https://example.com/pets.yaml#pets",
+        "$self: https://example.com/pets.yaml",
+    );
+}
+
+#[test]
+fn additional_operations_have_methods_of_their_own() {
+    let paths = r#"openapi: 3.2.0
+info: { title: Pets, version: "1" }
+paths:
+  /pets: { additionalOperations: { @@: { responses: { "204": {} } } } }
+"#;
+    error("bad-method", paths, "POST", "COPY");
+    error("bad-method", paths, "CO PY", "COPY");
+    warning("bad-method", paths, "Post", "COPY");
+}
+
+#[test]
+fn items_belong_to_sequences() {
+    warning(
+        "unapplied-schema",
+        MEDIA,
+        "application/json: { ⟦itemSchema: { type: string } }",
+        "application/json-seq: { itemSchema: { type: string } }",
+    );
+    warning(
+        "unapplied-schema",
+        MEDIA,
+        "multipart/mixed: { ⟦itemSchema: { type: string } }",
+        "application/geo+json-seq: { itemSchema: { type: string } }",
+    );
+    // Our extension has the same meaning, in every version.
+    warning(
+        "unapplied-schema",
+        &MEDIA
+            .replace("3.2.0", "3.1.0")
+            .replace("{}", "{ description: Done. }"),
+        "application/json: { ⟦x-item-schema: { type: string } }",
+        "text/event-stream: { x-item-schema: { type: string } }",
+    );
+}
+
+#[test]
+fn encodings_by_position_are_not_applied() {
+    let parts = "schema: { type: array, items: { type: string } }";
+    warning(
+        "unapplied-encoding",
+        MEDIA,
+        &format!("multipart/mixed: {{ {parts}, ⟦itemEncoding: {{ contentType: text/plain }} }}"),
+        &format!("multipart/mixed: {{ {parts} }}"),
+    );
+    error(
+        "contradicting-fields",
+        MEDIA,
+        &format!("multipart/mixed: {{ {parts}, ⟦encoding: {{}}, prefixEncoding: [{{}}] }}"),
+        &format!("multipart/mixed: {{ {parts} }}"),
+    );
+}
+
+#[test]
+fn an_example_has_one_form_of_each_kind() {
+    warning(
+        "contradicting-fields",
+        MEDIA,
+        "application/json: { schema: { type: string }, examples: { A: { value: a, ⟦dataValue: a } } }",
+        "application/json: { schema: { type: string }, examples: { A: { dataValue: a, serializedValue: '\"a\"' } } }",
+    );
+    warning(
+        "bad-example",
+        MEDIA,
+        "application/json: { schema: { type: string }, examples: { A: { dataValue: ⟦5 } } }",
+        "application/json: { schema: { type: string }, examples: { A: { dataValue: \"5\" } } }",
+    );
+}
+
+#[test]
+fn the_default_of_a_discriminator_exists() {
+    error(
+        "unknown-mapping",
+        &ALL.replace("defaultMapping: Other", "defaultMapping: @@"),
+        "Othr",
+        "Other",
+    );
+}
+
+#[test]
+fn the_flow_for_devices_has_two_addresses() {
+    let token = ", tokenUrl: https://example.com/token";
+    let flow = |mark: &str, more: &str| {
+        format!(
+            "{mark}deviceAuthorization: {{ deviceAuthorizationUrl: https://example.com/device, scopes: {{}}{more} }}"
+        )
+    };
+    let document = format!(
+        "{}components: {{ securitySchemes: {{ Device: {{ type: oauth2, flows: {{ @@ }} }} }} }}\n",
+        DOCUMENT.replace("@@", "security: [{ Device: [] }]")
+    );
+    warning(
+        "missing-keyword",
+        &document,
+        &flow("⟦", ""),
+        &flow("", token),
+    );
+}

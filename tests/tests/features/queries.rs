@@ -1,0 +1,85 @@
+//! A query that is one parameter, cookies that are sent as they are, and a union with a default.
+
+use features_client::prelude::*;
+use features_server::queries::{
+    QueriesApi, QueryEchoError, QueryEchoRequest, QueryEchoResponse, QueryPetError,
+    QueryPetRequest, QueryPetResponse,
+};
+use features_server::server::serde_json::{self, json};
+use features_types::{QueryFind, QueryPet};
+
+impl QueriesApi for crate::Features {
+    async fn query_echo(
+        &self,
+        request: QueryEchoRequest,
+    ) -> Result<QueryEchoResponse, QueryEchoError> {
+        let find = request.find;
+        let mut words = vec![find.text, format!("{:?}", find.limit)];
+        words.extend(find.tag.unwrap_or_default());
+        words.extend(request.session);
+        words.extend(request.colours.unwrap_or_default());
+        Ok(words.into())
+    }
+
+    async fn query_pet(&self, request: QueryPetRequest) -> Result<QueryPetResponse, QueryPetError> {
+        Ok(match request.body {
+            QueryPet::QueryCat(cat) => format!("a cat with {} lives", cat.lives),
+            QueryPet::QueryOther(other) => format!("{:?} with {:?} legs", other.kind, other.legs),
+        }
+        .into())
+    }
+}
+
+pub async fn check(client: &Client, url: &str) {
+    let find = json!({"text": "a&b =c", "tag": ["x", "y z"], "limit": 3});
+    let find: QueryFind = serde_json::from_value(find).expect("a query");
+    let call = client.query_echo().find(find.clone()).session("a%20b");
+    let colours = vec!["red".to_owned(), "blue".to_owned()];
+    let echo = call.colours(colours).send().await.expect("a success");
+    assert_eq!(
+        echo.into_inner(),
+        ["a&b =c", "Some(3)", "x", "y z", "a%20b", "red", "blue"]
+    );
+    // The contract's author decides how a cookie is escaped, so nothing is escaped for the caller.
+    let refused = client.query_echo().find(find).session("a;b").send().await;
+    let refused = refused.expect_err("no cookie has a semicolon").to_string();
+    assert!(refused.contains("no cookie can have"), "{refused}");
+    by_hand(url).await;
+    for (pet, variant) in [
+        (json!({"kind": "cat", "lives": 9}), "a cat with 9 lives"),
+        (json!({"legs": 4}), "None with Some(4) legs"),
+        (json!({"kind": "cow"}), "Some(\"cow\") with None legs"),
+    ] {
+        let pet: QueryPet = serde_json::from_value(pet).expect("a pet");
+        let told = client.query_pet().body(pet).send().await;
+        assert_eq!(told.expect("a success").into_inner(), variant);
+    }
+    // The property selects one variant, and its errors are those of that variant.
+    let cat: Result<QueryPet, _> = serde_json::from_value(json!({"kind": "cat", "legs": 4}));
+    let error = cat.expect_err("a cat has lives").to_string();
+    assert!(error.contains("lives"), "{error}");
+}
+
+/// The queries of another client.
+async fn by_hand(url: &str) {
+    let http = reqwest::Client::new();
+    let get = |query: &str| {
+        let request = http.get(format!("{url}/queries{query}"));
+        request
+            .header("cookie", "session=x%3D1; colours=a; colours=b")
+            .send()
+    };
+    let echo = get("?limit=1&text=a+b%26&tag=c").await.expect("a response");
+    let echo: Vec<String> = echo.json().await.expect("a list");
+    assert_eq!(echo, ["a b&", "Some(1)", "c", "x%3D1", "a", "b"]);
+    for wrong in [
+        "",
+        "?limit=1",
+        "?text=a&limit=x",
+        "?text=a&text=b",
+        "?find=a",
+    ] {
+        let refused = get(wrong).await.expect("a response");
+        assert_eq!(refused.status(), 400, "{wrong}");
+    }
+}
