@@ -40,7 +40,7 @@ pub(super) fn start(
         http.request.method = request.method().as_str(),
         url.template = operation.path,
         server.address = url.host_str(),
-        server.port = url.port_or_known_default(),
+        server.port = url.port_or_known_default().map(i64::from),
         http.response.status_code = Empty,
         error.type = Empty,
         otel.kind = context.map(|_| "client"),
@@ -58,7 +58,8 @@ pub(super) fn end(span: &Span, result: &reqwest::Result<Response>) {
     let is_error = match result {
         Ok(response) => {
             let status = response.status();
-            span.record("http.response.status_code", status.as_u16());
+            // tracing-opentelemetry takes only signed integers for numbers.
+            span.record("http.response.status_code", i64::from(status.as_u16()));
             status.is_client_error() || status.is_server_error()
         }
         Err(error) => {

@@ -56,8 +56,9 @@ impl RequestSpan {
 
     /// Notes the status of the response.
     pub(super) fn end(&self, status: http::StatusCode) {
-        self.span
-            .record("http.response.status_code", status.as_u16());
+        // tracing-opentelemetry takes only signed integers for numbers.
+        let code = i64::from(status.as_u16());
+        self.span.record("http.response.status_code", code);
         if status.is_server_error() {
             self.span.record("otel.status_code", "ERROR");
         }
