@@ -101,9 +101,11 @@ impl Repairs {
     ) -> bool {
         let before = self.done.len();
         let mut moved: HashMap<usize, HashSet<String>> = HashMap::new();
+        let mut taken: HashMap<usize, Option<HashMap<String, usize>>> = HashMap::new();
         for (place, diagnostic) in work {
             let root = &mut documents.list[place.document].root;
-            let Some(mut site) = Site::new(root, place, diagnostic, sources) else {
+            let taken = taken.entry(place.document).or_default();
+            let Some(mut site) = Site::new(root, place, diagnostic, sources, taken) else {
                 continue;
             };
             let pointer = site.pointer();

@@ -544,6 +544,38 @@ fn a_misspelt_path_parameter_has_the_name_in_the_path() {
 }
 
 #[test]
+fn copies_of_components_and_operations_are_bounded() {
+    let properties: String = (0..500)
+        .map(|index| format!("p{index}: {{ type: string }}, "))
+        .collect();
+    // A parameter is declared for the path and dropped, as one that resembles none.
+    let large = format!(
+        "{{ name: userId, in: path, required: true, schema: {{ type: object, properties: {{ {properties} }} }} }}"
+    );
+    let text = with_path(
+        "/a/{user_id}",
+        "{ get: { parameters: [{ $ref: '#/components/parameters/User' }], responses: { '204': { description: Done. } } } }",
+    ) + &format!("components: {{ parameters: {{ User: {large} }} }}\n");
+    let (path, _) = read(&text, "/paths/~1a~1{user_id}");
+    assert_eq!(path["get"]["parameters"], json!([]));
+    assert_eq!(path["parameters"][0]["name"], "user_id");
+    // A million nodes are copied, and then no more.
+    let operation = format!(
+        "{{ responses: {{ '204': {{ description: Done., x-large: [{}] }} }} }}",
+        "1, ".repeat(20_000)
+    );
+    let paths: String = (0..100)
+        .map(|index| format!("  /p{index}: {{ get: {{ $ref: '#/x-get' }} }}\n"))
+        .collect();
+    let text = with_path("/p", "{}") + &paths + "x-get: " + &operation + "\n";
+    let loaded = foreign(&text);
+    let misplaced = loaded.repairs.iter();
+    let misplaced = misplaced.filter(|repair| repair.rule == "misplaced-ref");
+    assert_eq!(misplaced.count(), 49);
+    assert!(loaded.contract.is_none());
+}
+
+#[test]
 fn a_pattern_that_nothing_reads_is_an_annotation() {
     schema(
         "3.0.3",

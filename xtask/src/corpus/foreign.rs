@@ -43,8 +43,8 @@ pub(crate) struct Arguments {
     #[arg(long)]
     compile: bool,
     /// Only documents whose line of the list contains this text
-    #[arg(long, value_name = "PART", default_value = "")]
-    only: String,
+    #[arg(long, value_name = "PART")]
+    only: Option<String>,
     /// Store the results of the documents that are there
     #[arg(long)]
     update: bool,
@@ -65,7 +65,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     let mut worse = Vec::new();
     for line in &mut list.lines {
         let name = line.name();
-        if !name.contains(&arguments.only) {
+        let is_chosen = |part: &String| name.contains(part.as_str());
+        if !arguments.only.as_ref().is_none_or(is_chosen) {
             continue;
         }
         if arguments.fetch {
@@ -76,7 +77,12 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
             skipped.push(name);
             continue;
         }
-        let results = judge(&document, line, arguments.compile, &root, out)?;
+        let trial = Trial {
+            document: &document,
+            line,
+            compile_in: arguments.compile.then_some(root.as_path()),
+        };
+        let results = trial.judge(out)?;
         totals.add(&results);
         writeln!(out, "{name} | {} | {}", results.own, results.foreign)?;
         // A document takes seconds to minutes, so its line is shown at once.
@@ -90,16 +96,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
         line.results = results.or(&line.results);
     }
     writeln!(out, "\n{totals}")?;
-    for name in &skipped {
-        writeln!(out, "skipped, since it is not there: {name}")?;
-    }
-    if !skipped.is_empty() {
-        writeln!(
-            out,
-            "clone repositories to {0}/github/OWNER/REPOSITORY; `--fetch` fetches packages to {0}/npm",
-            folder.display()
-        )?;
-    }
+    report_skipped(&skipped, &folder, out)?;
     if arguments.update {
         fs::write(&path, list.text())
             .with_context(|| format!("failed to write {}", path.display()))?;
@@ -113,6 +110,20 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     } else {
         Exit::Failed
     })
+}
+
+fn report_skipped(skipped: &[String], folder: &Path, out: &mut dyn Write) -> anyhow::Result<()> {
+    for name in skipped {
+        writeln!(out, "skipped, since it is not there: {name}")?;
+    }
+    if !skipped.is_empty() {
+        writeln!(
+            out,
+            "clone repositories to {0}/github/OWNER/REPOSITORY; `--fetch` fetches packages to {0}/npm",
+            folder.display()
+        )?;
+    }
+    Ok(())
 }
 
 /// The figures below the table.
@@ -145,43 +156,12 @@ impl std::fmt::Display for Totals {
     }
 }
 
-/// Reads a document without and with `--foreign`, and generates its crates.
-fn judge(
-    document: &Path,
-    line: &Line,
-    compile: bool,
-    root: &Path,
-    out: &mut dyn Write,
-) -> anyhow::Result<Results> {
-    let own = match refused(&contract::load(document)) {
-        Some(rules) => Outcome::Refused(rules),
-        None => Outcome::Read,
-    };
-    let options = contract::Options {
-        foreign: true,
-        ..contract::Options::default()
-    };
-    // A panic must not hide the results of the other documents.
-    let generated = catch_unwind(AssertUnwindSafe(|| generate(document, line, &options)));
-    let foreign = match generated {
-        Err(_) => Outcome::Broken,
-        Ok(Err(Failure::Refused(rules))) => Outcome::Refused(rules),
-        Ok(Err(Failure::Broken(why))) => {
-            writeln!(out, "{why}")?;
-            Outcome::Broken
-        }
-        Ok(Ok((operations, files))) => {
-            let mut outcome = Outcome::Generated {
-                operations,
-                check: None,
-            };
-            if compile {
-                outcome = compiled(&files, operations, line, root, out)?;
-            }
-            outcome
-        }
-    };
-    Ok(Results { own, foreign })
+/// A document that is read and generated.
+struct Trial<'t> {
+    document: &'t Path,
+    line: &'t Line,
+    /// The root of the workspace in whose target folder the crates are compiled, if they are.
+    compile_in: Option<&'t Path>,
 }
 
 /// Why a document has no crates.
@@ -190,59 +170,86 @@ enum Failure {
     Broken(String),
 }
 
-/// Returns the number of operations and the generated files of a document.
-fn generate(
-    document: &Path,
-    line: &Line,
-    options: &contract::Options,
-) -> Result<(usize, Vec<codegen::File>), Failure> {
-    let loaded = contract::load_with(document, options);
-    let Some(contract) = &loaded.contract else {
-        return Err(Failure::Refused(refused(&loaded).unwrap_or_default()));
-    };
-    let prefix = prefix(&line.path);
-    let api = codegen::lower(contract, &prefix);
-    let (operations, generated) = (contract.operations.len(), api.operations.len());
-    if generated != operations {
-        let why = format!("{generated} of {operations} operations are generated");
-        return Err(Failure::Broken(why));
+impl Trial<'_> {
+    /// Reads the document without and with `--foreign`, and generates its crates.
+    fn judge(&self, out: &mut dyn Write) -> anyhow::Result<Results> {
+        let own = match refused(&contract::load(self.document)) {
+            Some(rules) => Outcome::Refused(rules),
+            None => Outcome::Read,
+        };
+        // A panic must not hide the results of the other documents.
+        let foreign = match catch_unwind(AssertUnwindSafe(|| self.generate())) {
+            Err(_) => Outcome::Broken,
+            Ok(Err(Failure::Refused(rules))) => Outcome::Refused(rules),
+            Ok(Err(Failure::Broken(why))) => {
+                writeln!(out, "{why}")?;
+                Outcome::Broken
+            }
+            Ok(Ok((operations, files))) => match self.compile_in {
+                Some(root) => self.compile(&files, root, operations, out)?,
+                None => Outcome::Generated {
+                    operations,
+                    check: None,
+                },
+            },
+        };
+        Ok(Results { own, foreign })
     }
-    let files = codegen::generate(contract, &codegen::Options::new(prefix.as_str()));
-    match files {
-        Ok(files) => Ok((operations, files)),
-        Err(error) => Err(Failure::Broken(error.to_string())),
-    }
-}
 
-/// Writes and compiles the crates of a document.
-fn compiled(
-    files: &[codegen::File],
-    operations: usize,
-    line: &Line,
-    root: &Path,
-    out: &mut dyn Write,
-) -> anyhow::Result<Outcome> {
-    let scratch = root.join("target/corpus");
-    let folder = scratch.join("foreign").join(prefix(&line.path));
-    codegen::emit::write(&folder, files)?;
-    // With the versions of this workspace: a new release of a dependency must change no result.
-    fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock"))
-        .context("failed to copy Cargo.lock")?;
-    let generated = |check| Outcome::Generated {
-        operations,
-        check: Some(check),
-    };
-    Ok(match check(&folder, &scratch.join("target"))? {
-        report::Outcome::Compiles => generated(Check::Compiles),
-        report::Outcome::Warns(first) => {
-            writeln!(out, "{first}")?;
-            generated(Check::Warns)
+    /// Returns the number of operations and the generated files.
+    fn generate(&self) -> Result<(usize, Vec<codegen::File>), Failure> {
+        let options = contract::Options {
+            foreign: true,
+            ..contract::Options::default()
+        };
+        let loaded = contract::load_with(self.document, &options);
+        let Some(contract) = &loaded.contract else {
+            return Err(Failure::Refused(refused(&loaded).unwrap_or_default()));
+        };
+        let prefix = prefix(&self.line.path);
+        let api = codegen::lower(contract, &prefix);
+        let (operations, generated) = (contract.operations.len(), api.operations.len());
+        if generated != operations {
+            let why = format!("{generated} of {operations} operations are generated");
+            return Err(Failure::Broken(why));
         }
-        report::Outcome::Broken(first) | report::Outcome::Invalid(first) => {
-            writeln!(out, "{first}")?;
-            Outcome::Broken
+        let files = codegen::generate(contract, &codegen::Options::new(prefix.as_str()));
+        match files {
+            Ok(files) => Ok((operations, files)),
+            Err(error) => Err(Failure::Broken(error.to_string())),
         }
-    })
+    }
+
+    /// Writes and compiles the crates.
+    fn compile(
+        &self,
+        files: &[codegen::File],
+        root: &Path,
+        operations: usize,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<Outcome> {
+        let scratch = root.join("target/corpus");
+        let folder = scratch.join("foreign").join(prefix(&self.line.path));
+        codegen::emit::write(&folder, files)?;
+        // With the versions of this workspace: a new release of a dependency must change no result.
+        fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock"))
+            .context("failed to copy Cargo.lock")?;
+        let generated = |check| Outcome::Generated {
+            operations,
+            check: Some(check),
+        };
+        Ok(match check(&folder, &scratch.join("target"))? {
+            report::Outcome::Compiles => generated(Check::Compiles),
+            report::Outcome::Warns(first) => {
+                writeln!(out, "{first}")?;
+                generated(Check::Warns)
+            }
+            report::Outcome::Broken(first) | report::Outcome::Invalid(first) => {
+                writeln!(out, "{first}")?;
+                Outcome::Broken
+            }
+        })
+    }
 }
 
 /// Returns the rules of a document's errors, or `None` if the document is read.
@@ -276,9 +283,12 @@ fn fetch(source: &Source, folder: &Path) -> anyhow::Result<()> {
     npm.args(["pack", "--silent", "--ignore-scripts", "--pack-destination"]);
     npm.arg(&partial).arg(format!("{package}@{version}"));
     let packed = printed(&mut npm)?;
+    let archive = partial.join(packed.trim());
     let mut tar = Command::new("tar");
-    tar.args(["-xzf", packed.trim(), "--strip-components", "1"]);
-    let _ = printed(tar.current_dir(&partial))?;
+    tar.arg("-xzf").arg(&archive);
+    tar.args(["--strip-components", "1", "-C"]).arg(&partial);
+    let _ = printed(&mut tar)?;
+    fs::remove_file(&archive).with_context(|| format!("failed to remove {}", archive.display()))?;
     fs::rename(&partial, &folder)
         .with_context(|| format!("failed to rename {}", partial.display()))?;
     Ok(())

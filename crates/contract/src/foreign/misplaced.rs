@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
+use super::places::{at, at_mut, count};
 use crate::diagnostic::Diagnostic;
 use crate::documents::{Documents, Unavailable};
 use crate::model::Method;
@@ -20,6 +21,11 @@ const PATH: &AsciiSet = &CONTROLS.add(b'%').add(b'#').add(b'?');
 /// The keys below which a document holds values of the API, in which a reference is only data.
 const VALUES: [&str; 5] = ["example", "examples", "default", "enum", "const"];
 
+/// The number of nodes that are copied to the places of references. The documents that are known
+/// need a tenth of it; without a bound, a small one could have a large operation in any number
+/// of places. What is beyond it stays a reference, and an error.
+const MOST_COPIED: usize = 1_000_000;
+
 /// Puts operations, texts of the document and its tags, and the properties of schemas in the place
 /// of references to them. Reports each as an error, with which a document of others is accepted.
 pub(crate) fn inline_misplaced(documents: &mut Documents, diagnostics: &mut Vec<Diagnostic>) {
@@ -29,16 +35,22 @@ pub(crate) fn inline_misplaced(documents: &mut Documents, diagnostics: &mut Vec<
             in_schemas(index, &document.root, &mut Vec::new(), &mut properties);
         }
     }
-    inline(documents, properties, diagnostics);
+    let mut left = MOST_COPIED;
+    inline(documents, properties, &mut left, diagnostics);
     // After them, since an operation of another file brings its schemas along.
     let mut others = Vec::new();
     if let Some(document) = documents.list.first() {
         in_first(&document.root, &mut others);
     }
-    inline(documents, others, diagnostics);
+    inline(documents, others, &mut left, diagnostics);
 }
 
-fn inline(documents: &mut Documents, misplaced: Vec<Misplaced>, diagnostics: &mut Vec<Diagnostic>) {
+fn inline(
+    documents: &mut Documents,
+    misplaced: Vec<Misplaced>,
+    left: &mut usize,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
     if misplaced.is_empty() {
         return;
     }
@@ -60,7 +72,15 @@ fn inline(documents: &mut Documents, misplaced: Vec<Misplaced>, diagnostics: &mu
                 target.node.as_object().is_some() && entries(target.node).all(is_schema)
             }
         };
-        fits.then(|| (found, target.document, target.node.clone()))
+        if !fits {
+            return None;
+        }
+        let Some(size) = count(target.node, *left) else {
+            *left = 0;
+            return None;
+        };
+        *left -= size;
+        Some((found, target.document, target.node.clone()))
     });
     let targets: Vec<_> = targets.collect();
     drop(resolver);
@@ -190,23 +210,6 @@ fn entries(node: &Node) -> impl Iterator<Item = (usize, &Entry)> {
 fn is_only_reference(node: &Node) -> bool {
     node.as_object().is_some_and(|entries| entries.len() == 1)
         && node.get("$ref").is_some_and(|text| text.as_str().is_some())
-}
-
-fn at<'n>(root: &'n Node, path: &[usize]) -> Option<&'n Node> {
-    path.iter().try_fold(root, |node, index| match &node.value {
-        NodeValue::Object(entries) => Some(&entries.get(*index)?.value),
-        NodeValue::Array(items) => items.get(*index),
-        _ => None,
-    })
-}
-
-fn at_mut<'n>(root: &'n mut Node, path: &[usize]) -> Option<&'n mut Node> {
-    path.iter()
-        .try_fold(root, |node, index| match &mut node.value {
-            NodeValue::Object(entries) => Some(&mut entries.get_mut(*index)?.value),
-            NodeValue::Array(items) => items.get_mut(*index),
-            _ => None,
-        })
 }
 
 /// Rewrites the references of a node that moves from a document into another one.

@@ -1,7 +1,8 @@
 //! Repairs of paths, operations, parameters, bodies and security.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
+use super::places::count;
 use super::site::{Site, object, text};
 use crate::model::{StatusKey, split_label};
 use crate::node::{Node, NodeValue};
@@ -41,6 +42,10 @@ pub(super) fn declare_parameter(site: &mut Site<'_>) -> Option<()> {
     item.set("parameters", NodeValue::Array(list))
 }
 
+/// The number of nodes that a component may have to be copied for a parameter with another name. A
+/// larger one would make a document with many such parameters grow without a bound.
+const MOST_COPIED: usize = 1000;
+
 /// Gives a path parameter the name of the template that its own resembles.
 pub(super) fn rename_parameter(site: &mut Site<'_>) -> Option<()> {
     let meant = site.diagnostic.subject.clone()?;
@@ -57,6 +62,7 @@ pub(super) fn rename_parameter(site: &mut Site<'_>) -> Option<()> {
     if let Some(reference) = parameter.get("$ref") {
         let pointer = reference.as_str()?.strip_prefix('#')?;
         parameter = tokens(pointer).try_fold(site.root(), |at, token| at.get(&token))?;
+        let _ = count(parameter, MOST_COPIED)?;
     }
     let mut own = parameter.value.clone();
     let NodeValue::Object(entries) = &mut own else {
@@ -114,17 +120,28 @@ pub(super) fn rename_operation(site: &mut Site<'_>) -> Option<()> {
         .filter(|word| !word.is_empty())
         .collect();
     let own = format!("{id}_{method}_{}", words.join("_"));
-    let taken = operation_ids(site.root());
-    let numbered = (2..).map(|number| format!("{own}_{number}"));
-    let mut free = std::iter::once(own.clone()).chain(numbered);
-    let free = free.find(|id| !taken.contains(id.as_str()))?;
+    let free = unique(site.taken(operation_ids), own);
     site.node_mut(0)?.value = NodeValue::String(free);
     Some(())
 }
 
-/// Returns the ids of all operations of a document, with those of webhooks and callbacks.
-fn operation_ids(root: &Node) -> HashSet<&str> {
-    let mut ids = HashSet::new();
+/// Takes an id, with a number behind it if it is taken. `taken` has each id with the number to try
+/// next.
+fn unique(taken: &mut HashMap<String, usize>, id: String) -> String {
+    let mut free = id.clone();
+    while taken.contains_key(&free) {
+        let next = taken.entry(id.clone()).or_insert(2);
+        free = format!("{id}_{next}");
+        *next += 1;
+    }
+    taken.insert(free.clone(), 2);
+    free
+}
+
+/// Returns the ids of all operations of a document, with those of webhooks and callbacks, each with
+/// the first number for [`unique`].
+fn operation_ids(root: &Node) -> HashMap<String, usize> {
+    let mut ids = HashMap::new();
     let mut pending: Vec<&Node> = ["paths", "webhooks"]
         .into_iter()
         .filter_map(|key| root.get(key))
@@ -137,7 +154,7 @@ fn operation_ids(root: &Node) -> HashSet<&str> {
     while let Some(items) = pending.pop() {
         for operation in values(Some(items)).flat_map(|item| values(Some(item))) {
             let id = operation.get("operationId").and_then(Node::as_str);
-            ids.extend(id);
+            ids.extend(id.map(|id| (id.to_owned(), 2)));
             pending.extend(values(operation.get("callbacks")));
         }
     }

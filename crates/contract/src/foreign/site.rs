@@ -1,6 +1,8 @@
 //! The node that a diagnostic is about, with the way to it, for the repairs to change.
 
-use super::places::{Place, pointer_of};
+use std::collections::HashMap;
+
+use super::places::{Place, at, at_mut, pointer_of};
 use crate::diagnostic::Diagnostic;
 use crate::node::{Entry, Node, NodeValue};
 use crate::source::{Sources, Span};
@@ -11,6 +13,8 @@ pub(super) struct Site<'s> {
     path: &'s [usize],
     pub(super) diagnostic: &'s Diagnostic,
     sources: &'s Sources,
+    /// The operation ids of the document, once a repair has asked for them.
+    taken: &'s mut Option<HashMap<String, usize>>,
     /// The pointer of the schema whose keywords a repair has moved into the first branch of an
     /// `anyOf`, if it has.
     pub(super) moved: Option<String>,
@@ -23,12 +27,14 @@ impl<'s> Site<'s> {
         place: &'s Place,
         diagnostic: &'s Diagnostic,
         sources: &'s Sources,
+        taken: &'s mut Option<HashMap<String, usize>>,
     ) -> Option<Self> {
         let site = Self {
             root,
             path: &place.path,
             diagnostic,
             sources,
+            taken,
             moved: None,
         };
         let span = diagnostic.span;
@@ -56,6 +62,15 @@ impl<'s> Site<'s> {
         self.root
     }
 
+    /// Returns the operation ids of the document, which `collect` finds for the first repair of a
+    /// turn that asks for them.
+    pub(super) fn taken(
+        &mut self,
+        collect: fn(&Node) -> HashMap<String, usize>,
+    ) -> &mut HashMap<String, usize> {
+        self.taken.get_or_insert_with(|| collect(self.root))
+    }
+
     /// Returns the text of a span in its file.
     pub(super) fn text(&self, span: Span) -> &str {
         self.sources.text(span)
@@ -64,29 +79,13 @@ impl<'s> Site<'s> {
     /// Returns the node `up` levels above, which is the node itself for 0.
     pub(super) fn node(&self, up: usize) -> Option<&Node> {
         let length = self.path.len().checked_sub(up)?;
-        let mut at = &*self.root;
-        for index in &self.path[..length] {
-            at = match &at.value {
-                NodeValue::Object(entries) => &entries.get(*index)?.value,
-                NodeValue::Array(items) => items.get(*index)?,
-                _ => return None,
-            };
-        }
-        Some(at)
+        at(self.root, &self.path[..length])
     }
 
     /// Returns the node `up` levels above, to change it.
     pub(super) fn node_mut(&mut self, up: usize) -> Option<&mut Node> {
         let length = self.path.len().checked_sub(up)?;
-        let mut at = &mut *self.root;
-        for index in &self.path[..length] {
-            at = match &mut at.value {
-                NodeValue::Object(entries) => &mut entries.get_mut(*index)?.value,
-                NodeValue::Array(items) => items.get_mut(*index)?,
-                _ => return None,
-            };
-        }
-        Some(at)
+        at_mut(self.root, &self.path[..length])
     }
 
     /// Returns the entry of an object that has the node `up` levels above as its value.
