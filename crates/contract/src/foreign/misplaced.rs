@@ -55,34 +55,23 @@ fn inline(
         return;
     }
     let resolver = Resolver::new(documents);
-    let targets = misplaced.into_iter().filter_map(|found| {
-        let start = NodeRef {
-            document: found.document,
-            node: at(&documents.list[found.document].root, &found.path)?,
-            pointer: "".into(),
-        };
-        let target = resolver.follow(&start)?;
-        let fits = match found.what {
-            What::Operation => target.node.get("responses").is_some(),
-            What::Text => target.node.as_str().is_some(),
-            What::Properties => {
-                let is_schema = |(_, entry): (usize, &Entry)| {
-                    matches!(entry.value.value, NodeValue::Object(_) | NodeValue::Bool(_))
-                };
-                target.node.as_object().is_some() && entries(target.node).all(is_schema)
-            }
-        };
-        if !fits {
-            return None;
+    let mut targets = Vec::new();
+    for found in misplaced {
+        if let Some((document, node)) = target(&resolver, &found, left) {
+            targets.push((found, document, node.clone()));
+        } else if found.what == What::Operation {
+            // Other rules report the other references, but in 3.1 this would be an operation
+            // without responses.
+            diagnostics.push(
+                Diagnostic::error(
+                    "dangling-ref",
+                    found.span,
+                    "an operation cannot be a reference, and this one leads to no operation",
+                )
+                .help("put the operation in its place"),
+            );
         }
-        let Some(size) = count(target.node, *left) else {
-            *left = 0;
-            return None;
-        };
-        *left -= size;
-        Some((found, target.document, target.node.clone()))
-    });
-    let targets: Vec<_> = targets.collect();
+    }
     drop(resolver);
     for (found, document, mut target) in targets {
         let mut rebase = Rebase {
@@ -115,6 +104,40 @@ fn inline(
     }
 }
 
+/// Returns what a reference leads to, with the index of its document, if that fits into its place
+/// and no more than `left` nodes, which it is taken from.
+fn target<'d>(
+    resolver: &Resolver<'d>,
+    found: &Misplaced,
+    left: &mut usize,
+) -> Option<(usize, &'d Node)> {
+    let document = &resolver.documents.list[found.document];
+    let target = resolver.follow(&NodeRef {
+        document: found.document,
+        node: at(&document.root, &found.path)?,
+        pointer: "".into(),
+    })?;
+    let fits = match found.what {
+        What::Operation => target.node.get("responses").is_some(),
+        What::Text => target.node.as_str().is_some(),
+        What::Properties => {
+            let is_schema = |(_, entry): (usize, &Entry)| {
+                matches!(entry.value.value, NodeValue::Object(_) | NodeValue::Bool(_))
+            };
+            target.node.as_object().is_some() && entries(target.node).all(is_schema)
+        }
+    };
+    if !fits {
+        return None;
+    }
+    let Some(size) = count(target.node, *left) else {
+        *left = 0;
+        return None;
+    };
+    *left -= size;
+    Some((target.document, target.node))
+}
+
 /// A reference in a wrong place.
 struct Misplaced {
     what: What,
@@ -126,6 +149,7 @@ struct Misplaced {
     span: Span,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum What {
     Operation,
     Text,
