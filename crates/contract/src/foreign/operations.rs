@@ -152,7 +152,9 @@ fn operation_ids(root: &Node) -> HashMap<String, usize> {
     let callbacks = components.and_then(|components| components.get("callbacks"));
     pending.extend(values(callbacks));
     while let Some(items) = pending.pop() {
-        for operation in values(Some(items)).flat_map(|item| values(Some(item))) {
+        let operations = values(Some(items))
+            .flat_map(|item| values(Some(item)).chain(values(item.get("additionalOperations"))));
+        for operation in operations {
             let id = operation.get("operationId").and_then(Node::as_str);
             ids.extend(id.map(|id| (id.to_owned(), 2)));
             pending.extend(values(operation.get("callbacks")));
