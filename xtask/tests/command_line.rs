@@ -507,6 +507,7 @@ fn what_is_missing_is_skipped_and_named_with_what_installs_it() {
             "missing: cargo-semver-checks",
             "cargo install --locked cargo-semver-checks",
         ),
+        ("missing: strace", "apt-get install strace"),
         ("missing: Python", "apt-get install python3"),
         ("missing: STRATUS_CORPUS", "export STRATUS_CORPUS="),
         (

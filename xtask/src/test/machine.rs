@@ -14,19 +14,23 @@ pub(super) enum Tool {
     Clippy,
     Nextest,
     Postgres,
+    Strace,
     Python,
     SemverChecks,
     Corpus,
     JsonSchemaSuite,
 }
 
-use Tool::{Clippy, Corpus, JsonSchemaSuite, Nextest, Postgres, Python, Rustfmt, SemverChecks};
+use Tool::{
+    Clippy, Corpus, JsonSchemaSuite, Nextest, Postgres, Python, Rustfmt, SemverChecks, Strace,
+};
 
-const ALL: [Tool; 8] = [
+const ALL: [Tool; 9] = [
     Rustfmt,
     Clippy,
     Nextest,
     Postgres,
+    Strace,
     Python,
     SemverChecks,
     Corpus,
@@ -40,6 +44,7 @@ impl Tool {
             Clippy => "clippy",
             Nextest => "cargo-nextest",
             Postgres => "PostgreSQL",
+            Strace => "strace",
             Python => "Python",
             SemverChecks => "cargo-semver-checks",
             Corpus => "STRATUS_CORPUS",
@@ -55,6 +60,7 @@ impl Tool {
             Clippy => "rustup component add clippy",
             Nextest => "cargo install --locked cargo-nextest",
             Postgres => "apt-get install postgresql (or brew install postgresql)",
+            Strace => "apt-get install strace, on Linux",
             Python => "apt-get install python3 python3-venv (or brew install python)",
             SemverChecks => "cargo install --locked cargo-semver-checks --version 0.51.0",
             Corpus => "export STRATUS_CORPUS=FOLDER, a folder of OpenAPI documents",
@@ -73,6 +79,7 @@ impl Tool {
             // Without it the tests run under cargo's own runner.
             Nextest => None,
             Postgres => Some("the service's tests on PostgreSQL; those on SQLite run"),
+            Strace => Some("power cuts and failing disks"),
             Python => Some("conformance: schemathesis calls the service"),
             SemverChecks => Some("whether additions to a contract are additions in Rust"),
             Corpus => Some("the tests on public documents"),
@@ -88,6 +95,10 @@ impl Tool {
             Nextest => succeeds(Command::new(cargo()).args(["nextest", "--version"])),
             SemverChecks => succeeds(Command::new(cargo()).args(["semver-checks", "--version"])),
             Postgres => env::var_os("STRATUS_TEST_POSTGRES_URL").is_some() || has_postgres(),
+            // It may be installed where it may not trace a process.
+            Strace => {
+                succeeds(Command::new("strace").args(["-D", "-f", "-o", "/dev/null", "true"]))
+            }
             // A distribution's Python may come without what makes a virtual environment.
             Python => succeeds(Command::new("python3").args(["-c", "import ensurepip, venv"])),
             Corpus | JsonSchemaSuite => return lacks_folder(self.name()),

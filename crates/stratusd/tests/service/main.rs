@@ -16,6 +16,7 @@ mod idempotency;
 mod isolation;
 mod plans;
 mod postgres_server;
+mod power_cuts;
 mod provisioning;
 mod running;
 mod sizes;

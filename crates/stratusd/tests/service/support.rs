@@ -4,6 +4,7 @@
 pub mod bare;
 pub mod caller;
 pub mod cluster;
+pub mod disk;
 pub mod inventory;
 pub mod process;
 pub mod proxy;
