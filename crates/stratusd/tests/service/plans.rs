@@ -5,14 +5,23 @@
 //! has them explained; PostgreSQL logs the plans that it ran.
 
 mod full;
-mod postgres;
-mod requests;
+pub mod postgres;
+pub mod requests;
 mod rule;
-mod seed;
-mod sqlite;
+pub mod seed;
+pub mod sqlite;
 
 use crate::support::Home;
+use crate::support::inventory::SHOP;
 use rule::{Access, Reach, Statement, complaint};
+use seed::Neighbours;
+
+/// The neighbours beside which statements are sent.
+const NEIGHBOURS: Neighbours = Neighbours {
+    project: SHOP,
+    rows: 10_000,
+    are_due: true,
+};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_statement_reads_its_neighbours_on_sqlite() {

@@ -6,10 +6,11 @@ use std::process::Command;
 use serde_json::Value;
 
 use super::rule::{Access, Reach, Statement};
-use super::{requests, seed};
+use super::seed::Neighbours;
+use super::{NEIGHBOURS, requests, seed};
 use crate::support::Home;
 use crate::support::cluster::{Cluster, binary};
-use crate::support::inventory::{SHOP, two_projects};
+use crate::support::inventory::two_projects;
 
 /// Creates a home with a server that logs the plan of every statement, also of those that check
 /// foreign keys. Returns `None` if the tests run without PostgreSQL.
@@ -26,14 +27,19 @@ pub fn explaining_home() -> Option<(Home, Cluster)> {
     Home::on_server(&settings, &[])
 }
 
+/// Inserts neighbours.
+pub fn fill(url: &str, neighbours: &Neighbours) {
+    let sequence = |count| format!("SELECT i FROM generate_series(1, {count}) AS i");
+    let neighbours = seed::statements(neighbours, sequence, "BYTEA");
+    psql(url, &format!("BEGIN; {neighbours} COMMIT"));
+    psql(url, "ANALYZE");
+}
+
 /// Returns the statements that the service sends when every operation is called beside neighbours,
 /// with the plans that ran.
 pub async fn statements(home: &Home, cluster: &Cluster) -> Vec<Statement> {
     home.apply(&two_projects());
-    let sequence = |count| format!("SELECT i FROM generate_series(1, {count}) AS i");
-    let neighbours = seed::neighbours(SHOP, sequence, "BYTEA");
-    psql(&cluster.url(), &format!("BEGIN; {neighbours} COMMIT"));
-    psql(&cluster.url(), "ANALYZE");
+    fill(&cluster.url(), &NEIGHBOURS);
     let keys = keys(&cluster.url());
     let token = home.token("shop", &[]);
     let before = cluster.log().len();

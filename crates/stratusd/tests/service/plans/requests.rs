@@ -54,7 +54,7 @@ pub async fn send(token: &str, service: &Service) {
 }
 
 /// The ids of resources of the inventory.
-struct Ids {
+pub struct Ids {
     vm: Value,
     balancer: Value,
     backend: Value,
@@ -63,7 +63,7 @@ struct Ids {
 }
 
 impl Ids {
-    async fn read(shop: &Caller) -> Self {
+    pub async fn read(shop: &Caller) -> Self {
         let get = async |path: &str| shop.get(&format!("{PLACE}/{path}")).await.ok();
         let backend = get("private-subnet/backend").await;
         Self {
@@ -78,7 +78,7 @@ impl Ids {
 }
 
 /// Returns the paths and bodies to call an operation with.
-fn requests(operation: &str, round: usize, ids: &Ids) -> Vec<(String, Option<Value>)> {
+pub fn requests(operation: &str, round: usize, ids: &Ids) -> Vec<(String, Option<Value>)> {
     let text = |id: &Value| id.as_str().expect("it is an id").to_owned();
     let (firewall, backend) = (text(&ids.firewall), text(&ids.backend));
     let place = |path: &str| format!("{PLACE}/{path}");
@@ -150,7 +150,7 @@ fn requests(operation: &str, round: usize, ids: &Ids) -> Vec<(String, Option<Val
         }
         "postgres_view" => vec![
             (place(&format!("postgres/new-{round}")), None),
-            (place(&format!("postgres/{}", last("pg"))), None),
+            (place(&format!("postgres/pg{:024}", 2)), None),
         ],
         "postgres_update" => {
             let tags = json!([{ "key": "round", "value": round.to_string() }]);

@@ -2,16 +2,28 @@
 
 use stratusd::world::World;
 
-/// The number of neighbours in the project that is called.
-const SAME: u32 = 10_000;
 /// The number of other projects, each with a few rows of each table. A planner that knows only the
 /// usual size of a project takes all for small.
 const OTHERS: u32 = 2_000;
 
-/// Returns the statements that insert the neighbours, with what differs between the databases: how a
+/// The neighbours of a project.
+pub struct Neighbours {
+    pub project: &'static str,
+    /// The number of rows of each table in the same project.
+    pub rows: u32,
+    /// Whether the reconciler looks at their databases, after a few minutes.
+    pub are_due: bool,
+}
+
+/// Returns the statements that insert neighbours, with what differs between the databases: how a
 /// sequence from 1 is written, and the type of bytes.
-pub fn neighbours(project: &str, sequence: impl Fn(u32) -> String, bytes: &str) -> String {
-    let (same, others) = (sequence(SAME), sequence(OTHERS));
+pub fn statements(
+    neighbours: &Neighbours,
+    sequence: impl Fn(u32) -> String,
+    bytes: &str,
+) -> String {
+    let project = neighbours.project;
+    let (same, others) = (sequence(neighbours.rows), sequence(OTHERS));
     let id =
         |kind: &str| format!("'{kind}000000000000000' || substr(CAST(1000000000 + i AS TEXT), 2)");
     let (vm, subnet, nic) = (id("vm"), id("ps"), id("nc"));
@@ -21,6 +33,13 @@ pub fn neighbours(project: &str, sequence: impl Fn(u32) -> String, bytes: &str) 
     // After the test, so that the reconciler leaves the neighbours alone, but not later than it would
     // ever let them wait, or it would take the clock for one that was set back.
     let later = World::real().now() + 200_000;
+    let due = if neighbours.are_due {
+        format!("{later} + i")
+    } else {
+        "NULL".to_owned()
+    };
+    // Beyond the end of any benchmark.
+    let expiry = later + 10 * 86_400_000;
     format!(
         "INSERT INTO project (id, name, created_at) SELECT {other}, 'other-' || i, 0 FROM ({others}) AS n;
          CREATE TEMPORARY TABLE neighbour (p TEXT, i BIGINT);
@@ -30,7 +49,7 @@ pub fn neighbours(project: &str, sequence: impl Fn(u32) -> String, bytes: &str) 
          INSERT INTO token (id, project_id, hash, read_only, description, created_at, expires_at, revoked_at) SELECT {token}, p, CAST('-' AS {bytes}), FALSE, '', 0, NULL, NULL FROM neighbour WHERE i < 5000
              ON CONFLICT DO NOTHING;
          INSERT INTO project_quota (project_id, kind, most) SELECT p, 'seed-' || i, 1 FROM neighbour;
-         INSERT INTO idempotency (project_id, id, sealed, expires_at) SELECT p, CAST('seed-' || i AS {bytes}), CAST('-' AS {bytes}), {later} FROM neighbour;
+         INSERT INTO idempotency (project_id, id, sealed, expires_at) SELECT p, CAST('seed-' || i AS {bytes}), CAST('-' AS {bytes}), {expiry} FROM neighbour;
          INSERT INTO audit (project_id, at, number, principal, operation, resource) SELECT p, {later} + i, i, 'operator', 'vm_create', {vm} FROM neighbour;
          INSERT INTO service_state (name, value) SELECT 'other-' || i, CAST('-' AS {bytes}) FROM ({others}) AS n;
          INSERT INTO resource_count (project_id, kind, location, slot, items) SELECT p, 'seed-' || i, {place}, 0, 1 FROM neighbour;
@@ -50,7 +69,7 @@ pub fn neighbours(project: &str, sequence: impl Fn(u32) -> String, bytes: &str) 
              target_storage_size_gib, version, target_version, vm_size, target_vm_size, maintenance_window_start_at,
              tags, firewall_rules, password, password_is_set, latest_restore_time, used_bytes, due_at)
              SELECT p, {database}, {place}, 'n-' || i, 'standard', 'none', 'running', 64, 64, '17', '17', 'standard-2', 'standard-2',
-             0, '[]', '[]', CAST('-' AS {bytes}), TRUE, 0, 0, {later} + i FROM neighbour;
+             0, '[]', '[]', CAST('-' AS {bytes}), TRUE, 0, 0, {due} FROM neighbour;
          DROP TABLE neighbour;"
     )
 }

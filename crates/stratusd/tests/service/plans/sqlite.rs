@@ -15,22 +15,28 @@ use stratusd::world::World;
 use tracing::Level;
 
 use super::rule::{Access, Reach, Statement};
-use super::{requests, seed};
+use super::seed::Neighbours;
+use super::{NEIGHBOURS, requests, seed};
 use crate::support::inventory::{SHOP, two_projects};
 use crate::support::{Home, PATIENCE};
 
-/// Returns the statements that the service sends when every operation is called beside neighbours.
-pub async fn statements(home: &Home) -> Vec<String> {
-    home.apply(&two_projects());
+/// Inserts neighbours.
+pub fn fill(home: &Home, neighbours: &Neighbours) {
     let sequence = |count| {
         format!(
             "WITH RECURSIVE c (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < {count}) SELECT i FROM c"
         )
     };
-    let neighbours = seed::neighbours(SHOP, sequence, "BLOB");
+    let neighbours = seed::statements(neighbours, sequence, "BLOB");
     open(home)
         .batch_execute(&format!("BEGIN; {neighbours} COMMIT"))
         .expect("the neighbours can be inserted");
+}
+
+/// Returns the statements that the service sends when every operation is called beside neighbours.
+pub async fn statements(home: &Home) -> Vec<String> {
+    home.apply(&two_projects());
+    fill(home, &NEIGHBOURS);
     let token = home.token("shop", &[]);
     let log = [
         "--log",
