@@ -1,4 +1,4 @@
-//! The service: pages of short and of long lists, subnets among few and many neighbours, durable changes of many callers, reads compared
+//! The service: pages of short and of long lists, durable changes of many callers, reads compared
 //! with an implementation in memory, and the memory of the process.
 //!
 //! Contenders take turns in one run; figures are medians. PostgreSQL is a private cluster, with
@@ -14,8 +14,6 @@ mod cluster;
 mod load;
 #[path = "service/memory.rs"]
 mod memory;
-#[path = "service/neighbours.rs"]
-mod neighbours;
 #[path = "service/pages.rs"]
 mod pages;
 #[path = "service/reads.rs"]
@@ -33,9 +31,6 @@ fn main() {
     let runtime = runtime.expect("a run time");
     if support::is_wanted("pages") {
         runtime.block_on(pages::run());
-    }
-    if support::is_wanted("neighbours") {
-        runtime.block_on(neighbours::run());
     }
     if support::is_wanted("changes") {
         runtime.block_on(changes::run());

@@ -15,6 +15,8 @@ use crate::workspace;
 
 /// The benchmarks of the package `tests`. Each is a program of its own.
 const PROGRAMS: [&str; 4] = ["codegen", "server", "client", "service"];
+/// The benchmarks of the service as a process, which are ignored tests of the package `stratusd`.
+const PROCESSES: [&str; 2] = ["cost", "neighbours"];
 /// The benchmark of `cargo check` on generated crates.
 const CHECK: &str = "check";
 /// The comparison with other generators. It runs only on request, because it takes half an hour.
@@ -26,8 +28,14 @@ const PEERS: &str = "peers";
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Run only this benchmark
-    #[arg(value_parser = [PROGRAMS[0], PROGRAMS[1], PROGRAMS[2], PROGRAMS[3], CHECK, PEERS])]
+    #[arg(value_parser = [PROGRAMS[0], PROGRAMS[1], PROGRAMS[2], PROGRAMS[3], PROCESSES[0], PROCESSES[1], CHECK, PEERS])]
     only: Option<String>,
+    /// The number of rounds of `cost` and `neighbours`, if not the usual one
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
+    rounds: Option<u64>,
+    /// The largest number of neighbours' rows of `cost`
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
+    rows: Option<u32>,
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Exit> {
@@ -43,6 +51,26 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
         let status = command.status().context("failed to start cargo")?;
         if !status.success() {
             bail!("the benchmark `{program}` failed: its errors are above");
+        }
+    }
+    for process in PROCESSES.into_iter().filter(|process| is_wanted(process)) {
+        out.flush()?;
+        let mut command = Command::new(workspace::cargo());
+        command
+            .args(["test", "--quiet", "--release", "--package", "stratusd"])
+            .args(["--test", "service", &format!("bench::{process}::")])
+            // One database after the other: each is to have the machine for itself.
+            .args(["--", "--ignored", "--nocapture", "--test-threads", "1"])
+            .current_dir(&root);
+        if let Some(rounds) = arguments.rounds {
+            command.env("STRATUS_BENCH_ROUNDS", rounds.to_string());
+        }
+        if let Some(rows) = arguments.rows {
+            command.env("STRATUS_BENCH_ROWS", rows.to_string());
+        }
+        let status = command.status().context("failed to start cargo")?;
+        if !status.success() {
+            bail!("the benchmark `{process}` failed: its errors are above");
         }
     }
     if is_wanted(CHECK) {

@@ -2,6 +2,7 @@
 
 mod audit;
 mod backups;
+mod bench;
 mod commands;
 mod concurrency;
 mod conditional;

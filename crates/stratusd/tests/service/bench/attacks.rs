@@ -1,0 +1,239 @@
+//! What a hostile tenant does with its own project and its own tokens.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+
+use crate::support::caller::Caller;
+use crate::support::inventory::RIVAL;
+
+const PLACE: &str = "/location/eu-central-h1";
+/// The tasks of an attack, each of which has a connection, or a few of them.
+const TASKS: usize = 8;
+/// The connections with an unfinished body of each task.
+const UNFINISHED: usize = 50;
+/// The requests of each connection of HTTP/2 whose responses nobody reads.
+const UNREAD: usize = 50;
+/// How long a connection that only waits is kept before there is a new one.
+const KEPT: Duration = Duration::from_secs(2);
+/// The largest body that the service takes.
+const LARGEST: usize = 1 << 20;
+/// The databases of the hostile project, whose tags are as large as may be: more than fit on a page.
+const DATABASES: usize = 150;
+
+/// A thing that a tenant can do.
+#[derive(Debug, Clone, Copy)]
+pub enum Attack {
+    Views,
+    Pages,
+    Subnets,
+    UnknownVms,
+    OneDatabase,
+    OneKey,
+    UnfinishedBodies,
+    RefusedBodies,
+    UnreadResponses,
+    NoRights,
+    NoToken,
+}
+
+pub const ATTACKS: [Attack; 11] = [
+    Attack::Views,
+    Attack::Pages,
+    Attack::Subnets,
+    Attack::UnknownVms,
+    Attack::OneDatabase,
+    Attack::OneKey,
+    Attack::UnfinishedBodies,
+    Attack::RefusedBodies,
+    Attack::UnreadResponses,
+    Attack::NoRights,
+    Attack::NoToken,
+];
+
+impl fmt::Display for Attack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Views => "cheap views, as many as fit",
+            Self::Pages => "the largest pages",
+            Self::Subnets => "creates of subnets, up to the quota and beyond",
+            Self::UnknownVms => "`vms` with 1,000 unknown ids",
+            Self::OneDatabase => "changes of one database by all",
+            Self::OneKey => "creates with one idempotency key",
+            Self::UnfinishedBodies => "bodies that never end, on 400 connections",
+            Self::RefusedBodies => "bodies of 1 MiB that are refused",
+            Self::UnreadResponses => "responses of HTTP/2 that nobody reads",
+            Self::NoRights => "changes by a token that may only read",
+            Self::NoToken => "a token that does not exist",
+        })
+    }
+}
+
+/// A hostile tenant.
+#[derive(Clone)]
+pub struct Hostile {
+    pub caller: Caller,
+    /// A caller with a token that may only read.
+    pub powerless: Caller,
+    /// A caller whose token does not exist.
+    pub unknown: Caller,
+    /// The host and the port of the service.
+    pub address: String,
+    pub token: String,
+}
+
+impl Hostile {
+    /// Fills the project.
+    pub async fn prepare(&self) {
+        let size = json!({ "size": "standard-2", "storage_size": 64 });
+        let tags: Vec<Value> = (0..64)
+            .map(|number| json!({ "key": format!("key-{number}"), "value": "v".repeat(255) }))
+            .collect();
+        for number in 0..DATABASES {
+            let path = format!("{PLACE}/postgres/large-{number}");
+            self.caller.post(&path, size.clone()).await.ok();
+            let patched = self.caller.patch(&path, json!({ "tags": tags })).await;
+            // The reconciler may have been faster; a few small databases change nothing.
+            assert!([200, 409].contains(&patched.status), "{patched:?}");
+        }
+    }
+
+    /// Starts an attack, which goes on until the result is dropped.
+    pub fn attack(&self, attack: Attack) -> JoinSet<()> {
+        // Names are new in each attack, as long as the quota lasts.
+        static NUMBER: AtomicUsize = AtomicUsize::new(0);
+        let mut tasks = JoinSet::new();
+        let body = Arc::new(body(attack));
+        for _ in 0..TASKS {
+            let (hostile, body) = (self.clone(), Arc::clone(&body));
+            tasks.spawn(async move {
+                loop {
+                    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+                    hostile.once(attack, number, &body).await;
+                }
+            });
+        }
+        tasks
+    }
+
+    async fn once(&self, attack: Attack, number: usize, body: &Value) {
+        let place = |path: &str| format!("{PLACE}/{path}");
+        match attack {
+            Attack::Views => {
+                let path = place("private-subnet/backend");
+                self.call(Method::GET, &path, None).await;
+            }
+            Attack::Pages => {
+                let path = "/postgres?page_size=1000";
+                self.call(Method::GET, path, None).await;
+            }
+            Attack::Subnets => {
+                let path = place(&format!("private-subnet/flood-{number}"));
+                self.call(Method::POST, &path, Some(body)).await;
+            }
+            Attack::UnknownVms | Attack::RefusedBodies => {
+                let path = place("load-balancer/web");
+                self.call(Method::PATCH, &path, Some(body)).await;
+            }
+            Attack::OneDatabase => {
+                let path = place("postgres/large-0");
+                self.call(Method::PATCH, &path, Some(body)).await;
+            }
+            Attack::OneKey => {
+                let key = [("idempotency-key", "the-same")];
+                let sent = self
+                    .caller
+                    .send_with(&key, Method::POST, "/inference-api-key", None);
+                let _ = sent.await;
+            }
+            Attack::NoRights => {
+                let path = place("private-subnet/refused");
+                let _ = self
+                    .powerless
+                    .try_call(Method::POST, &path, Some(body))
+                    .await;
+            }
+            Attack::NoToken => {
+                let _ = self.unknown.try_call(Method::GET, "/postgres", None).await;
+            }
+            Attack::UnfinishedBodies => {
+                let all = (0..UNFINISHED).map(|_| self.leave_unfinished());
+                futures_util::future::join_all(all).await;
+            }
+            Attack::UnreadResponses => {
+                // It fails where the service has closed the connection.
+                let _ = self.leave_unread().await;
+            }
+        }
+    }
+
+    /// Calls with the token for everything. Its response is as expected whatever it is.
+    async fn call(&self, method: Method, path: &str, body: Option<&Value>) {
+        let _ = self.caller.try_call(method, path, body).await;
+    }
+
+    /// Sends half of a body and waits.
+    async fn leave_unfinished(&self) {
+        let head = format!(
+            "POST /project/{RIVAL}{PLACE}/postgres/none HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n\
+             content-type: application/json\r\ncontent-length: {LARGEST}\r\n\r\n",
+            self.token
+        );
+        let Ok(mut stream) = TcpStream::connect(&self.address).await else {
+            return;
+        };
+        let sent = async {
+            stream.write_all(head.as_bytes()).await?;
+            stream.write_all(&vec![b' '; LARGEST / 2]).await?;
+            // Until the service responds.
+            stream.read_u8().await
+        };
+        let _ = tokio::time::timeout(KEPT, sent).await;
+    }
+
+    /// Asks for pages over HTTP/2 and reads none.
+    async fn leave_unread(&self) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        let stream = TcpStream::connect(&self.address).await?;
+        let (mut requests, connection) = h2::client::handshake(stream).await?;
+        let mut tasks = JoinSet::new();
+        tasks.spawn(async {
+            let _ = connection.await;
+        });
+        let mut unread = Vec::new();
+        for _ in 0..UNREAD {
+            requests = requests.ready().await?;
+            let path = format!(
+                "http://{}/project/{RIVAL}/postgres?page_size=1000",
+                self.address
+            );
+            let request = http::Request::get(path)
+                .header("authorization", format!("Bearer {}", self.token))
+                .body(())?;
+            let (response, _) = requests.send_request(request, true)?;
+            unread.push(response);
+        }
+        tokio::time::sleep(KEPT).await;
+        Ok(())
+    }
+}
+
+/// Returns the body of the requests of an attack.
+fn body(attack: Attack) -> Value {
+    let vms = |count: usize| -> Vec<String> {
+        (0..count).map(|number| format!("vm{number:024}")).collect()
+    };
+    let balancer = |vms: Vec<String>| json!({ "algorithm": "round_robin", "src_port": 1, "dst_port": 2, "health_check_endpoint": "/", "vms": vms });
+    match attack {
+        Attack::UnknownVms => balancer(vms(1000)),
+        Attack::RefusedBodies => balancer(vms(LARGEST / 30)),
+        Attack::OneDatabase => json!({ "tags": [{ "key": "a", "value": "b" }] }),
+        _ => json!({}),
+    }
+}

@@ -1,0 +1,114 @@
+//! The time of a quiet tenant's requests, alone and beside a hostile tenant.
+
+use std::time::{Duration, Instant};
+
+use reqwest::Method;
+
+use super::attacks::{ATTACKS, Hostile};
+use super::{percentile, print_head, rounds};
+use crate::support::Home;
+use crate::support::caller::Caller;
+use crate::support::cluster::Cluster;
+use crate::support::inventory::{RIVAL, SHOP, two_projects};
+
+const ROUNDS: u64 = 5;
+/// How long each measurement of a round lasts.
+const LENGTH: Duration = Duration::from_secs(3);
+/// How long an attack goes on before the measurement.
+const BEFORE: Duration = Duration::from_millis(500);
+/// How long the service rests after an attack.
+const AFTER: Duration = Duration::from_secs(1);
+/// The quiet tenant's pause between requests.
+const PAUSE: Duration = Duration::from_millis(4);
+const PLACE: &str = "/location/eu-central-h1";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "a benchmark, which `cargo xtask bench neighbours` runs"]
+async fn a_quiet_tenant_beside_a_hostile_one_on_sqlite() {
+    measure("SQLite", Home::sqlite(), None).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "a benchmark, which `cargo xtask bench neighbours` runs"]
+async fn a_quiet_tenant_beside_a_hostile_one_on_postgres() {
+    if let Some((home, cluster)) = Home::on_server(&[], &[]) {
+        measure("PostgreSQL", home, Some(cluster)).await;
+    }
+}
+
+/// Measures each attack. Alone and beside the attack take turns, so that both see the same machine.
+async fn measure(database: &str, home: Home, _cluster: Option<Cluster>) {
+    home.apply(&two_projects());
+    let (token, theirs) = (home.token("shop", &[]), home.token("rival", &[]));
+    let powerless = home.token("rival", &["--read-only"]);
+    let settings = [
+        "--log",
+        "error",
+        "--simulate-delay",
+        "0s",
+        "--quota-inference-api-keys",
+        "1000000",
+    ];
+    let service = home.serve(&settings);
+    let quiet = Caller::new(&service.base, SHOP, &token);
+    let subnet = format!("{PLACE}/private-subnet/backend");
+    quiet.get(&subnet).await.ok();
+    let hostile = Hostile {
+        caller: Caller::new(&service.base, RIVAL, &theirs),
+        powerless: Caller::new(&service.base, RIVAL, &powerless),
+        unknown: Caller::new(&service.base, RIVAL, "pat-unknown"),
+        address: service.base.replace("http://", ""),
+        token: theirs,
+    };
+    hostile.prepare().await;
+    let title = format!("a quiet tenant's requests beside a hostile tenant on {database}");
+    let columns = [
+        "attack",
+        "99 % alone",
+        "99 % beside it",
+        "ratio",
+        "median alone",
+        "median beside it",
+        "refused",
+    ];
+    print_head(&title, &columns);
+    for attack in ATTACKS {
+        let (mut alone, mut beside, mut refused) = (Vec::new(), Vec::new(), 0);
+        for _ in 0..rounds(ROUNDS) {
+            refused += call(&quiet, &subnet, &mut alone).await;
+            let attacking = hostile.attack(attack);
+            tokio::time::sleep(BEFORE).await;
+            refused += call(&quiet, &subnet, &mut beside).await;
+            drop(attacking);
+            tokio::time::sleep(AFTER).await;
+        }
+        let [high, high_beside] = [&mut alone, &mut beside].map(|times| percentile(times, 99));
+        let [middle, middle_beside] = [&mut alone, &mut beside].map(|times| percentile(times, 50));
+        println!(
+            "| {attack} | {high:.1} ms | {high_beside:.1} ms | {:.2} | {middle:.1} ms | {middle_beside:.1} ms | {refused} |",
+            high_beside / high
+        );
+    }
+}
+
+/// Calls as the quiet tenant does: a view, a page and a create in turn. Adds the times in
+/// milliseconds, and returns the number of requests that were refused.
+async fn call(quiet: &Caller, subnet: &str, times: &mut Vec<f64>) -> usize {
+    let (begun, mut refused) = (Instant::now(), 0);
+    for turn in 0.. {
+        if begun.elapsed() > LENGTH {
+            break;
+        }
+        let (method, path) = match turn % 3 {
+            0 => (Method::GET, subnet),
+            1 => (Method::GET, "/location/eu-central-h1/vm"),
+            _ => (Method::POST, "/inference-api-key"),
+        };
+        let sent = Instant::now();
+        let response = quiet.try_call(method, path, None).await;
+        times.push(sent.elapsed().as_secs_f64() * 1e3);
+        refused += usize::from(!response.is_ok_and(|response| response.status == 200));
+        tokio::time::sleep(PAUSE).await;
+    }
+    refused
+}
