@@ -260,12 +260,14 @@ paths:
     /// Builder of [`ClientJobExt::job_view`]: `GET /job`.
     #[derive(Clone, Debug)]
     pub struct JobView<'a> {
-        client: &'a runtime::Transport,
+        client: runtime::Call<'a>,
     }
 
     impl<'a> JobView<'a> {
         fn new(client: &'a runtime::Transport) -> Self {
-            Self { client }
+            Self {
+                client: client.call("job_view"),
+            }
         }
 
         /// Sends the request. A listed status from 400 on is [`runtime::Error::ErrorResponse`].
@@ -430,7 +432,7 @@ components:
     /// Builder of [`ClientNameExt::name_list`]: `GET /names`.
     #[derive(Clone, Debug)]
     pub struct NameList<'a> {
-        client: &'a runtime::Transport,
+        client: runtime::Call<'a>,
         after: runtime::Argument<Option<String>>,
         limit: runtime::Argument<Option<types::NameListLimit>>,
     }
@@ -438,7 +440,7 @@ components:
     impl<'a> NameList<'a> {
         fn new(client: &'a runtime::Transport) -> Self {
             Self {
-                client,
+                client: client.call("name_list"),
                 after: Ok(None),
                 limit: Ok(None),
             }
@@ -482,15 +484,11 @@ components:
         }
 
         /// Returns every item of the list, page by page, after `after` if it is set. The first error ends the stream.
-        ///
-        /// Pages are read one after the other: an item that is added or removed meanwhile may be missing or not.
-        pub fn stream(
-            self,
-        ) -> impl runtime::Stream<
-            Item = Result<types::Name, runtime::Error<()>>,
-        > + Send + 'a {
+        pub fn stream(self) -> runtime::Items<'a, types::Name, ()> {
             let paging = runtime::Paging {
                 key: "name".to_owned(),
+                items: "items",
+                count: None,
             };
             paging
                 .pages(move |key| {

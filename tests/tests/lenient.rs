@@ -7,6 +7,7 @@ use std::fs;
 use api_client::prelude::*;
 use api_client::types::{LoadBalancerSummary, Name};
 use api_client::{Error, Lenient};
+use api_runtime::Wire;
 use axum::extract::Query;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
@@ -14,7 +15,7 @@ use contract::bundle::{schema_bundle, schema_reference};
 use contract::model::{Contract, MediaType, SchemaId, SchemaKind};
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use jsonschema::Validator;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serializer};
 use serde_json::{Value, json};
 use tests::memory::{LOCATION, PROJECT, TOKEN};
 use tests::outside;
@@ -184,8 +185,8 @@ thread_local! {
 #[derive(Debug)]
 struct Judged;
 
-impl<'de> Deserialize<'de> for Judged {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+impl Wire for Judged {
+    fn decode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = Value::deserialize(deserializer)?;
         SCHEMA.with_borrow(|schema| {
             let schema = schema.as_ref().expect("the test sets a schema");
@@ -193,6 +194,10 @@ impl<'de> Deserialize<'de> for Judged {
             fits.then_some(Self)
                 .ok_or_else(|| serde::de::Error::custom("must fit the schema"))
         })
+    }
+
+    fn encode<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_unit()
     }
 }
 

@@ -8,11 +8,12 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use api_runtime::Wire;
 use api_runtime::client::{
     self as runtime, Config, Error, ResponseValue, Retries, Scheme, Secret, Security, Transport,
 };
 use runtime::reqwest::{Method, StatusCode};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serializer};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
@@ -105,8 +106,26 @@ struct Problem {
     code: u16,
 }
 
+macro_rules! wire {
+    ($($ty:ty)*) => {
+        $(
+            impl Wire for $ty {
+                fn decode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                    Deserialize::deserialize(deserializer)
+                }
+
+                fn encode<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                    serializer.serialize_unit()
+                }
+            }
+        )*
+    };
+}
+
+wire!(Lenient Thing Problem);
+
 /// A call as the generated builders make it.
-async fn call<T: serde::de::DeserializeOwned>(
+async fn call<T: Wire>(
     transport: &Transport,
     method: Method,
     security: Security,

@@ -20,7 +20,7 @@ impl LenientApi for crate::Features {
     }
 
     async fn toy_list(&self, _: ToyListRequest) -> Result<ToyListResponse, ToyListError> {
-        Ok(Vec::new().into())
+        Ok(ToyListResponse::Ok(Vec::new()))
     }
 }
 
@@ -182,7 +182,7 @@ async fn typed(client: &Client) {
         ("green", "/colour", "must be one of `red`, `blue`"),
         ("misdated", "/made", "must have the format `date`"),
         ("anonymous", "/id", "is required"),
-        ("null", "/id", "must be i32"),
+        ("null", "/id", "must be an integer of 32 bits"),
         ("twice", "/id", "is there twice"),
         ("worn", "/state", "must be one of `new`, `used`"),
         ("union", "/part", "must match one of the alternatives"),

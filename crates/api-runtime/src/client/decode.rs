@@ -14,17 +14,15 @@ use super::{
     ByteStream, Error, EventStream, InterruptedResponse, InvalidResponse, OversizedResponse,
     ResponseValue,
 };
+use crate::Wire;
+use crate::json::from_slice_lenient;
 
 /// Reads a JSON body leniently: properties and enumeration values that are newer than this client
 /// are accepted.
-pub async fn decode<T: DeserializeOwned, E>(
-    response: Response,
-) -> Result<ResponseValue<T>, Error<E>> {
-    whole(
-        response,
-        |body| serde_json::from_slice(body),
-        |body| serde_json::from_slice::<T>(body).map(drop),
-    )
+pub async fn decode<T: Wire, E>(response: Response) -> Result<ResponseValue<T>, Error<E>> {
+    whole(response, from_slice_lenient::<T>, |body| {
+        from_slice_lenient::<T>(body).map(drop)
+    })
     .await
 }
 

@@ -37,7 +37,7 @@ impl Event {
     /// Returns the data as JSON beside what fits `T`, as [`LenientExt`](super::LenientExt) does for
     /// response bodies.
     #[must_use]
-    pub fn lenient<T: DeserializeOwned>(&self) -> Lenient<T> {
+    pub fn lenient<T: crate::Wire>(&self) -> Lenient<T> {
         Lenient::from_text(&self.data)
     }
 }

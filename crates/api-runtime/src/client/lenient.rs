@@ -14,11 +14,11 @@ use std::slice;
 use std::sync::OnceLock;
 
 use bytes::Bytes;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::misfit::{Misfit, violation};
-use crate::Violation;
+use crate::json::from_slice_lenient;
+use crate::{Violation, Wire};
 
 /// A response body that may not fit the contract: as it was received, and as its type where it
 /// fits.
@@ -130,7 +130,7 @@ impl<T> Lenient<T> {
     /// # Errors
     ///
     /// If the body has no such part, or the part does not fit `U`.
-    pub fn field<U: DeserializeOwned>(&self, pointer: &str) -> Result<U, Misfit> {
+    pub fn field<U: Wire>(&self, pointer: &str) -> Result<U, Misfit> {
         let part = self.find(pointer)?;
         part.ok_or_else(|| self.misfit(pointer, "is not there"))
     }
@@ -141,7 +141,7 @@ impl<T> Lenient<T> {
     /// # Errors
     ///
     /// If the part does not fit `U`, or the body is no JSON.
-    pub fn find<U: DeserializeOwned>(&self, pointer: &str) -> Result<Option<U>, Misfit> {
+    pub fn find<U: Wire>(&self, pointer: &str) -> Result<Option<U>, Misfit> {
         match self.json()?.pointer(pointer) {
             Some(value) => self.part(value, pointer.to_owned()).into_typed().map(Some),
             None => Ok(None),
@@ -154,7 +154,7 @@ impl<T> Lenient<T> {
     /// # Errors
     ///
     /// If the body has no array there.
-    pub fn items<U: DeserializeOwned>(
+    pub fn items<U: Wire>(
         &self,
         pointer: &str,
     ) -> Result<impl Iterator<Item = Lenient<U>>, Misfit> {
@@ -182,11 +182,11 @@ impl<T> Lenient<T> {
     }
 
     /// Reads a part of the body. `pointer` begins at this body.
-    fn part<U: DeserializeOwned>(&self, value: &Value, pointer: String) -> Lenient<U> {
+    fn part<U: Wire>(&self, value: &Value, pointer: String) -> Lenient<U> {
         let source = self.source.as_ref();
         let body = Body {
             bytes: value.to_string().into(),
-            check: |body| serde_json::from_slice::<U>(body).map(drop),
+            check: |body| from_slice_lenient::<U>(body).map(drop),
             operation: source.and_then(|source| source.body.operation),
         };
         let around = source.map_or("", |source| &source.pointer);
@@ -195,10 +195,10 @@ impl<T> Lenient<T> {
     }
 }
 
-impl<T: DeserializeOwned> Lenient<T> {
+impl<T: Wire> Lenient<T> {
     /// Reads the part of a body at a pointer. `json` is the part, if it has been parsed.
     fn read(body: Body, pointer: String, json: Option<Value>) -> Self {
-        let typed = crate::lenient(|| serde_json::from_slice(&body.bytes)).map_err(|_| {
+        let typed = from_slice_lenient(&body.bytes).map_err(|_| {
             let mut violation = violation(&body.bytes, body.check).unwrap_or_else(|| Violation {
                 pointer: String::new(),
                 message: "does not fit its schema".to_owned(),
@@ -224,7 +224,7 @@ impl<T: DeserializeOwned> Lenient<T> {
     pub fn from_text(text: &str) -> Self {
         let body = Body {
             bytes: text.to_owned().into(),
-            check: |body| serde_json::from_slice::<T>(body).map(drop),
+            check: |body| from_slice_lenient::<T>(body).map(drop),
             operation: None,
         };
         Self::read(body, String::new(), None)
@@ -234,7 +234,7 @@ impl<T: DeserializeOwned> Lenient<T> {
     pub(super) fn of_item(item: Value, pointer: String, operation: Option<&'static str>) -> Self {
         let body = Body {
             bytes: item.to_string().into(),
-            check: |body| serde_json::from_slice::<T>(body).map(drop),
+            check: |body| from_slice_lenient::<T>(body).map(drop),
             operation,
         };
         Self::read(body, pointer, Some(item))

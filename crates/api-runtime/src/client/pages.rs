@@ -14,6 +14,7 @@ use serde_json::Value;
 use super::lenient::{Body, Lenient, keeping};
 use super::style::scalar;
 use super::{Argument, Error, InvalidArgument, map};
+use crate::Wire;
 
 /// How a list is split into pages.
 #[derive(Debug, Clone)]
@@ -124,7 +125,7 @@ impl<I: Serialize, E> Stream for Items<'_, I, E> {
     }
 }
 
-impl<I: DeserializeOwned, E> Stream for LenientItems<'_, I, E> {
+impl<I: Wire, E> Stream for LenientItems<'_, I, E> {
     type Item = Result<Lenient<I>, Error<Lenient<E>>>;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -158,7 +159,7 @@ impl<I: DeserializeOwned, E> Stream for LenientItems<'_, I, E> {
 /// # Errors
 ///
 /// The error of the call. That the page does not fit its type is one only if it has no items.
-fn lenient_page<I: DeserializeOwned, E>(
+fn lenient_page<I: Wire, E>(
     paging: &Paging,
     page: Result<Page<I>, Error<E>>,
     body: Option<&Body>,

@@ -1,13 +1,13 @@
 //! [`Partial`]: a typed body without the parts that do not fit.
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::Lenient;
 use super::search::{LeftOut, search};
-use crate::Violation;
+use crate::json::from_slice_lenient;
 use crate::pointer::escape;
+use crate::wire::Encoded;
+use crate::{Violation, Wire};
 
 /// A typed body without the parts that do not fit, which are listed beside it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct Partial<T> {
     pub left_out: Vec<Violation>,
 }
 
-impl<T: DeserializeOwned + Serialize> Lenient<T> {
+impl<T: Wire> Lenient<T> {
     /// Returns the typed body without the parts that do not fit, if such a value exists.
     ///
     /// An optional property, an entry of a map and an item of an array can be left out. If the
@@ -36,19 +36,21 @@ impl<T: DeserializeOwned + Serialize> Lenient<T> {
     pub fn partial(&self) -> Option<Partial<T>> {
         let source = self.source.as_ref()?;
         if self.typed.is_ok() {
-            return read(source.body.bytes.as_ref()).map(|value| Partial {
-                value,
-                left_out: Vec::new(),
-            });
+            return from_slice_lenient(&source.body.bytes)
+                .ok()
+                .map(|value| Partial {
+                    value,
+                    left_out: Vec::new(),
+                });
         }
         let whole = self.raw()?;
         let rest = search(&source.body, Some(whole)).rest?;
-        let value: T = read(rest.json.to_string().as_bytes())?;
+        let value: T = from_slice_lenient(rest.json.to_string().as_bytes()).ok()?;
         let comparison = Comparison {
             whole,
             left_out: &rest.left_out,
         };
-        let made = serde_json::to_value(&value).ok()?;
+        let made = serde_json::to_value(Encoded(&value)).ok()?;
         if comparison.is_invented(&made, &rest.json, "") {
             return None;
         }
@@ -57,10 +59,6 @@ impl<T: DeserializeOwned + Serialize> Lenient<T> {
             left_out: self.violations().to_vec(),
         })
     }
-}
-
-fn read<T: DeserializeOwned>(body: &[u8]) -> Option<T> {
-    crate::lenient(|| serde_json::from_slice(body)).ok()
 }
 
 /// The whole body, and what was left out of it.
