@@ -16,27 +16,6 @@
 //!
 //! One property that does not fit, such as a value that no enumeration lists or null for a required property, makes the whole response an [`Error`]. Of a server that sends such responses, read them with `send().lenient()` instead: it returns a [`Lenient`] body, success or error, with what was received beside what fits. `stream().lenient()` does so for each item of a list.
 //!
-//! ```rust,no_run
-//! use api_client::prelude::*;
-//!
-//! async fn run(client: &Client) -> Result<(), Box<dyn std::error::Error>> {
-//!     let response = client
-//!         .load_balancer_list()
-//!         .project_id("…")
-//!         .location("…")
-//!         .send()
-//!         .lenient()
-//!         .await?;
-//!     if let Err(misfit) = response.get() {
-//!         println!("{misfit}");
-//!         // What was received is there all the same, as a whole and in parts.
-//!         let _json = response.raw();
-//!         let _part: Option<String> = response.find("/name")?;
-//!     }
-//!     Ok(())
-//! }
-//! ```
-//!
 //! Use the Stratus API to manage the cloud resources of a project: load balancers, Postgres databases, private subnets, firewalls, virtual machines and inference API keys.
 //! The operator of the service declares projects, tokens, locations, virtual machines, load balancers and firewalls; the API has no operations that create them.
 //!

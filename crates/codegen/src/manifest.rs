@@ -3,7 +3,7 @@
 //! `api-runtime` and `api-macros`.
 
 mod embedded;
-pub(crate) mod example;
+mod example;
 mod inherit;
 mod licence;
 mod part;

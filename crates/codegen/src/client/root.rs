@@ -8,7 +8,6 @@ use super::common::CommonResponses;
 use super::names::ClientNames;
 use super::parts;
 use crate::ir::{Api, SecurityScheme};
-use crate::manifest::example;
 use crate::tokens::{docs, file_attribute, ident, inner_docs, inner_docs_with_examples, letters};
 
 /// Returns the file `lib.rs`.
@@ -70,9 +69,6 @@ fn head(api: &Api<'_>, names: &ClientNames, common: &CommonResponses) -> TokenSt
          Of a server that sends such responses, read them with `send().lenient()` instead: it returns a [`Lenient`] body, success or error, \
          with what was received beside what fits. `stream().lenient()` does so for each item of a list.\n\n",
     );
-    if let Some(example) = example::lenient(api) {
-        text.push_str(&format!("```rust,no_run\n{example}```\n\n"));
-    }
     let example = inner_docs_with_examples(&text);
     let description = info.description.as_deref().map(str::trim);
     let words: Vec<String> = [description.map(str::to_owned), common.table()]

@@ -64,7 +64,7 @@ fn client(api: &Api<'_>) -> String {
 
 /// Returns an example that reads a response of the same operation leniently, or `None` without such
 /// an operation.
-pub(crate) fn lenient(api: &Api<'_>) -> Option<String> {
+pub(super) fn lenient(api: &Api<'_>) -> Option<String> {
     let operation = simple_operation(api)?;
     let (krate, arguments) = (api.names.krate("client"), arguments(operation));
     Some(format!(

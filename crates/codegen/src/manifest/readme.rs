@@ -28,6 +28,9 @@ pub(super) fn readme(api: &Api<'_>, part: Part) -> String {
             "A response that does not fit the contract is an error as a whole.\n\
              `send().lenient()` returns it as it was received, beside what fits, and `stream().lenient()` does so for each item of a list.",
         );
+        if let Some(example) = example::lenient(api) {
+            paragraph(&format!("```rust,no_run\n{example}```"));
+        }
     }
     paragraph("## Features");
     paragraph(&features(api, part));
