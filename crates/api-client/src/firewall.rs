@@ -36,7 +36,11 @@ pub struct FirewallDetachSubnet<'a> {
 impl<'a> FirewallDetachSubnet<'a> {
     fn new(client: &'a runtime::Transport) -> Self {
         Self {
-            client: client.call("firewall_detach_subnet"),
+            client: client
+                .call(
+                    "firewall_detach_subnet",
+                    "/project/{project_id}/location/{location}/firewall/{firewall_reference}/detach-subnet",
+                ),
             project_id: runtime::missing("project_id"),
             location: runtime::missing("location"),
             firewall_reference: runtime::missing("firewall_reference"),
@@ -115,10 +119,6 @@ impl<'a> FirewallDetachSubnet<'a> {
     ///
     /// Also the [responses of every operation](crate#responses-of-every-operation).
     pub async fn send(self) -> runtime::Result<types::Firewall, types::Error> {
-        const OPERATION: runtime::Operation = runtime::Operation {
-            id: "firewall_detach_subnet",
-            path: "/project/{project_id}/location/{location}/firewall/{firewall_reference}/detach-subnet",
-        };
         let url = runtime::url(
             self.client,
             "/project/{}/location/{}/firewall/{}/detach-subnet",
@@ -132,10 +132,7 @@ impl<'a> FirewallDetachSubnet<'a> {
             .header("accept", "application/json");
         let request = runtime::header(request, "If-Match", self.if_match?.as_ref())?;
         let request = self.client.idempotent(request, self.idempotency_key?.as_ref())?;
-        let response = self
-            .client
-            .send(OPERATION, request, &[&[crate::schemes::BEARER]])
-            .await?;
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
             400 | 401 | 403 | 404 | 405 | 408 | 409 | 412 | 413 | 415 | 429 | 431 | 500

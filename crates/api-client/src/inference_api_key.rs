@@ -32,7 +32,11 @@ pub struct InferenceApiKeyCreate<'a> {
 impl<'a> InferenceApiKeyCreate<'a> {
     fn new(client: &'a runtime::Transport) -> Self {
         Self {
-            client: client.call("inference_api_key_create"),
+            client: client
+                .call(
+                    "inference_api_key_create",
+                    "/project/{project_id}/inference-api-key",
+                ),
             project_id: runtime::missing("project_id"),
             idempotency_key: Ok(None),
             body: Ok(None),
@@ -86,10 +90,6 @@ impl<'a> InferenceApiKeyCreate<'a> {
     ///
     /// Also the [responses of every operation](crate#responses-of-every-operation).
     pub async fn send(self) -> runtime::Result<types::InferenceApiKey, types::Error> {
-        const OPERATION: runtime::Operation = runtime::Operation {
-            id: "inference_api_key_create",
-            path: "/project/{project_id}/inference-api-key",
-        };
         let url = runtime::url(
             self.client,
             "/project/{}/inference-api-key",
@@ -105,10 +105,7 @@ impl<'a> InferenceApiKeyCreate<'a> {
             Some(body) => body.on(request),
             None => request,
         };
-        let response = self
-            .client
-            .send(OPERATION, request, &[&[crate::schemes::BEARER]])
-            .await?;
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
             400 | 401 | 403 | 404 | 405 | 408 | 409 | 413 | 415 | 429 | 431 | 500

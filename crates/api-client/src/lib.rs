@@ -145,9 +145,9 @@ use api_runtime::client as runtime;
 
 pub use api_types as types;
 pub use api_runtime::client::{
-    BuildError, ByteStream, Event, EventStream, Items, Lenient, LenientExt, LenientItems,
-    Misfit, Multipart, Partial, ResponseValue, Retries, Secret, Server, Stream,
-    Violation, reqwest,
+    BuildError, ByteStream, Event, EventStream, ItemBody, ItemError, ItemStream, Items,
+    Lenient, LenientExt, LenientItems, Misfit, Multipart, Partial, ResponseValue,
+    Retries, Secret, Server, Span, Stream, TraceContext, TypedEvent, Violation, reqwest,
 };
 
 /// Why a call failed. `E` is the body of the errors that the contract lists.

@@ -65,7 +65,11 @@ pub struct LoadBalancerList<'a> {
 impl<'a> LoadBalancerList<'a> {
     fn new(client: &'a runtime::Transport) -> Self {
         Self {
-            client: client.call("load_balancer_list"),
+            client: client
+                .call(
+                    "load_balancer_list",
+                    "/project/{project_id}/location/{location}/load-balancer",
+                ),
             project_id: runtime::missing("project_id"),
             location: runtime::missing("location"),
             start_after: Ok(None),
@@ -132,10 +136,6 @@ impl<'a> LoadBalancerList<'a> {
     ///
     /// Also the [responses of every operation](crate#responses-of-every-operation).
     pub async fn send(self) -> runtime::Result<types::LoadBalancerPage, types::Error> {
-        const OPERATION: runtime::Operation = runtime::Operation {
-            id: "load_balancer_list",
-            path: "/project/{project_id}/location/{location}/load-balancer",
-        };
         let url = runtime::url(
             self.client,
             "/project/{}/location/{}/load-balancer",
@@ -149,10 +149,7 @@ impl<'a> LoadBalancerList<'a> {
             .query(&runtime::QueryParam::new("page_size", &self.page_size?))
             .query(&runtime::QueryParam::new("order_column", &self.order_column?))
             .header("accept", "application/json");
-        let response = self
-            .client
-            .send(OPERATION, request, &[&[crate::schemes::BEARER]])
-            .await?;
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
             400 | 401 | 404 | 405 | 429 | 431 | 500 | 503 => {
@@ -199,7 +196,11 @@ pub struct ProjectLoadBalancerList<'a> {
 impl<'a> ProjectLoadBalancerList<'a> {
     fn new(client: &'a runtime::Transport) -> Self {
         Self {
-            client: client.call("project_load_balancer_list"),
+            client: client
+                .call(
+                    "project_load_balancer_list",
+                    "/project/{project_id}/load-balancer",
+                ),
             project_id: runtime::missing("project_id"),
             start_after: Ok(None),
             page_size: Ok(None),
@@ -256,10 +257,6 @@ impl<'a> ProjectLoadBalancerList<'a> {
     ///
     /// Also the [responses of every operation](crate#responses-of-every-operation).
     pub async fn send(self) -> runtime::Result<types::LoadBalancerPage, types::Error> {
-        const OPERATION: runtime::Operation = runtime::Operation {
-            id: "project_load_balancer_list",
-            path: "/project/{project_id}/load-balancer",
-        };
         let url = runtime::url(
             self.client,
             "/project/{}/load-balancer",
@@ -273,10 +270,7 @@ impl<'a> ProjectLoadBalancerList<'a> {
             .query(&runtime::QueryParam::new("page_size", &self.page_size?))
             .query(&runtime::QueryParam::new("order_column", &self.order_column?))
             .header("accept", "application/json");
-        let response = self
-            .client
-            .send(OPERATION, request, &[&[crate::schemes::BEARER]])
-            .await?;
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
             400 | 401 | 404 | 405 | 429 | 431 | 500 | 503 => {
@@ -324,7 +318,11 @@ pub struct LoadBalancerUpdate<'a> {
 impl<'a> LoadBalancerUpdate<'a> {
     fn new(client: &'a runtime::Transport) -> Self {
         Self {
-            client: client.call("load_balancer_update"),
+            client: client
+                .call(
+                    "load_balancer_update",
+                    "/project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}",
+                ),
             project_id: runtime::missing("project_id"),
             location: runtime::missing("location"),
             load_balancer_reference: runtime::missing("load_balancer_reference"),
@@ -396,10 +394,6 @@ impl<'a> LoadBalancerUpdate<'a> {
     ///
     /// Also the [responses of every operation](crate#responses-of-every-operation).
     pub async fn send(self) -> runtime::Result<types::LoadBalancer, types::Error> {
-        const OPERATION: runtime::Operation = runtime::Operation {
-            id: "load_balancer_update",
-            path: "/project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}",
-        };
         let url = runtime::url(
             self.client,
             "/project/{}/location/{}/load-balancer/{}",
@@ -412,10 +406,7 @@ impl<'a> LoadBalancerUpdate<'a> {
             .json(&self.body?)
             .header("accept", "application/json");
         let request = runtime::header(request, "If-Match", self.if_match?.as_ref())?;
-        let response = self
-            .client
-            .send(OPERATION, request, &[&[crate::schemes::BEARER]])
-            .await?;
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
             400 | 401 | 403 | 404 | 405 | 408 | 409 | 412 | 413 | 415 | 429 | 431 | 500
@@ -440,7 +431,11 @@ pub struct LoadBalancerDetachVm<'a> {
 impl<'a> LoadBalancerDetachVm<'a> {
     fn new(client: &'a runtime::Transport) -> Self {
         Self {
-            client: client.call("load_balancer_detach_vm"),
+            client: client
+                .call(
+                    "load_balancer_detach_vm",
+                    "/project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}/detach-vm",
+                ),
             project_id: runtime::missing("project_id"),
             location: runtime::missing("location"),
             load_balancer_reference: runtime::missing("load_balancer_reference"),
@@ -525,10 +520,6 @@ impl<'a> LoadBalancerDetachVm<'a> {
     ///
     /// Also the [responses of every operation](crate#responses-of-every-operation).
     pub async fn send(self) -> runtime::Result<types::LoadBalancer, types::Error> {
-        const OPERATION: runtime::Operation = runtime::Operation {
-            id: "load_balancer_detach_vm",
-            path: "/project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}/detach-vm",
-        };
         let url = runtime::url(
             self.client,
             "/project/{}/location/{}/load-balancer/{}/detach-vm",
@@ -542,10 +533,7 @@ impl<'a> LoadBalancerDetachVm<'a> {
             .header("accept", "application/json");
         let request = runtime::header(request, "If-Match", self.if_match?.as_ref())?;
         let request = self.client.idempotent(request, self.idempotency_key?.as_ref())?;
-        let response = self
-            .client
-            .send(OPERATION, request, &[&[crate::schemes::BEARER]])
-            .await?;
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
             400 | 401 | 403 | 404 | 405 | 408 | 409 | 412 | 413 | 415 | 429 | 431 | 500

@@ -84,7 +84,8 @@ pub struct ProjectPostgresList<'a> {
 impl<'a> ProjectPostgresList<'a> {
     fn new(client: &'a runtime::Transport) -> Self {
         Self {
-            client: client.call("project_postgres_list"),
+            client: client
+                .call("project_postgres_list", "/project/{project_id}/postgres"),
             project_id: runtime::missing("project_id"),
             start_after: Ok(None),
             page_size: Ok(None),
@@ -141,10 +142,6 @@ impl<'a> ProjectPostgresList<'a> {
     ///
     /// Also the [responses of every operation](crate#responses-of-every-operation).
     pub async fn send(self) -> runtime::Result<types::PostgresPage, types::Error> {
-        const OPERATION: runtime::Operation = runtime::Operation {
-            id: "project_postgres_list",
-            path: "/project/{project_id}/postgres",
-        };
         let url = runtime::url(
             self.client,
             "/project/{}/postgres",
@@ -158,10 +155,7 @@ impl<'a> ProjectPostgresList<'a> {
             .query(&runtime::QueryParam::new("page_size", &self.page_size?))
             .query(&runtime::QueryParam::new("order_column", &self.order_column?))
             .header("accept", "application/json");
-        let response = self
-            .client
-            .send(OPERATION, request, &[&[crate::schemes::BEARER]])
-            .await?;
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
             400 | 401 | 404 | 405 | 429 | 431 | 500 | 503 => {
@@ -207,7 +201,11 @@ pub struct PostgresView<'a> {
 impl<'a> PostgresView<'a> {
     fn new(client: &'a runtime::Transport) -> Self {
         Self {
-            client: client.call("postgres_view"),
+            client: client
+                .call(
+                    "postgres_view",
+                    "/project/{project_id}/location/{location}/postgres/{postgres_database_reference}",
+                ),
             project_id: runtime::missing("project_id"),
             location: runtime::missing("location"),
             postgres_database_reference: runtime::missing("postgres_database_reference"),
@@ -255,20 +253,13 @@ impl<'a> PostgresView<'a> {
     ///
     /// Also the [responses of every operation](crate#responses-of-every-operation).
     pub async fn send(self) -> runtime::Result<types::Postgres, types::Error> {
-        const OPERATION: runtime::Operation = runtime::Operation {
-            id: "postgres_view",
-            path: "/project/{project_id}/location/{location}/postgres/{postgres_database_reference}",
-        };
         let url = runtime::url(
             self.client,
             "/project/{}/location/{}/postgres/{}",
             &[&self.project_id?, &self.location?, &self.postgres_database_reference?],
         )?;
         let request = self.client.http().get(url).header("accept", "application/json");
-        let response = self
-            .client
-            .send(OPERATION, request, &[&[crate::schemes::BEARER]])
-            .await?;
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
             400 | 401 | 404 | 405 | 429 | 431 | 500 | 503 => {
@@ -293,7 +284,11 @@ pub struct PostgresCreate<'a> {
 impl<'a> PostgresCreate<'a> {
     fn new(client: &'a runtime::Transport) -> Self {
         Self {
-            client: client.call("postgres_create"),
+            client: client
+                .call(
+                    "postgres_create",
+                    "/project/{project_id}/location/{location}/postgres/{postgres_database_reference}",
+                ),
             project_id: runtime::missing("project_id"),
             location: runtime::missing("location"),
             postgres_database_reference: runtime::missing("postgres_database_reference"),
@@ -368,10 +363,6 @@ impl<'a> PostgresCreate<'a> {
     ///
     /// Also the [responses of every operation](crate#responses-of-every-operation).
     pub async fn send(self) -> runtime::Result<types::Postgres, types::Error> {
-        const OPERATION: runtime::Operation = runtime::Operation {
-            id: "postgres_create",
-            path: "/project/{project_id}/location/{location}/postgres/{postgres_database_reference}",
-        };
         let url = runtime::url(
             self.client,
             "/project/{}/location/{}/postgres/{}",
@@ -384,10 +375,7 @@ impl<'a> PostgresCreate<'a> {
             .json(&self.body?)
             .header("accept", "application/json");
         let request = self.client.idempotent(request, self.idempotency_key?.as_ref())?;
-        let response = self
-            .client
-            .send(OPERATION, request, &[&[crate::schemes::BEARER]])
-            .await?;
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
             400 | 401 | 403 | 404 | 405 | 408 | 409 | 413 | 415 | 429 | 431 | 500
@@ -411,7 +399,11 @@ pub struct PostgresUpdate<'a> {
 impl<'a> PostgresUpdate<'a> {
     fn new(client: &'a runtime::Transport) -> Self {
         Self {
-            client: client.call("postgres_update"),
+            client: client
+                .call(
+                    "postgres_update",
+                    "/project/{project_id}/location/{location}/postgres/{postgres_database_reference}",
+                ),
             project_id: runtime::missing("project_id"),
             location: runtime::missing("location"),
             postgres_database_reference: runtime::missing("postgres_database_reference"),
@@ -489,10 +481,6 @@ impl<'a> PostgresUpdate<'a> {
     ///
     /// Also the [responses of every operation](crate#responses-of-every-operation).
     pub async fn send(self) -> runtime::Result<types::Postgres, types::Error> {
-        const OPERATION: runtime::Operation = runtime::Operation {
-            id: "postgres_update",
-            path: "/project/{project_id}/location/{location}/postgres/{postgres_database_reference}",
-        };
         let url = runtime::url(
             self.client,
             "/project/{}/location/{}/postgres/{}",
@@ -508,10 +496,7 @@ impl<'a> PostgresUpdate<'a> {
             Some(body) => body.on(request),
             None => request,
         };
-        let response = self
-            .client
-            .send(OPERATION, request, &[&[crate::schemes::BEARER]])
-            .await?;
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
             400 | 401 | 403 | 404 | 405 | 408 | 409 | 412 | 413 | 415 | 429 | 431 | 500
@@ -536,7 +521,11 @@ pub struct PostgresResetSuperuserPassword<'a> {
 impl<'a> PostgresResetSuperuserPassword<'a> {
     fn new(client: &'a runtime::Transport) -> Self {
         Self {
-            client: client.call("postgres_reset_superuser_password"),
+            client: client
+                .call(
+                    "postgres_reset_superuser_password",
+                    "/project/{project_id}/location/{location}/postgres/{postgres_database_reference}/reset-superuser-password",
+                ),
             project_id: runtime::missing("project_id"),
             location: runtime::missing("location"),
             postgres_database_reference: runtime::missing("postgres_database_reference"),
@@ -625,10 +614,6 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
     ///
     /// Also the [responses of every operation](crate#responses-of-every-operation).
     pub async fn send(self) -> runtime::Result<types::Postgres, types::Error> {
-        const OPERATION: runtime::Operation = runtime::Operation {
-            id: "postgres_reset_superuser_password",
-            path: "/project/{project_id}/location/{location}/postgres/{postgres_database_reference}/reset-superuser-password",
-        };
         let url = runtime::url(
             self.client,
             "/project/{}/location/{}/postgres/{}/reset-superuser-password",
@@ -642,10 +627,7 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
             .header("accept", "application/json");
         let request = runtime::header(request, "If-Match", self.if_match?.as_ref())?;
         let request = self.client.idempotent(request, self.idempotency_key?.as_ref())?;
-        let response = self
-            .client
-            .send(OPERATION, request, &[&[crate::schemes::BEARER]])
-            .await?;
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
             400 | 401 | 403 | 404 | 405 | 408 | 409 | 412 | 413 | 415 | 429 | 431 | 500

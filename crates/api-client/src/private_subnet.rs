@@ -57,7 +57,11 @@ pub struct PrivateSubnetView<'a> {
 impl<'a> PrivateSubnetView<'a> {
     fn new(client: &'a runtime::Transport) -> Self {
         Self {
-            client: client.call("private_subnet_view"),
+            client: client
+                .call(
+                    "private_subnet_view",
+                    "/project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}",
+                ),
             project_id: runtime::missing("project_id"),
             location: runtime::missing("location"),
             private_subnet_reference: runtime::missing("private_subnet_reference"),
@@ -105,20 +109,13 @@ impl<'a> PrivateSubnetView<'a> {
     ///
     /// Also the [responses of every operation](crate#responses-of-every-operation).
     pub async fn send(self) -> runtime::Result<types::PrivateSubnet, types::Error> {
-        const OPERATION: runtime::Operation = runtime::Operation {
-            id: "private_subnet_view",
-            path: "/project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}",
-        };
         let url = runtime::url(
             self.client,
             "/project/{}/location/{}/private-subnet/{}",
             &[&self.project_id?, &self.location?, &self.private_subnet_reference?],
         )?;
         let request = self.client.http().get(url).header("accept", "application/json");
-        let response = self
-            .client
-            .send(OPERATION, request, &[&[crate::schemes::BEARER]])
-            .await?;
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
             400 | 401 | 404 | 405 | 429 | 431 | 500 | 503 => {
@@ -143,7 +140,11 @@ pub struct PrivateSubnetCreate<'a> {
 impl<'a> PrivateSubnetCreate<'a> {
     fn new(client: &'a runtime::Transport) -> Self {
         Self {
-            client: client.call("private_subnet_create"),
+            client: client
+                .call(
+                    "private_subnet_create",
+                    "/project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}",
+                ),
             project_id: runtime::missing("project_id"),
             location: runtime::missing("location"),
             private_subnet_reference: runtime::missing("private_subnet_reference"),
@@ -223,10 +224,6 @@ impl<'a> PrivateSubnetCreate<'a> {
     ///
     /// Also the [responses of every operation](crate#responses-of-every-operation).
     pub async fn send(self) -> runtime::Result<types::PrivateSubnet, types::Error> {
-        const OPERATION: runtime::Operation = runtime::Operation {
-            id: "private_subnet_create",
-            path: "/project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}",
-        };
         let url = runtime::url(
             self.client,
             "/project/{}/location/{}/private-subnet/{}",
@@ -242,10 +239,7 @@ impl<'a> PrivateSubnetCreate<'a> {
             Some(body) => body.on(request),
             None => request,
         };
-        let response = self
-            .client
-            .send(OPERATION, request, &[&[crate::schemes::BEARER]])
-            .await?;
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
             400 | 401 | 403 | 404 | 405 | 408 | 409 | 413 | 415 | 429 | 431 | 500
@@ -270,7 +264,11 @@ pub struct PrivateSubnetConnect<'a> {
 impl<'a> PrivateSubnetConnect<'a> {
     fn new(client: &'a runtime::Transport) -> Self {
         Self {
-            client: client.call("private_subnet_connect"),
+            client: client
+                .call(
+                    "private_subnet_connect",
+                    "/project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}/connect",
+                ),
             project_id: runtime::missing("project_id"),
             location: runtime::missing("location"),
             private_subnet_reference: runtime::missing("private_subnet_reference"),
@@ -356,10 +354,6 @@ impl<'a> PrivateSubnetConnect<'a> {
     ///
     /// Also the [responses of every operation](crate#responses-of-every-operation).
     pub async fn send(self) -> runtime::Result<types::PrivateSubnet, types::Error> {
-        const OPERATION: runtime::Operation = runtime::Operation {
-            id: "private_subnet_connect",
-            path: "/project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}/connect",
-        };
         let url = runtime::url(
             self.client,
             "/project/{}/location/{}/private-subnet/{}/connect",
@@ -373,10 +367,7 @@ impl<'a> PrivateSubnetConnect<'a> {
             .header("accept", "application/json");
         let request = runtime::header(request, "If-Match", self.if_match?.as_ref())?;
         let request = self.client.idempotent(request, self.idempotency_key?.as_ref())?;
-        let response = self
-            .client
-            .send(OPERATION, request, &[&[crate::schemes::BEARER]])
-            .await?;
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
             400 | 401 | 403 | 404 | 405 | 408 | 409 | 412 | 413 | 415 | 429 | 431 | 500

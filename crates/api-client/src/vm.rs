@@ -32,7 +32,8 @@ pub struct VmList<'a> {
 impl<'a> VmList<'a> {
     fn new(client: &'a runtime::Transport) -> Self {
         Self {
-            client: client.call("vm_list"),
+            client: client
+                .call("vm_list", "/project/{project_id}/location/{location}/vm"),
             project_id: runtime::missing("project_id"),
             location: runtime::missing("location"),
             start_after: Ok(None),
@@ -99,10 +100,6 @@ impl<'a> VmList<'a> {
     ///
     /// Also the [responses of every operation](crate#responses-of-every-operation).
     pub async fn send(self) -> runtime::Result<types::VmPage, types::Error> {
-        const OPERATION: runtime::Operation = runtime::Operation {
-            id: "vm_list",
-            path: "/project/{project_id}/location/{location}/vm",
-        };
         let url = runtime::url(
             self.client,
             "/project/{}/location/{}/vm",
@@ -116,10 +113,7 @@ impl<'a> VmList<'a> {
             .query(&runtime::QueryParam::new("page_size", &self.page_size?))
             .query(&runtime::QueryParam::new("order_column", &self.order_column?))
             .header("accept", "application/json");
-        let response = self
-            .client
-            .send(OPERATION, request, &[&[crate::schemes::BEARER]])
-            .await?;
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
             400 | 401 | 404 | 405 | 429 | 431 | 500 | 503 => {

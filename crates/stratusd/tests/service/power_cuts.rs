@@ -152,6 +152,7 @@ async fn wrong(file: &Path, known: &[Known], until: u64) -> Vec<String> {
         database: DatabaseLocation::Sqlite(file.to_owned()),
         connections: 1,
         patience: Duration::from_secs(10),
+        lock_wait: Duration::from_secs(10),
         world: World::real(),
     };
     match Store::open(&config).await {

@@ -100,7 +100,7 @@ async fn measure(database: &str, targets: &[Target]) {
                 .map(|to| requests(operation.id, round, &to.ids));
             for ((target, calls), times) in targets.iter().zip(calls).zip(times) {
                 for (path, body) in calls {
-                    let method = operation.method.clone();
+                    let method = operation.method.into();
                     let begun = Instant::now();
                     let response = target.caller.try_call(method, &path, body.as_ref()).await;
                     let taken = begun.elapsed().as_secs_f64() * 1e6;
