@@ -4,6 +4,7 @@
 //! The tests themselves are in `tests/`.
 
 pub mod any_document;
+pub mod any_request;
 pub mod closed_loop;
 pub mod memory;
 pub mod outside;
