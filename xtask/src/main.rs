@@ -9,6 +9,7 @@ mod conformance;
 mod corpus;
 mod exit;
 mod lint;
+mod overlay;
 mod reading;
 mod repairs;
 mod serve;
@@ -40,6 +41,7 @@ struct Arguments {
 enum Command {
     Codegen(codegen::Arguments),
     Lint(lint::Arguments),
+    Overlay(overlay::Arguments),
     Test(test::Arguments),
     Serve(serve::Arguments),
     Conformance(conformance::Arguments),
@@ -54,6 +56,7 @@ fn main() -> ExitCode {
     let done = match &arguments.command {
         Command::Codegen(arguments) => codegen::run(arguments, &mut out, &mut err),
         Command::Lint(arguments) => lint::run(arguments, &mut out, &mut err),
+        Command::Overlay(arguments) => overlay::run(arguments, &mut out, &mut err),
         Command::Test(arguments) => test::run(arguments, &mut out),
         Command::Serve(arguments) => serve::run(arguments, &mut out),
         Command::Conformance(arguments) => conformance::run(arguments, &mut out),

@@ -1,5 +1,7 @@
 //! The arguments that `codegen` and `lint` share: how a document is read.
 
+use std::path::PathBuf;
+
 use contract::LocalCopy;
 use contract::model;
 
@@ -10,6 +12,10 @@ pub(crate) struct Reading {
     /// in `/`; may be repeated
     #[arg(long, value_name = "ADDRESS=PATH")]
     map: Vec<LocalCopy>,
+    /// An OpenAPI overlay (1.0 or 1.1) that is applied to the document before it is read; may be
+    /// repeated, and the order counts
+    #[arg(long, value_name = "FILE")]
+    overlay: Vec<PathBuf>,
     /// Whether `format` rejects values (assertion) or only describes them (annotation)
     #[arg(long, value_name = "MEANING", value_enum, default_value_t)]
     formats: Formats,
@@ -36,6 +42,7 @@ impl Reading {
         };
         contract::Options {
             mapping: self.map.iter().cloned().collect(),
+            overlays: self.overlay.clone(),
             formats,
             foreign: self.foreign,
             ..contract::Options::default()
@@ -49,6 +56,9 @@ impl Reading {
             .iter()
             .flat_map(|copy| ["--map".to_owned(), copy.to_string()])
             .collect();
+        for overlay in &self.overlay {
+            words.extend(["--overlay".to_owned(), overlay.display().to_string()]);
+        }
         if self.formats == Formats::Annotation {
             words.extend(["--formats".to_owned(), "annotation".to_owned()]);
         }

@@ -5,6 +5,7 @@
 //! diagnostic, and the document is checked again, until nothing is left to repair. So every repair
 //! answers a diagnostic that is reported too, and a mistake without a reading stays an error.
 
+mod mends;
 mod misplaced;
 mod moved;
 mod operations;
@@ -17,10 +18,11 @@ mod texts;
 pub(crate) use misplaced::inline_misplaced;
 pub use table::{READINGS, Reading};
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::documents::Documents;
+use crate::overlay::draft::DraftAction;
 use crate::source::{Sources, Span};
 use places::{Place, places};
 use site::Site;
@@ -54,9 +56,40 @@ pub(crate) struct Repairs {
     /// A warning for each repair that has changed a document.
     warnings: Vec<Diagnostic>,
     done: Vec<Repair>,
+    /// What was repaired in each document, by its index, if that is recorded for an overlay.
+    drafts: Option<BTreeMap<usize, Drafted>>,
+}
+
+/// What was repaired in a document.
+#[derive(Debug, Default)]
+pub(crate) struct Drafted {
+    /// The number of repairs.
+    pub(crate) mended: usize,
+    /// The actions of an overlay that make the same changes.
+    pub(crate) actions: Vec<DraftAction>,
 }
 
 impl Repairs {
+    /// Returns repairs that are recorded as actions of an overlay, with what an overlay may mend
+    /// beyond them.
+    pub(crate) fn drafting() -> Self {
+        Self {
+            drafts: Some(BTreeMap::new()),
+            ..Self::default()
+        }
+    }
+
+    /// Returns what was recorded for each document, by its index.
+    pub(crate) fn drafted(self) -> BTreeMap<usize, Drafted> {
+        self.drafts.unwrap_or_default()
+    }
+
+    /// Returns the readings of a rule, in the order in which they are tried.
+    fn readings(&self, rule: &'static str) -> impl Iterator<Item = &'static Reading> + use<> {
+        let mends = self.drafts.is_some().then(|| mends::of(rule));
+        table::of(rule).chain(mends.into_iter().flatten())
+    }
+
     /// Repairs what the diagnostics report. Returns whether a document has changed, so that it has
     /// to be checked again.
     pub(crate) fn repair(
@@ -71,7 +104,10 @@ impl Repairs {
         }
         let fresh: Vec<&Diagnostic> = diagnostics
             .iter()
-            .filter(|diagnostic| table::of(diagnostic.code).any(|reading| reading.repair.is_some()))
+            .filter(|diagnostic| {
+                self.readings(diagnostic.code)
+                    .any(|reading| reading.repair.is_some())
+            })
             .filter(|diagnostic| !self.repaired.contains(&(diagnostic.code, diagnostic.span)))
             .collect();
         let spans: HashSet<Span> = fresh.iter().map(|diagnostic| diagnostic.span).collect();
@@ -109,7 +145,11 @@ impl Repairs {
                 continue;
             };
             let pointer = site.pointer();
-            let reading = table::of(diagnostic.code)
+            if self.drafts.is_some() {
+                site.record();
+            }
+            let reading = self
+                .readings(diagnostic.code)
                 .filter(|reading| reading.turn == turn)
                 .find(|reading| {
                     reading
@@ -121,6 +161,11 @@ impl Repairs {
                     .entry(place.document)
                     .or_default()
                     .extend(site.moved.take());
+                if let Some(drafts) = &mut self.drafts {
+                    let drafted = drafts.entry(place.document).or_default();
+                    drafted.mended += 1;
+                    drafted.actions.extend(site.actions().unwrap_or_default());
+                }
                 self.repaired.insert((diagnostic.code, diagnostic.span));
                 self.note(reading, diagnostic, pointer);
             }

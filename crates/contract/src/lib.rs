@@ -1,6 +1,7 @@
 //! Reads an OpenAPI 3.0 or 3.1 document into a [`Contract`] that keeps the span of every node.
 //!
 //! Start at [`load()`], which runs these steps: [`read`] turns JSON or YAML into [`node::Node`]s,
+//! [`overlay`] changes them by the overlays that the caller names,
 //! `syntax` checks every object by the tables of the standard, `gather` makes one document of
 //! several files, `build` makes the [`model`], `normalise` applies the changes that the standard or
 //! an error requires, and `lint` checks what the parts say together. [`bundle`] then writes the
@@ -25,6 +26,7 @@ pub mod node;
 mod node_ref;
 mod normalise;
 pub mod number;
+pub mod overlay;
 pub mod pointer;
 pub mod read;
 mod resolve;
@@ -38,7 +40,7 @@ mod validate;
 pub use diagnostic::{Diagnostic, Severity, render};
 pub use foreign::{READINGS, Reading, Repair};
 pub use lint::LintSet;
-pub use load::{Loaded, Options, load, load_text, load_text_with, load_with};
+pub use load::{Loaded, Options, draft_overlay, load, load_text, load_text_with, load_with};
 pub use mapping::{LocalCopy, Mapping, WrongLocalCopy};
 pub use model::Contract;
 pub use reverse::reversed;

@@ -2,7 +2,9 @@
 //! lints it.
 
 mod dialect;
+mod drafting;
 mod files;
+mod overlays;
 mod survey;
 
 use std::collections::{BTreeSet, HashMap};
@@ -26,8 +28,11 @@ use crate::source::{FileId, SourceFile, Sources, Span};
 use crate::syntax;
 use crate::uri::absolute;
 
+pub use drafting::draft_overlay;
+
 use dialect::dialect;
 use files::{clean, identity, read_file, relative};
+use overlays::Pending;
 use survey::{Survey, Target};
 
 /// The number of files that a contract may have. The largest public ones have about two thousand.
@@ -38,6 +43,9 @@ const MOST_FILES: usize = 10_000;
 pub struct Options {
     /// Local copies of documents on other hosts.
     pub mapping: Mapping,
+    /// The paths of the overlays that are applied to the document before it is checked, in this
+    /// order. One that `extends` another file of the contract is applied to that file.
+    pub overlays: Vec<PathBuf>,
     /// Whether `format` is checked or an annotation.
     pub formats: Formats,
     /// The sets of lints that run beside [`LintSet::Correct`].
@@ -69,6 +77,11 @@ pub fn load(path: &Path) -> Loaded {
 /// Reads a document from a file, with options.
 #[must_use]
 pub fn load_with(path: &Path, options: &Options) -> Loaded {
+    read_files(path, options).finish()
+}
+
+/// Reads a document and the local files that it refers to.
+fn read_files(path: &Path, options: &Options) -> Loader {
     let mut loader = Loader {
         formats: options.formats,
         sets: options.sets.clone(),
@@ -78,11 +91,16 @@ pub fn load_with(path: &Path, options: &Options) -> Loaded {
     let name = path.display().to_string();
     match read_file(path) {
         Ok(bytes) => {
-            if let Some(root) = loader.read(&name, &bytes) {
+            let root = loader.read(&name, &bytes);
+            // Also if the document is not JSON or YAML: one run reports everything.
+            loader.read_overlays(&options.overlays, &options.mapping);
+            if let Some(mut root) = root {
+                loader.overlay_first(&mut root, path);
                 let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
                 loader.documents.paths.insert(identity(path), Ok(0));
                 loader.push(root, "", Base::Folder(folder.clone()));
                 loader.read_referenced(&folder, &options.mapping);
+                loader.report_unapplied();
             }
         }
         Err(why) => {
@@ -100,7 +118,7 @@ pub fn load_with(path: &Path, options: &Options) -> Loaded {
             );
         }
     }
-    loader.finish()
+    loader
 }
 
 /// Reads a document from memory. A reference to another file is an error.
@@ -109,8 +127,8 @@ pub fn load_text(name: &str, bytes: &[u8]) -> Loaded {
     load_text_with(name, bytes, &Options::default())
 }
 
-/// Reads a document from memory, with options. A reference to another file is an error, so local
-/// copies have no effect.
+/// Reads a document from memory, with options. No other file is read: a reference to one is an
+/// error, and local copies and overlays have no effect.
 #[must_use]
 pub fn load_text_with(name: &str, bytes: &[u8], options: &Options) -> Loaded {
     let mut loader = Loader {
@@ -137,6 +155,13 @@ struct Loader {
     /// reports again.
     corrected: Vec<Diagnostic>,
     documents: Documents,
+    overlays: Vec<Pending>,
+    /// Whether an overlay has changed a document.
+    is_overlaid: bool,
+    /// Whether an overlay has an error, so that nothing is built.
+    is_stopped: bool,
+    /// Whether the files stay apart, so that an overlay of one of them can be drafted.
+    is_drafting: bool,
     /// The references to other documents that were found, each with the index of the document that
     /// contains it.
     wanted: Vec<(usize, Target)>,
@@ -205,21 +230,28 @@ impl Loader {
         if let Some(known) = self.documents.paths.get(&key) {
             return known.clone();
         }
-        let found = self.fetch_new(path, base, home);
+        let found = self.fetch_new(path, &key, base, home);
         self.documents.paths.insert(key, found.clone());
         found
     }
 
-    fn fetch_new(&mut self, path: &Path, base: Base, home: &Path) -> Result<usize, Unavailable> {
+    fn fetch_new(
+        &mut self,
+        path: &Path,
+        identity: &Path,
+        base: Base,
+        home: &Path,
+    ) -> Result<usize, Unavailable> {
         if self.documents.list.len() >= MOST_FILES {
             return Err(Unavailable::Unreadable(format!(
                 "is one too many: a contract has at most {MOST_FILES} files"
             )));
         }
         let bytes = read_file(path).map_err(Unavailable::Unreadable)?;
-        let root = self
+        let mut root = self
             .read(&path.display().to_string(), &bytes)
             .ok_or(Unavailable::Broken)?;
+        self.overlay(&mut root, Some(identity));
         self.push(root, &relative(path, home), base);
         Ok(self.documents.list.len() - 1)
     }
@@ -236,7 +268,11 @@ impl Loader {
         if self.wants_metaschema {
             self.add_metaschema();
         }
-        let (contract, repairs) = self.build_repaired();
+        let (contract, repairs) = if self.is_stopped {
+            (None, Vec::new())
+        } else {
+            self.build_repaired()
+        };
         self.diagnostics.sort_by(|a, b| {
             (a.span, a.severity, a.code, &a.message).cmp(&(b.span, b.severity, b.code, &b.message))
         });
@@ -285,7 +321,7 @@ impl Loader {
     /// diagnostics are dropped: the documents stay as they are after an error, and the check that
     /// follows reports the same again.
     fn gather(&mut self, dialect: Dialect) {
-        if self.documents.files() < 2 || self.is_wrong(&self.diagnostics) {
+        if self.documents.files() < 2 || self.is_drafting || self.is_wrong(&self.diagnostics) {
             return;
         }
         let resolver = Resolver::new(&self.documents);
@@ -310,7 +346,10 @@ impl Loader {
     fn build(&mut self) -> Option<Contract> {
         let root = &mut self.documents.list.first_mut()?.root;
         let dialect = dialect(root, &mut self.diagnostics)?;
-        correct_sections(root, dialect, &mut self.corrected);
+        // A draft says what has to change, so nothing may change without it.
+        if !self.is_drafting {
+            correct_sections(root, dialect, &mut self.corrected);
+        }
         self.diagnostics.extend_from_slice(&self.corrected);
         // Asked before the files are combined, after which there is one document in any case.
         let is_alone = self.documents.files() == 1;
@@ -334,6 +373,8 @@ impl Loader {
         let diagnostics = lint::check(&context, &self.sets);
         self.diagnostics.extend(diagnostics);
         contract.yaml = Some(&self.sources.file(FileId::default()).text)
+            // With an overlay, the author's own text says something else.
+            .filter(|_| !self.is_overlaid)
             .filter(|text| is_alone && !text.trim_start().starts_with(['{', '[']))
             .cloned();
         Some(contract)

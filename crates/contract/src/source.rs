@@ -68,6 +68,11 @@ impl Sources {
         FileId(id)
     }
 
+    /// Returns the index that the next file gets.
+    pub(crate) fn next(&self) -> FileId {
+        FileId(u16::try_from(self.files.len()).unwrap_or(u16::MAX))
+    }
+
     /// Returns the file with an index.
     #[must_use]
     pub fn file(&self, id: FileId) -> &SourceFile {

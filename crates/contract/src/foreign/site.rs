@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use super::places::{Place, at, at_mut, pointer_of};
 use crate::diagnostic::Diagnostic;
 use crate::node::{Entry, Node, NodeValue};
+use crate::overlay::draft::{DraftAction, actions};
+use crate::overlay::node_mut;
 use crate::source::{Sources, Span};
 
 /// The node that a diagnostic is about.
@@ -18,6 +20,15 @@ pub(super) struct Site<'s> {
     /// The pointer of the schema whose keywords a repair has moved into the first branch of an
     /// `anyOf`, if it has.
     pub(super) moved: Option<String>,
+    /// What a repair has changed, if that is recorded.
+    record: Option<Record>,
+}
+
+/// The outermost node that a repair may have changed, as it was before.
+#[derive(Default)]
+struct Record {
+    /// The length of the path that leads to the node, and the node; `None` before a change.
+    before: Option<(usize, Node)>,
 }
 
 impl<'s> Site<'s> {
@@ -36,6 +47,7 @@ impl<'s> Site<'s> {
             sources,
             taken,
             moved: None,
+            record: None,
         };
         let span = diagnostic.span;
         let is_there = site.node(0)?.span == span
@@ -44,6 +56,55 @@ impl<'s> Site<'s> {
                 key.file == span.file && key.start <= span.start && span.end <= key.end
             });
         is_there.then_some(site)
+    }
+
+    /// Records what a repair changes, for [`actions`](Self::actions).
+    pub(super) fn record(&mut self) {
+        self.record = Some(Record::default());
+    }
+
+    /// Returns the actions of an overlay that make the same changes as the repair, or `None` if
+    /// there are none or nothing was recorded.
+    pub(super) fn actions(self) -> Option<Vec<DraftAction>> {
+        let (length, before) = self.record?.before?;
+        let path = &self.path[..length];
+        let mut after = &*self.root;
+        for index in path {
+            after = match &after.value {
+                NodeValue::Object(entries) => &entries.get(*index)?.value,
+                NodeValue::Array(items) => items.get(*index)?,
+                _ => return None,
+            };
+        }
+        actions(self.root, path, &before, after, self.diagnostic)
+    }
+
+    /// Keeps the node `up` levels above as it is, unless what holds it was kept already.
+    fn keep(&mut self, up: usize) -> Option<()> {
+        let length = self.path.len().checked_sub(up)?;
+        let before = self.record.as_ref()?.before.as_ref();
+        if before.is_some_and(|(kept, _)| *kept <= length) {
+            return Some(());
+        }
+        let mut node = self.node(up)?.clone();
+        let inner = self.record.as_mut()?.before.take();
+        // What an earlier step of the repair has changed goes back to what it was.
+        if let Some((kept, inner)) = inner {
+            let location: Vec<u32> = self.path[length..kept]
+                .iter()
+                .map(|index| u32::try_from(*index).unwrap_or(u32::MAX))
+                .collect();
+            if let Some(place) = node_mut(&mut node, &location) {
+                *place = inner;
+            }
+        }
+        self.record.as_mut()?.before = Some((length, node));
+        Some(())
+    }
+
+    /// Returns the number of levels from the node up to the document.
+    pub(super) fn depth(&self) -> usize {
+        self.path.len()
     }
 
     /// Returns the pointer of the node.
@@ -84,6 +145,7 @@ impl<'s> Site<'s> {
 
     /// Returns the node `up` levels above, to change it.
     pub(super) fn node_mut(&mut self, up: usize) -> Option<&mut Node> {
+        self.keep(up);
         let length = self.path.len().checked_sub(up)?;
         at_mut(self.root, &self.path[..length])
     }

@@ -1,0 +1,235 @@
+//! Mends for the draft of an overlay: what somebody may have meant who then edits the draft. They
+//! are too uncertain for repairs without an editor.
+
+use super::site::{Site, object, text};
+use super::table::{Reading, Turn};
+use crate::diagnostic::Severity;
+use crate::node::{Node, NodeValue};
+use crate::pointer;
+
+/// Returns the mends of a rule, in the order in which they are tried.
+pub(super) fn of(rule: &str) -> impl Iterator<Item = &'static Reading> {
+    MENDS.iter().filter(move |mend| mend.rule == rule)
+}
+
+const fn mend(
+    rule: &'static str,
+    mistake: &'static str,
+    meaning: &'static str,
+    repair: fn(&mut Site<'_>) -> Option<()>,
+) -> Reading {
+    Reading {
+        rule,
+        mistake,
+        meaning,
+        repair: Some(repair),
+        turn: Turn::Usual,
+    }
+}
+
+static MENDS: &[Reading] = &[
+    mend(
+        "dangling-ref",
+        "a reference that resembles a right one",
+        "the right reference",
+        suggested_reference,
+    ),
+    mend(
+        "dangling-ref",
+        "a reference to a component that is not declared",
+        "an empty component is declared",
+        declare_component,
+    ),
+    mend(
+        "dangling-ref",
+        "another reference that leads to nothing",
+        "anything is accepted there",
+        drop_reference,
+    ),
+    mend(
+        "misspelt-keyword",
+        "a misspelt section, such as `componets`",
+        "the section has the right name",
+        rename_section,
+    ),
+    mend(
+        "misspelt-keyword",
+        "an unknown keyword that resembles a known one",
+        "the keyword is removed",
+        remove_key,
+    ),
+    mend(
+        "unknown-keyword",
+        "an unknown keyword",
+        "the keyword is removed",
+        remove_key,
+    ),
+    mend(
+        "ignored-sibling",
+        "a keyword without effect beside a reference",
+        "the keyword is removed",
+        remove_key,
+    ),
+    mend(
+        "wrong-dialect",
+        "a keyword without effect in this version",
+        "the keyword is removed",
+        remove_key,
+    ),
+    mend(
+        "bad-example",
+        "an example that its schema rejects",
+        "the example is removed",
+        remove_example,
+    ),
+    mend(
+        "missing-keyword",
+        "a missing text",
+        "the text is empty",
+        empty_text,
+    ),
+];
+
+/// Returns the word that the diagnostic suggests.
+fn suggestion(site: &Site<'_>) -> Option<String> {
+    let help = site.diagnostic.help.as_deref()?;
+    let meant = help.strip_prefix("did you mean `")?.strip_suffix("`?")?;
+    Some(meant.to_owned())
+}
+
+/// Gives a misspelt key with an object the name that the diagnostic suggests.
+fn rename_section(site: &mut Site<'_>) -> Option<()> {
+    let meant = suggestion(site)?;
+    site.node(0)?.as_object()?;
+    if site.node(1)?.get(&meant).is_some() {
+        return None;
+    }
+    site.entry_mut()?.key = meant;
+    Some(())
+}
+
+/// Writes the reference that the diagnostic suggests.
+fn suggested_reference(site: &mut Site<'_>) -> Option<()> {
+    let meant = suggestion(site)?;
+    site.node(0)?.as_str()?;
+    site.node_mut(0)?.value = NodeValue::String(meant);
+    Some(())
+}
+
+/// Declares the component that a reference names, with nothing in it.
+fn declare_component(site: &mut Site<'_>) -> Option<()> {
+    let reference = site.node(0)?.as_str()?.to_owned();
+    let path = reference.strip_prefix('#')?;
+    let path = percent_encoding::percent_decode_str(path)
+        .decode_utf8()
+        .ok()?;
+    let tokens: Vec<_> = pointer::tokens(&path).collect();
+    let [components, section, name] = tokens.as_slice() else {
+        return None;
+    };
+    let content: &[(&str, NodeValue)] = match &**section {
+        "schemas" | "examples" => &[],
+        "responses" => &[("description", text(""))],
+        "headers" => &[("schema", NodeValue::Object(Vec::new()))],
+        _ => return None,
+    };
+    let root = site.depth();
+    let existing = site.node(root)?.get(components);
+    if components != "components" || existing.is_some_and(|it| it.as_object().is_none()) {
+        return None;
+    }
+    let section_node = existing.and_then(|components| components.get(section));
+    if section_node.is_some_and(|it| it.as_object().is_none() || it.get(name).is_some()) {
+        return None;
+    }
+    let document = site.node_mut(root)?;
+    let components = child(document, components)?;
+    let section = child(components, section)?;
+    let mut component = object(section.span, []);
+    for (key, value) in content {
+        component.set(key, value.clone())?;
+    }
+    section.set(name, component.value)
+}
+
+/// Returns the object at a key, which is added if it is missing.
+fn child<'n>(node: &'n mut Node, key: &str) -> Option<&'n mut Node> {
+    if node.get(key).is_none() {
+        node.set(key, NodeValue::Object(Vec::new()))?;
+    }
+    let entries = node.entries_mut()?.iter_mut();
+    let mut entries = entries.filter(|entry| entry.key == key);
+    entries.next().map(|entry| &mut entry.value)
+}
+
+/// Drops a reference that leads to nothing: a schema then accepts anything, a parameter goes, and a
+/// response has no body.
+fn drop_reference(site: &mut Site<'_>) -> Option<()> {
+    if site.key(0) != Some("$ref") {
+        return None;
+    }
+    let is_schema = matches!(
+        site.key(1),
+        Some("schema" | "items" | "additionalProperties" | "not" | "contains" | "propertyNames")
+    ) || matches!(
+        site.key(2),
+        Some(
+            "properties"
+                | "schemas"
+                | "patternProperties"
+                | "$defs"
+                | "allOf"
+                | "anyOf"
+                | "oneOf"
+                | "prefixItems"
+        )
+    );
+    if is_schema {
+        return site.remove(0);
+    }
+    match site.key(2) {
+        Some("parameters" | "headers" | "examples" | "links" | "callbacks") => site.remove(1),
+        Some("responses") => {
+            let response = site.node_mut(1)?;
+            response.take("$ref")?;
+            response.set("description", text(""))
+        }
+        _ => None,
+    }
+}
+
+/// Removes a keyword that has no effect.
+fn remove_key(site: &mut Site<'_>) -> Option<()> {
+    // An error of the same rule is about a value that has an effect.
+    if site.diagnostic.code == "wrong-dialect" && site.diagnostic.severity == Severity::Error {
+        return None;
+    }
+    // A diagnostic about the value is another mistake.
+    (site.entry(0)?.key_span == site.diagnostic.span).then_some(())?;
+    site.remove(0)
+}
+
+/// Removes an example.
+fn remove_example(site: &mut Site<'_>) -> Option<()> {
+    // The span may be that of a part of the example.
+    if let Some(up) = site.above("example") {
+        return site.remove(up);
+    }
+    let up = site.above("examples")?;
+    site.remove(up.saturating_sub(1))
+}
+
+/// Adds the text that an object must have.
+fn empty_text(site: &mut Site<'_>) -> Option<()> {
+    let help = site.diagnostic.help.as_deref()?;
+    let field = help.strip_prefix("add `")?.strip_suffix('`')?;
+    if !matches!(field, "description" | "title" | "version") {
+        return None;
+    }
+    let field = field.to_owned();
+    let node = site.node_mut(0)?;
+    if node.get(&field).is_some() {
+        return None;
+    }
+    node.set(&field, text(""))
+}
