@@ -336,6 +336,7 @@ fn filters_select_as_the_rfc_says() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 fn what_is_wrong_with_an_overlay_is_said() {
     let info = r#""info": {"title": "O", "version": "1"}"#;
     let action = r#""actions": [{"target": "$.info", "update": {"x-a": 1}}]"#;
