@@ -90,6 +90,16 @@ impl Repairs {
         table::of(rule).chain(mends.into_iter().flatten())
     }
 
+    /// Returns the diagnostics of a round, in the first one only the causes of others: for a
+    /// misspelt section, a draft would change all references into it.
+    fn first<'d>(&self, fresh: Vec<&'d Diagnostic>) -> Vec<&'d Diagnostic> {
+        let is_cause = |diagnostic: &&Diagnostic| diagnostic.code == "misspelt-keyword";
+        if self.drafts.is_none() || self.rounds > 1 || !fresh.iter().any(is_cause) {
+            return fresh;
+        }
+        fresh.into_iter().filter(is_cause).collect()
+    }
+
     /// Repairs what the diagnostics report. Returns whether a document has changed, so that it has
     /// to be checked again.
     pub(crate) fn repair(
@@ -110,6 +120,9 @@ impl Repairs {
             })
             .filter(|diagnostic| !self.repaired.contains(&(diagnostic.code, diagnostic.span)))
             .collect();
+        let all = fresh.len();
+        let fresh = self.first(fresh);
+        let is_part = fresh.len() < all;
         let spans: HashSet<Span> = fresh.iter().map(|diagnostic| diagnostic.span).collect();
         let places = places(documents, &spans);
         let mut work: Vec<(&Place, &Diagnostic)> = fresh
@@ -125,6 +138,7 @@ impl Repairs {
         Turn::ALL
             .into_iter()
             .any(|turn| self.repair_all(documents, sources, &work, turn))
+            || is_part
     }
 
     /// Makes the repairs of a turn. Returns whether a document has changed.

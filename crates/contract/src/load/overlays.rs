@@ -107,7 +107,10 @@ impl Loader {
 
     /// Applies the overlays of a document to it: of that at a canonical path, or of the first one.
     pub(super) fn overlay(&mut self, root: &mut Node, path: Option<&Path>) {
-        let errors = |diagnostics: &[Diagnostic]| super::is_wrong(diagnostics);
+        let errors = |found: &[Diagnostic]| {
+            let mut found = found.iter();
+            found.any(|diagnostic| diagnostic.severity == Severity::Error)
+        };
         for pending in &mut self.overlays {
             if pending.target.as_deref() != path {
                 continue;
