@@ -143,7 +143,6 @@ fn mended(document: &str) -> (String, String) {
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "a table of cases")]
 fn a_drafted_overlay_mends_what_lint_finds() {
     let schema = |version: &str, schema: &str| {
         format!(
