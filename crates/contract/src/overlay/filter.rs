@@ -274,6 +274,8 @@ impl<'a> Evaluation<'_, 'a> {
                 }
                 Ok(true)
             }
+            (NodeValue::Array(_) | NodeValue::Object(_), _)
+            | (_, NodeValue::Array(_) | NodeValue::Object(_)) => Ok(false),
             _ => self.equal(&of_node(Some(left)), &of_node(Some(right))),
         }
     }
