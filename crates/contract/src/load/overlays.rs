@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::Loader;
 use super::files::{clean, identity, read_file};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::mapping::Mapping;
 use crate::node::Node;
 use crate::overlay::{self, MAX_OVERLAY_BYTES, MOST_OVERLAYS, Overlay, apply};
