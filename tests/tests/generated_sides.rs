@@ -74,7 +74,7 @@ paths:
     impl<'a> PetPut<'a> {
         fn new(client: &'a runtime::Transport) -> Self {
             Self {
-                client: client.call("pet_put"),
+                client: client.call("pet_put", "/pets/{pet_id}"),
                 pet_id: runtime::missing("pet_id"),
                 words: Ok(None),
                 x_once: Ok(None),
@@ -114,10 +114,6 @@ paths:
         /// |---|---|---|
         /// | 204 | none | Put. |
         pub async fn send(self) -> runtime::Result<(), ()> {
-            const OPERATION: runtime::Operation = runtime::Operation {
-                id: "pet_put",
-                path: "/pets/{pet_id}",
-            };
             let url = runtime::url(self.client, "/pets/{}", &[&self.pet_id?])?;
             let mut query = runtime::Query::new();
             if let Some(value) = &self.words? {
@@ -130,7 +126,7 @@ paths:
                 Some(body) => body.on(request),
                 None => request,
             };
-            let response = self.client.send(OPERATION, request, &[]).await?;
+            let response = self.client.send(request, &[]).await?;
             match response.status().as_u16() {
                 204 => Ok(runtime::empty(response)),
                 _ => Err(runtime::Error::unlisted(response)),
@@ -266,7 +262,7 @@ paths:
     impl<'a> JobView<'a> {
         fn new(client: &'a runtime::Transport) -> Self {
             Self {
-                client: client.call("job_view"),
+                client: client.call("job_view", "/job"),
             }
         }
 
@@ -278,13 +274,9 @@ paths:
         /// | 202 | `i32` | Not yet. |
         /// | other errors | `String` | Failed. |
         pub async fn send(self) -> runtime::Result<JobViewResponse, String> {
-            const OPERATION: runtime::Operation = runtime::Operation {
-                id: "job_view",
-                path: "/job",
-            };
             let url = runtime::url(self.client, "/job", &[])?;
             let request = self.client.http().get(url).header("accept", "application/json");
-            let response = self.client.send(OPERATION, request, &[]).await?;
+            let response = self.client.send(request, &[]).await?;
             match response.status().as_u16() {
                 200 => {
                     Ok(runtime::map(runtime::decode(response).await?, JobViewResponse::Ok))
@@ -440,7 +432,7 @@ components:
     impl<'a> NameList<'a> {
         fn new(client: &'a runtime::Transport) -> Self {
             Self {
-                client: client.call("name_list"),
+                client: client.call("name_list", "/names"),
                 after: Ok(None),
                 limit: Ok(None),
             }
@@ -464,10 +456,6 @@ components:
         /// |---|---|---|
         /// | 200 | `Page` | A page. |
         pub async fn send(self) -> runtime::Result<types::Page, ()> {
-            const OPERATION: runtime::Operation = runtime::Operation {
-                id: "name_list",
-                path: "/names",
-            };
             let url = runtime::url(self.client, "/names", &[])?;
             let request = self
                 .client
@@ -476,7 +464,7 @@ components:
                 .query(&runtime::QueryParam::new("after", &self.after?))
                 .query(&runtime::QueryParam::new("limit", &self.limit?))
                 .header("accept", "application/json");
-            let response = self.client.send(OPERATION, request, &[]).await?;
+            let response = self.client.send(request, &[]).await?;
             match response.status().as_u16() {
                 200 => runtime::decode(response).await,
                 _ => Err(runtime::Error::unlisted(response)),

@@ -8,8 +8,6 @@
 use std::cell::RefCell;
 use std::fmt::Display;
 
-use crate::pointer;
-
 thread_local! {
     /// The steps of the path, the innermost first, or `None` while no error is located.
     static STEPS: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
@@ -17,6 +15,7 @@ thread_local! {
 
 /// Runs `read`, and returns its error with the pointer to the part of the value that caused it.
 /// Returns `None` if `read` succeeds.
+#[cfg(feature = "client")]
 pub(crate) fn located<T, E>(read: impl FnOnce() -> Result<T, E>) -> Option<(String, E)> {
     // Restored on drop, so that a panic in `read` does not leave the thread recording.
     struct Restore(Option<Vec<String>>);
@@ -29,7 +28,7 @@ pub(crate) fn located<T, E>(read: impl FnOnce() -> Result<T, E>) -> Option<(Stri
     let error = read().err()?;
     let steps = STEPS.take().unwrap_or_default();
     let tokens = steps.iter().rev();
-    let pointer = tokens.flat_map(|step| ["/".to_owned(), pointer::escape(step).into_owned()]);
+    let pointer = tokens.flat_map(|step| ["/".to_owned(), crate::pointer::escape(step).into_owned()]);
     Some((pointer.collect(), error))
 }
 

@@ -197,8 +197,8 @@ async fn nothing_secret_shows_when_an_error_is_printed() {
         .unwrap();
     let security: Security = &[&[0]];
     let messages = [
-        "the response (200 OK) does not fit the contract at line 1 column 16 of its body: must be u8",
-        "the response (200 OK) does not fit the contract at line 1 column 23 of its body: missing field `id`",
+        "the response (200 OK) of `thing_view` does not fit the contract at line 1 column 16 of its body: must be u8",
+        "the response (200 OK) of `thing_view` does not fit the contract at line 1 column 23 of its body: missing field `id`",
         "the API responded with 502 Bad Gateway, which the contract does not list",
         "the connection to the API failed",
     ];
@@ -302,7 +302,7 @@ async fn a_body_that_is_too_large_is_not_read_into_memory() {
             assert_eq!(
                 error.to_string(),
                 format!(
-                    "the response (200 OK) has more than {limit} bytes; set a larger `response_limit` to read it"
+                    "the response (200 OK) of `thing_view` has more than {limit} bytes; set a larger `response_limit` to read it"
                 )
             );
             assert_eq!(error.status(), Some(StatusCode::OK));

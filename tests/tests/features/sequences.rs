@@ -141,7 +141,7 @@ async fn both_sides(client: &Client) {
 
     let one = client.sequence_choose().send().await.expect("a success");
     assert!(matches!(one.into_inner(), Chosen::OkJson(entry) if entry.number == 1));
-    let several = client.sequence_choose().stream(true).send().await;
+    let several = client.sequence_choose().stream_(true).send().await;
     let Chosen::OkItems(changes) = several.expect("a success").into_inner() else {
         panic!("a stream was asked for");
     };
