@@ -28,7 +28,8 @@ pub(crate) fn located<T, E>(read: impl FnOnce() -> Result<T, E>) -> Option<(Stri
     let error = read().err()?;
     let steps = STEPS.take().unwrap_or_default();
     let tokens = steps.iter().rev();
-    let pointer = tokens.flat_map(|step| ["/".to_owned(), crate::pointer::escape(step).into_owned()]);
+    let pointer =
+        tokens.flat_map(|step| ["/".to_owned(), crate::pointer::escape(step).into_owned()]);
     Some((pointer.collect(), error))
 }
 

@@ -268,6 +268,12 @@ impl Query {
             self.deep(name, &value, set);
             return Ok(());
         }
+        if explode && let Value::Object(members) = &value {
+            for (name, value) in members.iter().filter(|(_, value)| !value.is_null()) {
+                self.member(name, value, set);
+            }
+            return Ok(());
+        }
         // Encoded, since a URL can have no blank and no bar.
         let separator = match style {
             Style::SpaceDelimited => "%20",
@@ -278,11 +284,6 @@ impl Query {
             Kind::List(items) if explode => {
                 for item in &items {
                     self.pair(name, item, set);
-                }
-            }
-            Kind::Object(members) if explode => {
-                for (name, value) in &members {
-                    self.pair(name, value, set);
                 }
             }
             kind => {
@@ -341,6 +342,19 @@ impl Query {
             Value::Array(items) => {
                 for item in items {
                     self.deep(name, item, set);
+                }
+            }
+            single => self.pair(name, &scalar(single), set),
+        }
+    }
+
+    /// Adds a property of an object, an array as repeated pairs. OpenAPI does not define arrays
+    /// here; this is what generated servers read.
+    fn member(&mut self, name: &str, value: &Value, set: &'static AsciiSet) {
+        match value {
+            Value::Array(items) => {
+                for item in items {
+                    self.pair(name, &scalar(item), set);
                 }
             }
             single => self.pair(name, &scalar(single), set),
