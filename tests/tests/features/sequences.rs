@@ -4,6 +4,7 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::routing::get;
@@ -268,7 +269,14 @@ async fn told(
     let pieces = Arc::new(std::sync::Mutex::new(Some(pieces)));
     let handler = move || {
         let pieces = pieces.lock().expect("no panic").take().unwrap_or_default();
-        let body = Body::from_stream(stream::iter(pieces));
+        let pieces = stream::iter(pieces).then(async |piece| {
+            // An error at once would take the head of the response with it.
+            if piece.is_err() {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+            piece
+        });
+        let body = Body::from_stream(pieces);
         async move { ([("content-type", media_type)], body) }
     };
     let entries = watched(axum::Router::new().route("/sequences/log", get(handler))).await;
