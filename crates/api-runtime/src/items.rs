@@ -25,7 +25,7 @@ pub use event::TypedEvent;
 use splitter::{Frame, Splitter};
 
 /// The most bytes that an item of a received body may have, unless
-/// [`ItemStream::max_item_bytes`] sets another limit: 1 MiB.
+/// `max_item_bytes` of the stream sets another limit: 1 MiB.
 pub const MAX_ITEM_BYTES: usize = 1 << 20;
 
 /// How a media type separates its items.

@@ -50,19 +50,18 @@ fn codes(loaded: &Loaded) -> Vec<&'static str> {
 /// Returns the data after one overlay, or the rule of the error.
 fn changed(version: &str, data: &Value, actions: &Value) -> Result<Value, &'static str> {
     let loaded = read(&with_data(data), &[overlay(version, actions)]);
-    match &loaded.contract {
-        Some(contract) => Ok(contract.document["x-data"].clone()),
-        None => {
-            let mut errors = loaded.diagnostics.iter();
-            let error = errors.find(|found| found.severity == Severity::Error);
-            Err(error
-                .expect("there is no contract because of an error")
-                .code)
-        }
+    if let Some(contract) = &loaded.contract {
+        return Ok(contract.document["x-data"].clone());
     }
+    let mut errors = loaded.diagnostics.iter();
+    let error = errors.find(|found| found.severity == Severity::Error);
+    Err(error
+        .expect("there is no contract because of an error")
+        .code)
 }
 
 #[track_caller]
+#[expect(clippy::needless_pass_by_value, reason = "the cases are literals")]
 fn check(version: &str, data: Value, actions: Value, expected: Result<Value, &'static str>) {
     let changed = changed(version, &data, &actions);
     assert_eq!(changed, expected, "{version}: {data} {actions}");

@@ -125,7 +125,7 @@ settings! {
     rate_burst("STRATUS_RATE_BURST", "COUNT"): Rate;
     /// The origins whose pages may call the API from a browser, separated by commas, or `*` for all. None if not set.
     cors_origins("STRATUS_CORS_ORIGINS", "ORIGINS"): text::AllowedOrigins;
-    /// The collector of OpenTelemetry that gets the spans of requests, by OTLP over HTTP, such as http://localhost:4318. Off if not set.
+    /// The collector of OpenTelemetry that gets the spans of requests, by OTLP over HTTP, such as `http://localhost:4318`. Off if not set.
     otlp_endpoint("STRATUS_OTLP_ENDPOINT", "URL"): text::CollectorUrl;
     /// The headers of requests to the collector: `name=value`, separated by commas. Set this in the environment.
     otlp_headers("STRATUS_OTLP_HEADERS", "HEADERS"): SecretText;

@@ -141,6 +141,7 @@ impl Traces {
     }
 
     /// Returns the layer of `tracing` that passes the spans of requests on.
+    #[must_use]
     pub fn layer<S>(&self) -> impl Layer<S> + use<S>
     where
         S: Subscriber + for<'span> LookupSpan<'span>,

@@ -143,7 +143,7 @@ impl<T> Lenient<T> {
     /// If the part does not fit `U`, or the body is no JSON.
     pub fn find<U: Wire>(&self, pointer: &str) -> Result<Option<U>, Misfit> {
         match self.json()?.pointer(pointer) {
-            Some(value) => self.part(value, pointer.to_owned()).into_typed().map(Some),
+            Some(value) => self.part(value, pointer).into_typed().map(Some),
             None => Ok(None),
         }
     }
@@ -161,7 +161,7 @@ impl<T> Lenient<T> {
         let items = self.json()?.pointer(pointer).and_then(Value::as_array);
         let items = items.ok_or_else(|| self.misfit(pointer, "must be an array"))?;
         let pointer = pointer.to_owned();
-        let item = move |(at, item)| self.part(item, format!("{pointer}/{at}"));
+        let item = move |(at, item)| self.part(item, &format!("{pointer}/{at}"));
         Ok(items.iter().enumerate().map(item))
     }
 
@@ -182,7 +182,7 @@ impl<T> Lenient<T> {
     }
 
     /// Reads a part of the body. `pointer` begins at this body.
-    fn part<U: Wire>(&self, value: &Value, pointer: String) -> Lenient<U> {
+    fn part<U: Wire>(&self, value: &Value, pointer: &str) -> Lenient<U> {
         let source = self.source.as_ref();
         let body = Body {
             bytes: value.to_string().into(),

@@ -172,13 +172,13 @@ fn lenient_page<I: Wire, E>(
     };
     let json = json.and_then(|body| serde_json::from_slice::<Value>(&body.bytes).ok());
     let mut json = json.unwrap_or_default();
-    let items = match json.get_mut(paging.items).map(Value::take) {
-        Some(Value::Array(items)) => items,
+    let items = json.get_mut(paging.items).map(Value::take);
+    let items = if let Some(Value::Array(items)) = items {
+        items
+    } else {
         // A page without items fits where they are optional.
-        _ => {
-            page?;
-            Vec::new()
-        }
+        page?;
+        Vec::new()
     };
     let count = paging.count.and_then(|name| json.get(name)?.as_u64());
     let last = items.last().cloned();

@@ -79,9 +79,8 @@ impl Splitter {
         self.unread.extend_from_slice(piece);
         while let Some(byte) = self.unread.get(self.looked).copied() {
             match self.step(byte) {
-                Step::Inside => self.looked += 1,
                 Step::Outside if self.looked == 0 => self.unread.advance(1),
-                Step::Outside => self.looked += 1,
+                Step::Inside | Step::Outside => self.looked += 1,
                 Step::End => {
                     self.end(ready, Frame::Whole);
                     self.unread.advance(1);

@@ -120,17 +120,17 @@ pub(super) fn rename_operation(site: &mut Site<'_>) -> Option<()> {
         .filter(|word| !word.is_empty())
         .collect();
     let own = format!("{id}_{method}_{}", words.join("_"));
-    let free = unique(site.taken(operation_ids), own);
+    let free = unique(site.taken(operation_ids), &own);
     site.node_mut(0)?.value = NodeValue::String(free);
     Some(())
 }
 
 /// Takes an id, with a number behind it if it is taken. `taken` has each id with the number to try
 /// next.
-fn unique(taken: &mut HashMap<String, usize>, id: String) -> String {
-    let mut free = id.clone();
+fn unique(taken: &mut HashMap<String, usize>, id: &str) -> String {
+    let mut free = id.to_owned();
     while taken.contains_key(&free) {
-        let next = taken.entry(id.clone()).or_insert(2);
+        let next = taken.entry(id.to_owned()).or_insert(2);
         free = format!("{id}_{next}");
         *next += 1;
     }

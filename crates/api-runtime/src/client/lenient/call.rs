@@ -6,6 +6,7 @@
 
 use std::cell::RefCell;
 use std::future::Future;
+use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -23,16 +24,24 @@ pub(in super::super) struct Body {
     pub(in super::super) operation: Option<&'static str>,
 }
 
+/// What a thread keeps of the call that it polls.
+enum Kept {
+    /// Nothing, because no [`LenientCall`] polls.
+    Off,
+    /// Nothing yet.
+    Waiting,
+    Body(Body),
+}
+
 thread_local! {
-    /// The body of the call that is polled on this thread, or `None` if no [`LenientCall`] polls.
-    static KEPT: RefCell<Option<Option<Body>>> = const { RefCell::new(None) };
+    static KEPT: RefCell<Kept> = const { RefCell::new(Kept::Off) };
 }
 
 /// Keeps the body of a response, if a [`LenientCall`] waits for it.
 pub(in super::super) fn keep(body: impl FnOnce() -> Body) {
     KEPT.with_borrow_mut(|kept| {
-        if let Some(kept) = kept {
-            *kept = Some(body());
+        if !matches!(kept, Kept::Off) {
+            *kept = Kept::Body(body());
         }
     });
 }
@@ -40,15 +49,18 @@ pub(in super::super) fn keep(body: impl FnOnce() -> Body) {
 /// Runs `poll`, and returns its result and the body that was [kept](keep) meanwhile.
 pub(in super::super) fn keeping<P>(poll: impl FnOnce() -> P) -> (P, Option<Body>) {
     // Restored on drop, so that a panic in `poll` does not leave the thread keeping bodies.
-    struct Restore(Option<Option<Body>>);
+    struct Restore(Kept);
     impl Drop for Restore {
         fn drop(&mut self) {
-            KEPT.replace(self.0.take());
+            KEPT.replace(mem::replace(&mut self.0, Kept::Off));
         }
     }
-    let _restore = Restore(KEPT.replace(Some(None)));
+    let _restore = Restore(KEPT.replace(Kept::Waiting));
     let result = poll();
-    (result, KEPT.take().flatten())
+    match KEPT.replace(Kept::Off) {
+        Kept::Body(body) => (result, Some(body)),
+        Kept::Off | Kept::Waiting => (result, None),
+    }
 }
 
 /// A call of an operation, whose response may be read leniently. Implemented by what `send()`
