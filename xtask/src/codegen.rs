@@ -26,7 +26,7 @@ const NAME: &str = "api";
 /// or written), 2 the arguments are wrong, 4 the crates are stale (with --check).
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The OpenAPI 3.0 or 3.1 document [default: openapi.yaml of the workspace]
+    /// The OpenAPI 3.0, 3.1 or 3.2 document [default: openapi.yaml of the workspace]
     #[arg(long, value_name = "FILE")]
     contract: Option<PathBuf>,
     #[command(flatten)]

@@ -13,7 +13,7 @@ use crate::reading::Reading;
 /// Exit codes: 0 the document has no errors, 1 it has, 2 the arguments are wrong.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The OpenAPI 3.0 or 3.1 document
+    /// The OpenAPI 3.0, 3.1 or 3.2 document
     file: PathBuf,
     #[command(flatten)]
     reading: Reading,

@@ -30,7 +30,7 @@ enum Command {
 /// are wrong.
 #[derive(Debug, clap::Args)]
 struct Init {
-    /// The OpenAPI 3.0 or 3.1 document
+    /// The OpenAPI 3.0, 3.1 or 3.2 document
     document: PathBuf,
     /// The file to write, which must not exist [default: the output of the command]
     #[arg(long, value_name = "FILE")]

@@ -253,6 +253,16 @@ fn a_drafted_overlay_mends_what_lint_finds() {
 }
 
 #[test]
+fn a_drafted_overlay_keeps_what_references_lead_to() {
+    let document = "openapi: 3.1.0\ninfo: {title: T, version: '1'}\ndefinitions:\n  Pet: {type: object}\npaths:\n  /a:\n    get:\n      responses:\n        '200': {description: T., content: {application/json: {schema: {$ref: '#/definitions/Pet'}}}}\n        '201': {description: T., content: {application/json: {schema: {$ref: '#/components/schemas/Gone'}}}}\n        '202': {description: T., content: {application/json: {schema: {$ref: '#/components/schemas/Gone'}}}}\n";
+    let (overlay, after) = mended(document);
+    assert!(!overlay.contains("remove: true"), "{overlay}");
+    assert!(overlay.contains("Gone"), "{overlay}");
+    assert!(after.contains("definitions"), "{after}");
+    assert!(!after.contains("dangling"), "{after}");
+}
+
+#[test]
 fn a_drafted_overlay_is_ready_to_edit() {
     let folder = folder_with("others.yaml");
     let folder = folder.path();

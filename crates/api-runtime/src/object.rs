@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::mode::is_lenient;
 use crate::place;
-use crate::wire::{Seed, duplicate, keep, shown};
+use crate::wire::{Seed, duplicate, keep, shown, twice};
 
 /// The name of a property of the object that is decoded: one that the schema declares, or another.
 pub enum Key {
@@ -60,9 +60,11 @@ pub fn fill<'de, T: crate::Wire, A: MapAccess<'de>>(
     map: &mut A,
 ) -> Result<(), A::Error> {
     if slot.is_some() {
-        return Err(duplicate(name));
+        place::step(name);
+        return Err(twice(name));
     }
-    *slot = Some(value_of(name, map)?);
+    let value = map.next_value_seed(Seed::new());
+    *slot = Some(value.inspect_err(|_| place::step(name))?);
     Ok(())
 }
 
@@ -80,14 +82,14 @@ pub fn add<'de, T: crate::Wire, A: MapAccess<'de>>(
     keep(others, name, value)
 }
 
-/// Reads the value of a property.
+/// Reads the value of a property that the schema does not declare, or of a key of a map.
 #[inline]
 pub(crate) fn value_of<'de, T: crate::Wire, A: MapAccess<'de>>(
     name: &str,
     map: &mut A,
 ) -> Result<T, A::Error> {
     map.next_value_seed(Seed::new())
-        .inspect_err(|_| place::step(name))
+        .inspect_err(|_| place::key(name))
 }
 
 /// Reads and drops the value of a property that the schema does not declare.

@@ -439,10 +439,15 @@ pub(crate) fn shown(name: &str) -> String {
     shown
 }
 
-/// Returns the error for a property that an object has twice.
+/// Returns the error for a property that the schema does not declare and that an object has twice.
 #[must_use]
 pub fn duplicate<E: Error>(key: &str) -> E {
-    place::step(key);
+    place::key(key);
+    twice(key)
+}
+
+/// Returns the error for a property that an object has twice, without its place.
+pub(crate) fn twice<E: Error>(key: &str) -> E {
     E::custom(format_args!("duplicate property `{}`", shown(key)))
 }
 

@@ -2,7 +2,7 @@
 //! caller sees of it.
 #![cfg(feature = "client")]
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -225,6 +225,34 @@ async fn nothing_secret_shows_when_an_error_is_printed() {
             .all(|request| request.starts_with("GET /v1/thing?key=hunter2 "))
     );
     assert!(!format!("{transport:?}").contains("hunter2"));
+}
+
+#[tokio::test]
+async fn keys_of_a_body_are_not_printed() {
+    let body = r#"{"hunter2": {"hunter2": "x, expected hunter2 at line 1"}}"#;
+    let twice = r#"{"hunter2": {}, "hunter2": {}}"#;
+    for (body, pointer, printed) in [
+        (body, "/hunter2/hunter2", "/*/*"),
+        (twice, "/hunter2", "/*"),
+    ] {
+        let server = Server::playing([Step::Respond(200, "", body)]).await;
+        let transport = server.config().build().unwrap();
+        let error = call::<BTreeMap<String, BTreeMap<String, i32>>>(&transport, Method::GET, OPEN)
+            .await
+            .unwrap_err();
+        let Error::InvalidResponse(invalid) = &error else {
+            panic!("{error}");
+        };
+        let misfit = invalid.misfit();
+        assert_eq!(misfit.pointer(), pointer);
+        for text in [
+            format!("{error} {error:?} {error:#?}"),
+            format!("{misfit} {misfit:?}"),
+        ] {
+            assert!(text.contains(printed), "{text}");
+            assert!(!text.contains("hunter2"), "{text}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -169,6 +169,8 @@ async fn a_server_that_repeats_a_page_is_an_error() {
 async fn an_item_without_the_key_is_an_error() {
     let list = List::new(30, 1000);
     let items = collect(paging("place").pages(|_| list.page(None, 10))).await;
+    // The items that came with it are not lost.
+    assert_eq!(items.len(), 11);
     let error = items.into_iter().last().unwrap().unwrap_err();
     assert_eq!(
         error.to_string(),

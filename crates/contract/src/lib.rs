@@ -1,4 +1,4 @@
-//! Reads an OpenAPI 3.0 or 3.1 document into a [`Contract`] that keeps the span of every node.
+//! Reads an OpenAPI 3.0, 3.1 or 3.2 document into a [`Contract`] that keeps the span of every node.
 //!
 //! Start at [`load()`], which runs these steps: [`read`] turns JSON or YAML into [`node::Node`]s,
 //! [`overlay`] changes them by the overlays that the caller names,

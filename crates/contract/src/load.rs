@@ -307,9 +307,10 @@ impl Loader {
             is_repaired = true;
         };
         let repairs = repairs.finish(&self.documents, &mut self.diagnostics);
+        let is_authors = !is_repaired && self.corrected.is_empty();
         let contract = contract.map(|contract| Contract {
-            // The author's own text says something else.
-            yaml: contract.yaml.filter(|_| !is_repaired),
+            // After a repair, the author's own text says something else.
+            yaml: contract.yaml.filter(|_| is_authors),
             ..contract
         });
         (contract, repairs)

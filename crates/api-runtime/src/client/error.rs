@@ -10,10 +10,9 @@ use http::{HeaderMap, StatusCode};
 use reqwest::header::InvalidHeaderValue;
 
 use super::call::Origin;
-use super::misfit::{self, Misfit};
+use super::misfit::Misfit;
 use super::retry_after::retry_after;
 use super::{InvalidArgument, ResponseValue, map};
-use crate::Violation;
 
 /// The result of a call: the response, or why there is none. `E` is the body of the errors that the
 /// contract lists.
@@ -104,16 +103,13 @@ impl InvalidResponse {
         check: fn(&[u8]) -> serde_json::Result<()>,
     ) -> Self {
         // Decoded again, now that it has failed, to find the part that does not fit.
-        let violation = misfit::violation(&body, check).unwrap_or_else(|| Violation {
-            pointer: String::new(),
-            message: "does not fit its schema".to_owned(),
-        });
+        let misfit = Misfit::of(operation, &body, check);
         Self {
             status,
             headers,
             body,
             error,
-            misfit: Misfit::new(operation, violation),
+            misfit,
         }
     }
 
@@ -269,7 +265,7 @@ impl fmt::Display for InvalidResponse {
         if line > 0 {
             write!(f, " at line {line} column {column} of its body")?;
         }
-        match self.misfit.pointer() {
+        match self.misfit.printed() {
             "" => write!(f, ": {}", self.misfit.rule()),
             pointer => write!(f, ": {pointer} {}", self.misfit.rule()),
         }

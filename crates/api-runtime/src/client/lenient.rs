@@ -16,7 +16,7 @@ use std::sync::OnceLock;
 use bytes::Bytes;
 use serde_json::Value;
 
-use super::misfit::{Misfit, violation};
+use super::misfit::Misfit;
 use crate::json::from_slice_lenient;
 use crate::{Violation, Wire};
 
@@ -198,14 +198,8 @@ impl<T> Lenient<T> {
 impl<T: Wire> Lenient<T> {
     /// Reads the part of a body at a pointer. `json` is the part, if it has been parsed.
     fn read(body: Body, pointer: String, json: Option<Value>) -> Self {
-        let typed = from_slice_lenient(&body.bytes).map_err(|_| {
-            let mut violation = violation(&body.bytes, body.check).unwrap_or_else(|| Violation {
-                pointer: String::new(),
-                message: "does not fit its schema".to_owned(),
-            });
-            violation.pointer.insert_str(0, &pointer);
-            Misfit::new(body.operation, violation)
-        });
+        let typed = from_slice_lenient(&body.bytes)
+            .map_err(|_| Misfit::of(body.operation, &body.bytes, body.check).within(&pointer));
         let json = json.map_or_else(OnceLock::new, |json| OnceLock::from(Some(json)));
         let source = Source {
             body,

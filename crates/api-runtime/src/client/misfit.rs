@@ -3,27 +3,62 @@
 use std::fmt;
 
 use crate::Violation;
+use crate::place::{Place, located};
 
 /// Why a response body, or a part of it, does not fit its type: the operation, the part and the
 /// rule that the part breaks.
 ///
-/// A misfit can be logged. It names properties of the body, but never contains a value, which may
-/// be a secret; [`Lenient::raw`](super::Lenient::raw) has the values.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A misfit can be logged. What it prints has names of the contract alone: no value of the body and
+/// no key of a map, either of which may be a secret. [`pointer`](Self::pointer) has such keys, and
+/// [`Lenient::raw`](super::Lenient::raw) the values.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Misfit {
     operation: Option<&'static str>,
     violation: Violation,
+    /// The pointer without keys of the body.
+    printed: String,
 }
 
 impl Misfit {
     pub(super) fn new(operation: Option<&'static str>, violation: Violation) -> Self {
         Self {
             operation,
+            printed: violation.pointer.clone(),
             violation,
         }
     }
 
-    /// Returns the method of the client that made the call, such as `pet_view`. Returns `None` for
+    /// Returns the misfit of a body that `read` does not accept.
+    pub(super) fn of(
+        operation: Option<&'static str>,
+        body: &[u8],
+        read: impl Fn(&[u8]) -> serde_json::Result<()>,
+    ) -> Self {
+        let (place, message) =
+            find(body, read).unwrap_or_else(|| (Place::default(), UNKNOWN.to_owned()));
+        Self {
+            operation,
+            violation: Violation {
+                pointer: place.pointer,
+                message,
+            },
+            printed: place.printed,
+        }
+    }
+
+    /// Returns the misfit as one of a larger body, whose part at a pointer has been read.
+    pub(super) fn within(mut self, pointer: &str) -> Self {
+        self.violation.pointer.insert_str(0, pointer);
+        self.printed.insert_str(0, pointer);
+        self
+    }
+
+    /// Returns the pointer without keys of the body, for logs.
+    pub(super) fn printed(&self) -> &str {
+        &self.printed
+    }
+
+    /// Returns the id of the operation in the contract, such as `pet_view`. Returns `None` for
     /// the data of an event, which belongs to no call.
     #[must_use]
     pub fn operation(&self) -> Option<&'static str> {
@@ -57,23 +92,43 @@ impl fmt::Display for Misfit {
             write!(f, " of `{operation}`")?;
         }
         f.write_str(" does not fit its type: ")?;
-        match self.pointer() {
+        match self.printed() {
             "" => write!(f, "the body {}", self.rule()),
             pointer => write!(f, "{pointer} {}", self.rule()),
         }
     }
 }
 
+impl fmt::Debug for Misfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Misfit")
+            .field("operation", &self.operation)
+            .field("pointer", &self.printed)
+            .field("rule", &self.rule())
+            .finish()
+    }
+}
+
 impl std::error::Error for Misfit {}
+
+/// The rule of a misfit whose error says nothing that may be printed.
+const UNKNOWN: &str = "does not fit its schema";
 
 /// Returns the violation of a body that `read` does not accept, or `None` if it accepts the body.
 pub(super) fn violation(
     body: &[u8],
     read: impl Fn(&[u8]) -> serde_json::Result<()>,
 ) -> Option<Violation> {
-    let (pointer, error) = crate::place::located(|| crate::lenient(|| read(body)))?;
-    let message = rule(&error).unwrap_or_else(|| "does not fit its schema".to_owned());
-    Some(Violation { pointer, message })
+    let (place, message) = find(body, read)?;
+    Some(Violation {
+        pointer: place.pointer,
+        message,
+    })
+}
+
+fn find(body: &[u8], read: impl Fn(&[u8]) -> serde_json::Result<()>) -> Option<(Place, String)> {
+    let (place, error) = located(|| crate::lenient(|| read(body)))?;
+    Some((place, rule(&error).unwrap_or_else(|| UNKNOWN.to_owned())))
 }
 
 /// Returns the part of an error's message that does not quote the body, or `None` if the message
@@ -81,7 +136,10 @@ pub(super) fn violation(
 pub(super) fn rule(error: &serde_json::Error) -> Option<String> {
     let text = error.to_string();
     // The position is no part of the rule: the pointer says more.
-    let text = text.split(" at line ").next().unwrap_or_default();
+    let text = match text.rsplit_once(" at line ") {
+        Some((text, _)) if error.line() > 0 => text,
+        _ => &text,
+    };
     if error.is_eof() {
         return Some("ends before its JSON does".to_owned());
     }

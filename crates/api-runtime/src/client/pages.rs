@@ -55,6 +55,7 @@ impl Paging {
             fetched: None,
             ready: Vec::new().into_iter(),
             cursor: None,
+            failed: None,
             ended: false,
         })
     }
@@ -89,6 +90,7 @@ impl<'a, I, E> Items<'a, I, E> {
                 fetched: None,
                 ready: Vec::new().into_iter(),
                 cursor: None,
+                failed: None,
                 ended: false,
             },
             body: None,
@@ -108,6 +110,9 @@ impl<I: Serialize, E> Stream for Items<'_, I, E> {
         loop {
             if let Some(item) = walk.ready.next() {
                 return Poll::Ready(Some(Ok(item)));
+            }
+            if let Some(error) = walk.failed() {
+                return Poll::Ready(Some(Err(error)));
             }
             if walk.ended {
                 return Poll::Ready(None);
@@ -134,6 +139,11 @@ impl<I: Wire, E> Stream for LenientItems<'_, I, E> {
         loop {
             if let Some(item) = walk.ready.next() {
                 return Poll::Ready(Some(Ok(item)));
+            }
+            if let Some(error) = walk.failed() {
+                let lenient = |value| Lenient::new(Ok(value), None);
+                let error = error.map_response(|response| map(response, lenient));
+                return Poll::Ready(Some(Err(error)));
             }
             if walk.ended {
                 return Poll::Ready(None);
@@ -199,6 +209,8 @@ struct Walk<'a, I, E, R> {
     fetched: Option<Fetched<'a, I, E>>,
     ready: IntoIter<R>,
     cursor: Option<Value>,
+    /// Why no page comes after the items that are ready.
+    failed: Option<Error<E>>,
     ended: bool,
 }
 
@@ -209,6 +221,13 @@ impl<'a, I, E, R> Walk<'a, I, E, R> {
     ) -> Pin<&mut (dyn Future<Output = Result<Page<I>, Error<E>>> + Send + 'a)> {
         let fetch = || (self.fetch)(self.cursor.clone());
         self.fetched.get_or_insert_with(fetch).as_mut()
+    }
+
+    /// Ends the walk and returns why, if no page comes after the items that were ready.
+    fn failed(&mut self) -> Option<Error<E>> {
+        let error = self.failed.take()?;
+        self.ended = true;
+        Some(error)
     }
 
     /// Ends the call in progress, and the walk after an error.
@@ -225,14 +244,15 @@ impl<'a, I, E, R> Walk<'a, I, E, R> {
             self.ended = true;
             return Ok(());
         };
-        self.ended = self.is_last(&page);
-        if !self.ended {
-            let key = self.key_of(last)?;
+        let next = (!self.is_last(&page)).then(|| self.key_of(last));
+        match next {
+            None => self.ended = true,
             // A server that ignores the cursor would be called without end.
-            if self.cursor.as_ref() == Some(&key) {
+            Some(Ok(key)) if self.cursor.as_ref() == Some(&key) => {
                 return Err(Error::Paging("the server repeats a page".to_owned()));
             }
-            self.cursor = Some(key);
+            Some(Ok(key)) => self.cursor = Some(key),
+            Some(Err(error)) => self.failed = Some(error),
         }
         self.ready = page.items.into_iter();
         Ok(())

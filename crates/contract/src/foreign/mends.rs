@@ -139,7 +139,11 @@ fn declare_component(site: &mut Site<'_>) -> Option<()> {
         return None;
     }
     let section_node = existing.and_then(|components| components.get(section));
-    if section_node.is_some_and(|it| it.as_object().is_none() || it.get(name).is_some()) {
+    if section_node.is_some_and(|it| it.get(name).is_some()) {
+        // Another reference to it has declared it.
+        return Some(());
+    }
+    if section_node.is_some_and(|it| it.as_object().is_none()) {
         return None;
     }
     let document = site.node_mut(root)?;
@@ -202,6 +206,10 @@ fn drop_reference(site: &mut Site<'_>) -> Option<()> {
 fn remove_key(site: &mut Site<'_>) -> Option<()> {
     // An error of the same rule is about a value that has an effect.
     if site.diagnostic.code == "wrong-dialect" && site.diagnostic.severity == Severity::Error {
+        return None;
+    }
+    // References may lead into these, and an operation that is a reference has nothing else.
+    if matches!(site.key(0), Some("$ref" | "$defs" | "definitions")) {
         return None;
     }
     // A diagnostic about the value is another mistake.
