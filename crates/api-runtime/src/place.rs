@@ -2,19 +2,23 @@
 //!
 //! serde's errors have a line and a column, and inside a union not even these. While a thread
 //! [locates](located) an error, the code that passes the error on records its step of the path: the
-//! name of a property, the key of a map or the index of an item. Only code that is about to fail looks at the
-//! thread-local, as for the [mode](crate::is_lenient), so a value that fits costs the same.
+//! name of a property, the key of a map or the index of an item. Only code that is about to fail
+//! looks at the thread-local, as for the [mode](crate::is_lenient), so a value that fits costs the
+//! same. Only clients locate errors, so nothing is recorded without that feature.
 
+#[cfg(feature = "client")]
 use std::cell::RefCell;
 use std::fmt::Display;
 
 /// A step of a path.
+#[cfg(feature = "client")]
 struct Step {
     token: String,
     /// Whether the token is a part of the value, such as the key of a map, and not of the schema.
     is_data: bool,
 }
 
+#[cfg(feature = "client")]
 thread_local! {
     /// The steps of the path, the innermost first, or `None` while no error is located.
     static STEPS: RefCell<Option<Vec<Step>>> = const { RefCell::new(None) };
@@ -71,6 +75,9 @@ pub(crate) fn key(token: &str) {
 #[cold]
 #[inline(never)]
 fn record(token: &dyn Display, is_data: bool) {
+    #[cfg(not(feature = "client"))]
+    let _ = (token, is_data);
+    #[cfg(feature = "client")]
     STEPS.with_borrow_mut(|steps| {
         if let Some(steps) = steps {
             steps.push(Step {
@@ -84,6 +91,7 @@ fn record(token: &dyn Display, is_data: bool) {
 /// Forgets the steps of an error that ends here, such as that of an alternative that does not fit.
 #[cold]
 pub(crate) fn forget() {
+    #[cfg(feature = "client")]
     STEPS.with_borrow_mut(|steps| {
         if let Some(steps) = steps {
             steps.clear();
