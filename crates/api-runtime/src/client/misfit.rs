@@ -105,7 +105,7 @@ impl fmt::Debug for Misfit {
             .field("operation", &self.operation)
             .field("pointer", &self.printed)
             .field("rule", &self.rule())
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 
