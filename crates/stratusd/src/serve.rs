@@ -123,8 +123,8 @@ pub async fn run(
     let router = router(settings, &store, &context, &metrics);
     let served = match Serving::start(settings, listeners.api, router, tls, &metrics, &health) {
         Ok(serving) => {
-            // Ready only now that the socket of the API accepts connections, and before scripts are
-            // told so.
+            // Ready only now that the socket of the API accepts connections, and before it is
+            // announced to scripts.
             health.start(store.clone());
             serving.announce(management.address());
             serving

@@ -101,7 +101,7 @@ fn from_fields(object: &Object<'_>, required: &[&Property], made: &TokenStream) 
 }
 
 /// Generates a `with_…` method for each field in `rest` and for additional properties. Returns
-/// `None` if there are neither.
+/// `None` if there are no such fields and no additional properties.
 fn setters(object: &Object<'_>, rest: &[&Property]) -> Option<TokenStream> {
     if rest.is_empty() && object.additional.is_none() {
         return None;

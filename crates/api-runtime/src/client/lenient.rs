@@ -30,7 +30,7 @@ use crate::{Violation, Wire};
 /// - [`field`](Self::field) and [`find`](Self::find) decode a part of it, [`items`](Self::items)
 ///   each item of an array by itself.
 /// - [`raw`](Self::raw) returns the JSON, [`text`](Self::text) and [`bytes`](Self::bytes) what was
-///   received, whatever it is.
+///   received, JSON or not.
 /// - [`violations`](Self::violations) lists everything that does not fit, and
 ///   [`partial`](Self::partial) returns the typed body without it.
 ///

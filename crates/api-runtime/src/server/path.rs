@@ -225,14 +225,14 @@ impl Node {
         })
     }
 
-    /// Returns whether a route with the method exists, whatever query it asks for.
+    /// Returns whether a route with the method exists, with any query.
     fn has_method(&self, method: &Method) -> bool {
         self.methods.iter().any(|served| {
             served.method == *method || *method == Method::HEAD && served.method == Method::GET
         })
     }
 
-    /// Returns whether a request with this query is for a route, whatever its method is.
+    /// Returns whether a request with this query is for a route of any method.
     fn takes(&self, query: Option<&str>) -> bool {
         // From the end, where those are that ask for nothing.
         self.methods.iter().rev().any(|served| served.takes(query))

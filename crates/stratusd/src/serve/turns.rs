@@ -9,8 +9,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// The turns of all tokens.
 ///
-/// Tokens are told apart by what the caller sends, before it is checked: a request of a token that
-/// does not exist ends as soon as it is. What is kept is a hash, only while a request has a turn or
+/// A token is identified by what the caller sends, before it is checked: a request with a token that
+/// does not exist ends as soon as the check has failed. What is kept is a hash, only while a request has a turn or
 /// waits for one.
 #[derive(Debug)]
 pub(super) struct Turns {
@@ -83,7 +83,7 @@ impl Drop for Turn {
 }
 
 /// Returns the token of a request: what comes last in `Authorization`, however the scheme before it
-/// is written. A token itself has neither blanks nor colons.
+/// is written. A token has no blanks and no colons.
 fn token(headers: &HeaderMap) -> Option<&str> {
     let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     value.trim().rsplit([' ', '\t', ':']).next()

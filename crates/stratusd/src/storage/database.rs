@@ -190,7 +190,7 @@ pub async fn lookup_name(
 /// 1970.
 ///
 /// A new database has no host, no certificates, no earliest restore time and the revision 0,
-/// whatever `new` holds there.
+/// so what `new` holds there is ignored.
 pub async fn insert(
     c: &mut Connection<'_>,
     project: &ProjectId,

@@ -238,7 +238,7 @@ async fn one_change_wins(callers: &[Caller]) {
     }
 }
 
-/// Checks that one change has succeeded, and that the others were told that the tag is stale.
+/// Checks that one change has succeeded, and that the others were refused because the tag is stale.
 fn one_of(responses: &[(JsonResponse, Option<String>)]) {
     let mut statuses: Vec<u16> = responses
         .iter()
