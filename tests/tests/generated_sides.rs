@@ -114,7 +114,7 @@ paths:
         /// |---|---|---|
         /// | 204 | none | Put. |
         pub async fn send(self) -> runtime::Result<(), ()> {
-            let url = runtime::url(self.client, "/pets/{}", &[&self.pet_id?])?;
+            let url = self.client.url(&[&self.pet_id?])?;
             let mut query = runtime::Query::new();
             if let Some(value) = &self.words? {
                 query.add("words", value, (runtime::Style::Form, true, false))?;
@@ -274,7 +274,7 @@ paths:
         /// | 202 | `i32` | Not yet. |
         /// | other errors | `String` | Failed. |
         pub async fn send(self) -> runtime::Result<JobViewResponse, String> {
-            let url = runtime::url(self.client, "/job", &[])?;
+            let url = self.client.url(&[])?;
             let request = self.client.http().get(url).header("accept", "application/json");
             let response = self.client.send(request, &[]).await?;
             match response.status().as_u16() {
@@ -456,7 +456,7 @@ components:
         /// |---|---|---|
         /// | 200 | `Page` | A page. |
         pub async fn send(self) -> runtime::Result<types::Page, ()> {
-            let url = runtime::url(self.client, "/names", &[])?;
+            let url = self.client.url(&[])?;
             let request = self
                 .client
                 .http()

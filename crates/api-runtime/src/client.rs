@@ -44,7 +44,7 @@ pub use items::{ItemError, ItemStream, items};
 pub use lenient::{Lenient, LenientCall, LenientExt, Partial};
 pub use misfit::Misfit;
 pub use pages::{Items, LenientItems, Page, Paging, count, cursor, text};
-pub use path::{escaped_url, url};
+pub use path::escaped_url;
 pub use progenitor_client::{QueryParam, ResponseValue};
 pub use reqwest;
 pub use retry::Retries;

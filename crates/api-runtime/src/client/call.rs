@@ -50,6 +50,11 @@ impl Transport {
 }
 
 impl Call<'_> {
+    /// Returns the path template of the operation.
+    pub(super) fn path(&self) -> &'static str {
+        self.operation.path
+    }
+
     /// Sends the request of the operation, and returns the head of its response.
     ///
     /// The request gets the client's headers unless it has them, the client's time-out, and the

@@ -25,24 +25,32 @@ const SEGMENT: &AsciiSet = &CONTROLS
     .add(b'|')
     .add(b'}');
 
-/// Returns the URL of a path, in which each `{}` is replaced by an argument, escaped.
-///
-/// # Errors
-///
-/// If an argument is empty, `.` or `..`: URL parsers remove such segments, so another path would be
-/// called.
-pub fn url(call: Call<'_>, path: &str, arguments: &[&dyn fmt::Display]) -> Argument<String> {
-    let segments = arguments
-        .iter()
-        .map(|argument| escape(&argument.to_string()));
-    escaped_url(call, path, segments)
+impl Call<'_> {
+    /// Returns the URL of the operation: its path template, in which each `{name}` is replaced by
+    /// the next argument, escaped.
+    ///
+    /// # Errors
+    ///
+    /// If an argument is empty, `.` or `..`: URL parsers remove such segments, so another path would
+    /// be called.
+    pub fn url(&self, arguments: &[&dyn fmt::Display]) -> Argument<String> {
+        let mut url = self.base_url().to_owned();
+        let mut texts = self.path().split(['{', '}']);
+        url.extend(texts.next());
+        // Between two texts stands the name of a parameter.
+        for (argument, text) in arguments.iter().zip(texts.skip(1).step_by(2)) {
+            url.push_str(checked_segment(&escape(&argument.to_string()))?);
+            url.push_str(text);
+        }
+        Ok(url)
+    }
 }
 
-/// Returns the URL of a path as [`url`] does, for segments that are escaped already.
+/// Returns the URL of a path, in which each `{}` is replaced by a segment that is escaped already.
 ///
 /// # Errors
 ///
-/// If a segment is empty, `.` or `..`.
+/// If a segment is empty, `.` or `..`, as in [`Call::url`].
 pub fn escaped_url(
     call: Call<'_>,
     path: &str,

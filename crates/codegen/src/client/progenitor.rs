@@ -64,8 +64,12 @@ pub(super) fn has_plain_path(api: &Api<'_>, operation: &ir::Operation) -> bool {
         })
 }
 
-/// Returns whether every path parameter is a segment of its own, is declared, and is used once.
+/// Returns whether the path has no label, and every path parameter is a segment of its own, is
+/// declared, and is used once.
 fn is_plain_path(operation: &ir::Operation) -> bool {
+    if operation.path.contains(['?', '#']) {
+        return false;
+    }
     let mut after_slash = false;
     let are_segments = operation.segments.iter().all(|part| {
         let is_plain = match part {
@@ -417,7 +421,7 @@ struct Placeholders<'a> {
 impl Placeholders<'_> {
     /// Returns the URL that `format!("{}/op0/x/{}", self.baseurl, encode_path(&p0.to_string()))`
     /// formats, as a call of `api-runtime`: progenitor's `encode_path` would let an argument `..`
-    /// change which path is called.
+    /// change which path is called. The call has the path template, so the text is not needed.
     fn url(&mut self, url: &Expr) -> Option<Expr> {
         let Expr::Macro(format) = url else {
             return None;
@@ -425,21 +429,9 @@ impl Placeholders<'_> {
         let arguments = Punctuated::<Expr, Token![,]>::parse_terminated
             .parse2(format.mac.tokens.clone())
             .ok()?;
-        let mut arguments = arguments.into_iter();
-        let Expr::Lit(syn::ExprLit {
-            lit: syn::Lit::Str(text),
-            ..
-        }) = arguments.next()?
-        else {
-            return None;
-        };
-        let text = text.value();
-        let path = text
-            .strip_prefix("{}/op")?
-            .trim_start_matches(|character: char| character.is_ascii_digit());
         let mut displayed = Vec::new();
-        // The first argument is the base URL, which the run time has.
-        for argument in arguments.skip(1) {
+        // The first two arguments are the text and the base URL.
+        for argument in arguments.into_iter().skip(2) {
             let Expr::Call(mut encoded) = argument else {
                 return None;
             };
@@ -451,7 +443,7 @@ impl Placeholders<'_> {
             displayed.push(value);
         }
         let transport = ident(&self.fields.transport);
-        Some(parse_quote!(runtime::url(self.#transport, #path, &[#(&#displayed),*])?))
+        Some(parse_quote!(self.#transport.url(&[#(&#displayed),*])?))
     }
 
     /// Returns the expression that `.headers(header_map).build()?` is called on, without those

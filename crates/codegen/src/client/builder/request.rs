@@ -79,22 +79,17 @@ impl Builder<'_> {
 
     /// Returns the expression of the URL for a plain path, as progenitor's requests have it.
     fn plain_url(&self) -> TokenStream {
-        let mut template = String::new();
-        let mut arguments = Vec::new();
-        for part in &self.operation.segments {
-            match part {
-                PathPart::Literal(text) => template.push_str(text),
-                PathPart::Parameter(name) => {
-                    template.push_str("{}");
-                    let mut declared = self.located(Location::Path);
-                    let declared = declared.find(|(parameter, _)| parameter.wire == *name);
-                    let (_, field) = declared.expect("a plain path declares its parameters");
-                    arguments.push(quote!(&self.#field?));
-                }
-            }
-        }
+        let arguments = self.operation.segments.iter().filter_map(|part| {
+            let PathPart::Parameter(name) = part else {
+                return None;
+            };
+            let mut declared = self.located(Location::Path);
+            let declared = declared.find(|(parameter, _)| parameter.wire == *name);
+            let (_, field) = declared.expect("a plain path declares its parameters");
+            Some(quote!(&self.#field?))
+        });
         let transport = self.transport();
-        quote!(runtime::url(self.#transport, #template, &[#(#arguments),*])?)
+        quote!(self.#transport.url(&[#(#arguments),*])?)
     }
 
     /// Returns a segment as a format string and the values that it formats.
