@@ -274,8 +274,7 @@ paths:
         /// | 202 | `i32` | Not yet. |
         /// | other errors | `String` | Failed. |
         pub async fn send(self) -> runtime::Result<JobViewResponse, String> {
-            let url = self.client.url(&[])?;
-            let request = self.client.http().get(url).header("accept", "application/json");
+            let request = self.client.get(&[])?.header("accept", "application/json");
             let response = self.client.send(request, &[]).await?;
             match response.status().as_u16() {
                 200 => {
@@ -456,11 +455,9 @@ components:
         /// |---|---|---|
         /// | 200 | `Page` | A page. |
         pub async fn send(self) -> runtime::Result<types::Page, ()> {
-            let url = self.client.url(&[])?;
             let request = self
                 .client
-                .http()
-                .get(url)
+                .get(&[])?
                 .query(&runtime::QueryParam::new("after", &self.after?))
                 .query(&runtime::QueryParam::new("limit", &self.limit?))
                 .header("accept", "application/json");

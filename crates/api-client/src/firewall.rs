@@ -119,15 +119,9 @@ impl<'a> FirewallDetachSubnet<'a> {
     ///
     /// Also the [responses of every operation](crate#responses-of-every-operation).
     pub async fn send(self) -> runtime::Result<types::Firewall, types::Error> {
-        let url = runtime::url(
-            self.client,
-            "/project/{}/location/{}/firewall/{}/detach-subnet",
-            &[&self.project_id?, &self.location?, &self.firewall_reference?],
-        )?;
         let request = self
             .client
-            .http()
-            .post(url)
+            .post(&[&self.project_id?, &self.location?, &self.firewall_reference?])?
             .json(&self.body?)
             .header("accept", "application/json");
         let request = runtime::header(request, "If-Match", self.if_match?.as_ref())?;

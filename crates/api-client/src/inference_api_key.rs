@@ -90,11 +90,7 @@ impl<'a> InferenceApiKeyCreate<'a> {
     ///
     /// Also the [responses of every operation](crate#responses-of-every-operation).
     pub async fn send(self) -> runtime::Result<types::InferenceApiKey, types::Error> {
-        let url = runtime::url(
-            self.client,
-            "/project/{}/inference-api-key",
-            &[&self.project_id?],
-        )?;
+        let url = self.client.url(&[&self.project_id?])?;
         let request = self
             .client
             .http()

@@ -136,15 +136,9 @@ impl<'a> LoadBalancerList<'a> {
     ///
     /// Also the [responses of every operation](crate#responses-of-every-operation).
     pub async fn send(self) -> runtime::Result<types::LoadBalancerPage, types::Error> {
-        let url = runtime::url(
-            self.client,
-            "/project/{}/location/{}/load-balancer",
-            &[&self.project_id?, &self.location?],
-        )?;
         let request = self
             .client
-            .http()
-            .get(url)
+            .get(&[&self.project_id?, &self.location?])?
             .query(&runtime::QueryParam::new("start_after", &self.start_after?))
             .query(&runtime::QueryParam::new("page_size", &self.page_size?))
             .query(&runtime::QueryParam::new("order_column", &self.order_column?))
@@ -257,15 +251,9 @@ impl<'a> ProjectLoadBalancerList<'a> {
     ///
     /// Also the [responses of every operation](crate#responses-of-every-operation).
     pub async fn send(self) -> runtime::Result<types::LoadBalancerPage, types::Error> {
-        let url = runtime::url(
-            self.client,
-            "/project/{}/load-balancer",
-            &[&self.project_id?],
-        )?;
         let request = self
             .client
-            .http()
-            .get(url)
+            .get(&[&self.project_id?])?
             .query(&runtime::QueryParam::new("start_after", &self.start_after?))
             .query(&runtime::QueryParam::new("page_size", &self.page_size?))
             .query(&runtime::QueryParam::new("order_column", &self.order_column?))
@@ -394,15 +382,11 @@ impl<'a> LoadBalancerUpdate<'a> {
     ///
     /// Also the [responses of every operation](crate#responses-of-every-operation).
     pub async fn send(self) -> runtime::Result<types::LoadBalancer, types::Error> {
-        let url = runtime::url(
-            self.client,
-            "/project/{}/location/{}/load-balancer/{}",
-            &[&self.project_id?, &self.location?, &self.load_balancer_reference?],
-        )?;
         let request = self
             .client
-            .http()
-            .patch(url)
+            .patch(
+                &[&self.project_id?, &self.location?, &self.load_balancer_reference?],
+            )?
             .json(&self.body?)
             .header("accept", "application/json");
         let request = runtime::header(request, "If-Match", self.if_match?.as_ref())?;
@@ -520,15 +504,9 @@ impl<'a> LoadBalancerDetachVm<'a> {
     ///
     /// Also the [responses of every operation](crate#responses-of-every-operation).
     pub async fn send(self) -> runtime::Result<types::LoadBalancer, types::Error> {
-        let url = runtime::url(
-            self.client,
-            "/project/{}/location/{}/load-balancer/{}/detach-vm",
-            &[&self.project_id?, &self.location?, &self.load_balancer_reference?],
-        )?;
         let request = self
             .client
-            .http()
-            .post(url)
+            .post(&[&self.project_id?, &self.location?, &self.load_balancer_reference?])?
             .json(&self.body?)
             .header("accept", "application/json");
         let request = runtime::header(request, "If-Match", self.if_match?.as_ref())?;

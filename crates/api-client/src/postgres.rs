@@ -142,15 +142,9 @@ impl<'a> ProjectPostgresList<'a> {
     ///
     /// Also the [responses of every operation](crate#responses-of-every-operation).
     pub async fn send(self) -> runtime::Result<types::PostgresPage, types::Error> {
-        let url = runtime::url(
-            self.client,
-            "/project/{}/postgres",
-            &[&self.project_id?],
-        )?;
         let request = self
             .client
-            .http()
-            .get(url)
+            .get(&[&self.project_id?])?
             .query(&runtime::QueryParam::new("start_after", &self.start_after?))
             .query(&runtime::QueryParam::new("page_size", &self.page_size?))
             .query(&runtime::QueryParam::new("order_column", &self.order_column?))
@@ -253,12 +247,12 @@ impl<'a> PostgresView<'a> {
     ///
     /// Also the [responses of every operation](crate#responses-of-every-operation).
     pub async fn send(self) -> runtime::Result<types::Postgres, types::Error> {
-        let url = runtime::url(
-            self.client,
-            "/project/{}/location/{}/postgres/{}",
-            &[&self.project_id?, &self.location?, &self.postgres_database_reference?],
-        )?;
-        let request = self.client.http().get(url).header("accept", "application/json");
+        let request = self
+            .client
+            .get(
+                &[&self.project_id?, &self.location?, &self.postgres_database_reference?],
+            )?
+            .header("accept", "application/json");
         let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
@@ -363,15 +357,11 @@ impl<'a> PostgresCreate<'a> {
     ///
     /// Also the [responses of every operation](crate#responses-of-every-operation).
     pub async fn send(self) -> runtime::Result<types::Postgres, types::Error> {
-        let url = runtime::url(
-            self.client,
-            "/project/{}/location/{}/postgres/{}",
-            &[&self.project_id?, &self.location?, &self.postgres_database_reference?],
-        )?;
         let request = self
             .client
-            .http()
-            .post(url)
+            .post(
+                &[&self.project_id?, &self.location?, &self.postgres_database_reference?],
+            )?
             .json(&self.body?)
             .header("accept", "application/json");
         let request = self.client.idempotent(request, self.idempotency_key?.as_ref())?;
@@ -481,11 +471,11 @@ impl<'a> PostgresUpdate<'a> {
     ///
     /// Also the [responses of every operation](crate#responses-of-every-operation).
     pub async fn send(self) -> runtime::Result<types::Postgres, types::Error> {
-        let url = runtime::url(
-            self.client,
-            "/project/{}/location/{}/postgres/{}",
-            &[&self.project_id?, &self.location?, &self.postgres_database_reference?],
-        )?;
+        let url = self
+            .client
+            .url(
+                &[&self.project_id?, &self.location?, &self.postgres_database_reference?],
+            )?;
         let request = self
             .client
             .http()
@@ -614,15 +604,11 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
     ///
     /// Also the [responses of every operation](crate#responses-of-every-operation).
     pub async fn send(self) -> runtime::Result<types::Postgres, types::Error> {
-        let url = runtime::url(
-            self.client,
-            "/project/{}/location/{}/postgres/{}/reset-superuser-password",
-            &[&self.project_id?, &self.location?, &self.postgres_database_reference?],
-        )?;
         let request = self
             .client
-            .http()
-            .post(url)
+            .post(
+                &[&self.project_id?, &self.location?, &self.postgres_database_reference?],
+            )?
             .json(&self.body?)
             .header("accept", "application/json");
         let request = runtime::header(request, "If-Match", self.if_match?.as_ref())?;

@@ -109,12 +109,10 @@ impl<'a> PrivateSubnetView<'a> {
     ///
     /// Also the [responses of every operation](crate#responses-of-every-operation).
     pub async fn send(self) -> runtime::Result<types::PrivateSubnet, types::Error> {
-        let url = runtime::url(
-            self.client,
-            "/project/{}/location/{}/private-subnet/{}",
-            &[&self.project_id?, &self.location?, &self.private_subnet_reference?],
-        )?;
-        let request = self.client.http().get(url).header("accept", "application/json");
+        let request = self
+            .client
+            .get(&[&self.project_id?, &self.location?, &self.private_subnet_reference?])?
+            .header("accept", "application/json");
         let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
@@ -224,11 +222,11 @@ impl<'a> PrivateSubnetCreate<'a> {
     ///
     /// Also the [responses of every operation](crate#responses-of-every-operation).
     pub async fn send(self) -> runtime::Result<types::PrivateSubnet, types::Error> {
-        let url = runtime::url(
-            self.client,
-            "/project/{}/location/{}/private-subnet/{}",
-            &[&self.project_id?, &self.location?, &self.private_subnet_reference?],
-        )?;
+        let url = self
+            .client
+            .url(
+                &[&self.project_id?, &self.location?, &self.private_subnet_reference?],
+            )?;
         let request = self
             .client
             .http()
@@ -354,15 +352,11 @@ impl<'a> PrivateSubnetConnect<'a> {
     ///
     /// Also the [responses of every operation](crate#responses-of-every-operation).
     pub async fn send(self) -> runtime::Result<types::PrivateSubnet, types::Error> {
-        let url = runtime::url(
-            self.client,
-            "/project/{}/location/{}/private-subnet/{}/connect",
-            &[&self.project_id?, &self.location?, &self.private_subnet_reference?],
-        )?;
         let request = self
             .client
-            .http()
-            .post(url)
+            .post(
+                &[&self.project_id?, &self.location?, &self.private_subnet_reference?],
+            )?
             .json(&self.body?)
             .header("accept", "application/json");
         let request = runtime::header(request, "If-Match", self.if_match?.as_ref())?;

@@ -100,15 +100,9 @@ impl<'a> VmList<'a> {
     ///
     /// Also the [responses of every operation](crate#responses-of-every-operation).
     pub async fn send(self) -> runtime::Result<types::VmPage, types::Error> {
-        let url = runtime::url(
-            self.client,
-            "/project/{}/location/{}/vm",
-            &[&self.project_id?, &self.location?],
-        )?;
         let request = self
             .client
-            .http()
-            .get(url)
+            .get(&[&self.project_id?, &self.location?])?
             .query(&runtime::QueryParam::new("start_after", &self.start_after?))
             .query(&runtime::QueryParam::new("page_size", &self.page_size?))
             .query(&runtime::QueryParam::new("order_column", &self.order_column?))

@@ -108,7 +108,7 @@ fn builders(
         .filter(|operation| writes_request(api, operation))
         .collect();
     let requests = progenitor::requests(names, &progenitors)?;
-    let mut requests: HashMap<usize, progenitor::Request> = progenitors
+    let mut requests: HashMap<usize, syn::Expr> = progenitors
         .iter()
         .map(|operation| operation.index)
         .zip(requests)

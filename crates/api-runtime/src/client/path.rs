@@ -4,6 +4,7 @@
 use std::fmt;
 
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use reqwest::RequestBuilder;
 
 use super::{Argument, Call, InvalidArgument};
 
@@ -26,6 +27,60 @@ const SEGMENT: &AsciiSet = &CONTROLS
     .add(b'}');
 
 impl Call<'_> {
+    /// Returns a GET request of the operation, with the given arguments in its path.
+    ///
+    /// # Errors
+    ///
+    /// As of [`url`](Self::url).
+    pub fn get(&self, arguments: &[&dyn fmt::Display]) -> Argument<RequestBuilder> {
+        Ok(self.http().get(self.url(arguments)?))
+    }
+
+    /// Returns a PUT request, as [`get`](Self::get) does.
+    ///
+    /// # Errors
+    ///
+    /// As of [`url`](Self::url).
+    pub fn put(&self, arguments: &[&dyn fmt::Display]) -> Argument<RequestBuilder> {
+        Ok(self.http().put(self.url(arguments)?))
+    }
+
+    /// Returns a POST request, as [`get`](Self::get) does.
+    ///
+    /// # Errors
+    ///
+    /// As of [`url`](Self::url).
+    pub fn post(&self, arguments: &[&dyn fmt::Display]) -> Argument<RequestBuilder> {
+        Ok(self.http().post(self.url(arguments)?))
+    }
+
+    /// Returns a DELETE request, as [`get`](Self::get) does.
+    ///
+    /// # Errors
+    ///
+    /// As of [`url`](Self::url).
+    pub fn delete(&self, arguments: &[&dyn fmt::Display]) -> Argument<RequestBuilder> {
+        Ok(self.http().delete(self.url(arguments)?))
+    }
+
+    /// Returns a HEAD request, as [`get`](Self::get) does.
+    ///
+    /// # Errors
+    ///
+    /// As of [`url`](Self::url).
+    pub fn head(&self, arguments: &[&dyn fmt::Display]) -> Argument<RequestBuilder> {
+        Ok(self.http().head(self.url(arguments)?))
+    }
+
+    /// Returns a PATCH request, as [`get`](Self::get) does.
+    ///
+    /// # Errors
+    ///
+    /// As of [`url`](Self::url).
+    pub fn patch(&self, arguments: &[&dyn fmt::Display]) -> Argument<RequestBuilder> {
+        Ok(self.http().patch(self.url(arguments)?))
+    }
+
     /// Returns the URL of the operation: its path template, in which each `{name}` is replaced by
     /// the next argument, escaped.
     ///

@@ -10,7 +10,6 @@ use quote::quote;
 
 use super::common::CommonResponses;
 use super::names::ClientNames;
-use super::progenitor::Request;
 use super::responses::{self, Side};
 use super::{paging, parts, text};
 use crate::ir::{Api, Operation, Parameter};
@@ -25,7 +24,7 @@ pub(super) fn builder(
     names: &ClientNames,
     common: &CommonResponses,
     operation: &Operation,
-    progenitors: Option<Request>,
+    progenitors: Option<syn::Expr>,
 ) -> TokenStream {
     let builder = Builder {
         api,
@@ -50,7 +49,7 @@ struct Builder<'a> {
     operation: &'a Operation,
     successes: Side,
     errors: Side,
-    progenitors: Option<Request>,
+    progenitors: Option<syn::Expr>,
 }
 
 impl Builder<'_> {

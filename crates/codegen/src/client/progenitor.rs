@@ -20,7 +20,7 @@ use progenitor_impl::{GenerationSettings, Generator, InterfaceStyle, TagStyle};
 use syn::parse::Parser as _;
 use syn::punctuated::Punctuated;
 use syn::visit_mut::{self, VisitMut};
-use syn::{Expr, Member, Stmt, Token, parse_quote};
+use syn::{Expr, Stmt, Token, parse_quote};
 
 use super::error::ClientError;
 use super::names::{ClientNames, OperationNames};
@@ -178,20 +178,12 @@ fn is_plain_body(operation: &ir::Operation) -> bool {
     body.required && media.kind == MediaKind::Json && media.name == "application/json"
 }
 
-/// The expressions that make the request of an operation.
-pub(super) struct Request {
-    /// The URL, a `String`.
-    pub(super) url: Expr,
-    /// The request, a `reqwest::RequestBuilder`, in which `url` is the URL.
-    pub(super) request: Expr,
-}
-
-/// Returns the requests that progenitor writes for the given operations, in their order.
-/// [`writes_request`] must hold for each of them.
+/// Returns the requests that progenitor writes for the given operations, in their order: expressions
+/// of the type `reqwest::RequestBuilder`. [`writes_request`] must hold for each operation.
 pub(super) fn requests(
     names: &ClientNames,
     operations: &[&ir::Operation],
-) -> Result<Vec<Request>, ClientError> {
+) -> Result<Vec<Expr>, ClientError> {
     let functions = functions(operations)?;
     if functions.len() != operations.len() {
         return Err(ClientError::Progenitor("one function per operation"));
@@ -357,8 +349,8 @@ fn slot<'i>(item: &'i mut PathItem, method: &Method) -> Option<&'i mut Option<Op
     })
 }
 
-/// Returns the URL and the request of a function that progenitor wrote, with the fields of the
-/// builder in place of the placeholders.
+/// Returns the request of a function that progenitor wrote, with the fields of the builder in place
+/// of the placeholders.
 ///
 /// # Errors
 ///
@@ -368,7 +360,7 @@ fn request(
     names: &ClientNames,
     operation: &ir::Operation,
     function: syn::Block,
-) -> Result<Request, ClientError> {
+) -> Result<Expr, ClientError> {
     let mut locals = function
         .stmts
         .into_iter()
@@ -388,21 +380,23 @@ fn request(
     let mut placeholders = Placeholders {
         operation,
         fields: names.of(operation),
+        in_path: Vec::new(),
         replaced: 0,
     };
-    let url = local("url").and_then(|url| placeholders.url(&url));
+    let in_path = local("url").and_then(|url| placeholders.in_path(&url));
+    let has_url = in_path.is_some();
+    placeholders.in_path = in_path.unwrap_or_default();
     let request = local("request").and_then(|request| placeholders.builder(request));
     // An argument that progenitor leaves out, or uses twice, has to be noticed.
     let read = operation.parameters.iter().filter(|given| is_read(given));
-    let expected = read.count() + usize::from(parts::body_of(operation).is_some());
-    match (url, request) {
-        (Some(url), Some(request)) if placeholders.replaced == expected => {
-            Ok(Request { url, request })
-        }
-        (None, _) => Err(ClientError::Progenitor(
+    let url = 1;
+    let expected = url + read.count() + usize::from(parts::body_of(operation).is_some());
+    match request {
+        Some(request) if has_url && placeholders.replaced == expected => Ok(request),
+        _ if !has_url => Err(ClientError::Progenitor(
             "`let url = format!(\"{}/op0…\", …)`",
         )),
-        (_, None) => Err(ClientError::Progenitor(
+        None => Err(ClientError::Progenitor(
             "`let request = ….headers(header_map).build()?`",
         )),
         _ => Err(ClientError::Progenitor("each argument once")),
@@ -414,24 +408,24 @@ fn request(
 struct Placeholders<'a> {
     operation: &'a ir::Operation,
     fields: &'a OperationNames,
-    /// The number of arguments that were replaced so far.
+    /// The arguments of the path, in its order.
+    in_path: Vec<Expr>,
+    /// The number of arguments that were replaced so far; the URL counts as one.
     replaced: usize,
 }
 
 impl Placeholders<'_> {
-    /// Returns the URL that `format!("{}/op0/x/{}", self.baseurl, encode_path(&p0.to_string()))`
-    /// formats, as a call of `api-runtime`: progenitor's `encode_path` would let an argument `..`
-    /// change which path is called. The call has the path template, so the text is not needed.
-    fn url(&mut self, url: &Expr) -> Option<Expr> {
+    /// Returns the arguments of a URL that progenitor writes as
+    /// `format!("{}/op0/x/{}", self.baseurl, encode_path(&p0.to_string()))`.
+    fn in_path(&mut self, url: &Expr) -> Option<Vec<Expr>> {
         let Expr::Macro(format) = url else {
             return None;
         };
         let arguments = Punctuated::<Expr, Token![,]>::parse_terminated
             .parse2(format.mac.tokens.clone())
             .ok()?;
-        let mut displayed = Vec::new();
         // The first two arguments are the text and the base URL.
-        for argument in arguments.into_iter().skip(2) {
+        let encoded = arguments.into_iter().skip(2).map(|argument| {
             let Expr::Call(mut encoded) = argument else {
                 return None;
             };
@@ -440,10 +434,9 @@ impl Placeholders<'_> {
             };
             let mut value = receiver(*text.expr, "to_string")?;
             self.visit_expr_mut(&mut value);
-            displayed.push(value);
-        }
-        let transport = ident(&self.fields.transport);
-        Some(parse_quote!(self.#transport.url(&[#(&#displayed),*])?))
+            Some(value)
+        });
+        encoded.collect()
     }
 
     /// Returns the expression that `.headers(header_map).build()?` is called on, without those
@@ -483,10 +476,12 @@ impl VisitMut for Placeholders<'_> {
                     self.replaced += 1;
                 }
             }
-            Expr::Field(field) => {
-                if matches!(&field.member, Member::Named(name) if name == "client") {
-                    *expr = parse_quote!(self.#transport.http());
-                }
+            // `self.client.get(url)` begins the request. `api-runtime` puts the arguments into the
+            // path: progenitor's `encode_path` would let an argument `..` change which path is called.
+            Expr::MethodCall(call) if is_variable(call.args.first(), "url") => {
+                let (method, arguments) = (&call.method, &self.in_path);
+                *expr = parse_quote!(self.#transport.#method(&[#(&#arguments),*])?);
+                self.replaced += 1;
             }
             _ => {}
         }
@@ -506,6 +501,11 @@ impl VisitMut for Placeholders<'_> {
             *literal = syn::LitStr::new(&parameter.wire, literal.span());
         }
     }
+}
+
+/// Returns whether an argument is the variable `name`.
+fn is_variable(argument: Option<&Expr>, name: &str) -> bool {
+    matches!(argument, Some(Expr::Path(path)) if path.path.is_ident(name))
 }
 
 /// Returns the receiver of a call of `method`, or `None` for another expression.

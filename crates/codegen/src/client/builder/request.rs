@@ -5,7 +5,7 @@ use contract::model::{Location, Method, ParameterEncoding, PathPart, Style};
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
-use super::super::progenitor::{Request, has_plain_path};
+use super::super::progenitor::has_plain_path;
 use super::super::responses::{Body, Choice, essence};
 use super::Builder;
 use crate::ir::Parameter;
@@ -23,9 +23,8 @@ impl Builder<'_> {
             .map(|accept| quote!(.header("accept", #accept)));
         let headers = self.headers();
         let cookies = self.cookies();
-        if let Some(Request { url, request }) = &self.progenitors {
+        if let Some(request) = &self.progenitors {
             return quote! {
-                let url = #url;
                 let request = #request #accept;
                 #(#headers)*
                 #cookies
