@@ -13,6 +13,7 @@ mod step;
 
 use std::env;
 use std::io::Write;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
@@ -35,7 +36,7 @@ pub(crate) struct Arguments {
     /// Run the lints in place of the tests: clippy, rustdoc, crates without their features, packages
     #[arg(long)]
     lints: bool,
-    /// Run only the tests that need documents or tools from outside the repository
+    /// Run only the tests that need documents or tools from outside the repository, and conformance
     #[arg(long)]
     external: bool,
     /// Print what would run and what would be skipped, and run nothing
@@ -45,7 +46,7 @@ pub(crate) struct Arguments {
 
 /// The test files of the package `tests` that need something from outside the repository: the
 /// corpus, the JSON Schema suite or cargo-semver-checks.
-const EXTERNAL: &str = "additions any_document json_schema_suite lenient standalone";
+const EXTERNAL: &str = "additions any_document corpus_crates json_schema_suite lenient";
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let root = workspace::root()?;
@@ -65,12 +66,14 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
         steps.extend(lint_steps(&packages, &machine));
     }
     if arguments.external {
+        steps.push(Step::xtask("conformance").needs(&machine, Tool::Python));
         steps.push(tests(&machine).targets("tests", EXTERNAL));
     }
     if steps.is_empty() {
         writeln!(
             out,
-            "not part of this run: the lints, which `cargo xtask test --lints` runs"
+            "not part of this run: the lints, which `cargo xtask test --lints` runs, and \
+             conformance, which `cargo xtask test --external` runs"
         )?;
         out.flush()?;
         steps = test_steps(&packages, &machine);
@@ -126,8 +129,9 @@ fn test_steps(packages: &Packages, machine: &Machine) -> Vec<Step> {
             .packages(&packages.by_hand)
             .needs(machine, Tool::Rustfmt),
         Step::xtask("codegen --check"),
+        // All at once: the doctests alone would compile the crates one after the other.
+        Step::cargo("test --no-run --workspace"),
         Step::cargo("test --workspace --doc"),
-        Step::xtask("conformance").needs(machine, Tool::Python),
         tests(machine).workspace(),
     ]
 }
@@ -145,17 +149,26 @@ fn lint_steps(packages: &Packages, machine: &Machine) -> Vec<Step> {
 
 /// Returns the step that runs tests, without a choice of packages.
 fn tests(machine: &Machine) -> Step {
+    let threads = test_threads();
     let step = if machine.has(Tool::Nextest) {
-        Step::cargo("nextest run")
+        Step::cargo(&format!("nextest run --test-threads {threads}"))
     } else {
         // `--all-targets` would run the benchmarks too.
         Step::cargo("test --no-fail-fast --lib --bins --tests --examples")
+            .env("RUST_TEST_THREADS", &threads.to_string())
     };
     if machine.has(Tool::Postgres) {
         step
     } else {
         step.env("STRATUS_TEST_NO_POSTGRES", "1")
     }
+}
+
+/// Returns the number of tests that run at the same time: two per core, since a test of the service
+/// waits more than it computes. Under nextest, a test that computes takes the place of two
+/// (`.config/nextest.toml`).
+fn test_threads() -> usize {
+    2 * thread::available_parallelism().map_or(1, usize::from)
 }
 
 fn report_missing(machine: &Machine, out: &mut dyn Write) -> anyhow::Result<()> {

@@ -163,7 +163,8 @@ impl Machine {
     pub(super) fn inspect(arguments: &Arguments) -> Self {
         let used = ALL
             .into_iter()
-            .filter(|tool| *tool != Clippy || arguments.lints);
+            .filter(|tool| *tool != Clippy || arguments.lints)
+            .filter(|tool| *tool != Python || arguments.external);
         let missing = used.filter_map(|tool| {
             let reason = if tool == Postgres && arguments.no_postgres {
                 "PostgreSQL is left out by --no-postgres".to_owned()

@@ -14,7 +14,7 @@ use crate::workspace::cargo;
 pub(super) struct Step {
     program: Program,
     arguments: Vec<String>,
-    variables: Vec<(&'static str, &'static str)>,
+    variables: Vec<(&'static str, String)>,
     is_skipped: bool,
 }
 
@@ -76,8 +76,8 @@ impl Step {
         self
     }
 
-    pub(super) fn env(mut self, name: &'static str, value: &'static str) -> Self {
-        self.variables.push((name, value));
+    pub(super) fn env(mut self, name: &'static str, value: &str) -> Self {
+        self.variables.push((name, value.to_owned()));
         self
     }
 
@@ -98,7 +98,7 @@ impl Step {
         command
             .args(&self.arguments)
             .current_dir(folder)
-            .envs(self.variables.iter().copied());
+            .envs(self.variables.iter().map(|(name, value)| (name, value)));
         Ok(command.status()?.success())
     }
 }
