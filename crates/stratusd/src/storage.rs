@@ -153,7 +153,8 @@ impl Store {
     }
 
     /// Applies a change of what a project owns, as [`change`](Self::change) does. While changes of
-    /// the project wait for a lock, they hold at most one connection.
+    /// its type in the project wait for a lock, those of other projects and types do not wait for
+    /// them.
     ///
     /// # Errors
     ///
@@ -182,13 +183,10 @@ impl Store {
         let result = match tokio::time::timeout_at(until, &mut receiver).await {
             Ok(result) => result,
             // The offer decides the race with the worker: only one of the two takes the change out.
-            Err(_) if offer.0.take().is_some() => {
-                return Err(StorageError::Unavailable(
-                    "the changes before it take too long".into(),
-                )
-                .into());
-            }
-            Err(_) => receiver.await,
+            Err(_) => match offer.0.withdraw() {
+                Some(error) => return Err(error.into()),
+                None => receiver.await,
+            },
         };
         let result = result.unwrap_or_else(|_| Err(Aborted::Failed(StorageError::Closed)));
         if result.is_ok() {

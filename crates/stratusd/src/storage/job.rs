@@ -1,7 +1,8 @@
 //! Jobs: changes of any type as trait objects, which backends queue and run.
 
+use std::any::TypeId;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use api_types::ProjectId;
 use futures_util::FutureExt;
@@ -26,31 +27,82 @@ pub(super) trait Job: Send {
     /// Offers the change again, so that it can be claimed once more after a run that a lock has
     /// ended. Returns false if the caller has waited long enough or is gone.
     fn offer_again(&mut self) -> bool;
-    /// Returns whether the change was offered again after a run that a lock has ended.
-    fn was_locked(&self) -> bool;
-    /// Returns the project that owns what the change is about, if it is only about that project.
-    fn project(&self) -> Option<&ProjectId>;
+    /// Returns whether the caller has withdrawn the change. A claimed change never is.
+    fn is_withdrawn(&self) -> bool;
+    /// Returns the group of the change.
+    fn group(&self) -> &Group;
+}
+
+/// The changes of one type that are about one project, or about none: those that probably need the
+/// same lock.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Group {
+    project: Option<ProjectId>,
+    change: TypeId,
+}
+
+impl Group {
+    /// Returns the group of a type of changes. The project is the one that owns what they are about,
+    /// if they are only about that project.
+    pub(super) fn of<C: Change>(project: Option<ProjectId>) -> Self {
+        Self {
+            project,
+            change: TypeId::of::<C>(),
+        }
+    }
 }
 
 /// A change that waits for a worker, shared by its caller and the worker. Only the first of the two
 /// to call [`take`](Self::take) gets the change. A caller that stops waiting takes it and frees its
 /// memory, so that a queue of abandoned jobs stays small.
-pub(super) struct Offer<C>(Arc<Mutex<Option<C>>>);
+pub(super) struct Offer<C>(Arc<Mutex<Offered<C>>>);
+
+struct Offered<C> {
+    /// The change, until one of the two takes it.
+    change: Option<C>,
+    /// Whether it has run before, until it met a lock.
+    was_locked: bool,
+}
 
 impl<C> Offer<C> {
     pub(super) fn new(change: C) -> Self {
-        Self(Arc::new(Mutex::new(Some(change))))
+        Self(Arc::new(Mutex::new(Offered {
+            change: Some(change),
+            was_locked: false,
+        })))
     }
 
     /// Takes the change. Returns `None` if the caller has withdrawn it or the worker has claimed it
     /// before.
     pub(super) fn take(&self) -> Option<C> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.offered().change.take()
     }
 
-    /// Puts back a change that was taken.
+    /// Withdraws the change. Returns the error for its caller, or `None` if a worker has claimed it.
+    pub(super) fn withdraw(&self) -> Option<StorageError> {
+        let mut offered = self.offered();
+        offered.change.take()?;
+        Some(if offered.was_locked {
+            StorageError::Locked("it has been held since the change first ran".into())
+        } else {
+            StorageError::Unavailable("the changes before it take too long".into())
+        })
+    }
+
+    /// Puts back a change that was taken, and ran until it met a lock.
     fn put(&self, change: C) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(change);
+        *self.offered() = Offered {
+            change: Some(change),
+            was_locked: true,
+        };
+    }
+
+    fn is_taken(&self) -> bool {
+        self.offered().change.is_none()
+    }
+
+    fn offered(&self) -> MutexGuard<'_, Offered<C>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -123,10 +175,9 @@ pub(super) struct Pending<C: Change> {
     change: Option<C>,
     result: Option<Result<C::Output, Aborted<C::Refusal>>>,
     sender: oneshot::Sender<Result<C::Output, Aborted<C::Refusal>>>,
-    project: Option<ProjectId>,
+    group: Group,
     /// When the caller stops waiting for the change to begin.
     until: Instant,
-    was_locked: bool,
 }
 
 impl<C: Change> Pending<C> {
@@ -141,9 +192,8 @@ impl<C: Change> Pending<C> {
             change: None,
             result: None,
             sender,
-            project,
+            group: Group::of::<C>(project),
             until,
-            was_locked: false,
         }
     }
 }
@@ -185,16 +235,15 @@ impl<C: Change> Job for Pending<C> {
             return false;
         };
         self.offer.put(change);
-        self.was_locked = true;
         true
     }
 
-    fn was_locked(&self) -> bool {
-        self.was_locked
+    fn is_withdrawn(&self) -> bool {
+        self.change.is_none() && self.offer.is_taken()
     }
 
-    fn project(&self) -> Option<&ProjectId> {
-        self.project.as_ref()
+    fn group(&self) -> &Group {
+        &self.group
     }
 
     fn send(self: Box<Self>, committed: Result<(), StorageError>) {

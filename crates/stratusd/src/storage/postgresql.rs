@@ -3,13 +3,13 @@
 //!
 //! Changes have connections of their own, each with a worker that runs one change after the other.
 //! So a query never waits for the connection of a change, and a change waits only for a free
-//! worker. A change that waits for a lock frees its worker soon (`detained.rs`).
+//! worker. A change that waits for a lock frees its worker soon (`schedule.rs`).
 
 mod address;
 mod cancel;
-mod detained;
 mod link;
 mod reader;
+mod schedule;
 mod server;
 mod session;
 mod socket;
@@ -20,18 +20,18 @@ use std::time::Duration;
 
 use deadpool::managed::{Object, Pool, PoolError};
 use futures_util::future::BoxFuture;
-use tokio::sync::{Mutex, Semaphore};
+use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
 
 use super::backend::Backend;
-use super::job::{Job, Queue, Ran, Waiting};
+use super::job::{Job, Ran};
 use super::reader::Held;
 use super::{Connection, Reader, StorageError, StoreConfig, WAIT, migrate};
 use crate::world::World;
 pub use address::{Address, AddressError};
-use detained::Detained;
 pub(super) use link::Link;
 pub(super) use reader::PostgresReader;
+use schedule::Schedule;
 use server::Server;
 
 /// The maximum number of runs of a change that conflicts with concurrent changes. After the last it
@@ -47,7 +47,7 @@ const NAMELESS_RUNS: u32 = 3;
 pub(super) struct Postgres {
     server: Server,
     readers: Pool<Server>,
-    jobs: Arc<Queue>,
+    schedule: Arc<Schedule>,
     workers: TaskTracker,
 }
 
@@ -77,25 +77,23 @@ impl Postgres {
         migrate::postgres(connection).await?;
         let pool = Pool::builder(server.clone()).max_size(readers).build();
         let readers = pool.map_err(|error| StorageError::Other(error.into()))?;
-        let (jobs, waiting) = Queue::new();
-        let (jobs, waiting) = (Arc::new(jobs), Arc::new(Mutex::new(waiting)));
-        let detained = Detained::new(Arc::clone(&jobs));
+        let schedule = Arc::new(Schedule::new(writers, *lock_wait));
         let workers = TaskTracker::new();
         for _ in 0..writers {
             let worker = Worker {
                 server: server.with_lock_wait(*lock_wait),
                 world: world.clone(),
                 link: None,
-                detained: Arc::clone(&detained),
+                schedule: Arc::clone(&schedule),
             };
-            workers.spawn(worker.work(Arc::clone(&waiting)));
+            workers.spawn(worker.work());
         }
         // Waiting for the workers only ends once no more of them can be added.
         workers.close();
         Ok(Self {
             server,
             readers,
-            jobs,
+            schedule,
             workers,
         })
     }
@@ -133,12 +131,12 @@ impl Backend for Postgres {
     }
 
     fn submit(&self, job: Box<dyn Job>) {
-        self.jobs.submit(job);
+        self.schedule.submit(job);
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(async {
-            self.jobs.close();
+            self.schedule.close();
             // A worker takes longer than this only if the server does not respond.
             let _ = tokio::time::timeout(self.server.patience() + WAIT, self.workers.wait()).await;
             self.readers.close();
@@ -154,7 +152,7 @@ struct Worker {
     /// The connection, or `None` if it could not be established or was lost. The next change then
     /// connects again.
     link: Option<Link>,
-    detained: Arc<Detained>,
+    schedule: Arc<Schedule>,
 }
 
 /// The failure of one run of a change.
@@ -166,28 +164,13 @@ enum Failure {
 }
 
 impl Worker {
-    async fn work(mut self, waiting: Arc<Mutex<Waiting>>) {
+    async fn work(mut self) {
         // Connect early, so that the first change does not wait. A failure is reported to the
         // change that needs it.
         self.link = self.server.connect().await.ok();
-        loop {
-            // The lock is held while the worker waits: the next worker to wait is the next to
-            // receive.
-            let taken = waiting.lock().await.recv().await;
-            let Some(job) = taken else { break };
-            let Some(mut admitted) = self.detained.admit(job) else {
-                continue;
-            };
-            if !admitted.job.claim() {
-                self.detained.leave(&admitted);
-                continue;
-            }
-            match self.run(&mut *admitted.job).await {
-                Err(StorageError::Locked(_)) if admitted.job.offer_again() => {
-                    self.detained.detain(admitted);
-                }
-                committed => self.detained.end(admitted, committed),
-            }
+        while let Some(mut admitted) = self.schedule.next().await {
+            let committed = self.run(&mut *admitted.job, admitted.lock_wait).await;
+            self.schedule.end(admitted, committed);
             self.reclaim().await;
         }
     }
@@ -204,10 +187,10 @@ impl Worker {
 
     /// Runs a job until it is committed or refuses, which are both `Ok`, or fails. A run that
     /// conflicts with a concurrent change is repeated, up to [`RUNS`] runs.
-    async fn run(&mut self, job: &mut dyn Job) -> Result<(), StorageError> {
+    async fn run(&mut self, job: &mut dyn Job, lock_wait: Duration) -> Result<(), StorageError> {
         let mut runs = 1;
         loop {
-            match self.once(job).await {
+            match self.once(job, lock_wait).await {
                 Ok(()) => return Ok(()),
                 Err(Failure::Again(error))
                     if runs
@@ -231,8 +214,8 @@ impl Worker {
 
     /// Runs a job once, in a transaction of its own. Returns `Ok` if it is committed, or refuses
     /// and is rolled back.
-    async fn once(&mut self, job: &mut dyn Job) -> Result<(), Failure> {
-        let link = self.begun().await.map_err(Failure::Final)?;
+    async fn once(&mut self, job: &mut dyn Job, lock_wait: Duration) -> Result<(), Failure> {
+        let link = self.begun(lock_wait).await.map_err(Failure::Final)?;
         let mut tx = Connection::postgres(link);
         match job.run(&mut tx).await {
             Ran::Done => link.end("COMMIT").await.map_err(|error| match error {
@@ -270,19 +253,19 @@ impl Worker {
 
     /// Begins a transaction and returns the connection. If the connection was lost while it was
     /// idle, a new one replaces it, which is safe since the change has not run yet.
-    async fn begun(&mut self) -> Result<&mut Link, StorageError> {
+    async fn begun(&mut self, lock_wait: Duration) -> Result<&mut Link, StorageError> {
         let mut link = match self.link.take() {
             Some(link) => link,
             None => self.server.connect().await?,
         };
-        if let Err(error) = link.begin("BEGIN").await {
+        if let Err(error) = link.begin_change(lock_wait).await {
             if link.is_unfinished() {
                 // Reclaimed later: a new connection would be to the same slow server.
                 self.link = Some(link);
                 return Err(error);
             }
             link = self.server.connect().await?;
-            link.begin("BEGIN").await?;
+            link.begin_change(lock_wait).await?;
         }
         Ok(self.link.insert(link))
     }

@@ -1,6 +1,7 @@
 //! What one caller sends, receives or has is bounded.
 
 mod bodies;
+mod locks;
 mod pages;
 mod quota_races;
 mod quotas;

@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use tokio_util::sync::DropGuard;
 
 use super::cancel::Canceller;
-use super::session::Limits;
+use super::session::{Limits, millis};
 use crate::storage::record::{Read, Record};
 use crate::storage::statement::Statement;
 use crate::storage::{StorageError, WAIT};
@@ -30,6 +30,8 @@ pub struct Link {
     connection: AsyncPgConnection,
     wire: Wire,
     limits: Limits,
+    /// How long statements wait for a lock at the moment.
+    lock_wait: Duration,
     /// Whether a statement was sent whose response has not fully arrived.
     is_unfinished: bool,
     /// Whether a transaction was begun that has not been committed or rolled back.
@@ -56,6 +58,7 @@ impl Link {
             connection,
             wire,
             limits,
+            lock_wait: limits.locks,
             is_unfinished: false,
             is_in_transaction: false,
         }
@@ -109,6 +112,24 @@ impl Link {
         let touched = RunQueryDsl::execute(statement, &mut self.connection);
         let touched = within(&mut self.is_unfinished, self.limits.patience, touched).await?;
         self.judged(touched, begun.elapsed()).await
+    }
+
+    /// Begins the transaction of a change, whose statements wait for a lock for at most `lock_wait`,
+    /// if that is shorter than the limit of the session.
+    ///
+    /// # Errors
+    ///
+    /// As [`Link::load`].
+    pub(super) async fn begin_change(&mut self, lock_wait: Duration) -> Result<(), StorageError> {
+        self.lock_wait = lock_wait.min(self.limits.locks);
+        if self.lock_wait == self.limits.locks {
+            return self.begin("BEGIN").await;
+        }
+        self.is_in_transaction = true;
+        // One message: the limit costs no round trip.
+        let locks = millis(self.lock_wait);
+        self.control(&format!("BEGIN; SET LOCAL lock_timeout = {locks}"))
+            .await
     }
 
     /// Begins a transaction with the statement `sql`, such as `BEGIN`.
@@ -215,7 +236,7 @@ impl Link {
             return Err(StorageError::Unavailable(error.into()));
         }
         Err(match error.into() {
-            StorageError::Other(cause) if took >= self.limits.locks => StorageError::Locked(cause),
+            StorageError::Other(cause) if took >= self.lock_wait => StorageError::Locked(cause),
             error => error,
         })
     }

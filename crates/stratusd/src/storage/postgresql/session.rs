@@ -114,6 +114,6 @@ pub(super) async fn warn_of_risks(connection: &mut AsyncPgConnection) -> Result<
 }
 
 /// Converts a time to milliseconds, at most `i32::MAX`, the largest value of a setting.
-fn millis(time: Duration) -> i32 {
+pub(super) fn millis(time: Duration) -> i32 {
     i32::try_from(time.as_millis()).unwrap_or(i32::MAX)
 }

@@ -13,6 +13,12 @@ use tempfile::TempDir;
 /// How long a server may take to start on a busy machine, in seconds.
 const PATIENCE: u64 = 120;
 
+/// The condition that a row of `pg_locks` belongs to a backend of the same database. Other tests may
+/// use other databases of the server. The locks on transactions, for which a row is waited for, name
+/// no database themselves.
+pub const HERE: &str = "pid IN (SELECT pid FROM pg_locks WHERE database = \
+                        (SELECT oid FROM pg_database WHERE datname = current_database()))";
+
 /// A PostgreSQL server, stopped when it is dropped.
 pub struct Cluster {
     folder: TempDir,
