@@ -148,8 +148,10 @@ where
         let now = idempotency::lock(tx, &key.id, &key.context.world).await?;
         let stored = idempotency::lookup(tx, &key.project, &key.id).await?;
         if let Some(stored) = stored.as_ref().filter(|stored| now < stored.expires_at) {
+            let output = key.replay(stored)?;
+            idempotency::confirm(tx, stored).await?;
             return Ok(Answer {
-                output: key.replay(stored)?,
+                output,
                 is_replayed: true,
             });
         }

@@ -75,6 +75,25 @@ pub async fn lookup(
     c.fetch_optional::<Stored>(sql, &[&project, &&id[..]]).await
 }
 
+/// Writes a stored response again, unchanged, so that the commit of this transaction waits for all
+/// that its first one should have waited for. Does nothing on SQLite.
+///
+/// With synchronous standbys, PostgreSQL keeps a transaction whose commit is cancelled while it waits
+/// for them: others see it, although a standby may not have it. A transaction that only reads waits
+/// for no standby, and one that writes waits until they have everything before it.
+pub async fn confirm(c: &mut Connection<'_>, stored: &Stored) -> Result<(), StorageError> {
+    if c.is_postgres() {
+        c.touch(
+            statement!(
+                "UPDATE idempotency SET expires_at = expires_at WHERE project_id = $1 AND id = $2"
+            ),
+            &[&stored.project_id, &stored.id],
+        )
+        .await?;
+    }
+    Ok(())
+}
+
 /// Returns the number of a project's responses, including those that have expired since the last
 /// [`sweep`].
 pub async fn count(c: &mut Connection<'_>, project: &ProjectId) -> Result<i64, StorageError> {

@@ -154,22 +154,20 @@ impl Server {
             ));
         };
         let (server, config, set_up) = (self.clone(), host.config.clone(), set_up.to_owned());
-        let mut making = Box::pin(async move {
+        let making = async move {
             match server.tls.clone() {
                 Some(tls) => server.connect_by(&config, tls, backend, &set_up).await,
                 None => server.connect_by(&config, NoTls, backend, &set_up).await,
             }
-        });
-        if let Ok(made) = timeout_at(until, &mut making).await {
-            return made;
-        }
-        // The server may have begun a backend, which does not notice while it waits, such as for a
-        // lock on a table of users. So its permit is held until it has responded.
+        };
+        // In a task, which goes on if its caller goes away or waits no longer: the server may have begun
+        // a backend, which does not notice while it waits, such as for a lock on a table of users. So its permit is held until it has responded.
         let limit = self.limits.without_client();
-        self.links.spawn(async move {
-            let _ = timeout(limit, making).await;
-        });
-        Err(silent())
+        let making = self.links.spawn(timeout(limit, making));
+        match timeout_at(until, making).await {
+            Ok(Ok(Ok(made))) => made,
+            _ => Err(silent()),
+        }
     }
 
     /// Returns the index of the host that is tried first.

@@ -300,3 +300,75 @@ async fn a_server_that_takes_no_changes_makes_the_service_not_ready() {
         assert_eq!(caller.get(&subnet).await.ok(), made);
     }
 }
+
+/// A connection is established only once the server can read the table of users.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn requests_that_go_away_while_they_connect_leave_no_more_backends() {
+    const CONNECTIONS: usize = 4;
+    let Some((home, cluster)) = Home::on_server(&[], &[]) else {
+        return;
+    };
+    home.apply(&two_projects());
+    let token = home.token("shop", &[]);
+    let service = home.serve(&["--database-connections", &CONNECTIONS.to_string()]);
+    let caller = Caller::new(&service.base, SHOP, &token);
+    caller.get("/postgres").await.ok();
+    let mut lock = cluster.lock("pg_authid");
+    lock.ask(
+        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
+         WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()",
+    );
+    let mut most = 0;
+    for _ in 0..20 {
+        let sent = caller.get("/postgres");
+        let sent = tokio::time::timeout(Duration::from_millis(150), sent).await;
+        assert!(sent.is_err(), "it has no connection: {sent:?}");
+        most = most.max(cluster.busy_backends());
+    }
+    assert!((1..=CONNECTIONS).contains(&most), "{most} backends");
+    drop(lock);
+    let again = async || (caller.get("/postgres").await.status == 200).then_some(());
+    eventually(again).await.expect("it connects again");
+}
+
+/// A standby that is waited for and does not exist.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_repeated_request_waits_for_the_standbys_that_the_first_one_waited_for() {
+    let Some((home, cluster)) = Home::on_server(&[], &[]) else {
+        return;
+    };
+    home.apply(&two_projects());
+    let token = home.token("shop", &[]);
+    let service = home.serve(&["--simulate-delay", "1h"]);
+    let caller = Caller::new(&service.base, SHOP, &token);
+    caller.get("/postgres").await.ok();
+    let wait_for = async |standbys: &str| {
+        let set = format!("ALTER SYSTEM SET synchronous_standby_names = '{standbys}'");
+        cluster.ask(&set).expect("the administrator may do so");
+        cluster.ask("SELECT pg_reload_conf()").expect("it reloads");
+        // Its processes read the setting at some moment after that.
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    };
+    wait_for("missing").await;
+    let create = || {
+        let key = [("idempotency-key", "the-same")];
+        let caller = caller.clone();
+        async move {
+            let path = format!("{SUBNETS}/repeated");
+            let sent = caller.send_with(&key, Method::POST, &path, None).await;
+            let sent = sent.expect("the service responds");
+            let is_replayed = sent.headers().contains_key("idempotency-replayed");
+            (sent.status().as_u16(), is_replayed)
+        }
+    };
+    assert_eq!(create().await.0, 500, "nobody knows whether it is made");
+    // It is made on this server alone, once its commit is cancelled.
+    let path = format!("{SUBNETS}/repeated");
+    let is_made = async || (caller.get(&path).await.status == 200).then_some(());
+    eventually(is_made).await.expect("it is made");
+    let repeated = tokio::spawn(create());
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert!(!repeated.is_finished(), "{:?}", repeated.await);
+    wait_for("").await;
+    assert_eq!(repeated.await.expect("it runs"), (200, true));
+}

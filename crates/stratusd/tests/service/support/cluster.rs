@@ -202,6 +202,18 @@ impl Cluster {
             .status();
     }
 
+    /// Returns how many backends there are that have not finished to start, or that run a statement.
+    pub fn busy_backends(&self) -> usize {
+        let children = Command::new("pgrep")
+            .args(["-P", &self.server.id().to_string(), "-a"])
+            .output();
+        let children = children.expect("`pgrep` is installed").stdout;
+        let children = String::from_utf8_lossy(&children);
+        // Such as `postgres: stratus postgres 127.0.0.1(5432) authentication`.
+        let is_busy = |line: &&str| line.contains("127.0.0.1(") && !line.contains("idle");
+        children.lines().filter(is_busy).count()
+    }
+
     /// Returns the log of the server.
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
