@@ -4,7 +4,7 @@
 //! thread exports them in batches. Spans that do not fit, or cannot be exported, are dropped and
 //! counted.
 
-use std::collections::HashMap;
+use std::fmt;
 use std::str::FromStr as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -12,12 +12,15 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use api_server::server::TraceContext;
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use http::request::Parts;
-use http::{HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use opentelemetry::trace::{
     SpanContext, SpanId, TraceContextExt as _, TraceFlags, TraceId, TraceState, TracerProvider as _,
 };
 use opentelemetry::{Context, KeyValue};
+use opentelemetry_http::{HttpClient, HttpError};
 use opentelemetry_otlp::{SpanExporter, WithExportConfig as _, WithHttpConfig as _};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::error::OTelSdkResult;
@@ -41,8 +44,9 @@ const QUEUE: usize = 2048;
 const BATCH: usize = 512;
 /// How long a span waits for others, to be exported with them.
 const DELAY: Duration = Duration::from_secs(1);
-/// How long the collector may take for a batch.
-const EXPORT_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long the collector may take for an attempt to export a batch. The exporter begins no further
+/// attempt after this time, so a batch takes at most twice as long.
+const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long the process waits, before it exits, for its last spans to be exported.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// The maximum length of the attribute `url.path`, in bytes.
@@ -106,10 +110,12 @@ impl Traces {
         };
         let exporter = SpanExporter::builder()
             .with_http()
-            .with_http_client(http_client()?)
-            .with_headers(headers(settings.otlp_headers.as_ref())?)
+            .with_http_client(Collector {
+                client: http_client()?,
+                headers: headers(settings.otlp_headers.as_ref())?,
+            })
             .with_endpoint(format!("{}/v1/traces", collector.as_str()))
-            .with_timeout(EXPORT_TIMEOUT)
+            .with_timeout(ATTEMPT_TIMEOUT)
             .build()
             .context("failed to set up the export of traces")?;
         let batches = BatchConfigBuilder::default()
@@ -215,7 +221,7 @@ fn http_client() -> Result<reqwest::blocking::Client> {
         .tls_backend_preconfigured(tls)
         // A redirect would send the headers, which are secret, to another server.
         .redirect(reqwest::redirect::Policy::none())
-        .timeout(EXPORT_TIMEOUT)
+        .timeout(ATTEMPT_TIMEOUT)
         .build()
         .context("failed to set up the HTTP client of the export of traces")
 }
@@ -225,29 +231,64 @@ fn http_client() -> Result<reqwest::blocking::Client> {
 /// # Errors
 ///
 /// If one is not a header. The error does not show it, since it may be a secret.
-fn headers(text: Option<&SecretText>) -> Result<HashMap<String, String>> {
+fn headers(text: Option<&SecretText>) -> Result<HeaderMap> {
     let text = text.map_or("", SecretText::expose).trim();
-    let mut headers = HashMap::new();
+    let mut headers = HeaderMap::new();
     if text.is_empty() {
         return Ok(headers);
     }
     for (at, pair) in text.split(',').enumerate() {
-        let pair = pair
-            .split_once('=')
-            .map(|(name, value)| (name.trim(), value.trim()));
-        let valid = pair.filter(|(name, value)| {
-            HeaderName::from_str(name).is_ok() && HeaderValue::from_str(value).is_ok()
+        let header = pair.split_once('=').and_then(|(name, value)| {
+            let name = HeaderName::from_str(name.trim()).ok()?;
+            Some((name, value_of(value.trim())?))
         });
-        let Some((name, value)) = valid else {
+        let Some((name, value)) = header else {
             bail!(
                 "otlp_headers must be `name=value`, separated by commas, such as \
                  authorization=Basic 123: header {} is not",
                 at + 1
             );
         };
-        headers.insert(name.to_owned(), value.to_owned());
+        headers.insert(name, value);
     }
     Ok(headers)
+}
+
+/// Returns the value of a header, which may be percent-encoded, as in OpenTelemetry's own variable.
+fn value_of(text: &str) -> Option<HeaderValue> {
+    let decoded = percent_encoding::percent_decode_str(text).decode_utf8();
+    let mut value = HeaderValue::from_str(&decoded.unwrap_or(text.into())).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}
+
+/// The client of the collector. It sets the headers of the settings itself: the exporter would let
+/// variables of OpenTelemetry in the environment replace them.
+struct Collector {
+    client: reqwest::blocking::Client,
+    headers: HeaderMap,
+}
+
+impl fmt::Debug for Collector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Collector").finish_non_exhaustive()
+    }
+}
+
+impl HttpClient for Collector {
+    fn send_bytes<'c, 'f>(
+        &'c self,
+        mut request: Request<Bytes>,
+    ) -> BoxFuture<'f, Result<Response<Bytes>, HttpError>>
+    where
+        'c: 'f,
+        Self: 'f,
+    {
+        for (name, value) in &self.headers {
+            request.headers_mut().insert(name, value.clone());
+        }
+        self.client.send_bytes(request)
+    }
 }
 
 /// A processor that passes spans on to batches as long as the queue has room.

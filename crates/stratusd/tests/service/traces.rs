@@ -36,7 +36,9 @@ async fn a_request_is_a_span_in_the_trace_of_its_caller() {
         "--otlp-headers",
         "authorization=Basic c2VjcmV0,x-scope=shop",
     ];
-    let service = collector.serve(&home, &[&flags[..], &headers].concat());
+    // OpenTelemetry's variable adds headers, and replaces none of the settings.
+    let variable = ("OTEL_EXPORTER_OTLP_HEADERS", "authorization=other,x-more=1");
+    let service = collector.serve_with(&home, variable, &[&flags[..], &headers].concat());
     let response = get(&service, &token, "/vm")
         .header("traceparent", format!("00-{TRACE}-{PARENT}-01"))
         .header("tracestate", "vendor=1")
@@ -350,6 +352,17 @@ impl Collector {
     fn serve(&self, home: &Home, flags: &[&str]) -> Service {
         let url = format!("http://{}", self.address);
         home.serve(&[&["--otlp-endpoint", &url][..], flags].concat())
+    }
+
+    /// Starts the service with a variable in its environment.
+    fn serve_with(&self, home: &Home, variable: (&str, &str), flags: &[&str]) -> Service {
+        let url = format!("http://{}", self.address);
+        let starter = |command: &Command| {
+            let mut starter = Command::new(command.get_program());
+            starter.args(command.get_args()).env(variable.0, variable.1);
+            Some(starter)
+        };
+        home.serve_by(starter, &[&["--otlp-endpoint", &url][..], flags].concat())
     }
 
     fn received(&self) -> (Vec<Bytes>, Vec<HeaderMap>) {
