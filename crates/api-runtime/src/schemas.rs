@@ -23,9 +23,10 @@ const MAX_DEPTH: usize = 8;
 /// The most violations that are reported of one value.
 pub(crate) const MOST_VIOLATIONS: usize = 100;
 /// The most bytes that the pointers to all parts of a value may have together, for all of its
-/// violations to be collected. Each violation has a pointer of its own, so a small but deep body
-/// could otherwise take a lot of memory.
-const MOST_POINTERS: usize = 1 << 20;
+/// violations to be collected. Each violation has a pointer of its own, and the validator makes all
+/// of an array before it returns the first, so a large or deep body could otherwise take a lot of
+/// memory and time.
+const MOST_POINTERS: usize = 64 << 10;
 /// The most characters of a pointer that a violation repeats.
 const SHOWN: usize = 512;
 

@@ -142,7 +142,7 @@ impl<'c> Inputs<'c> {
 
     /// Decodes the body of an operation that takes only JSON. Returns `None` after recording the
     /// error.
-    pub async fn json<T: Wire>(&mut self, body: &Body, schemas: &Schemas) -> Option<T> {
+    pub async fn json<T: Wire>(&mut self, body: &Body, schemas: &'static Schemas) -> Option<T> {
         match self.chosen(body).await {
             Chosen::Media(at) => self.json_as(body, at, schemas).await,
             Chosen::Absent => self.no_body(body),
@@ -156,7 +156,7 @@ impl<'c> Inputs<'c> {
         &mut self,
         body: &Body,
         at: usize,
-        schemas: &Schemas,
+        schemas: &'static Schemas,
     ) -> Option<T> {
         let bytes = self.read().await?;
         // A body in chunks turns out to be empty only when it is read.
@@ -176,7 +176,7 @@ impl<'c> Inputs<'c> {
         if decoded.is_some() && is_plain {
             return decoded;
         }
-        let found = violations::of_json(&bytes, schemas, body.media[at].schema);
+        let found = violations::of_body(bytes, schemas, body.media[at].schema).await;
         if found.is_empty() && !is_plain {
             return decoded;
         }

@@ -4,11 +4,21 @@
 use std::cell::RefCell;
 use std::fmt;
 
+use bytes::Bytes;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
+use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
 
 use crate::Schemas;
 use crate::schemas::MOST_VIOLATIONS;
+
+/// The size of bodies that are read for their violations at once. It takes about as long as to handle
+/// a request.
+const SMALL: usize = 16 << 10;
+/// The turn of larger bodies. One of them at a time is read, on a thread that may block, so that many
+/// cannot keep the threads that handle requests, nor more than one processor.
+static LARGE: Semaphore = Semaphore::const_new(1);
 
 /// A violation: the pointer to the value, and the message about it.
 type Found = (String, String);
@@ -37,9 +47,36 @@ impl Place<'_> {
     }
 }
 
+/// Returns the violations of a body as [`of_json`] does, in its turn if it is large.
+pub(super) async fn of_body(
+    bytes: Bytes,
+    schemas: &'static Schemas,
+    schema: Option<&'static str>,
+) -> Vec<Found> {
+    // Without a runtime there are no other requests.
+    if bytes.len() <= SMALL || Handle::try_current().is_err() {
+        return of_json(&bytes, schemas, schema);
+    }
+    // It is never closed.
+    let turn = LARGE.acquire().await.ok();
+    let reading = tokio::task::spawn_blocking(move || {
+        // Until the end, also if the caller goes away before.
+        let _turn = turn;
+        of_json(&bytes, schemas, schema)
+    });
+    match reading.await {
+        Ok(found) => found,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // The runtime is shutting down.
+            Err(_) => Vec::new(),
+        },
+    }
+}
+
 /// Returns the violations of a body that is not JSON, has a key twice or does not fit the schema
 /// with the pointer `schema`. Where there are more than a hundred, the last entry says so.
-pub(super) fn of_json(bytes: &[u8], schemas: &Schemas, schema: Option<&str>) -> Vec<Found> {
+fn of_json(bytes: &[u8], schemas: &Schemas, schema: Option<&str>) -> Vec<Found> {
     // A cell, because the seeds of a value and of the values inside it share the list.
     let duplicates = RefCell::new(Vec::new());
     // Not by `Wire` of `Value`, which ends at the first duplicate key.

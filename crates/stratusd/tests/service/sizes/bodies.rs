@@ -277,3 +277,49 @@ async fn a_refused_body_gets_the_error_of_the_contract() {
         .await
         .ok();
 }
+
+/// How many callers send bodies at a time that are refused.
+const REFUSED: usize = 8;
+
+/// The bodies are as large as may be, and are refused only once they are read: a list is too long.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn large_bodies_that_are_refused_leave_a_processor_to_others() {
+    let home = Home::sqlite();
+    home.apply(&two_projects());
+    let (token, theirs) = (home.token("shop", &[]), home.token("rival", &[]));
+    let service = home.serve(&["--log", "error"]);
+    let shop = Caller::new(&service.base, SHOP, &token);
+    let subnet = format!("{PLACE}/private-subnet/backend");
+    shop.get(&subnet).await.ok();
+    let vms: Vec<String> = (0..34_000).map(|vm| format!("\"vm{vm:024}\"")).collect();
+    let body = bytes::Bytes::from(format!(
+        "{{\"algorithm\":\"round_robin\",\"src_port\":1,\"dst_port\":2,\"health_check_endpoint\":\"/\",\"vms\":[{}]}}",
+        vms.join(",")
+    ));
+    let url = format!("{}/project/{RIVAL}{PLACE}/load-balancer/web", service.base);
+    let mut attack = tokio::task::JoinSet::new();
+    for _ in 0..REFUSED {
+        let (url, token, body) = (url.clone(), theirs.clone(), body.clone());
+        attack.spawn(async move {
+            let client = reqwest::Client::new();
+            loop {
+                let request = client.patch(&url).bearer_auth(&token);
+                let request = request.header("content-type", "application/json");
+                let sent = request.body(body.clone()).send().await;
+                assert_eq!(sent.expect("the service responds").status(), 400);
+            }
+        });
+    }
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let mut took = Vec::new();
+    for _ in 0..30 {
+        let since = Instant::now();
+        shop.get(&subnet).await.ok();
+        took.push(since.elapsed());
+    }
+    assert!(attack.try_join_next().is_none(), "they go on");
+    took.sort_unstable();
+    println!("a view takes {took:?}");
+    let middle = took[took.len() / 2];
+    assert!(middle < Duration::from_millis(50), "{took:?}");
+}
