@@ -57,9 +57,23 @@ const DEADLOCK: &str = "deadlock detected";
 /// PostgreSQL's English message for a wait that `lock_timeout` has ended (SQLSTATE 55P03).
 const LOCKED: &str = "canceling statement due to lock timeout";
 
+/// SQLite's message for a failure of the operating system (`SQLITE_IOERR`).
+const DISK: &str = "disk I/O error";
+
 impl StorageError {
     pub(super) fn is_conflict(&self) -> bool {
         matches!(self, Self::Conflict)
+    }
+
+    /// Returns whether SQLite could not read or write a file, or wait until it is on the disk.
+    pub(super) fn is_of_disk(&self) -> bool {
+        let Self::Unavailable(cause) = self else {
+            return false;
+        };
+        matches!(
+            cause.downcast_ref(),
+            Some(Error::DatabaseError(DatabaseErrorKind::Unknown, info)) if info.message() == DISK
+        )
     }
 
     /// Returns whether the database rejected a statement with an error code unknown to diesel.
@@ -121,7 +135,7 @@ fn is_unwritable(message: &str) -> bool {
         "database is locked"
             | "database table is locked"
             | "database or disk is full"
-            | "disk I/O error"
+            | DISK
             | "attempt to write a readonly database"
             | "unable to open database file"
     ) || [": No space left on device", ": Input/output error"]

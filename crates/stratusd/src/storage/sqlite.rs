@@ -293,6 +293,13 @@ impl<W: Watch> Writer<W> {
                     self.fail(batch.drain(..), &error);
                     return 1;
                 }
+                Err(StorageError::Other(error)) => {
+                    let message = error.to_string();
+                    for job in batch.drain(..) {
+                        job.send(Err(StorageError::Other(message.clone().into())));
+                    }
+                    return 1;
+                }
                 Ok(false) | Err(_) => {}
             }
         }
@@ -313,7 +320,8 @@ impl<W: Watch> Writer<W> {
     }
 
     /// Runs all jobs in one transaction, with those that come while they run, and returns whether it
-    /// was committed. If not, nothing has changed and no result has been sent.
+    /// was committed. If not, nothing has changed, except after [`StorageError::Other`], and no result
+    /// has been sent.
     ///
     /// Callers whose results were sent together submit their next changes at about the same time, a
     /// moment later. A commit that begins without them makes them wait for two commits, so the
@@ -349,11 +357,15 @@ impl<W: Watch> Writer<W> {
             // several.
             std::thread::sleep(NAP);
         }
-        if self.execute_commit().is_ok() {
-            return Ok(true);
+        match self.execute_commit() {
+            Ok(()) => Ok(true),
+            // Whether it is committed is not known.
+            Err(error @ StorageError::Other(_)) => Err(error),
+            Err(_) => {
+                self.roll_back();
+                Ok(false)
+            }
         }
-        self.roll_back();
-        Ok(false)
     }
 
     /// Runs a job in the transaction of its batch, and returns whether that can still be committed.
@@ -406,16 +418,53 @@ impl<W: Watch> Writer<W> {
         self.execute(statement!("BEGIN IMMEDIATE"))
     }
 
-    /// Commits, and checks that the commit can be acknowledged.
+    /// Commits, and checks that the commit can be acknowledged. Fails with [`StorageError::Other`] if
+    /// it is not known whether the transaction is committed.
     fn execute_commit(&mut self) -> Result<(), StorageError> {
         self.watch.reached(Moment::Commit)?;
         let begun = Instant::now();
         let committed = self.execute(statement!("COMMIT"));
         self.committing = begun.elapsed();
-        committed?;
+        committed.map_err(|error| self.undone(error))?;
         self.watch.reached(Moment::Committed)?;
         // Nobody will ever read what was committed to a file that is not in its place any more.
         self.ensure_in_place()
+    }
+
+    /// Makes sure that a transaction whose commit has failed with an error stays undone, and returns
+    /// the error for its callers.
+    ///
+    /// SQLite writes the transaction into the log, with the mark of a commit, and then waits for the
+    /// disk. If that wait fails, it rolls back, but leaves what it has written where the next
+    /// transaction will be. If the process ended before there is one, the next process would find the
+    /// mark, and the transaction would be committed. So another transaction overwrites it at once.
+    fn undone(&mut self, error: StorageError) -> StorageError {
+        self.roll_back();
+        // Where the disk was full, the mark was not written.
+        if !error.is_of_disk() {
+            return error;
+        }
+        match self.overwrite() {
+            Ok(()) => error,
+            Err(_) => StorageError::Other(
+                "the disk failed during the commit, so it is not known whether it is made".into(),
+            ),
+        }
+    }
+
+    /// Commits a small transaction.
+    fn overwrite(&mut self) -> Result<(), StorageError> {
+        self.execute(statement!("BEGIN IMMEDIATE"))?;
+        // Another value each time: SQLite writes no page that stays the same.
+        let written = self.execute(statement!(
+            "INSERT INTO service_state (name, value) VALUES ('overwritten', CAST(1 AS BLOB)) ON CONFLICT (name) \
+             DO UPDATE SET value = CAST(CAST(value AS INTEGER) + 1 AS BLOB)"
+        ));
+        let committed = written.and_then(|()| self.execute(statement!("COMMIT")));
+        if committed.is_err() {
+            self.roll_back();
+        }
+        committed
     }
 
     fn ensure_in_place(&self) -> Result<(), StorageError> {

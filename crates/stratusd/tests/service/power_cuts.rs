@@ -39,6 +39,8 @@ const TAG: usize = 255;
 struct Known {
     /// The ids of acknowledged subnets by name, with the moment of the response.
     made: BTreeMap<String, (String, u64)>,
+    /// The names of the subnets that were refused because of the disk, with the moment of the response.
+    refused: BTreeMap<String, u64>,
     /// The numbers of the acknowledged tags, with the moment of the response.
     tags: Vec<(u32, u64)>,
 }
@@ -96,6 +98,7 @@ async fn change(caller: Caller, number: u32, disk: Arc<Disk>) -> Known {
     let size = json!({ "size": "standard-2", "storage_size": 64 });
     while caller.post(&database, size.clone()).await.status == 503 {}
     for turn in 0..CHANGES {
+        let name = format!("c{number}-{turn}");
         let (method, path, body) = if turn % 4 == 0 {
             let value = format!("{turn:0TAG$}");
             let tags: Vec<_> = (0..32)
@@ -103,7 +106,7 @@ async fn change(caller: Caller, number: u32, disk: Arc<Disk>) -> Known {
                 .collect();
             (Method::PATCH, database.clone(), json!({ "tags": tags }))
         } else {
-            let path = format!("{PLACE}/private-subnet/c{number}-{turn}");
+            let path = format!("{PLACE}/private-subnet/{name}");
             (Method::POST, path, json!({}))
         };
         let response = caller.try_call(method, &path, Some(&body)).await;
@@ -113,11 +116,13 @@ async fn change(caller: Caller, number: u32, disk: Arc<Disk>) -> Known {
             200 if turn % 4 == 0 => known.tags.push((turn, moment)),
             200 => {
                 let id = response.body["id"].as_str().expect("it has an id");
-                let name = format!("c{number}-{turn}");
                 known.made.insert(name, (id.to_owned(), moment));
             }
             // The disk has failed, and works again.
-            503 => tokio::time::sleep(Duration::from_millis(20)).await,
+            503 => {
+                known.refused.insert(name, moment);
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
             409 => {}
             _ => panic!("{path}: {response:?}"),
         }
@@ -146,7 +151,7 @@ struct Number {
 }
 
 /// Opens a file as the service does, and returns what is wrong with it: everything that was
-/// acknowledged until a moment must be there.
+/// acknowledged until a moment must be there, and nothing that was refused.
 async fn wrong(file: &Path, known: &[Known], until: u64) -> Vec<String> {
     let config = StoreConfig {
         database: DatabaseLocation::Sqlite(file.to_owned()),
@@ -181,6 +186,11 @@ async fn wrong(file: &Path, known: &[Known], until: u64) -> Vec<String> {
         for (name, (id, _)) in older {
             if subnets.get(name) != Some(id) {
                 wrong.push(format!("{name} is {:?}, not {id}", subnets.get(name)));
+            }
+        }
+        for (name, _) in known.refused.iter().filter(|(_, at)| **at < until) {
+            if let Some(id) = subnets.get(name) {
+                wrong.push(format!("{name} was refused, and is {id}"));
             }
         }
         // The last one, or one that was sent after it.
@@ -274,4 +284,42 @@ async fn a_disk_that_fails_now_and_then_loses_nothing_acknowledged() {
     let wrong = wrong(&file, &ran.known, u64::MAX).await;
     assert!(wrong.is_empty(), "{wrong:#?}");
     cut(&ran).await;
+}
+
+/// Creates subnets one after the other until the disk fails, and returns the status of that response,
+/// and whether the subnet is there after the service was killed.
+async fn fail_once(fault: &str) -> (u16, bool) {
+    let home = Home::sqlite();
+    home.apply(&two_projects());
+    let token = home.token("shop", &[]);
+    let (_disk, mut service) = Disk::serve(&home, &[], &[fault]);
+    let caller = Caller::new(&service.base, SHOP, &token);
+    for number in 0..100 {
+        let path = format!("{PLACE}/private-subnet/s{number}");
+        let response = caller.post_nothing(&path).await;
+        if response.status == 200 {
+            continue;
+        }
+        // At once, before anything else is committed.
+        service.kill();
+        let found: Vec<Number> = query(
+            &mut home.open_sqlite(),
+            &format!("SELECT COUNT(*) AS number FROM private_subnet WHERE name = 's{number}'"),
+        );
+        return (response.status, found[0].number > 0);
+    }
+    panic!("the disk does not fail");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_that_is_refused_while_the_disk_fails_is_not_made_by_a_restart() {
+    if !can_be_recorded() {
+        return;
+    }
+    assert_eq!(fail_once("fdatasync:error=EIO:when=12").await, (503, false));
+    // If nothing can be written any more, nobody knows.
+    let (status, _) = fail_once("fdatasync:error=EIO:when=12+").await;
+    assert_eq!(status, 500);
+    let full = "pwrite64:error=ENOSPC:when=60+";
+    assert_eq!(fail_once(full).await, (503, false));
 }
