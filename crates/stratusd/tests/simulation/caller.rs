@@ -18,14 +18,17 @@ use stratusd::storage::Store;
 use stratusd::world::World;
 use tower::ServiceExt;
 
+use crate::batches;
 use crate::ground::{Event, Ground, Said};
 use crate::history::{Balancer, Balancers, OnBalancers, OnName, OnValue, Outcome};
-use crate::template::{BALANCERS, PLACE, PROJECT, Template};
+use crate::template::{BALANCERS, ELSEWHERE, PLACE, PROJECT, Template};
 
 /// How long a revoked token may be accepted.
 const CACHED: i64 = 1000;
 /// The most attempts at a create with an idempotency key.
 const ATTEMPTS: u32 = 3;
+/// The pause before a request is sent again that was refused with 503.
+const PAUSE: Duration = Duration::from_millis(200);
 
 /// A caller of one process.
 pub struct Caller {
@@ -35,11 +38,15 @@ pub struct Caller {
     pub world: World,
     pub template: Arc<Template>,
     pub random: StdRng,
+    /// The number of further attempts at a request that the service refuses with 503.
+    pub attempts: u32,
 }
 
 /// A status and a body.
 struct Heard {
     status: u16,
+    /// Whether it is the response to an earlier request with the same key.
+    is_replayed: bool,
     body: Value,
 }
 
@@ -72,6 +79,7 @@ impl Caller {
             store: store.clone(),
             world: world.clone(),
             template: Arc::clone(template),
+            attempts: 0,
         }
     }
 
@@ -90,7 +98,7 @@ impl Caller {
     }
 
     async fn one(&mut self) {
-        match self.random.random_range(0..26) {
+        match self.random.random_range(0..29) {
             0..4 => self.make_subnet().await,
             4..6 => self.make_database().await,
             6..10 => self.set_balancer().await,
@@ -103,6 +111,8 @@ impl Caller {
             20 => self.connect().await,
             21 => self.make_key().await,
             22 => self.forbidden().await,
+            23 => self.look_elsewhere().await,
+            24..26 => batches::submit(self).await,
             _ => self.doubtful().await,
         }
     }
@@ -130,10 +140,12 @@ impl Caller {
         let response = self.router.clone().oneshot(request).await;
         let response = response.expect("a router does not fail");
         let status = response.status().as_u16();
+        let is_replayed = response.headers().contains_key("idempotency-replayed");
         let body = response.into_body().collect().await;
         let bytes = body.expect("the body can be collected").to_bytes();
         let heard = Heard {
             status,
+            is_replayed,
             body: serde_json::from_slice(&bytes).unwrap_or_default(),
         };
         self.ground
@@ -147,24 +159,86 @@ impl Caller {
     }
 
     async fn ask(&self, method: &str, path: &str, body: Option<Value>) -> Heard {
-        self.send((method, path), body, (&self.template.full, None))
-            .await
+        let mut left = self.attempts;
+        loop {
+            let with = (&*self.template.full, None);
+            let heard = self.send((method, path), body.clone(), with).await;
+            if heard.status != 503 || left == 0 {
+                return heard;
+            }
+            left -= 1;
+            tokio::time::sleep(PAUSE).await;
+        }
     }
 
-    /// Sends a create with an idempotency key, again after each failure.
+    /// Sends a create with an idempotency key, again after each failure, and often again after a
+    /// success, which must repeat the response.
     async fn create(&mut self, path: &str, body: Option<Value>) -> Heard {
         let key = self
             .random
             .random_ratio(2, 3)
             .then(|| format!("key-{}", self.random.random::<u64>()));
+        let begun = self.ground.now();
         let mut attempt = 0;
-        loop {
+        let heard = loop {
             attempt += 1;
             let with = (&*self.template.full, key.as_deref());
             let heard = self.send(("POST", path), body.clone(), with).await;
             if heard.status < 500 || key.is_none() || attempt == ATTEMPTS {
-                return heard;
+                break heard;
             }
+        };
+        let is_kept = heard.status == 200 && self.ground.jumped() < begun;
+        if let Some(key) = key.filter(|_| is_kept && self.random.random_ratio(2, 3)) {
+            let with = (&*self.template.full, Some(&*key));
+            let again = self.send(("POST", path), body, with).await;
+            self.repeated(&heard, &again, begun);
+        }
+        heard
+    }
+
+    /// Compares the response to a create with that to the same request with the same key.
+    fn repeated(&self, first: &Heard, again: &Heard, begun: i64) {
+        let is_same = again.is_replayed && (again.status, &again.body) == (200, &first.body);
+        // Nothing says that the key is kept if the clock was set meanwhile, perhaps by days.
+        if self.ground.jumped() >= begun && first.body["key"].is_string() {
+            let mut kept = self.ground.kept();
+            match again.status {
+                200 => {
+                    kept.keys.insert(again.id());
+                }
+                500.. => kept.keys_lost += 1,
+                _ => {}
+            }
+            return;
+        }
+        if is_same || again.status >= 500 || self.ground.jumped() >= begun {
+            return;
+        }
+        self.ground.broken(format!(
+            "{} is not repeated: {} {}",
+            first.body, again.status, again.body
+        ));
+    }
+
+    /// Looks for names in a location that has nothing.
+    async fn look_elsewhere(&mut self) {
+        let path = match self.random.random_range(0..3) {
+            0 => format!("private-subnet/s{}", self.random.random_range(0..7)),
+            1 => format!("postgres/d{}", self.random.random_range(0..4)),
+            _ => format!("load-balancer/{}/detach-vm", BALANCERS[0]),
+        };
+        let (method, body) = if path.ends_with("detach-vm") {
+            ("POST", Some(json!({ "vm_id": self.template.stray })))
+        } else {
+            ("GET", None)
+        };
+        let heard = self.ask(method, &format!("{ELSEWHERE}/{path}"), body).await;
+        if heard.status != 404 && heard.status < 500 {
+            self.ground.broken(format!(
+                "{path} of another location: {} {}",
+                heard.status, heard.body
+            ));
         }
     }
 
@@ -420,7 +494,10 @@ impl Caller {
     /// Revokes a token, or tries one that may be revoked or may have expired.
     async fn doubtful(&mut self) {
         let ground = Arc::clone(&self.ground);
+        let path = format!("{PLACE}/load-balancer");
         if self.random.random_ratio(1, 6) {
+            // So that this process remembers it.
+            self.try_revocable(&path).await;
             ground.kept().revoked.0 = true;
             let revoke = Revoke {
                 id: self.template.revocable_id.clone(),
@@ -431,21 +508,15 @@ impl Caller {
             if revoked.is_ok() {
                 let now = ground.now();
                 ground.kept().revoked.1.get_or_insert(now);
+                let cached = u64::try_from(CACHED).expect("it is positive");
+                tokio::time::sleep(Duration::from_millis(cached)).await;
+                self.try_revocable(&path).await;
             }
             return;
         }
-        let path = format!("{PLACE}/load-balancer");
-        let (begun, clock, revoked) = (ground.now(), ground.clock(), ground.kept().revoked.1);
+        let (begun, clock) = (ground.now(), ground.clock());
         if self.random.random() {
-            let token = &self.template.revocable;
-            let heard = self.send(("GET", &path), None, (token, None)).await;
-            let is_gone = revoked.is_some_and(|at| begun >= at + CACHED);
-            if heard.status == 200 && is_gone {
-                ground.broken("a revoked token is accepted".to_owned());
-            }
-            if heard.status == 401 && !ground.kept().revoked.0 {
-                ground.broken("a token is refused".to_owned());
-            }
+            self.try_revocable(&path).await;
         } else {
             let token = &self.template.expiring;
             let heard = self.send(("GET", &path), None, (token, None)).await;
@@ -459,6 +530,21 @@ impl Caller {
             if heard.status == 401 && ground.clock() < end {
                 ground.broken("a token is refused before its end".to_owned());
             }
+        }
+    }
+
+    /// Tries the token that may be revoked.
+    async fn try_revocable(&self, path: &str) {
+        let ground = &self.ground;
+        let (begun, revoked) = (ground.now(), ground.kept().revoked.1);
+        let token = &self.template.revocable;
+        let heard = self.send(("GET", path), None, (token, None)).await;
+        let is_gone = revoked.is_some_and(|at| begun >= at + CACHED);
+        if heard.status == 200 && is_gone {
+            ground.broken("a revoked token is accepted".to_owned());
+        }
+        if heard.status == 401 && !ground.kept().revoked.0 {
+            ground.broken("a token is refused".to_owned());
         }
     }
 }
@@ -475,6 +561,7 @@ async fn see_database(caller: &Caller, name: &str) -> Option<Value> {
     match heard.status {
         200 => {
             let of = &heard.body;
+            ensure_named(ground, name, of);
             ground.back(call, seen(Some(heard.id())));
             let back = ground.moment();
             let tag = of["tags"][0]["value"]
@@ -484,11 +571,7 @@ async fn see_database(caller: &Caller, name: &str) -> Option<Value> {
             let read = Event::Value(format!("tag of {name}"), OnValue::Read(tag));
             kept.done.push((tag_call, Some(back), read));
             if let Some(url) = of["connection_string"].as_str() {
-                let password = url
-                    .strip_prefix("postgres://postgres:")
-                    .and_then(|rest| rest.split_once('@'))
-                    .map(|(password, _)| password.to_owned())
-                    .filter(|password| password.starts_with("Password"));
+                let password = password(url).filter(|password| password.starts_with("Password"));
                 let read = Event::Value(format!("password of {name}"), OnValue::Read(password));
                 kept.done.push((tag_call, Some(back), read));
             }
@@ -500,6 +583,19 @@ async fn see_database(caller: &Caller, name: &str) -> Option<Value> {
     None
 }
 
+/// Checks that a resource has the name by which it was found.
+fn ensure_named(ground: &Ground, name: &str, is: &Value) {
+    if is["name"] != name {
+        ground.broken(format!("{name} is {is}"));
+    }
+}
+
+/// Returns the password in a connection string. It has only letters and digits.
+fn password(url: &str) -> Option<String> {
+    let rest = url.strip_prefix("postgres://postgres:")?;
+    Some(rest.split_once('@')?.0.to_owned())
+}
+
 /// Views a subnet, and records its existence.
 async fn see_subnet(caller: &Caller, name: &str) {
     let ground = &caller.ground;
@@ -508,7 +604,10 @@ async fn see_subnet(caller: &Caller, name: &str) {
     let path = format!("{PLACE}/private-subnet/{name}");
     let heard = caller.ask("GET", &path, None).await;
     let said = match heard.status {
-        200 => Said::This(Event::Name(register, OnName::Seen(Some(heard.id())))),
+        200 => {
+            ensure_named(ground, name, &heard.body);
+            Said::This(Event::Name(register, OnName::Seen(Some(heard.id()))))
+        }
         404 => Said::This(Event::Name(register, OnName::Seen(None))),
         _ => Said::Nothing,
     };
@@ -516,7 +615,9 @@ async fn see_subnet(caller: &Caller, name: &str) {
 }
 
 /// Reads everything once all callers are done. Each acknowledged change must be seen.
-pub async fn see_all(caller: Caller) {
+pub async fn see_all(mut caller: Caller) {
+    // Another process may be writing.
+    caller.attempts = 50;
     let ground = Arc::clone(&caller.ground);
     for number in 0..7 {
         see_subnet(&caller, &format!("s{number}")).await;
@@ -527,6 +628,10 @@ pub async fn see_all(caller: Caller) {
         };
         if database["state"] != "running" || database["connection_string"].is_null() {
             ground.broken(format!("d{number} does not converge: {database}"));
+        }
+        let shown = database["connection_string"].as_str().and_then(password);
+        if let Some(shown) = shown {
+            ground.kept().shown.insert(text(&database["id"]), shown);
         }
     }
     // A detach of what is not attached changes nothing, and shows what is attached.

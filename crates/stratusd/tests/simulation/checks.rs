@@ -7,6 +7,7 @@ use diesel::sql_types::{BigInt, Text};
 use diesel::{QueryableByName, RunQueryDsl};
 use stratusd::domain::quota::Kind;
 
+use crate::batches::HALF;
 use crate::cloud::Cloud;
 use crate::ground::Ground;
 use crate::history::{Balancer, Balancers, Entry, Model, Name, Value, search};
@@ -63,6 +64,7 @@ pub fn check(ground: &Ground, cloud: &Cloud) {
     networks_are_disjoint(ground);
     quotas_hold(ground);
     keys_are_kept(ground);
+    batches_are_whole(ground);
     passwords_are_set(ground, cloud);
     histories_are_linearizable(ground);
 }
@@ -214,12 +216,28 @@ fn keys_are_kept(ground: &Ground) {
     }
 }
 
-/// The provisioner has a password for each database. Whether it is the one that the service shows is
-/// not compared.
+/// Changes of a batch are made, and those that have failed in it are not.
+fn batches_are_whole(ground: &Ground) {
+    let rows = texts(ground, "SELECT name AS text FROM service_state");
+    let rows: BTreeSet<String> = rows.into_iter().collect();
+    let lost: Vec<String> = ground.kept().whole.difference(&rows).cloned().collect();
+    if !lost.is_empty() {
+        ground.broken(format!("acknowledged changes are lost: {lost:?}"));
+    }
+    let half: Vec<&String> = rows.iter().filter(|name| name.starts_with(HALF)).collect();
+    if !half.is_empty() {
+        ground.broken(format!("changes that have failed are made: {half:?}"));
+    }
+}
+
+/// The provisioner has for each database the password that the service shows.
 fn passwords_are_set(ground: &Ground, cloud: &Cloud) {
     for id in texts(ground, "SELECT id AS text FROM postgres_database") {
-        if cloud.password(&id).is_none() {
-            ground.broken(format!("{id} has no password"));
+        let (set, shown) = (cloud.password(&id), ground.kept().shown.get(&id).cloned());
+        if set.is_none() || set != shown {
+            ground.broken(format!(
+                "the password of {id} is {set:?}, and {shown:?} is shown"
+            ));
         }
     }
 }

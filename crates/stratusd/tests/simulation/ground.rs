@@ -59,6 +59,10 @@ pub struct Kept {
     pub keys: BTreeSet<String>,
     /// The number of creates of inference keys without a response.
     pub keys_lost: usize,
+    /// The names of the rows that acknowledged changes have written by themselves.
+    pub whole: BTreeSet<String>,
+    /// The passwords that the service shows at the end, by database.
+    pub shown: BTreeMap<String, String>,
     /// The kinds of which a quota was used up.
     pub used_up: BTreeSet<&'static str>,
     /// Whether a revocation was tried, and when it was acknowledged.

@@ -2,6 +2,7 @@
 //! provisioner. `STRATUS_SEED` repeats a run exactly, and `STRATUS_CASES` asks for more simulations,
 //! of random seeds. Without either, the seeds are the same in each run: nothing fails by chance.
 
+mod batches;
 mod caller;
 mod checks;
 mod cloud;

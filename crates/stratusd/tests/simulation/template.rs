@@ -20,6 +20,8 @@ use crate::ground::START;
 pub const PROJECT: &str = "pjj99grz61ddttq24cf6gc6atm";
 /// The path of the location.
 pub const PLACE: &str = "/location/eu-central-h1";
+/// The path of a location that has nothing.
+pub const ELSEWHERE: &str = "/location/us-east-a2";
 /// The names of the load balancers.
 pub const BALANCERS: [&str; 2] = ["one", "two"];
 /// The quotas, with what the inventory has.
@@ -51,7 +53,7 @@ pub struct Template {
 }
 
 const INVENTORY: &str = "
-locations: [{ name: eu-central-h1 }]
+locations: [{ name: eu-central-h1 }, { name: us-east-a2 }]
 projects:
   - name: shop
     id: pjj99grz61ddttq24cf6gc6atm
