@@ -29,13 +29,10 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     };
     let rules = rules(input)?;
     let ident = &input.ident;
-    let annotations = Annotations::read(&input.attrs)?;
-    let described = schema::described(
-        input,
-        &annotations,
-        &keywords(item, &rules),
-        std::slice::from_ref(item),
-    );
+    let annotations = Annotations::read_to_describe(&input.attrs)?;
+    let described = schema::described(input, &annotations, || {
+        (keywords(item, &rules), vec![item.clone()])
+    });
     let serde = impls::serde(ident);
     let collection = collection(input, inner, item);
     let constrained =

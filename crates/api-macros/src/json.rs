@@ -27,14 +27,16 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
         })?;
     }
     let ident = &input.ident;
-    let annotations = Annotations::read(&input.attrs)?;
-    // No attribute expresses such a schema, so the one that checks the value is returned.
-    let keywords = if let Some(check) = &check {
-        quote!(::api_runtime::__private::schema_at(&crate::schemas::SCHEMAS, #check))
-    } else {
-        quote!(json!({}))
-    };
-    let described = schema::described(input, &annotations, &keywords, &[]);
+    let annotations = Annotations::read_to_describe(&input.attrs)?;
+    let described = schema::described(input, &annotations, || {
+        // No attribute expresses such a schema, so the one that checks the value is returned.
+        let keywords = if let Some(check) = &check {
+            quote!(::api_runtime::__private::schema_at(&crate::schemas::SCHEMAS, #check))
+        } else {
+            quote!(json!({}))
+        };
+        (keywords, Vec::new())
+    });
     let serde = impls::serde(ident);
     let read = quote! {
         let value = <#inner as ::api_runtime::Wire>::decode(deserializer)?;

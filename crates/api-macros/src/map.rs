@@ -28,17 +28,10 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     };
     let rules = rules(input)?;
     let ident = &input.ident;
-    let annotations = Annotations::read(&input.attrs)?;
-    let mut pairs = Vec::new();
-    for (name, value) in [("minProperties", &rules.min), ("maxProperties", &rules.max)] {
-        if let Some(value) = value {
-            pairs.push(quote!((#name, json!(#value))));
-        }
-    }
-    let keywords = quote! {
-        ::api_runtime::described::with(<#inner as ::api_runtime::Described>::schema(), &[#(#pairs),*])
-    };
-    let described = schema::described(input, &annotations, &keywords, std::slice::from_ref(values));
+    let annotations = Annotations::read_to_describe(&input.attrs)?;
+    let described = schema::described(input, &annotations, || {
+        (keywords(inner, &rules), vec![values.clone()])
+    });
     let serde = impls::serde(ident);
     let read = quote! {
         let entries = <#inner as ::api_runtime::Wire>::decode(deserializer)?;
@@ -129,6 +122,20 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
         #iteration
         #wire #serde #from #described
     })
+}
+
+/// Generates an expression that returns the JSON Schema of the map, without annotations such as
+/// `title`.
+fn keywords(inner: &syn::Type, rules: &Rules) -> TokenStream {
+    let mut pairs = Vec::new();
+    for (name, value) in [("minProperties", &rules.min), ("maxProperties", &rules.max)] {
+        if let Some(value) = value {
+            pairs.push(quote!((#name, json!(#value))));
+        }
+    }
+    quote! {
+        ::api_runtime::described::with(<#inner as ::api_runtime::Described>::schema(), &[#(#pairs),*])
+    }
 }
 
 /// Generates `IntoIterator` for the newtype and for a reference to it.

@@ -20,15 +20,16 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let encode = object.encode();
     let wire = impls::wire(ident, &decode, &encode);
     let serde = impls::serde(ident);
-    let annotations = Annotations::read(&input.attrs)?;
-    let keywords = object.keywords();
-    let mut mentions: Vec<Type> = object
-        .properties
-        .iter()
-        .map(|property| property.wire_type().clone())
-        .collect();
-    mentions.extend(object.additional.iter().map(|(_, ty)| ty.clone()));
-    let described = schema::described(input, &annotations, &keywords, &mentions);
+    let annotations = Annotations::read_to_describe(&input.attrs)?;
+    let described = schema::described(input, &annotations, || {
+        let mut mentions: Vec<Type> = object
+            .properties
+            .iter()
+            .map(|property| property.wire_type().clone())
+            .collect();
+        mentions.extend(object.additional.iter().map(|(_, ty)| ty.clone()));
+        (object.keywords(), mentions)
+    });
     let constructors = construct::expand(&object);
     Ok(quote! { #wire #serde #described #constructors })
 }

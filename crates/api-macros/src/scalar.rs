@@ -31,7 +31,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
         component: component.as_ref(),
         description: annotations.description.as_ref(),
     };
-    let described = schema::described(input, &annotations, &keywords(&scalar), &[]);
+    let described = schema::described(input, &annotations, || (keywords(&scalar), Vec::new()));
     let serde = impls::serde(ident);
     let wire = impls::wire(
         ident,

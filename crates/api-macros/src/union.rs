@@ -33,9 +33,11 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let rules = rules(input)?;
     let variants = variants(input)?;
     let ident = &input.ident;
-    let annotations = Annotations::read(&input.attrs)?;
-    let types: Vec<Type> = variants.iter().map(|variant| variant.ty.clone()).collect();
-    let described = schema::described(input, &annotations, &keywords(&rules, &variants), &types);
+    let annotations = Annotations::read_to_describe(&input.attrs)?;
+    let described = schema::described(input, &annotations, || {
+        let types = variants.iter().map(|variant| variant.ty.clone());
+        (keywords(&rules, &variants), types.collect())
+    });
     let serde = impls::serde(ident);
     let choose = match &rules.tag {
         Some(tag) => by_tag(tag, &variants),

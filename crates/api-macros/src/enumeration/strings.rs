@@ -11,7 +11,7 @@ use crate::schema::{self, Annotations};
 /// Expands `#[derive(Enumeration)]` for an enumeration of strings.
 pub(super) fn expand(enumeration: &Enumeration<'_>) -> Result<TokenStream> {
     let ident = &enumeration.input.ident;
-    let annotations = Annotations::read(&enumeration.input.attrs)?;
+    let annotations = Annotations::read_to_describe(&enumeration.input.attrs)?;
     let texts: Vec<&String> = enumeration
         .listed
         .iter()
@@ -22,12 +22,14 @@ pub(super) fn expand(enumeration: &Enumeration<'_>) -> Result<TokenStream> {
         .iter()
         .map(|listed| &listed.ident)
         .collect();
-    let keywords = quote! {
-        ::api_runtime::described::with(json!({"type": "string"}), &[
-            ("enum", ::core::iter::FromIterator::from_iter([#(#texts),*])),
-        ])
-    };
-    let described = schema::described(enumeration.input, &annotations, &keywords, &[]);
+    let described = schema::described(enumeration.input, &annotations, || {
+        let keywords = quote! {
+            ::api_runtime::described::with(json!({"type": "string"}), &[
+                ("enum", ::core::iter::FromIterator::from_iter([#(#texts),*])),
+            ])
+        };
+        (keywords, Vec::new())
+    });
     let serde = impls::serde(ident);
     let unlisted_text = enumeration
         .unlisted

@@ -11,7 +11,7 @@ use crate::schema::{self, Annotations};
 /// Expands `#[derive(Enumeration)]` for values of which at least one is not a string.
 pub(super) fn expand(enumeration: &Enumeration<'_>) -> Result<TokenStream> {
     let ident = &enumeration.input.ident;
-    let annotations = Annotations::read(&enumeration.input.attrs)?;
+    let annotations = Annotations::read_to_describe(&enumeration.input.attrs)?;
     let texts: Vec<&String> = enumeration
         .listed
         .iter()
@@ -22,14 +22,16 @@ pub(super) fn expand(enumeration: &Enumeration<'_>) -> Result<TokenStream> {
         .iter()
         .map(|listed| &listed.ident)
         .collect();
-    let ty = one_type(&texts).map(|ty| quote!(("type", json!(#ty)),));
-    let keywords = quote! {
-        ::api_runtime::described::with(json!({}), &[
-            #ty
-            ("enum", ::core::iter::FromIterator::from_iter([#(::api_runtime::__private::parsed(#texts)),*])),
-        ])
-    };
-    let described = schema::described(enumeration.input, &annotations, &keywords, &[]);
+    let described = schema::described(enumeration.input, &annotations, || {
+        let ty = one_type(&texts).map(|ty| quote!(("type", json!(#ty)),));
+        let keywords = quote! {
+            ::api_runtime::described::with(json!({}), &[
+                #ty
+                ("enum", ::core::iter::FromIterator::from_iter([#(::api_runtime::__private::parsed(#texts)),*])),
+            ])
+        };
+        (keywords, Vec::new())
+    });
     let serde = impls::serde(ident);
     let wire = impls::wire(
         ident,

@@ -90,7 +90,7 @@ pub(super) fn read(input: &DeriveInput) -> Result<Object<'_>> {
             optional: false,
             nullable: false,
             default: None,
-            annotations: Annotations::read(&field.attrs)?,
+            annotations: Annotations::read_to_describe(&field.attrs)?,
             // The docs alone: they are repeated on the struct of the required fields.
             attributes: field
                 .attrs
