@@ -2,10 +2,12 @@
 //! tables of docs/benchmarks.md.
 
 mod check;
+mod compile;
 mod peers;
 
 use std::fs;
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context as _, bail};
@@ -19,6 +21,9 @@ const PROGRAMS: [&str; 4] = ["codegen", "server", "client", "service"];
 const PROCESSES: [&str; 2] = ["cost", "neighbours"];
 /// The benchmark of `cargo check` on generated crates.
 const CHECK: &str = "check";
+/// The CPU time and memory of `cargo check` on types and clients, beside those of another generator.
+/// It runs only on request, because large documents take minutes.
+const COMPILE: &str = "compile";
 /// The comparison with other generators. It runs only on request, because it takes half an hour.
 const PEERS: &str = "peers";
 
@@ -28,8 +33,11 @@ const PEERS: &str = "peers";
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Run only this benchmark
-    #[arg(value_parser = [PROGRAMS[0], PROGRAMS[1], PROGRAMS[2], PROGRAMS[3], PROCESSES[0], PROCESSES[1], CHECK, PEERS])]
+    #[arg(value_parser = [PROGRAMS[0], PROGRAMS[1], PROGRAMS[2], PROGRAMS[3], PROCESSES[0], PROCESSES[1], CHECK, COMPILE, PEERS])]
     only: Option<String>,
+    /// The documents of `compile`, which are read with --foreign, if not those that it makes
+    #[arg(value_name = "DOCUMENT")]
+    documents: Vec<PathBuf>,
     /// The number of rounds of `cost` and `neighbours`, if not the usual one
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
     rounds: Option<u64>,
@@ -40,6 +48,10 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let root = workspace::root()?;
+    let is_compile = arguments.only.as_deref() == Some(COMPILE);
+    if !arguments.documents.is_empty() && !is_compile {
+        bail!("only the benchmark `{COMPILE}` takes documents");
+    }
     let is_wanted = |name: &str| arguments.only.as_deref().is_none_or(|only| only == name);
     writeln!(out, "{}", machine())?;
     for program in PROGRAMS.into_iter().filter(|program| is_wanted(program)) {
@@ -75,6 +87,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     }
     if is_wanted(CHECK) {
         check::run(&root, out)?;
+    }
+    if is_compile {
+        compile::run(&root, &arguments.documents, out)?;
     }
     if arguments.only.as_deref() == Some(PEERS) {
         peers::run(&root, out)?;

@@ -123,11 +123,7 @@ impl Checked<'_> {
             // Rewriting a file makes cargo check its package again, and leaves the dependencies
             // alone.
             for package in packages {
-                let library = self.folder.join(package).join("src/lib.rs");
-                let text = fs::read(&library)
-                    .with_context(|| format!("failed to read {}", library.display()))?;
-                fs::write(&library, text)
-                    .with_context(|| format!("failed to write {}", library.display()))?;
+                peers::rewrite(self.folder, package)?;
             }
             let start = Instant::now();
             self.check(packages)?;
@@ -168,7 +164,8 @@ fn theirs(document: &Path, loaded: &Loaded, scratch: &Path) -> anyhow::Result<Re
         "theirs-{}",
         document.file_stem().unwrap_or_default().to_string_lossy()
     ));
-    let Some(_) = peers::openapi_to_rust(document, loaded, "theirs", &folder)? else {
+    let settings = peers::server_settings(loaded);
+    let Some(_) = peers::openapi_to_rust(document, &settings, "theirs", &folder)? else {
         return Ok(Err("does not generate".to_owned()));
     };
     let checked = Checked {

@@ -129,7 +129,9 @@ fn judge(peer: Peer, document: &Path, root: &Path) -> anyhow::Result<Outcome> {
     let start = Instant::now();
     let packages = match peer {
         Peer::Ours => ours(document, &prefix, root, &folder)?,
-        Peer::OpenapiToRust => openapi_to_rust(document, &loaded, &prefix, &folder)?,
+        Peer::OpenapiToRust => {
+            openapi_to_rust(document, &server_settings(&loaded), &prefix, &folder)?
+        }
         Peer::Oas3Gen => oas3_gen(document, &prefix, &folder)?,
     };
     let Some(packages) = packages else {
@@ -154,11 +156,7 @@ fn judge(peer: Peer, document: &Path, root: &Path) -> anyhow::Result<Outcome> {
         return Ok(Outcome::DoesNotCompile(generated));
     }
     for package in &packages {
-        let library = folder.join(package).join("src/lib.rs");
-        let text =
-            fs::read(&library).with_context(|| format!("failed to read {}", library.display()))?;
-        fs::write(&library, text)
-            .with_context(|| format!("failed to write {}", library.display()))?;
+        rewrite(&folder, package)?;
     }
     let start = Instant::now();
     check(&packages)?;
@@ -187,21 +185,35 @@ fn ours(
     ))
 }
 
-/// Generates types and server with openapi-to-rust, and returns the names of the packages. Returns
-/// `None` if it fails.
+/// Rewrites a file of a package in a workspace, so that cargo compiles the package again.
+pub(super) fn rewrite(folder: &Path, package: &str) -> anyhow::Result<()> {
+    let library = folder.join(package).join("src/lib.rs");
+    let text =
+        fs::read(&library).with_context(|| format!("failed to read {}", library.display()))?;
+    fs::write(&library, text).with_context(|| format!("failed to write {}", library.display()))
+}
+
+/// Returns the settings of openapi-to-rust for types and a server of every operation.
+pub(super) fn server_settings(loaded: &Loaded) -> String {
+    format!(
+        "[features]\nenable_async_client = false\n\n[server]\nframework = \"axum\"\noperations = {}\n",
+        serde_json::Value::Array(loaded.contract.as_ref().map(selectors).unwrap_or_default()),
+    )
+}
+
+/// Generates code with openapi-to-rust, and returns the names of the packages. Returns `None` if it
+/// fails. `settings` is the part of its settings that selects what to generate.
 pub(super) fn openapi_to_rust(
     document: &Path,
-    loaded: &Loaded,
+    settings: &str,
     package: &str,
     folder: &Path,
 ) -> anyhow::Result<Option<Vec<String>>> {
     let source = folder.join(package).join("src");
     fs::create_dir_all(&source).with_context(|| format!("failed to make {}", source.display()))?;
     let settings = format!(
-        "[generator]\nspec_path = {}\noutput_dir = \"src/generated\"\nmodule_name = \"openapi\"\n\n\
-         [features]\nenable_async_client = false\n\n[server]\nframework = \"axum\"\noperations = {}\n",
+        "[generator]\nspec_path = {}\noutput_dir = \"src/generated\"\nmodule_name = \"openapi\"\n\n{settings}",
         serde_json::Value::from(document.canonicalize()?.display().to_string()),
-        serde_json::Value::Array(loaded.contract.as_ref().map(selectors).unwrap_or_default()),
     );
     write(
         &folder.join(package).join("openapi-to-rust.toml"),
