@@ -3,7 +3,7 @@
 mod construct;
 mod properties;
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 use syn::{DeriveInput, Ident, Result, Type};
 
@@ -19,6 +19,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let decode = object.decode();
     let encode = object.encode();
     let wire = impls::wire(ident, &decode, &encode);
+    let properties = object.properties();
     let serde = impls::serde(ident);
     let annotations = Annotations::read_to_describe(&input.attrs)?;
     let described = schema::described(input, &annotations, || {
@@ -31,25 +32,28 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
         (object.keywords(), mentions)
     });
     let constructors = construct::expand(&object);
-    Ok(quote! { #wire #serde #described #constructors })
+    Ok(quote! { #properties #wire #serde #described #constructors })
 }
 
 impl Object<'_> {
     /// Generates the body of `Wire::decode`.
     fn decode(&self) -> TokenStream {
-        let inner = self.decode_map();
+        let inner = quote!(::api_runtime::__private::object(deserializer));
         match &self.rules.check {
             Some(check) => impls::checked(check, &inner),
             None => inner,
         }
     }
 
-    /// Generates the code that decodes the properties from `deserializer`: a serde visitor with a
-    /// local variable for each property.
+    /// Generates an impl of `Properties`, by which the run time decodes the struct: a local variable
+    /// for each property, and a loop over the names in the object.
     ///
     /// serde's derive is not used: it decodes null and an absent property to the same value, and
     /// cannot skip unknown properties in lenient mode only.
-    fn decode_map(&self) -> TokenStream {
+    ///
+    /// The compiler checks each closure as a function and each `?` as two calls of traits, so there
+    /// are neither; in large crates most of the time went into these.
+    fn properties(&self) -> TokenStream {
         let ident = &self.input.ident;
         let wires: Vec<&String> = self
             .properties
@@ -60,73 +64,104 @@ impl Object<'_> {
             .map(|at| format_ident!("value_{at}"))
             .collect();
         let types: Vec<&Type> = self.properties.iter().map(Property::wire_type).collect();
-        let indices = 0..self.properties.len();
-        let positions = indices.clone();
+        let indices: Vec<Literal> = (0..self.properties.len())
+            .map(Literal::usize_unsuffixed)
+            .collect();
         let closed = self.rules.closed;
         // Names of unknown properties are collected even if their values are dropped: duplicates
         // are rejected, and `minProperties` and `dependentRequired` count unknown properties too.
-        let (others, keep, kept) = match &self.additional {
-            Some((field, ty)) => (
-                quote!(let mut others: ::std::collections::BTreeMap<::std::string::String, #ty> = ::core::default::Default::default();),
-                quote!(::api_runtime::__private::add(&mut others, name, &mut map)?),
-                Some(quote!(#field: others,)),
+        let (others, next) = match &self.additional {
+            Some((_, ty)) => (
+                quote!(::std::collections::BTreeMap::<::std::string::String, #ty>::new()),
+                quote!(::api_runtime::__private::next_or_add::<Self, _, _>(
+                    &mut map,
+                    &mut others
+                )),
             ),
             None => (
-                quote!(let mut others = ::std::collections::BTreeSet::new();),
-                quote!(::api_runtime::__private::skip(&mut map, &mut others, name, #closed)?),
-                None,
+                quote!(::std::collections::BTreeSet::<::std::string::String>::new()),
+                quote!(::api_runtime::__private::next_or_skip::<Self, _>(&mut map, &mut others, #closed)),
             ),
         };
         let rules = self.map_rules(&slots);
-        // A default is decoded from its JSON text, since most types have no literal to write it as.
-        let fields = self.properties.iter().zip(&slots).map(|(property, slot)| {
-            let field = &property.ident;
-            let wire = &property.wire;
-            match &property.default {
-                Some(default) => quote!(#field: match #slot {
-                    ::core::option::Option::Some(value) => value,
-                    ::core::option::Option::None => ::api_runtime::__private::default(#default)?,
-                }),
-                None if property.optional => quote!(#field: #slot),
-                None => {
-                    quote!(#field: #slot.ok_or_else(|| ::api_runtime::__private::missing(#wire))?)
-                }
-            }
-        });
+        let made = self.made(&slots);
         quote! {
-            struct __Properties;
-            impl<'de> ::api_runtime::__private::serde::de::Visitor<'de> for __Properties {
-                type Value = #ident;
-
-                fn expecting(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-                    f.write_str("an object")
+            #[automatically_derived]
+            impl ::api_runtime::__private::Properties for #ident {
+                fn index(name: &str) -> ::core::option::Option<usize> {
+                    // A `match` and not a search in a list: it compiles to fewer comparisons.
+                    ::core::option::Option::Some(match name {
+                        #(#wires => #indices,)*
+                        _ => return ::core::option::Option::None,
+                    })
                 }
 
-                fn visit_map<__A: ::api_runtime::__private::serde::de::MapAccess<'de>>(
-                    self,
+                fn read<'de, __A: ::api_runtime::__private::serde::de::MapAccess<'de>>(
                     mut map: __A,
-                ) -> ::core::result::Result<#ident, __A::Error> {
-                    let keys = ::api_runtime::__private::Keys(|name: &str| match name {
-                        #(#wires => ::core::option::Option::Some(#positions),)*
-                        _ => ::core::option::Option::None,
-                    });
+                ) -> ::core::result::Result<Self, __A::Error> {
                     #(let mut #slots: ::core::option::Option<#types> = ::core::option::Option::None;)*
-                    #others
-                    while let ::core::option::Option::Some(key) = map.next_key_seed(keys)? {
-                        match key {
-                            #(::api_runtime::__private::Key::Known(#indices) => {
-                                ::api_runtime::__private::fill(&mut #slots, #wires, &mut map)?;
-                            })*
-                            // `Keys` returns no other index, but the match has to be exhaustive.
-                            ::api_runtime::__private::Key::Known(_) => {}
-                            ::api_runtime::__private::Key::Unknown(name) => #keep,
+                    let mut others = #others;
+                    loop {
+                        let read = match #next {
+                            ::core::result::Result::Ok(::core::option::Option::Some(at)) => match at {
+                                #(#indices => ::api_runtime::__private::fill(&mut #slots, #wires, &mut map),)*
+                                // `index` returns no other number, but the match must be exhaustive.
+                                _ => ::core::result::Result::Ok(()),
+                            },
+                            ::core::result::Result::Ok(::core::option::Option::None) => break,
+                            ::core::result::Result::Err(error) => ::core::result::Result::Err(error),
+                        };
+                        if let ::core::result::Result::Err(error) = read {
+                            return ::core::result::Result::Err(error);
                         }
                     }
                     #rules
-                    ::core::result::Result::Ok(#ident { #(#fields,)* #kept })
+                    #made
                 }
             }
-            ::api_runtime::__private::serde::Deserializer::deserialize_map(deserializer, __Properties)
+        }
+    }
+
+    /// Generates an expression that makes the struct of the decoded properties in `slots`, or the
+    /// error for a required property that is missing.
+    fn made(&self, slots: &[Ident]) -> TokenStream {
+        let ident = &self.input.ident;
+        let fields = self.properties.iter().zip(slots).map(|(property, slot)| {
+            let field = &property.ident;
+            match &property.default {
+                // A default is decoded from its JSON text, since most types have no literal to
+                // write it as.
+                Some(default) => quote! {
+                    #field: match ::api_runtime::__private::or_default(#slot, #default) {
+                        ::core::result::Result::Ok(value) => value,
+                        ::core::result::Result::Err(error) => return ::core::result::Result::Err(error),
+                    }
+                },
+                None => quote!(#field: #slot),
+            }
+        });
+        let kept = self
+            .additional
+            .as_ref()
+            .map(|(field, _)| quote!(#field: others,));
+        let made = quote!(::core::result::Result::Ok(#ident { #(#fields,)* #kept }));
+        let (required, wires): (Vec<&Ident>, Vec<&String>) = self
+            .properties
+            .iter()
+            .zip(slots)
+            .filter(|(property, _)| property.is_required())
+            .map(|(property, slot)| (slot, &property.wire))
+            .unzip();
+        if required.is_empty() {
+            return made;
+        }
+        quote! {
+            match (#(#required,)*) {
+                (#(::core::option::Option::Some(#required),)*) => #made,
+                (#(#required,)*) => ::core::result::Result::Err(::api_runtime::__private::first_missing(&[
+                    #((#wires, #required.is_some()),)*
+                ])),
+            }
         }
     }
 
@@ -139,12 +174,20 @@ impl Object<'_> {
             .iter()
             .map(|property| &property.wire)
             .collect();
+        let tried = |rule: &TokenStream| {
+            quote! {
+                if let ::core::result::Result::Err(error) = #rule {
+                    return ::core::result::Result::Err(error);
+                }
+            }
+        };
         let count = (self.rules.min.is_some() || self.rules.max.is_some()).then(|| {
             let min = impls::optional(self.rules.min.as_ref());
             let max = impls::optional(self.rules.max.as_ref());
+            let rule = tried(&quote!(::api_runtime::__private::count(count, #min, #max)));
             quote! {
-                let count = [#(#slots.is_some()),*].iter().filter(|is_there| **is_there).count() + others.len();
-                ::api_runtime::__private::count(count, #min, #max)?;
+                let count = others.len() #(+ ::api_runtime::__private::one_if_some(&#slots))*;
+                #rule
             }
         });
         let dependent = self.rules.dependent.as_ref().map(|dependent| {
@@ -157,7 +200,7 @@ impl Object<'_> {
                     .into_iter()
                     .flatten()
                     .filter_map(serde_json::Value::as_str);
-                quote!(::api_runtime::__private::depends(&has, #name, &[#(#needed),*])?;)
+                tried(&quote!(::api_runtime::__private::depends(&has, #name, &[#(#needed),*])))
             });
             let other = if self.additional.is_some() {
                 quote!(others.contains_key(other))
@@ -180,17 +223,17 @@ impl Object<'_> {
 
     /// Generates the body of `Wire::encode`.
     fn encode(&self) -> TokenStream {
-        let certain = self
-            .properties
-            .iter()
-            .filter(|property| !property.optional)
-            .count();
-        let optional: Vec<&Ident> = self
+        let certain = Literal::usize_unsuffixed(
+            self.properties
+                .iter()
+                .filter(|property| !property.optional)
+                .count(),
+        );
+        let optional = self
             .properties
             .iter()
             .filter(|property| property.optional)
-            .map(|property| &property.ident)
-            .collect();
+            .map(|property| &property.ident);
         // The number must be exact: serde_json writes `{}` for none, and binary formats write it
         // before the entries.
         let more = self
@@ -199,30 +242,29 @@ impl Object<'_> {
             .map(|(field, _)| quote!(+ self.#field.len()));
         let entries = self.properties.iter().map(|property| {
             let (field, wire) = (&property.ident, &property.wire);
-            if property.optional {
-                quote! {
-                    if let ::core::option::Option::Some(value) = &self.#field {
-                        map.serialize_entry(#wire, &::api_runtime::__private::Encoded(value))?;
-                    }
-                }
+            let entry = if property.optional {
+                quote!(optional_entry)
             } else {
-                quote!(map.serialize_entry(#wire, &::api_runtime::__private::Encoded(&self.#field))?;)
-            }
+                quote!(entry)
+            };
+            quote!(::api_runtime::__private::#entry::<__S, _>(&mut map, #wire, &self.#field))
         });
-        let others = self.additional.as_ref().map(|(field, _)| {
-            quote! {
-                for (name, value) in &self.#field {
-                    map.serialize_entry(name, &::api_runtime::__private::Encoded(value))?;
-                }
-            }
-        });
+        let others = self.additional.as_ref().map(
+            |(field, _)| quote!(::api_runtime::__private::other_entries::<__S, _>(&mut map, &self.#field)),
+        );
+        let entries = entries.chain(others);
         quote! {
-            use ::api_runtime::__private::serde::ser::SerializeMap as _;
-            let count = #certain #(+ <usize as ::core::convert::From<bool>>::from(self.#optional.is_some()))* #more;
-            let mut map = serializer.serialize_map(::core::option::Option::Some(count))?;
-            #(#entries)*
-            #others
-            map.end()
+            let count = #certain #(+ ::api_runtime::__private::one_if_some(&self.#optional))* #more;
+            let mut map = match serializer.serialize_map(::core::option::Option::Some(count)) {
+                ::core::result::Result::Ok(map) => map,
+                ::core::result::Result::Err(error) => return ::core::result::Result::Err(error),
+            };
+            #(
+                if let ::core::result::Result::Err(error) = #entries {
+                    return ::core::result::Result::Err(error);
+                }
+            )*
+            ::api_runtime::__private::serde::ser::SerializeMap::end(map)
         }
     }
 

@@ -174,7 +174,7 @@ fn by_tag(tag: &LitStr, variants: &[Variant]) -> TokenStream {
     let arms = tagged.map(|variant| {
         let (name, tags) = (&variant.ident, &variant.tags);
         quote! {
-            #(::core::option::Option::Some(#tags))|* => ::api_runtime::__private::from_value(value).map(Self::#name),
+            #(::core::option::Option::Some(#tags))|* => ::api_runtime::__private::variant(value, Self::#name),
         }
     });
     if let Some(default) = variants.iter().find(|variant| variant.is_default) {
@@ -183,7 +183,7 @@ fn by_tag(tag: &LitStr, variants: &[Variant]) -> TokenStream {
             let tag = ::api_runtime::__private::optional_tag(&value, #tag);
             match tag.as_deref() {
                 #(#arms)*
-                _ => ::api_runtime::__private::from_value(value).map(Self::#name),
+                _ => ::api_runtime::__private::variant(value, Self::#name),
             }
         };
     }

@@ -11,14 +11,16 @@ pub use utoipa;
 
 pub use crate::alternatives::{any_of, one_of};
 pub use crate::constraint::{Bounds, Items, Text, entries, json_eq};
-pub use crate::object::{Key, Keys, add, count, depends, fill, skip};
-pub use crate::wire::{Encoded, Seed, duplicate, missing};
+pub use crate::object::{
+    Properties, count, depends, entry, fill, first_missing, next_or_add, next_or_skip, object,
+    one_if_some, optional_entry, other_entries,
+};
 
 use std::fmt;
 
 use serde::de::{Deserializer, Error, Visitor};
 
-use crate::{ConstraintError, Wire};
+use crate::{ConstraintError, Wire, is_lenient};
 
 /// Parses a JSON text from an attribute. Returns null for any other text, which the derive has
 /// rejected before.
@@ -28,12 +30,21 @@ pub fn parsed(text: &str) -> Value {
 }
 
 /// Decodes the default of a property that is absent from a decoded object. `text` is JSON.
-pub fn default<T: Wire, E: Error>(text: &str) -> Result<T, E> {
+fn default<T: Wire, E: Error>(text: &str) -> Result<T, E> {
     T::decode(parsed(text)).map_err(|error| {
         E::custom(format_args!(
             "the default of the contract does not fit its schema: {error}"
         ))
     })
+}
+
+/// Returns the value of a decoded property, or its default if it is absent. `text` is the default as
+/// JSON.
+pub fn or_default<T: Wire, E: Error>(slot: Option<T>, text: &str) -> Result<T, E> {
+    match slot {
+        Some(value) => Ok(value),
+        None => default(text),
+    }
 }
 
 /// Decodes the default of a property of a value that is created in Rust. `text` is JSON.
@@ -47,9 +58,9 @@ pub fn default_value<T: Wire>(text: &str) -> T {
         .expect("the generator rejects a default that its schema does not accept")
 }
 
-/// Decodes a JSON value as the type of a union's variant.
-pub fn from_value<T: Wire, E: Error>(value: Value) -> Result<T, E> {
-    T::decode(value).map_err(E::custom)
+/// Decodes a JSON value as a variant of a union. `variant` makes the union from the variant's type.
+pub fn variant<T: Wire, U, E: Error>(value: Value, variant: fn(T) -> U) -> Result<U, E> {
+    T::decode(value).map(variant).map_err(E::custom)
 }
 
 /// Decodes a string with `read`, without allocating a `String`.
@@ -70,6 +81,27 @@ pub fn read_text<'de, T, D: Deserializer<'de>>(
         }
     }
     deserializer.deserialize_str(Text(read))
+}
+
+/// Decodes a value of an extensible enumeration. `listed` returns the variant for a string that the
+/// schema lists, and `unlisted` that for another, which only lenient mode accepts.
+///
+/// # Errors
+///
+/// If the value is not one of `values`, and decoding is strict.
+pub fn read_listed<'de, T, D: Deserializer<'de>>(
+    deserializer: D,
+    listed: impl Fn(&str) -> Option<T>,
+    unlisted: impl Fn(String) -> T,
+    values: &'static [&'static str],
+) -> Result<T, D::Error> {
+    read_text(deserializer, |text| match listed(text) {
+        Some(value) => Ok(value),
+        // In an arm of its own, so that reading a listed value never looks at the mode, which is a
+        // thread-local.
+        None if is_lenient() => Ok(unlisted(text.to_owned())),
+        None => Err(ConstraintError::Enum(values)),
+    })
 }
 
 /// Returns the tag of a union's value: the string in the property that selects the variant. Returns

@@ -35,27 +35,20 @@ pub(super) fn expand(enumeration: &Enumeration<'_>) -> Result<TokenStream> {
         .unlisted
         .as_ref()
         .map(|unlisted| quote!(Self::#unlisted(text) => text,));
-    let rejected = quote!(::core::result::Result::Err(
-        ::api_runtime::ConstraintError::Enum(Self::VALUES)
-    ));
-    // In an arm of its own, so that reading a listed value never looks at the mode, which is a
-    // thread-local.
-    let lenient = match &enumeration.unlisted {
-        Some(unlisted) => quote! {
-            ::core::option::Option::None if ::api_runtime::is_lenient() =>
-                ::core::result::Result::Ok(Self::#unlisted(::std::borrow::ToOwned::to_owned(text))),
-        },
-        None => quote!(),
+    let decode = match &enumeration.unlisted {
+        Some(unlisted) => {
+            quote!(::api_runtime::__private::read_listed(deserializer, Self::listed, Self::#unlisted, Self::VALUES))
+        }
+        None => {
+            quote!(::api_runtime::__private::read_text(
+                deserializer,
+                <Self as ::core::str::FromStr>::from_str
+            ))
+        }
     };
     let wire = impls::wire(
         ident,
-        &quote! {
-            ::api_runtime::__private::read_text(deserializer, |text| match Self::listed(text) {
-                ::core::option::Option::Some(value) => ::core::result::Result::Ok(value),
-                #lenient
-                ::core::option::Option::None => #rejected,
-            })
-        },
+        &decode,
         &quote!(serializer.serialize_str(self.as_str())),
     );
     let is_listed = if let Some(unlisted) = &enumeration.unlisted {
@@ -128,7 +121,7 @@ fn conversions(enumeration: &Enumeration<'_>) -> TokenStream {
                 type Error = ::api_runtime::ConstraintError;
 
                 fn try_from(text: &str) -> ::core::result::Result<Self, ::api_runtime::ConstraintError> {
-                    text.parse()
+                    <Self as ::core::str::FromStr>::from_str(text)
                 }
             }
 
@@ -137,7 +130,7 @@ fn conversions(enumeration: &Enumeration<'_>) -> TokenStream {
                 type Error = ::api_runtime::ConstraintError;
 
                 fn try_from(text: ::std::string::String) -> ::core::result::Result<Self, ::api_runtime::ConstraintError> {
-                    text.parse()
+                    <Self as ::core::str::FromStr>::from_str(&text)
                 }
             }
         },
@@ -147,14 +140,17 @@ fn conversions(enumeration: &Enumeration<'_>) -> TokenStream {
                 type Err = ::core::convert::Infallible;
 
                 fn from_str(text: &str) -> ::core::result::Result<Self, ::core::convert::Infallible> {
-                    ::core::result::Result::Ok(::core::convert::Into::into(text))
+                    ::core::result::Result::Ok(<Self as ::core::convert::From<&str>>::from(text))
                 }
             }
 
             #[automatically_derived]
             impl ::core::convert::From<&str> for #ident {
                 fn from(text: &str) -> Self {
-                    Self::listed(text).unwrap_or_else(|| Self::#unlisted(::std::borrow::ToOwned::to_owned(text)))
+                    match Self::listed(text) {
+                        ::core::option::Option::Some(value) => value,
+                        ::core::option::Option::None => Self::#unlisted(::std::borrow::ToOwned::to_owned(text)),
+                    }
                 }
             }
 
