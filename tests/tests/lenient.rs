@@ -15,7 +15,7 @@ use contract::bundle::{schema_bundle, schema_reference};
 use contract::model::{Contract, MediaType, SchemaId, SchemaKind};
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use jsonschema::Validator;
-use serde::{Deserialize, Deserializer, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Value, json};
 use tests::memory::{LOCATION, PROJECT, TOKEN};
 use tests::outside;
@@ -185,8 +185,8 @@ thread_local! {
 #[derive(Debug)]
 struct Judged;
 
-impl Wire for Judged {
-    fn decode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+impl<'de> Deserialize<'de> for Judged {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = Value::deserialize(deserializer)?;
         SCHEMA.with_borrow(|schema| {
             let schema = schema.as_ref().expect("the test sets a schema");
@@ -195,11 +195,15 @@ impl Wire for Judged {
                 .ok_or_else(|| serde::de::Error::custom("must fit the schema"))
         })
     }
+}
 
-    fn encode<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+impl Serialize for Judged {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_unit()
     }
 }
+
+impl Wire for Judged {}
 
 /// How many examples of responses a document has, and how many of them do not fit their schemas.
 #[derive(Debug, Default, Clone, Copy)]

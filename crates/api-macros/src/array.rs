@@ -33,7 +33,6 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let described = schema::described(input, &annotations, || {
         (keywords(item, &rules), vec![item.clone()])
     });
-    let serde = impls::serde(ident);
     let collection = collection(input, inner, item);
     let constrained =
         rules.min.is_some() || rules.max.is_some() || rules.unique || rules.check.is_some();
@@ -101,7 +100,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
                 ::core::result::Result::Ok(Self(items))
             }
         }
-        #wire #serde #from #collection #described
+        #wire #from #collection #described
     })
 }
 

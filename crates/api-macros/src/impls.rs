@@ -4,11 +4,12 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Ident, LitStr};
 
-/// Generates impls of serde's `Serialize` and `Deserialize` that call `api_runtime::Wire` of the
-/// type.
+/// Generates impls of serde's `Serialize` and `Deserialize`, which are those of `api_runtime::Wire`
+/// too. `decode` is a function body that reads from `deserializer`, `encode` one that writes to
+/// `serializer`.
 ///
 /// Names that an expansion introduces itself start with `__`, as no name from a contract does.
-pub(crate) fn serde(ident: &Ident) -> TokenStream {
+pub(crate) fn wire(ident: &Ident, decode: &TokenStream, encode: &TokenStream) -> TokenStream {
     quote! {
         #[automatically_derived]
         impl ::api_runtime::__private::serde::Serialize for #ident {
@@ -16,7 +17,7 @@ pub(crate) fn serde(ident: &Ident) -> TokenStream {
                 &self,
                 serializer: __S,
             ) -> ::core::result::Result<__S::Ok, __S::Error> {
-                ::api_runtime::Wire::encode(self, serializer)
+                #encode
             }
         }
 
@@ -25,35 +26,16 @@ pub(crate) fn serde(ident: &Ident) -> TokenStream {
             fn deserialize<__D: ::api_runtime::__private::serde::Deserializer<'de>>(
                 deserializer: __D,
             ) -> ::core::result::Result<Self, __D::Error> {
-                ::api_runtime::Wire::decode(deserializer)
-            }
-        }
-    }
-}
-
-/// Generates an impl of `api_runtime::Wire`. `decode` is a function body that reads from
-/// `deserializer`, `encode` one that writes to `serializer`.
-pub(crate) fn wire(ident: &Ident, decode: &TokenStream, encode: &TokenStream) -> TokenStream {
-    quote! {
-        #[automatically_derived]
-        impl ::api_runtime::Wire for #ident {
-            fn decode<'de, __D: ::api_runtime::__private::serde::Deserializer<'de>>(
-                deserializer: __D,
-            ) -> ::core::result::Result<Self, __D::Error> {
                 #decode
             }
-
-            fn encode<__S: ::api_runtime::__private::serde::Serializer>(
-                &self,
-                serializer: __S,
-            ) -> ::core::result::Result<__S::Ok, __S::Error> {
-                #encode
-            }
         }
+
+        #[automatically_derived]
+        impl ::api_runtime::Wire for #ident {}
     }
 }
 
-/// Generates the body of `Wire::decode` for a type that a compiled schema checks too. `check` is
+/// Generates the body of `deserialize` for a type that a compiled schema checks too. `check` is
 /// the pointer of that schema, `inner` decodes the type from `deserializer`.
 ///
 /// The value is decoded to JSON and checked first, since the schema may constrain parts that the

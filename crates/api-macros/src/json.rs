@@ -37,7 +37,6 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
         };
         (keywords, Vec::new())
     });
-    let serde = impls::serde(ident);
     let read = quote! {
         let value = <#inner as ::api_runtime::Wire>::decode(deserializer)?;
         Self::checked(value).map_err(::api_runtime::__private::serde::de::Error::custom)
@@ -101,6 +100,6 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
             }
         }
 
-        #wire #serde #from #described
+        #wire #from #described
     })
 }

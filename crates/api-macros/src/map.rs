@@ -32,7 +32,6 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let described = schema::described(input, &annotations, || {
         (keywords(inner, &rules), vec![values.clone()])
     });
-    let serde = impls::serde(ident);
     let read = quote! {
         let entries = <#inner as ::api_runtime::Wire>::decode(deserializer)?;
         Self::checked(entries).map_err(::api_runtime::__private::serde::de::Error::custom)
@@ -120,7 +119,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
         }
 
         #iteration
-        #wire #serde #from #described
+        #wire #from #described
     })
 }
 

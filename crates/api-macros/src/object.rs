@@ -20,7 +20,6 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let encode = object.encode();
     let wire = impls::wire(ident, &decode, &encode);
     let properties = object.properties();
-    let serde = impls::serde(ident);
     let annotations = Annotations::read_to_describe(&input.attrs)?;
     let described = schema::described(input, &annotations, || {
         let mut mentions: Vec<Type> = object
@@ -32,11 +31,11 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
         (object.keywords(), mentions)
     });
     let constructors = construct::expand(&object);
-    Ok(quote! { #properties #wire #serde #described #constructors })
+    Ok(quote! { #properties #wire #described #constructors })
 }
 
 impl Object<'_> {
-    /// Generates the body of `Wire::decode`.
+    /// Generates the body of `deserialize`.
     fn decode(&self) -> TokenStream {
         let inner = quote!(::api_runtime::__private::object(deserializer));
         match &self.rules.check {
@@ -221,7 +220,7 @@ impl Object<'_> {
         }
     }
 
-    /// Generates the body of `Wire::encode`.
+    /// Generates the body of `serialize`.
     fn encode(&self) -> TokenStream {
         let certain = Literal::usize_unsuffixed(
             self.properties

@@ -32,7 +32,6 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
         description: annotations.description.as_ref(),
     };
     let described = schema::described(input, &annotations, || (keywords(&scalar), Vec::new()));
-    let serde = impls::serde(ident);
     let wire = impls::wire(
         ident,
         &quote! {
@@ -44,7 +43,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let check = check(&scalar);
     let conversions = conversions(&scalar);
     let access = access(&scalar);
-    Ok(quote! { #check #wire #serde #conversions #access #described })
+    Ok(quote! { #check #wire #conversions #access #described })
 }
 
 /// Generates `check`, which checks a borrowed value against the constraints, and `checked`, which

@@ -38,7 +38,6 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
         let types = variants.iter().map(|variant| variant.ty.clone());
         (keywords(&rules, &variants), types.collect())
     });
-    let serde = impls::serde(ident);
     let choose = match &rules.tag {
         Some(tag) => by_tag(tag, &variants),
         None => by_trial(&variants, rules.one_of),
@@ -76,7 +75,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
                 }
             }
         });
-    Ok(quote! { #wire #serde #(#conversions)* #described })
+    Ok(quote! { #wire #(#conversions)* #described })
 }
 
 /// Parses the arguments of `#[union(…)]`. Exactly one of `tag`, `one_of` and `any_of` must be

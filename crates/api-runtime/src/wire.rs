@@ -1,6 +1,6 @@
 //! [`Wire`]: decoding and encoding of values as JSON Schema means them.
 //!
-//! serde's own impls differ from JSON Schema: they reject `16.0` as an integer, read a struct from
+//! The impls that serde has for types of the standard library differ from JSON Schema: they reject `16.0` as an integer, read a struct from
 //! an array, and accept an object that has a property twice if the type does not read the property.
 
 use std::collections::BTreeMap;
@@ -8,7 +8,9 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{
+    DeserializeOwned, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor,
+};
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::{Map, Number, Value};
 
@@ -18,22 +20,29 @@ use crate::place;
 /// A type that is decoded from JSON and encoded as JSON.
 ///
 /// A trait of our own, because `Serialize` and `Deserialize` of numbers, lists and maps cannot be
-/// changed.
-pub trait Wire: Sized {
-    /// Decodes a value.
+/// changed. Where those of a type do what JSON Schema means, such as those that the derives
+/// generate, it has nothing to add.
+pub trait Wire: Serialize + DeserializeOwned {
+    /// Decodes a value. By default, does what `Deserialize` does.
     ///
     /// # Errors
     ///
     /// If the schema of the type does not accept the value; [lenient](crate::lenient) mode accepts
     /// more.
-    fn decode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error>;
+    #[inline]
+    fn decode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::deserialize(deserializer)
+    }
 
-    /// Encodes the value.
+    /// Encodes the value. By default, does what `Serialize` does.
     ///
     /// # Errors
     ///
     /// If JSON cannot hold the value, such as an infinite number.
-    fn encode<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error>;
+    #[inline]
+    fn encode<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.serialize(serializer)
+    }
 }
 
 /// Decodes a [`Wire`] type where serde expects a seed.

@@ -13,7 +13,7 @@ use api_runtime::client::{
     self as runtime, Config, Error, ResponseValue, Retries, Scheme, Secret, Security, Transport,
 };
 use runtime::reqwest::{Method, StatusCode};
-use serde::{Deserialize, Deserializer, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
@@ -109,15 +109,13 @@ struct Problem {
 macro_rules! wire {
     ($($ty:ty)*) => {
         $(
-            impl Wire for $ty {
-                fn decode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                    Deserialize::deserialize(deserializer)
-                }
-
-                fn encode<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            impl Serialize for $ty {
+                fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                     serializer.serialize_unit()
                 }
             }
+
+            impl Wire for $ty {}
         )*
     };
 }

@@ -134,19 +134,23 @@ async fn create(_: Shared, mut call: Call) -> RouteResult {
 /// Any JSON with a `name`: what a generated type would accept.
 struct Order(Value);
 
-impl api_runtime::Wire for Order {
-    fn decode<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+impl<'de> serde::Deserialize<'de> for Order {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = <Value as api_runtime::Wire>::decode(deserializer)?;
         match SCHEMAS.validate("/components/schemas/Order", &value) {
             Ok(()) => Ok(Self(value)),
             Err(_) => Err(serde::de::Error::custom("does not fit")),
         }
     }
+}
 
-    fn encode<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.encode(serializer)
+impl serde::Serialize for Order {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serde::Serialize::serialize(&self.0, serializer)
     }
 }
+
+impl api_runtime::Wire for Order {}
 
 const BYTES: Body = Body::new(&[Media::new("application/octet-stream")]).required();
 

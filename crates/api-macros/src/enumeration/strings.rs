@@ -30,7 +30,6 @@ pub(super) fn expand(enumeration: &Enumeration<'_>) -> Result<TokenStream> {
         };
         (keywords, Vec::new())
     });
-    let serde = impls::serde(ident);
     let unlisted_text = enumeration
         .unlisted
         .as_ref()
@@ -93,7 +92,7 @@ pub(super) fn expand(enumeration: &Enumeration<'_>) -> Result<TokenStream> {
             }
         }
 
-        #wire #serde #conversions #described
+        #wire #conversions #described
     })
 }
 

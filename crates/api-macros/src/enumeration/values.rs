@@ -32,7 +32,6 @@ pub(super) fn expand(enumeration: &Enumeration<'_>) -> Result<TokenStream> {
         };
         (keywords, Vec::new())
     });
-    let serde = impls::serde(ident);
     let wire = impls::wire(
         ident,
         &quote! {
@@ -89,7 +88,7 @@ pub(super) fn expand(enumeration: &Enumeration<'_>) -> Result<TokenStream> {
             }
         }
 
-        #wire #serde #described
+        #wire #described
     })
 }
 

@@ -3,8 +3,8 @@
 
 use std::fmt;
 
-use serde::de::{Deserialize as _, Deserializer, Error as _};
-use serde::ser::{SerializeStruct as _, Serializer};
+use serde::de::{Deserialize, Deserializer, Error as _};
+use serde::ser::{Serialize, SerializeStruct as _, Serializer};
 use serde_json::{Map, Value};
 
 use crate::Wire;
@@ -67,8 +67,8 @@ impl<T: fmt::Debug> fmt::Debug for TypedEvent<T> {
     }
 }
 
-impl<T: Wire> Wire for TypedEvent<T> {
-    fn decode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+impl<'de, T: Wire> Deserialize<'de> for TypedEvent<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut event: Map<String, Value> = Map::deserialize(deserializer)?;
         let mut text = |key: &str| match event.remove(key) {
             Some(Value::String(text)) => Some(text),
@@ -87,8 +87,10 @@ impl<T: Wire> Wire for TypedEvent<T> {
             retry: event.get("retry").and_then(Value::as_u64),
         })
     }
+}
 
-    fn encode<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+impl<T: Wire> Serialize for TypedEvent<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let data =
             serde_json::to_string(&Encoded(&self.data)).map_err(serde::ser::Error::custom)?;
         let mut event = serializer.serialize_struct("TypedEvent", 4)?;
@@ -99,6 +101,8 @@ impl<T: Wire> Wire for TypedEvent<T> {
         event.end()
     }
 }
+
+impl<T: Wire> Wire for TypedEvent<T> {}
 
 /// Returns an event as an object with the fields that it has, or `None` if it has no data, so that
 /// the standard drops it.
