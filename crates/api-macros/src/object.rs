@@ -15,11 +15,7 @@ use crate::schema::{self, Annotations};
 /// Expands `#[derive(Object)]`.
 pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let object = read(input)?;
-    let ident = &input.ident;
-    let decode = object.decode();
-    let encode = object.encode();
-    let wire = impls::wire(ident, &decode, &encode);
-    let properties = object.properties();
+    let wire = object.wire();
     let annotations = Annotations::read_to_describe(&input.attrs)?;
     let described = schema::described(input, &annotations, || {
         let mut mentions: Vec<Type> = object
@@ -31,7 +27,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
         (object.keywords(), mentions)
     });
     let constructors = construct::expand(&object);
-    Ok(quote! { #properties #wire #described #constructors })
+    Ok(quote! { #wire #described #constructors })
 }
 
 impl Object<'_> {
@@ -44,122 +40,74 @@ impl Object<'_> {
         }
     }
 
-    /// Generates an impl of `Properties`, by which the run time decodes the struct: a local variable
-    /// for each property, and a loop over the names in the object.
+    /// Generates the call of `__object`, which implements the traits that decode and encode the
+    /// struct.
     ///
     /// serde's derive is not used: it decodes null and an absent property to the same value, and
     /// cannot skip unknown properties in lenient mode only.
-    ///
-    /// The compiler checks each closure as a function and each `?` as two calls of traits, so there
-    /// are neither; in large crates most of the time went into these.
-    fn properties(&self) -> TokenStream {
+    fn wire(&self) -> TokenStream {
         let ident = &self.input.ident;
+        let decode = self.decode();
+        let names = |keep: fn(&Property) -> bool| {
+            let kept = self
+                .properties
+                .iter()
+                .filter(move |property| keep(property));
+            kept.map(|property| &property.ident)
+        };
         let wires: Vec<&String> = self
             .properties
             .iter()
             .map(|property| &property.wire)
             .collect();
+        let indices = (0..self.properties.len()).map(Literal::usize_unsuffixed);
         let slots: Vec<Ident> = (0..self.properties.len())
             .map(|at| format_ident!("value_{at}"))
             .collect();
-        let types: Vec<&Type> = self.properties.iter().map(Property::wire_type).collect();
-        let indices: Vec<Literal> = (0..self.properties.len())
-            .map(Literal::usize_unsuffixed)
-            .collect();
+        let types = self.properties.iter().map(Property::wire_type);
         let closed = self.rules.closed;
         // Names of unknown properties are collected even if their values are dropped: duplicates
         // are rejected, and `minProperties` and `dependentRequired` count unknown properties too.
-        let (others, next) = match &self.additional {
-            Some((_, ty)) => (
-                quote!(::std::collections::BTreeMap::<::std::string::String, #ty>::new()),
-                quote!(::api_runtime::__private::next_or_add::<Self, _, _>(
-                    &mut map,
-                    &mut others
-                )),
-            ),
-            None => (
-                quote!(::std::collections::BTreeSet::<::std::string::String>::new()),
-                quote!(::api_runtime::__private::next_or_skip::<Self, _>(&mut map, &mut others, #closed)),
-            ),
+        let others = match &self.additional {
+            Some((_, ty)) => {
+                quote!(others [::std::collections::BTreeMap<::std::string::String, #ty>] next_or_add())
+            }
+            None => {
+                quote!(others [::std::collections::BTreeSet<::std::string::String>] next_or_skip(#closed))
+            }
         };
         let rules = self.map_rules(&slots);
-        let made = self.made(&slots);
-        quote! {
-            #[automatically_derived]
-            impl ::api_runtime::__private::Properties for #ident {
-                fn index(name: &str) -> ::core::option::Option<usize> {
-                    // A `match` and not a search in a list: it compiles to fewer comparisons.
-                    ::core::option::Option::Some(match name {
-                        #(#wires => #indices,)*
-                        _ => return ::core::option::Option::None,
-                    })
-                }
-
-                fn read<'de, __A: ::api_runtime::__private::serde::de::MapAccess<'de>>(
-                    mut map: __A,
-                ) -> ::core::result::Result<Self, __A::Error> {
-                    #(let mut #slots: ::core::option::Option<#types> = ::core::option::Option::None;)*
-                    let mut others = #others;
-                    loop {
-                        let read = match #next {
-                            ::core::result::Result::Ok(::core::option::Option::Some(at)) => match at {
-                                #(#indices => ::api_runtime::__private::fill(&mut #slots, #wires, &mut map),)*
-                                // `index` returns no other number, but the match must be exhaustive.
-                                _ => ::core::result::Result::Ok(()),
-                            },
-                            ::core::result::Result::Ok(::core::option::Option::None) => break,
-                            ::core::result::Result::Err(error) => ::core::result::Result::Err(error),
-                        };
-                        if let ::core::result::Result::Err(error) = read {
-                            return ::core::result::Result::Err(error);
-                        }
-                    }
-                    #rules
-                    #made
-                }
-            }
-        }
-    }
-
-    /// Generates an expression that makes the struct of the decoded properties in `slots`, or the
-    /// error for a required property that is missing.
-    fn made(&self, slots: &[Ident]) -> TokenStream {
-        let ident = &self.input.ident;
-        let fields = self.properties.iter().zip(slots).map(|(property, slot)| {
-            let field = &property.ident;
-            match &property.default {
-                // A default is decoded from its JSON text, since most types have no literal to
-                // write it as.
-                Some(default) => quote! {
-                    #field: match ::api_runtime::__private::or_default(#slot, #default) {
-                        ::core::result::Result::Ok(value) => value,
-                        ::core::result::Result::Err(error) => return ::core::result::Result::Err(error),
-                    }
-                },
-                None => quote!(#field: #slot),
+        let required = self.properties.iter().zip(&slots);
+        let required =
+            required
+                .filter(|(property, _)| property.is_required())
+                .map(|(property, slot)| {
+                    let wire = &property.wire;
+                    quote!(#slot #wire)
+                });
+        let made = self.properties.iter().zip(&slots).map(made);
+        let fields = names(|_| true);
+        let entries = self.properties.iter().map(|property| {
+            if property.optional {
+                quote!(optional_entry)
+            } else {
+                quote!(entry)
             }
         });
-        let kept = self
-            .additional
-            .as_ref()
-            .map(|(field, _)| quote!(#field: others,));
-        let made = quote!(::core::result::Result::Ok(#ident { #(#fields,)* #kept }));
-        let (required, wires): (Vec<&Ident>, Vec<&String>) = self
-            .properties
-            .iter()
-            .zip(slots)
-            .filter(|(property, _)| property.is_required())
-            .map(|(property, slot)| (slot, &property.wire))
-            .unzip();
-        if required.is_empty() {
-            return made;
-        }
+        let certain = Literal::usize_unsuffixed(names(|property| !property.optional).count());
+        let optional = names(|property| property.optional);
+        let additional = self.additional.as_ref().map(|(field, _)| field);
         quote! {
-            match (#(#required,)*) {
-                (#(::core::option::Option::Some(#required),)*) => #made,
-                (#(#required,)*) => ::core::result::Result::Err(::api_runtime::__private::first_missing(&[
-                    #((#wires, #required.is_some()),)*
-                ])),
+            ::api_runtime::__object! {
+                #ident
+                decode(deserializer) { #decode }
+                properties { #(#wires #indices #slots [#types])* }
+                others #others
+                rules { #rules }
+                required { #(#required)* }
+                made { #(#made,)* }
+                entries { #(#entries #fields #wires)* }
+                count #certain { #(#optional)* } { #additional }
             }
         }
     }
@@ -220,53 +168,6 @@ impl Object<'_> {
         }
     }
 
-    /// Generates the body of `serialize`.
-    fn encode(&self) -> TokenStream {
-        let certain = Literal::usize_unsuffixed(
-            self.properties
-                .iter()
-                .filter(|property| !property.optional)
-                .count(),
-        );
-        let optional = self
-            .properties
-            .iter()
-            .filter(|property| property.optional)
-            .map(|property| &property.ident);
-        // The number must be exact: serde_json writes `{}` for none, and binary formats write it
-        // before the entries.
-        let more = self
-            .additional
-            .as_ref()
-            .map(|(field, _)| quote!(+ self.#field.len()));
-        let entries = self.properties.iter().map(|property| {
-            let (field, wire) = (&property.ident, &property.wire);
-            let entry = if property.optional {
-                quote!(optional_entry)
-            } else {
-                quote!(entry)
-            };
-            quote!(::api_runtime::__private::#entry::<__S, _>(&mut map, #wire, &self.#field))
-        });
-        let others = self.additional.as_ref().map(
-            |(field, _)| quote!(::api_runtime::__private::other_entries::<__S, _>(&mut map, &self.#field)),
-        );
-        let entries = entries.chain(others);
-        quote! {
-            let count = #certain #(+ ::api_runtime::__private::one_if_some(&self.#optional))* #more;
-            let mut map = match serializer.serialize_map(::core::option::Option::Some(count)) {
-                ::core::result::Result::Ok(map) => map,
-                ::core::result::Result::Err(error) => return ::core::result::Result::Err(error),
-            };
-            #(
-                if let ::core::result::Result::Err(error) = #entries {
-                    return ::core::result::Result::Err(error);
-                }
-            )*
-            ::api_runtime::__private::serde::ser::SerializeMap::end(map)
-        }
-    }
-
     /// Generates an expression that returns the JSON Schema of the object, without annotations such
     /// as `title`.
     fn keywords(&self) -> TokenStream {
@@ -318,5 +219,20 @@ impl Object<'_> {
             pairs.push(quote!(("dependentRequired", ::api_runtime::__private::parsed(#dependent))));
         }
         quote!(::api_runtime::described::with(json!({}), &[#(#pairs),*]))
+    }
+}
+
+/// Generates the field of a property, from the local variable of its decoded value.
+fn made((property, slot): (&Property, &Ident)) -> TokenStream {
+    let field = &property.ident;
+    match &property.default {
+        // A default is decoded from its JSON text, since most types have no literal to write it as.
+        Some(default) => quote! {
+            #field: match ::api_runtime::__private::or_default(#slot, #default) {
+                ::core::result::Result::Ok(value) => value,
+                ::core::result::Result::Err(error) => return ::core::result::Result::Err(error),
+            }
+        },
+        None => quote!(#field: #slot),
     }
 }

@@ -14,6 +14,7 @@ mod alternatives;
 mod components;
 mod constraint;
 pub mod described;
+mod expansion;
 pub mod format;
 #[cfg(any(feature = "client", feature = "server"))]
 mod items;

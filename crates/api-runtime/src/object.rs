@@ -113,9 +113,9 @@ pub fn next_or_skip<'de, T: Properties, A: MapAccess<'de>>(
 ///
 /// If the object has had such a property before, or its value does not fit.
 #[inline]
-pub fn next_or_add<'de, T: Properties, U: crate::Wire, A: MapAccess<'de>>(
+pub fn next_or_add<'de, T: Properties, A: MapAccess<'de>>(
     map: &mut A,
-    others: &mut BTreeMap<String, U>,
+    others: &mut BTreeMap<String, impl crate::Wire>,
 ) -> Result<Option<usize>, A::Error> {
     loop {
         match map.next_key_seed(Keys::<T>(PhantomData))? {

@@ -69,6 +69,7 @@ pub(super) const RUNTIME: &[(&str, &str)] = embedded!(
     "src/components.rs",
     "src/constraint.rs",
     "src/described.rs",
+    "src/expansion.rs",
     "src/format.rs",
     "src/format/moment.rs",
     "src/items.rs",
