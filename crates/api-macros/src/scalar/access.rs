@@ -37,56 +37,7 @@ fn of_text(scalar: &Scalar<'_>) -> TokenStream {
             }
         };
     }
-    quote! {
-        #[automatically_derived]
-        impl ::core::fmt::Debug for #ident {
-            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-                f.debug_tuple(#name).field(&self.0).finish()
-            }
-        }
-
-        #[automatically_derived]
-        impl ::core::fmt::Display for #ident {
-            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-                f.write_str(&self.0)
-            }
-        }
-
-        impl #ident {
-            /// Returns the string.
-            #[must_use]
-            pub fn as_str(&self) -> &str {
-                &self.0
-            }
-
-            /// Returns the string, without copying it.
-            #[must_use]
-            pub fn into_string(self) -> ::std::string::String {
-                self.0
-            }
-        }
-
-        #[automatically_derived]
-        impl ::core::convert::AsRef<str> for #ident {
-            fn as_ref(&self) -> &str {
-                &self.0
-            }
-        }
-
-        #[automatically_derived]
-        impl ::core::cmp::PartialEq<str> for #ident {
-            fn eq(&self, other: &str) -> bool {
-                self.0 == other
-            }
-        }
-
-        #[automatically_derived]
-        impl ::core::cmp::PartialEq<&str> for #ident {
-            fn eq(&self, other: &&str) -> bool {
-                self.0 == *other
-            }
-        }
-    }
+    quote!(::api_runtime::__text! { @access #ident #name })
 }
 
 /// Generates `Debug`, `Display` and `get` of a number. A secret has no `Display`, and its `Debug`

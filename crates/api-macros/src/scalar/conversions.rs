@@ -18,26 +18,16 @@ pub(super) fn conversions(scalar: &Scalar<'_>) -> TokenStream {
         is_text,
         ..
     } = *scalar;
-    let into = quote! {
-        #[automatically_derived]
-        impl ::core::convert::From<#ident> for #inner {
-            fn from(value: #ident) -> #inner {
-                value.0
-            }
-        }
-    };
+    let is_unconstrained = scalar.is_unconstrained();
+    if is_text {
+        return if is_unconstrained {
+            quote!(::api_runtime::__text! { @unconstrained #ident })
+        } else {
+            quote!(::api_runtime::__text! { @constrained #ident })
+        };
+    }
     let other_integers = other_integers(ident, inner);
-    let from = if scalar.is_unconstrained() {
-        let borrowed = is_text.then(|| {
-            quote! {
-                #[automatically_derived]
-                impl ::core::convert::From<&str> for #ident {
-                    fn from(value: &str) -> Self {
-                        Self(::std::borrow::ToOwned::to_owned(value))
-                    }
-                }
-            }
-        });
+    let from = if is_unconstrained {
         quote! {
             #[automatically_derived]
             impl ::core::convert::From<#inner> for #ident {
@@ -45,21 +35,8 @@ pub(super) fn conversions(scalar: &Scalar<'_>) -> TokenStream {
                     Self(value)
                 }
             }
-            #borrowed
         }
     } else {
-        let borrowed = is_text.then(|| {
-            quote! {
-                #[automatically_derived]
-                impl ::core::convert::TryFrom<&str> for #ident {
-                    type Error = ::api_runtime::ConstraintError;
-
-                    fn try_from(value: &str) -> ::core::result::Result<Self, ::api_runtime::ConstraintError> {
-                        Self::checked(::std::borrow::ToOwned::to_owned(value))
-                    }
-                }
-            }
-        });
         quote! {
             #[automatically_derived]
             impl ::core::convert::TryFrom<#inner> for #ident {
@@ -69,19 +46,16 @@ pub(super) fn conversions(scalar: &Scalar<'_>) -> TokenStream {
                     Self::checked(value)
                 }
             }
-            #borrowed
-        }
-    };
-    let parse = if is_text {
-        quote!(Self::checked(::std::borrow::ToOwned::to_owned(text)))
-    } else {
-        quote! {
-            let value = text.parse::<#inner>().map_err(|_| ::api_runtime::ConstraintError::Kind("a number in range"))?;
-            Self::checked(value)
         }
     };
     quote! {
-        #into
+        #[automatically_derived]
+        impl ::core::convert::From<#ident> for #inner {
+            fn from(value: #ident) -> #inner {
+                value.0
+            }
+        }
+
         #from
         #other_integers
 
@@ -90,7 +64,12 @@ pub(super) fn conversions(scalar: &Scalar<'_>) -> TokenStream {
             type Err = ::api_runtime::ConstraintError;
 
             fn from_str(text: &str) -> ::core::result::Result<Self, ::api_runtime::ConstraintError> {
-                #parse
+                match text.parse::<#inner>() {
+                    ::core::result::Result::Ok(value) => Self::checked(value),
+                    ::core::result::Result::Err(_) => {
+                        ::core::result::Result::Err(::api_runtime::ConstraintError::Kind("a number in range"))
+                    }
+                }
             }
         }
     }
