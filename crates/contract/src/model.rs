@@ -17,7 +17,7 @@ mod server;
 mod subschemas;
 mod types;
 
-pub use body::{MediaType, PropertyEncoding, RequestBody, is_sequential};
+pub use body::{JSON_LINES, MediaType, PropertyEncoding, RequestBody, is_sequential};
 pub use contract::{Contract, Dialect, Formats, Info, Tag};
 pub(crate) use operation::label_query;
 pub use operation::{Method, Operation, PathPart, split_label};

@@ -9,14 +9,17 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use axum::routing::get;
 use features_client::prelude::*;
-use features_client::sequences::SequenceChooseResponse as Chosen;
+use features_client::sequences::{
+    SequenceChooseResponse as Chosen, SequenceEitherResponse as Either,
+};
 use features_client::{ItemError as CallError, ItemStream as Received};
 use features_server::sequences::{
     SequenceAppendError, SequenceAppendRequest, SequenceAppendResponse, SequenceChooseError,
     SequenceChooseOk, SequenceChooseOkBody, SequenceChooseRequest, SequenceChooseResponse,
-    SequenceCopyError, SequenceCopyRequest, SequenceCopyResponse, SequenceEventsError,
-    SequenceEventsRequest, SequenceEventsResponse, SequenceNotifyError, SequenceNotifyRequest,
-    SequenceNotifyResponse, SequenceWatchError, SequenceWatchRequest, SequenceWatchResponse,
+    SequenceCopyError, SequenceCopyRequest, SequenceCopyResponse, SequenceEitherError,
+    SequenceEitherOk, SequenceEitherOkBody, SequenceEitherRequest, SequenceEitherResponse,
+    SequenceEventsError, SequenceEventsRequest, SequenceEventsResponse, SequenceNotifyError,
+    SequenceNotifyRequest, SequenceNotifyResponse, SequenceWatchError, SequenceWatchRequest, SequenceWatchResponse,
     SequencesApi,
 };
 use features_server::server::{ItemBody, ItemError, TypedEvent, serde_json};
@@ -105,10 +108,21 @@ impl SequencesApi for crate::Features {
         }
         .into())
     }
+
+    async fn sequence_either(
+        &self,
+        _: SequenceEitherRequest,
+    ) -> Result<SequenceEitherResponse, SequenceEitherError> {
+        Ok(SequenceEitherOk {
+            body: SequenceEitherOkBody::Items(ItemBody::new(entries(2))),
+        }
+        .into())
+    }
 }
 
 pub async fn check(client: &Client, url: &str) {
     both_sides(client).await;
+    other_names_of_json_lines(client).await;
     server_by_hand(url).await;
     client_by_hand().await;
     slow_and_gone_readers().await;
@@ -155,6 +169,35 @@ async fn both_sides(client: &Client) {
             if added.data == "a\nb" && removed.id.as_deref() == Some("9")),
         "{changes:?}"
     );
+}
+
+/// The client reads JSON Lines beside JSON, by each name that servers have for them.
+async fn other_names_of_json_lines(client: &Client) {
+    let either = client.sequence_either().send().await.expect("a success");
+    assert!(matches!(either.into_inner(), Either::OkItems(_)));
+    for (media_type, is_sequence) in [
+        ("application/jsonl", true),
+        ("application/x-jsonlines", true),
+        ("application/ndjson", true),
+        ("Application/X-NDJSON; charset=utf-8", true),
+        ("application/json", false),
+        ("application/problem+json", false),
+    ] {
+        let body = "{\"number\":1}\n";
+        let handler = async move || ([("content-type", media_type)], body);
+        let peer = axum::Router::new().route("/sequences/either", get(handler));
+        let client = Client::new(crate::served(peer).await).expect("the URL is valid");
+        let either = client.sequence_either().send().await.expect("a success");
+        let numbers = match either.into_inner() {
+            Either::OkItems(items) => {
+                let items = items.map(|item| item.expect("an entry").number);
+                (true, items.collect::<Vec<_>>().await)
+            }
+            Either::OkJson(entry) => (false, vec![entry.number]),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(numbers, (is_sequence, vec![1]), "{media_type}");
+    }
 }
 
 /// The generated server, and a client that writes and reads bytes.

@@ -44,21 +44,24 @@ pub struct MediaType {
     pub span: Span,
 }
 
+/// The names of JSON Lines, in lower case: one format, of which none is registered.
+pub const JSON_LINES: &[&str] = &[
+    "application/jsonl",
+    "application/x-jsonlines",
+    "application/x-ndjson",
+    "application/ndjson",
+];
+
 /// Returns whether a media type is a sequence of items that generated code reads and writes one by
 /// one: JSON Lines, JSON text sequences (RFC 7464) and server-sent events.
 #[must_use]
 pub fn is_sequential(name: &str) -> bool {
     let essence = name.split(';').next().unwrap_or_default().trim();
     let essence = essence.to_ascii_lowercase();
-    let exact = [
-        "application/jsonl",
-        "application/x-jsonlines",
-        "application/x-ndjson",
-        "application/ndjson",
-        "application/json-seq",
-        "text/event-stream",
-    ];
-    exact.contains(&essence.as_str()) || essence.ends_with("+json-seq")
+    let essence = essence.as_str();
+    JSON_LINES.contains(&essence)
+        || ["application/json-seq", "text/event-stream"].contains(&essence)
+        || essence.ends_with("+json-seq")
 }
 
 impl MediaType {

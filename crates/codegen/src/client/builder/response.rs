@@ -1,6 +1,7 @@
 //! The code that reads a response by its status and media type, and the enums of successes and of
 //! errors whose bodies have several types.
 
+use contract::model::JSON_LINES;
 use indexmap::IndexMap;
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
@@ -187,7 +188,18 @@ fn media_patterns(choices: &[Choice], rest: usize) -> Vec<(TokenStream, usize)> 
         .iter()
         .enumerate()
         .flat_map(|(at, choice)| choice.media.iter().map(move |name| (essence(name), at)));
-    let (mut ranges, names): (Vec<_>, Vec<_>) = all.partition(|(name, _)| name.contains('*'));
+    let (mut ranges, mut names): (Vec<_>, Vec<_>) = all.partition(|(name, _)| name.contains('*'));
+    // A server may name JSON Lines differently too, and some of the names end like JSON's.
+    let lines = names.iter().find(|(name, at)| {
+        JSON_LINES.contains(&name.as_str()) && matches!(choices[*at].body, Body::Items(_))
+    });
+    if let Some(at) = lines.map(|(_, at)| *at) {
+        for alias in JSON_LINES {
+            if !names.iter().any(|(name, _)| name == alias) {
+                names.push(((*alias).to_owned(), at));
+            }
+        }
+    }
     ranges.retain(|(_, at)| *at != rest);
     // The longer range is the more specific one: `text/*` is tried before `*/*`.
     ranges.sort_by_key(|(range, _)| std::cmp::Reverse(range.len()));
