@@ -2,11 +2,11 @@
 
 use features_client::prelude::*;
 use features_server::queries::{
-    QueriesApi, QueryEchoError, QueryEchoRequest, QueryEchoResponse, QueryPetError,
-    QueryPetRequest, QueryPetResponse,
+    QueriesApi, QueryEchoError, QueryEchoRequest, QueryEchoResponse, QueryEmptyError,
+    QueryEmptyRequest, QueryEmptyResponse, QueryPetError, QueryPetRequest, QueryPetResponse,
 };
 use features_server::server::serde_json::{self, json};
-use features_types::{QueryFind, QueryPet};
+use features_types::{QueryAny, QueryEmptyLists, QueryEmptyMarks, QueryFind, QueryPet};
 
 impl QueriesApi for crate::Features {
     async fn query_echo(
@@ -18,6 +18,17 @@ impl QueriesApi for crate::Features {
         words.extend(find.tag.unwrap_or_default());
         words.extend(request.session);
         words.extend(request.colours.unwrap_or_default());
+        Ok(words.into())
+    }
+
+    async fn query_empty(
+        &self,
+        request: QueryEmptyRequest,
+    ) -> Result<QueryEmptyResponse, QueryEmptyError> {
+        let pair = |(name, value): (&String, &String)| format!("{name}={value}");
+        let mut words: Vec<String> = request.find.iter().map(pair).collect();
+        words.extend(request.plain.unwrap_or_default());
+        words.extend(request.marks.unwrap_or_default().iter().map(pair));
         Ok(words.into())
     }
 
@@ -45,6 +56,8 @@ pub async fn check(client: &Client, url: &str) {
     let refused = refused.expect_err("no cookie has a semicolon").to_string();
     assert!(refused.contains("no cookie can have"), "{refused}");
     by_hand(url).await;
+    an_empty_query(client).await;
+    odd_cookies(client).await;
     for (pet, variant) in [
         (json!({"kind": "cat", "lives": 9}), "a cat with 9 lives"),
         (json!({"legs": 4}), "None with Some(4) legs"),
@@ -58,6 +71,40 @@ pub async fn check(client: &Client, url: &str) {
     let cat: Result<QueryPet, _> = serde_json::from_value(json!({"kind": "cat", "legs": 4}));
     let error = cat.expect_err("a cat has lives").to_string();
     assert!(error.contains("lives"), "{error}");
+}
+
+/// A required object that is the whole query may have no properties.
+async fn an_empty_query(client: &Client) {
+    for find in [json!({}), json!({"a": "1"})] {
+        let find: QueryAny = serde_json::from_value(find).expect("a query");
+        let expected: Vec<&str> = find.iter().map(|_| "a=1").collect();
+        let echo = client.query_empty().find(find).send().await;
+        assert_eq!(echo.expect("a success").into_inner(), expected);
+    }
+}
+
+/// Values that would be other cookies than the caller means are not sent.
+async fn odd_cookies(client: &Client) {
+    let call = || client.query_empty().find(QueryAny::default());
+    let marks = |key: &str| {
+        let marks = json!({key: "1"});
+        serde_json::from_value::<QueryEmptyMarks>(marks).expect("an object")
+    };
+    let call_with = call().marks(marks("b")).plain(vec!["x".to_owned(), "y".to_owned()]);
+    let echo = call_with.send().await.expect("a success");
+    assert_eq!(echo.into_inner()[..2], ["x", "y"]);
+    let lists = QueryEmptyLists::new().with_tags(vec!["a".to_owned()]);
+    for (call, reason) in [
+        (call().plain(vec!["x,y".to_owned()]), "a character"),
+        (call().plain(vec!["\"".to_owned()]), "a character"),
+        (call().marks(marks("a=1; b")), "a name"),
+        (call().marks(marks("")), "a name"),
+        (call().marks(marks("%61")), "a name"),
+        (call().lists(lists), "an array or object"),
+    ] {
+        let refused = call.send().await.expect_err(reason).to_string();
+        assert!(refused.contains(reason), "{refused}");
+    }
 }
 
 /// The queries of another client.

@@ -58,12 +58,15 @@ pub(super) fn decode_parameter<T: Wire>(
 }
 
 impl RawParameter<'_> {
-    /// Returns whether the request has the parameter; always true for a path segment or a header.
+    /// Returns whether the request has the parameter; always true for a path segment, a header, or a
+    /// required object that is the whole query.
     pub(super) fn has(&self, parameter: &Parameter) -> bool {
         let Self::Pairs(pairs, others) = self else {
             return true;
         };
         match parameter.style {
+            // An object without properties is an empty query.
+            Style::Form if parameter.whole_query && parameter.required => true,
             Style::DeepObject => pairs
                 .raw()
                 .any(|(name, _)| deep_key(pairs, name, parameter.name).is_some()),
