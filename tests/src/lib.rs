@@ -14,3 +14,7 @@ pub mod served;
 pub mod small;
 pub mod standalone;
 pub mod values;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/callers.md")]
+struct Callers;

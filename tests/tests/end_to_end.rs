@@ -6,9 +6,11 @@ mod calls;
 mod refusals;
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::time::Duration;
 
 use api_client::prelude::*;
-use api_client::{Error, reqwest};
+use api_client::{Error, SecretSource, reqwest};
 use api_server::server::Config;
 use api_types::{ErrorType, HealthCheckEndpoint, PostgresState};
 use axum::routing::get;
@@ -17,7 +19,7 @@ use futures_util::TryStreamExt;
 use reqwest::header::{ALLOW, RETRY_AFTER, WWW_AUTHENTICATE};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use tests::memory::{LOCATION, PROJECT, TOKEN};
+use tests::memory::{LOCATION, PROJECT, State, TOKEN};
 use tests::{seed, served};
 
 /// What the tests need of an operation of the contract.
@@ -452,7 +454,7 @@ async fn an_argument_that_does_not_fit_is_never_sent() {
         .await
         .expect_err("`nobody` is no project id");
     assert!(
-        matches!(&error, Error::InvalidRequest(words) if words.contains("project_id")),
+        matches!(&error, Error::InvalidRequest(reason) if reason.to_string().contains("project_id")),
         "{error}"
     );
     let error = client
@@ -462,9 +464,41 @@ async fn an_argument_that_does_not_fit_is_never_sent() {
         .await
         .expect_err("the location is missing");
     assert!(
-        matches!(&error, Error::InvalidRequest(words) if words.contains("location")),
+        matches!(&error, Error::InvalidRequest(reason) if reason.to_string().contains("location")),
         "{error}"
     );
+    // The message names the operation and the rule, and not the value.
+    for (page_size, rule) in [(0, "at least 1"), (i64::MAX, "at most 9007199254740991")] {
+        let call = client.vm_list().project_id(PROJECT).location(LOCATION);
+        let error = call.page_size(page_size).send().await;
+        assert_eq!(
+            error.expect_err(rule).to_string(),
+            format!("the request of `vm_list` was not sent: `page_size` must be {rule}")
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_program_brings_its_own_http_client_and_settings_of_a_call() {
+    let base = served::memory(State::default(), Config::new()).await;
+    // `reqwest::Client::new()` would panic without a crypto provider.
+    let http = api_client::http_builder().expect("TLS is set up");
+    let http = http.pool_max_idle_per_host(0).build();
+    let client = Client::builder(&base)
+        .bearer(SecretSource::new(|| async { Ok::<_, Infallible>(TOKEN) }))
+        .http_client(http.expect("the HTTP client is built"))
+        .build()
+        .expect("the settings are valid");
+    let named = client.with_header("x-request-id", "mine");
+    let named = named.expect("it is a header");
+    let call = named.vm_list().project_id(PROJECT).location(LOCATION);
+    let page = call.send().await.expect("a success");
+    assert_eq!(page.headers()["x-request-id"], "mine");
+    assert_eq!(page.operation(), Some("vm_list"));
+    let call = client.with_timeout(Duration::ZERO);
+    let call = call.vm_list().project_id(PROJECT).location(LOCATION);
+    let error = call.send().await.expect_err("there is no time");
+    assert!(error.is_timeout(), "{error}");
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@
 //!
 //! Each tag is a module and a cargo feature, with a trait that gives [`Client`] a method per operation. A method returns a builder: a setter per parameter, `send()`, and `stream()` if the operation is a list.
 //!
-//! Responses are read leniently: properties and enumeration values that are newer than this crate are accepted. An [`Error`] keeps the status, the headers and the contract's error body, and prints no secrets.
+//! Responses are read leniently: a property that is newer than this crate is accepted, and so is a newer value of an enumeration that the contract marks `x-extensible-enum`, as `Unlisted`. An [`Error`] keeps the status, the headers and the contract's error body, and prints no secrets.
 //!
 //! # Responses that do not fit the contract
 //!
@@ -146,8 +146,9 @@ use api_runtime::client as runtime;
 pub use api_types as types;
 pub use api_runtime::client::{
     BuildError, ByteStream, Event, EventStream, ItemBody, ItemError, ItemStream, Items,
-    Lenient, LenientExt, LenientItems, Misfit, Multipart, Partial, ResponseValue,
-    Retries, Secret, Server, Span, Stream, TraceContext, TypedEvent, Violation, reqwest,
+    Lenient, LenientExt, LenientItems, Misfit, Multipart, Next, Partial, ResponseValue,
+    Retries, Secret, SecretSource, Server, Span, Stream, TraceContext, TypedEvent,
+    Violation, http_builder, reqwest,
 };
 
 /// Why a call failed. `E` is the body of the errors that the contract lists.
@@ -244,6 +245,21 @@ impl Client {
     pub fn base_url(&self) -> &str {
         self.transport.base_url()
     }
+
+    /// Returns this client with another time-out of calls, such as for one call. `None` is
+    /// none.
+    #[must_use]
+    pub fn with_timeout(&self, timeout: impl Into<Option<std::time::Duration>>) -> Self {
+        Self {
+            transport: self.transport.with_timeout(timeout.into()),
+        }
+    }
+
+    /// Returns this client with a header for every request, such as for one call.
+    pub fn with_header(&self, name: &str, value: &str) -> Result<Self, BuildError> {
+        let transport = self.transport.with_header(name, value)?;
+        Ok(Self { transport })
+    }
 }
 
 /// Builds a [`Client`].
@@ -260,78 +276,12 @@ impl ClientBuilder {
     /// The scheme is not case-sensitive, and `Bearer: <token>`, with a colon, works too.
     ///
     /// Sets the credential of the security scheme `bearer`, which is sent with the operations that need it.
-    pub fn bearer(mut self, token: impl Into<Secret>) -> Self {
-        let secret = token.into();
-        self.config = self
-            .config
-            .credential(schemes::BEARER, runtime::Scheme::Bearer, secret);
+    pub fn bearer(mut self, token: impl Into<SecretSource>) -> Self {
+        let scheme = runtime::Scheme::Bearer;
+        self.config = self.config.credential(schemes::BEARER, scheme, token);
         self
     }
-
-    /// Sets the time-out of a connection attempt, 10 seconds by default. It does not apply
-    /// to a client that [`http_client`](Self::http_client) sets.
-    pub fn connect_timeout(mut self, timeout: std::time::Duration) -> Self {
-        self.config = self.config.connect_timeout(timeout);
-        self
-    }
-
-    /// Sets the time-out of a whole call, 60 seconds by default: connecting, sending, every
-    /// retry with the pauses between, and reading the response body.
-    pub fn timeout(mut self, timeout: std::time::Duration) -> Self {
-        self.config = self.config.timeout(Some(timeout));
-        self
-    }
-
-    /// Removes the time-out of calls, for endless streams.
-    pub fn no_timeout(mut self) -> Self {
-        self.config = self.config.timeout(None);
-        self
-    }
-
-    /// Sets the most bytes that a response body may have which is read into memory, 64 MiB
-    /// by default. Streams have no limit.
-    pub fn response_limit(mut self, bytes: usize) -> Self {
-        self.config = self.config.response_limit(bytes);
-        self
-    }
-
-    /// Sets the header `User-Agent`, by default the name and version of this crate.
-    pub fn user_agent(mut self, user_agent: &str) -> Self {
-        self.config = self.config.user_agent(user_agent);
-        self
-    }
-
-    /// Adds a header to every request. A parameter of the operation takes precedence.
-    pub fn header(mut self, name: &str, value: &str) -> Self {
-        self.config = self.config.header(name, value);
-        self
-    }
-
-    /// Repeats calls that failed temporarily and are safe to repeat. Off by default.
-    pub fn retries(mut self, retries: Retries) -> Self {
-        self.config = self.config.retries(retries);
-        self
-    }
-
-    /// Passes the trace of each call on in the headers `traceparent` and `tracestate` (W3C
-    /// Trace Context), unless a call has one of them. Off by default.
-    ///
-    /// Each call has a span, with the operation's id, the method and the status. The
-    /// function returns the context of this span, as the tracing system in use knows it.
-    pub fn traces(
-        mut self,
-        context: impl Fn(&Span) -> Option<TraceContext> + Send + Sync + 'static,
-    ) -> Self {
-        self.config = self.config.traces(context);
-        self
-    }
-
-    /// Replaces the HTTP client, with its settings of TLS, proxies, redirects and connect
-    /// time-out.
-    pub fn http_client(mut self, http: reqwest::Client) -> Self {
-        self.config = self.config.http_client(http);
-        self
-    }
+    api_runtime::client_settings!();
 
     /// Checks the settings and builds the client.
     pub fn build(self) -> Result<Client, BuildError> {

@@ -1,11 +1,12 @@
 //! The run time of generated clients: the transport with its credentials, time-outs and retries,
 //! typed responses and errors, and the stream over the pages of a list.
 //!
-//! [`ResponseValue`] and [`QueryParam`] are those of progenitor, which writes the requests.
-//! [`Error`] is our own: it keeps the status and the headers of every response, and prints no
-//! secrets.
+//! [`QueryParam`] is that of progenitor, which writes the requests. [`ResponseValue`] and [`Error`]
+//! are our own: they name the operation, and the error keeps the status and the headers of every
+//! response, and prints no secrets.
 
 mod argument;
+mod around;
 mod body;
 mod call;
 mod config;
@@ -18,9 +19,13 @@ mod lenient;
 mod misfit;
 mod pages;
 mod path;
+mod raw;
+mod response;
 mod retry;
 mod retry_after;
+mod secret_source;
 mod server;
+mod settings;
 mod stream;
 mod style;
 #[cfg(feature = "rustls")]
@@ -31,13 +36,16 @@ mod transport;
 pub use crate::Violation;
 pub use crate::items::{InvalidItem, ItemBody, MAX_ITEM_BYTES, TypedEvent};
 pub use crate::trace_context::TraceContext;
-pub use argument::{Argument, InvalidArgument, argument, missing, optional};
+pub use argument::{Argument, InvalidArgument, Value};
+pub use around::{Around, Next};
 pub use body::{Multipart, Payload};
 pub use call::Call;
-pub use config::{BuildError, Config};
+pub use config::{BuildError, Config, http_builder};
 pub use credential::{Scheme, Secret};
 pub use decode::{content_type, decode, decode_text, empty, events, map, stream, upgrade};
-pub use error::{Error, InterruptedResponse, InvalidResponse, OversizedResponse, Result};
+pub use error::{
+    Error, InterruptedResponse, InvalidResponse, NoResponse, OversizedResponse, Result,
+};
 pub use events::{Event, EventStream};
 pub use futures_core::Stream;
 pub use items::{ItemError, ItemStream, items};
@@ -45,9 +53,11 @@ pub use lenient::{Lenient, LenientCall, LenientExt, Partial};
 pub use misfit::Misfit;
 pub use pages::{Items, LenientItems, Page, Paging, count, cursor, text};
 pub use path::escaped_url;
-pub use progenitor_client::{QueryParam, ResponseValue};
+pub use progenitor_client::QueryParam;
 pub use reqwest;
+pub use response::ResponseValue;
 pub use retry::Retries;
+pub use secret_source::SecretSource;
 pub use serde_json;
 pub use server::{Server, Variable};
 pub use stream::ByteStream;

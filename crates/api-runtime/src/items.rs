@@ -22,7 +22,7 @@ use futures_util::StreamExt as _;
 use crate::Wire;
 use crate::wire::Encoded;
 pub use event::TypedEvent;
-use splitter::{Frame, Splitter};
+pub(crate) use splitter::{Frame, Splitter};
 
 /// The most bytes that an item of a received body may have, unless
 /// `max_item_bytes` of the stream sets another limit: 1 MiB.

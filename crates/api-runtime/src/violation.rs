@@ -4,6 +4,7 @@ use std::fmt;
 
 /// A rule of its schema that a JSON value breaks.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Violation {
     /// JSON pointer (RFC 6901) to the part that breaks the rule; empty for the whole value.
     pub pointer: String,

@@ -5,13 +5,16 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use api_runtime::Wire;
 use api_runtime::client::{
-    self as runtime, Config, Error, ResponseValue, Retries, Scheme, Secret, Security, Transport,
+    self as runtime, Config, Error, LenientExt as _, ResponseValue, Retries, Scheme, Secret,
+    SecretSource, Security, Transport,
 };
+use runtime::Stream as _;
 use runtime::reqwest::{Method, StatusCode};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -27,6 +30,8 @@ enum Step {
     Respond(u16, &'static str, &'static str),
     /// Responds with 200 and these chunks.
     Chunks(&'static str),
+    /// Responds with this head and then a byte of the body every 20 milliseconds.
+    Drip(&'static str),
     HangUp,
     Sleep,
 }
@@ -67,6 +72,14 @@ impl Server {
                             "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\n{chunks}"
                         );
                         socket.write_all(response.as_bytes()).await.unwrap();
+                    }
+                    Step::Drip(head) => {
+                        let head = format!("HTTP/1.1 200 OK\r\n{head}connection: close\r\n\r\n");
+                        socket.write_all(head.as_bytes()).await.unwrap();
+                        // Until the client has gone.
+                        while socket.write_all(b" ").await.is_ok() {
+                            tokio::time::sleep(Duration::from_millis(20)).await;
+                        }
                     }
                     Step::HangUp => drop(socket),
                     Step::Sleep => tokio::time::sleep(Duration::from_secs(60)).await,
@@ -174,7 +187,10 @@ async fn a_listed_error_keeps_status_headers_and_body() {
     assert_eq!(error.headers().unwrap()["x-id"], "7");
     assert_eq!(error.body(), Some(&Problem { code: 404 }));
     assert!(!error.is_retryable());
-    assert_eq!(error.to_string(), "the API responded with 404 Not Found");
+    assert_eq!(
+        error.to_string(),
+        "the API responded to `thing_view` with 404 Not Found"
+    );
     assert_eq!(error.into_body(), Some(Problem { code: 404 }));
 }
 
@@ -197,8 +213,8 @@ async fn nothing_secret_shows_when_an_error_is_printed() {
     let messages = [
         "the response (200 OK) of `thing_view` does not fit the contract at line 1 column 16 of its body: must be u8",
         "the response (200 OK) of `thing_view` does not fit the contract at line 1 column 23 of its body: missing field `id`",
-        "the API responded with 502 Bad Gateway, which the contract does not list",
-        "the connection to the API failed",
+        "the API responded to `thing_view` with 502 Bad Gateway, which the contract does not list",
+        "the connection to the API failed during `thing_view`",
     ];
     for message in messages {
         let error = call::<Thing>(&transport, Method::GET, security)
@@ -292,6 +308,128 @@ async fn a_credential_goes_where_it_is_asked_for_and_nowhere_else() {
 }
 
 #[tokio::test]
+async fn a_secret_is_asked_for_with_each_call_and_within_its_time_out() {
+    let server = Server::playing([
+        Step::Respond(503, "", ""),
+        Step::Respond(200, "", r#"{"id": 1}"#),
+        Step::Respond(200, "", r#"{"id": 1}"#),
+    ])
+    .await;
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&asked);
+    let source = SecretSource::new(move || {
+        let number = counter.fetch_add(1, Ordering::Relaxed);
+        async move {
+            match number {
+                0 | 1 => Ok(format!("hunter{number}")),
+                2 => Err("the token server is down"),
+                3 => Ok("two\nlines".to_owned()),
+                _ => std::future::pending().await,
+            }
+        }
+    });
+    let transport = server
+        .config()
+        .credential(0, Scheme::Bearer, source)
+        .retries(Retries::new(1).first_pause(Duration::from_millis(1)))
+        .timeout(Some(Duration::from_millis(500)))
+        .build()
+        .unwrap();
+    assert!(!format!("{transport:?}").contains("hunter"));
+    let get = async || call::<Thing>(&transport, Method::GET, &[&[0]]).await;
+    get().await.unwrap();
+    get().await.unwrap();
+    let sent = server.requests();
+    for (at, token) in [(0, "hunter0"), (1, "hunter0"), (2, "hunter1")] {
+        assert!(sent[at].contains(&format!("authorization: Bearer {token}\r\n")));
+    }
+    let down = get().await.unwrap_err();
+    assert_eq!(
+        down.to_string(),
+        "the request was not sent: the source of its credential failed"
+    );
+    let cause = std::error::Error::source(&down).unwrap();
+    assert_eq!(cause.to_string(), "the token server is down");
+    assert!(!down.is_timeout());
+    assert_eq!(
+        get().await.unwrap_err().to_string(),
+        "the request of `thing_view` was not sent: a credential has a character that headers cannot have"
+    );
+    let begun = Instant::now();
+    assert!(get().await.unwrap_err().is_timeout());
+    assert!(begun.elapsed() < Duration::from_secs(5));
+    // A call without credentials asks for none.
+    let asked = asked.load(Ordering::Relaxed);
+    assert_eq!((asked, server.requests().len()), (5, 3));
+}
+
+#[tokio::test]
+async fn a_function_runs_around_every_attempt() {
+    let server = Server::playing([
+        Step::Respond(503, "", ""),
+        Step::Respond(200, "", r#"{"id": 1}"#),
+    ])
+    .await;
+    let attempts = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&attempts);
+    let transport = server
+        .config()
+        .credential(0, Scheme::Bearer, "token")
+        .retries(Retries::new(2).first_pause(Duration::from_millis(1)))
+        .around(move |mut request, next| {
+            let number = counter.fetch_add(1, Ordering::Relaxed);
+            // It sees the request as it is sent, and can sign it.
+            assert_eq!(request.headers()["authorization"], "Bearer token");
+            request.headers_mut().insert("x-attempt", number.into());
+            Box::pin(async move {
+                if number == 2 {
+                    let response = http::Response::builder().status(404);
+                    return Ok(response.body(r#"{"code": 7}"#).unwrap().into());
+                }
+                next.run(request).await
+            })
+        })
+        .build()
+        .unwrap();
+    let get = async || call::<Thing>(&transport, Method::GET, &[&[0]]).await;
+    assert_eq!(get().await.unwrap().id, 1);
+    let sent = server.requests();
+    assert!(sent[0].contains("x-attempt: 0\r\n") && sent[1].contains("x-attempt: 1\r\n"));
+    // A response of the function is one like any other.
+    let error = get().await.unwrap_err();
+    assert_eq!(
+        (error.operation(), error.body().unwrap().code),
+        (Some(ID), 7)
+    );
+    assert_eq!(attempts.load(Ordering::Relaxed), 3);
+}
+
+#[tokio::test]
+async fn one_call_may_have_other_settings_than_its_client() {
+    let server = Server::playing([
+        Step::Respond(200, "", r#"{"id": 1}"#),
+        Step::Respond(200, "", r#"{"id": 1}"#),
+        Step::Sleep,
+    ])
+    .await;
+    let transport = server.config().header("x-team", "blue").build().unwrap();
+    let red = transport.with_header("x-team", "red").unwrap();
+    for (transport, team) in [(&red, "red"), (&transport, "blue")] {
+        call::<Thing>(transport, Method::GET, OPEN).await.unwrap();
+        let sent = server.requests();
+        let header = format!("x-team: {team}\r\n");
+        assert!(sent.last().unwrap().contains(&header));
+    }
+    assert_eq!(
+        red.with_header("x team", "red").unwrap_err().to_string(),
+        "`x team` is not a valid header name"
+    );
+    let hurried = transport.with_timeout(Some(Duration::from_millis(50)));
+    let error = call::<Thing>(&hurried, Method::GET, OPEN).await;
+    assert!(error.unwrap_err().is_timeout());
+}
+
+#[tokio::test]
 async fn a_call_that_takes_too_long_ends() {
     let server = Server::playing([Step::Sleep]).await;
     let transport = server
@@ -303,8 +441,36 @@ async fn a_call_that_takes_too_long_ends() {
     let error = call::<Thing>(&transport, Method::GET, OPEN)
         .await
         .unwrap_err();
-    assert_eq!(error.to_string(), "no response from the API in time");
+    assert_eq!(
+        error.to_string(),
+        "no response from the API to `thing_view` in time"
+    );
     assert!(error.is_timeout() && error.is_retryable() && begun.elapsed() < Duration::from_secs(5));
+}
+
+#[tokio::test]
+async fn a_body_that_arrives_too_slowly_ends_with_the_time_out_of_the_call() {
+    // With a length and without, and with retries, whose attempts share the time-out.
+    for (head, retries) in [
+        ("content-length: 1000\r\n", None),
+        ("", None),
+        ("", Some(Retries::new(1))),
+    ] {
+        let server = Server::playing([Step::Drip(head)]).await;
+        let mut config = server.config().timeout(Some(Duration::from_millis(200)));
+        if let Some(retries) = retries {
+            config = config.retries(retries);
+        }
+        let begun = Instant::now();
+        let error = call::<Thing>(&config.build().unwrap(), Method::GET, OPEN)
+            .await
+            .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the response (200 OK) of `thing_view` ended early"
+        );
+        assert!(error.is_timeout() && begun.elapsed() < Duration::from_secs(5));
+    }
 }
 
 #[tokio::test]
@@ -402,7 +568,10 @@ async fn any_call_is_repeated_when_no_connection_came_about() {
     let error = call::<Thing>(&config.build().unwrap(), Method::POST, OPEN)
         .await
         .unwrap_err();
-    assert_eq!(error.to_string(), "cannot connect to the API");
+    assert_eq!(
+        error.to_string(),
+        "cannot connect to the API for `thing_view`"
+    );
     assert!(
         begun.elapsed() >= Duration::from_millis(60),
         "20 and 40 milliseconds at least"
@@ -470,6 +639,109 @@ async fn every_kind_of_body_is_read() {
         Thing { id: 1 }
     );
     assert_eq!(events.len(), 1);
+}
+
+#[tokio::test]
+async fn an_event_that_is_too_large_is_skipped() {
+    let huge = "x".repeat(1 << 20);
+    let body = format!("data: {huge}\n\nid: 7\ndata: 1\n\ndata: 123456\n\ndata: 2\n\n").leak();
+    let server = Server::playing(vec![Step::Respond(200, "", body); 2]).await;
+    let transport = server.config().build().unwrap();
+    for (limit, expected) in [
+        (None, ["1048576", "1", "123456", "2"]),
+        (Some(13), ["13", "1", "123456", "2"]),
+    ] {
+        let request = transport.http().get(transport.base_url());
+        let call = transport.call(ID, PATH);
+        let response = call.send::<Problem>(request, OPEN).await.unwrap();
+        let mut events = runtime::events(response).into_inner();
+        if let Some(limit) = limit {
+            events = events.max_item_bytes(limit);
+        }
+        let seen = collect(events).await.into_iter().map(|event| match event {
+            Ok(event) => event.data,
+            Err(Error::OversizedEvent(limit)) => limit.to_string(),
+            Err(error) => error.to_string(),
+        });
+        assert_eq!(seen.collect::<Vec<_>>(), expected);
+    }
+}
+
+/// How many [`Counted`] were decoded.
+static DECODED: AtomicUsize = AtomicUsize::new(0);
+
+/// A value that counts how often it is decoded.
+#[derive(Debug, Serialize)]
+struct Counted;
+
+impl<'de> Deserialize<'de> for Counted {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        DECODED.fetch_add(1, Ordering::Relaxed);
+        serde::de::IgnoredAny::deserialize(deserializer)?;
+        Ok(Self)
+    }
+}
+
+#[derive(Debug, Deserialize)]
+struct CountedPage {
+    #[serde(rename = "total")]
+    _total: u64,
+    items: Vec<Counted>,
+}
+
+wire!(Counted CountedPage);
+
+#[tokio::test]
+async fn the_items_of_a_page_that_does_not_fit_are_made_one_by_one() {
+    let items: Vec<String> = (0..1000).map(|id| format!("{{\"id\":{id}}}")).collect();
+    // Nothing is made of the page as a whole, which ends too early.
+    let body = format!("{{\"total\":\"many\",\"items\":[{}]}}", items.join(" , "));
+    let server = Server::playing([
+        Step::Respond(200, "", body.leak()),
+        Step::Respond(200, "", "{\"total\":\"many\",\"items\":[]}"),
+    ])
+    .await;
+    let transport = server.config().build().unwrap();
+    let paging = runtime::Paging {
+        key: "id".to_owned(),
+        items: "items",
+        count: None,
+    };
+    let pages = paging.pages(|_| async {
+        let page = call::<CountedPage>(&transport, Method::GET, OPEN).await?;
+        let items = page.into_inner().items;
+        Ok(runtime::Page { items, count: None })
+    });
+    let mut items = std::pin::pin!(pages.lenient());
+    let mut seen = 0;
+    while let Some(item) = std::future::poll_fn(|cx| items.as_mut().poll_next(cx)).await {
+        let item = item.unwrap();
+        assert_eq!(item.raw().unwrap()["id"], seen);
+        seen += 1;
+        assert_eq!(DECODED.load(Ordering::Relaxed), seen);
+    }
+    assert_eq!(seen, 1000);
+}
+
+#[tokio::test]
+async fn a_text_that_fits_has_a_partial_value_too() {
+    let server = Server::playing([
+        Step::Respond(200, "", "\"seven\""),
+        Step::Respond(200, "", "7"),
+    ])
+    .await;
+    let transport = server.config().build().unwrap();
+    let get = async || {
+        let request = transport.http().get(transport.base_url());
+        let call = transport.call(ID, PATH);
+        call.send::<Problem>(request, OPEN).await
+    };
+    let read = async || runtime::decode_text::<String, Problem>(get().await?).await;
+    let text = read().lenient().await.unwrap();
+    assert_eq!(text.partial().unwrap().value, "\"seven\"");
+    let read = async || runtime::decode_text::<u8, Problem>(get().await?).await;
+    let number = read().lenient().await.unwrap();
+    assert_eq!(number.partial().unwrap().value, 7);
 }
 
 async fn collect<S: runtime::Stream>(stream: S) -> Vec<S::Item> {

@@ -118,6 +118,8 @@ const METHODS: &[&str] = &[
     "to_owned",
     "transport",
     "try_into",
+    "with_header",
+    "with_timeout",
 ];
 
 /// The most characters of a name, since the words of a hostile document can have any length.

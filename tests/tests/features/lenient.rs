@@ -190,7 +190,7 @@ async fn typed(client: &Client) {
         ("deep", "", "is nested too deeply"),
         ("nothing", "", "ends before its JSON does"),
         ("page", "", "is not JSON"),
-        ("words", "", "must be i32"),
+        ("words", "", "must be an integer of 32 bits"),
     ] {
         let response = view(name).await.expect("a success");
         let misfit = response.get().expect_err(name);

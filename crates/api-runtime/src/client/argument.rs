@@ -3,44 +3,104 @@
 use std::any::type_name;
 use std::fmt;
 
+use super::Call;
+
 /// An argument of a call: the value that a setter was given, or why the request cannot be sent.
 pub type Argument<T> = Result<T, InvalidArgument>;
 
 /// An argument that is missing, does not fit the contract, or cannot be written where it belongs.
 #[derive(Clone, PartialEq, Eq)]
-pub struct InvalidArgument(String);
+pub struct InvalidArgument {
+    operation: Option<&'static str>,
+    problem: String,
+}
 
 impl InvalidArgument {
     pub(super) fn new(problem: impl Into<String>) -> Self {
-        Self(problem.into())
+        Self {
+            operation: None,
+            problem: problem.into(),
+        }
+    }
+
+    /// Sets the operation, unless there is one.
+    pub(super) fn of(mut self, operation: &'static str) -> Self {
+        self.operation.get_or_insert(operation);
+        self
+    }
+
+    /// Returns the id of the operation in the contract, such as `pet_view`. Returns `None` for a
+    /// value that cannot be written where it belongs.
+    #[must_use]
+    pub fn operation(&self) -> Option<&'static str> {
+        self.operation
     }
 }
 
+/// Prints the argument and what is wrong with it, and no value.
 impl fmt::Display for InvalidArgument {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.problem)
     }
 }
 
 impl fmt::Debug for InvalidArgument {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.0, f)
+        fmt::Debug::fmt(&self.problem, f)
     }
 }
 
 impl std::error::Error for InvalidArgument {}
 
-/// Converts the value that the setter `name` was given into the type of the argument.
-pub fn argument<T, V: TryInto<T>>(name: &str, value: V) -> Argument<T> {
-    value.try_into().map_err(|_| {
-        let ty = short(type_name::<T>());
-        InvalidArgument(format!("`{name}` is not a valid `{ty}`"))
-    })
+/// A value that the setter of an argument takes: one that converts into a `T`, with an error that
+/// says why not.
+///
+/// Every type that implements [`TryInto<T>`] does so, if its error can be printed.
+pub trait Value<T> {
+    /// Converts the value, or returns the error in words.
+    ///
+    /// # Errors
+    ///
+    /// If the conversion fails.
+    fn convert(self) -> Result<T, String>;
 }
 
-/// Converts the value that the setter of an optional argument was given, as [`argument`] does.
-pub fn optional<T, V: TryInto<T>>(name: &str, value: V) -> Argument<Option<T>> {
-    argument(name, value).map(Some)
+impl<T, V> Value<T> for V
+where
+    V: TryInto<T>,
+    V::Error: fmt::Display,
+{
+    fn convert(self) -> Result<T, String> {
+        self.try_into().map_err(|error| error.to_string())
+    }
+}
+
+impl Call<'_> {
+    /// Converts the value that the setter `name` was given into the type of the argument.
+    pub fn argument<T>(&self, name: &str, value: impl Value<T>) -> Argument<T> {
+        value.convert().map_err(|error| {
+            // Errors of generated types say the rule. Others may quote the value.
+            let problem = if error.starts_with("must ") {
+                format!("`{name}` {error}")
+            } else {
+                let ty = short(type_name::<T>());
+                format!("`{name}` is not a valid `{ty}`")
+            };
+            InvalidArgument::new(problem).of(self.id())
+        })
+    }
+
+    /// Converts the value that the setter of an optional argument was given, as
+    /// [`argument`](Self::argument) does.
+    pub fn optional<T>(&self, name: &str, value: impl Value<T>) -> Argument<Option<T>> {
+        self.argument(name, value).map(Some)
+    }
+
+    /// Returns the error for a required argument whose setter has not been called.
+    pub fn missing<T>(&self, name: &str) -> Argument<T> {
+        let problem = format!("`{name}` is required but not set");
+        Err(InvalidArgument::new(problem).of(self.id()))
+    }
 }
 
 /// Returns the name of a type without the modules that it is in: `Vec<VmId>` for
@@ -51,11 +111,6 @@ fn short(name: &str) -> String {
         short.push_str(part.rsplit("::").next().unwrap_or(part));
     }
     short
-}
-
-/// Returns the error for a required argument whose setter has not been called.
-pub fn missing<T>(name: &str) -> Argument<T> {
-    Err(InvalidArgument(format!("`{name}` is required but not set")))
 }
 
 #[cfg(test)]

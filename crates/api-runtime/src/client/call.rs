@@ -55,6 +55,11 @@ impl Call<'_> {
         self.operation.path
     }
 
+    /// Returns the id of the operation.
+    pub(super) fn id(&self) -> &'static str {
+        self.operation.id
+    }
+
     /// Sends the request of the operation, and returns the head of its response.
     ///
     /// The request gets the client's headers unless it has them, the client's time-out, and the

@@ -6,32 +6,35 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::header::{HeaderMap, HeaderName, HeaderValue, USER_AGENT};
-use reqwest::Url;
+use reqwest::{Request, Url};
 use tracing::Span;
 
-use super::Retries;
+use super::around::Run;
 use super::call::MOST_BYTES;
-use super::credential::{Credential, Scheme, Secret};
+use super::credential::{Scheme, Slot, UNSENDABLE};
 use super::traces;
 use super::transport::{Settings, Transport};
+use super::{Around, Next, Retries, SecretSource};
 use crate::trace_context::TraceContext;
 
 /// The settings that a [`Transport`] is built from.
 pub struct Config {
     target: Target,
-    credentials: Vec<Option<Credential>>,
+    credentials: Vec<Option<Slot>>,
     connect_timeout: Duration,
     timeout: Option<Duration>,
     response_limit: usize,
     headers: HeaderMap,
     retries: Option<Retries>,
     traces: Option<traces::Context>,
+    around: Option<Run>,
     http: Option<reqwest::Client>,
     /// The first invalid setting, reported by [`build`](Self::build).
     problem: Option<BuildError>,
 }
 
 /// The URL that a client calls.
+#[derive(Clone)]
 pub(super) struct Target {
     pub(super) url: String,
     /// Whether calls go to the URL itself, instead of to paths below it.
@@ -89,12 +92,6 @@ impl fmt::Display for BuildError {
 
 impl std::error::Error for BuildError {}
 
-impl fmt::Debug for Credential {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("[redacted]")
-    }
-}
-
 impl Config {
     /// Returns the default settings: 10 seconds to connect, 60 for a whole call, 64 MiB for a
     /// response body, no retries, no credentials.
@@ -119,6 +116,7 @@ impl Config {
             headers,
             retries: None,
             traces: None,
+            around: None,
             http: None,
             problem: None,
         }
@@ -135,10 +133,15 @@ impl Config {
     /// Sets the credential of the security scheme at `index`. `scheme` is the way in which requests
     /// carry the credential.
     #[must_use]
-    pub fn credential(mut self, index: usize, scheme: Scheme, secret: Secret) -> Self {
-        match Credential::new(scheme, secret) {
-            Some(credential) => self.credentials[index] = Some(credential),
-            None => self.fail("a credential has a character that headers cannot have".to_owned()),
+    pub fn credential(
+        mut self,
+        index: usize,
+        scheme: Scheme,
+        secret: impl Into<SecretSource>,
+    ) -> Self {
+        match Slot::new(scheme, secret.into()) {
+            Some(slot) => self.credentials[index] = Some(slot),
+            None => self.fail(UNSENDABLE.to_owned()),
         }
         self
     }
@@ -151,8 +154,8 @@ impl Config {
         self
     }
 
-    /// Sets the time-out of a whole call: connecting, sending, every retry with the pauses between,
-    /// and reading the response body. With `None` a call may take any time.
+    /// Sets the time-out of a whole call: getting a credential, connecting, sending, every retry
+    /// with the pauses between, and reading the response body. With `None` a call may take any time.
     #[must_use]
     pub fn timeout(mut self, timeout: Option<Duration>) -> Self {
         self.timeout = timeout;
@@ -177,22 +180,11 @@ impl Config {
     /// [`build`](Self::build) reports an invalid name or value.
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Self {
-        match (
-            HeaderName::from_bytes(name.as_bytes()),
-            HeaderValue::from_str(value),
-        ) {
-            (Ok(name), Ok(value)) => {
+        match header(name, value) {
+            Ok((name, value)) => {
                 self.headers.insert(name, value);
             }
-            (Err(_), _) => self.fail(format!(
-                "`{}` is not a valid header name",
-                name.escape_debug()
-            )),
-            (_, Err(_)) => {
-                self.fail(format!(
-                    "the value of header `{name}` has a character that headers cannot have"
-                ));
-            }
+            Err(BuildError(problem)) => self.fail(problem),
         }
         self
     }
@@ -218,7 +210,18 @@ impl Config {
         self
     }
 
+    /// Runs a function around every attempt of every call.
+    #[must_use]
+    pub fn around(
+        mut self,
+        run: impl for<'n> Fn(Request, Next<'n>) -> Around<'n> + Send + Sync + 'static,
+    ) -> Self {
+        self.around = Some(Arc::new(run));
+        self
+    }
+
     /// Replaces the HTTP client, with its settings of TLS, proxies, redirects and connect time-out.
+    /// [`http_builder`] prepares one.
     #[must_use]
     pub fn http_client(mut self, http: reqwest::Client) -> Self {
         self.http = Some(http);
@@ -252,6 +255,7 @@ impl Config {
             response_limit: self.response_limit,
             retries: self.retries,
             traces: self.traces,
+            around: self.around,
         };
         Ok(Transport {
             http,
@@ -318,17 +322,43 @@ fn http_client(connect_timeout: Duration, secure: bool) -> Result<reqwest::Clien
                 .to_owned(),
         ));
     }
-    let builder = reqwest::Client::builder()
-        .connect_timeout(connect_timeout)
-        .redirect(reqwest::redirect::Policy::none());
-    #[cfg(feature = "rustls")]
-    let builder = super::tls::configure(builder)?;
+    let builder = http_builder()?.connect_timeout(connect_timeout);
     builder.build().map_err(|error| {
         BuildError(format!(
             "the HTTP client cannot be built: {}",
             error.without_url()
         ))
     })
+}
+
+/// Returns a builder of an HTTP client, with the TLS that clients of APIs have by default: rustls
+/// with the crypto provider of the program, or else ring, and the certificates that the platform
+/// trusts. It follows no redirects.
+///
+/// Without the feature `rustls`, the client has no TLS.
+///
+/// # Errors
+///
+/// If TLS cannot be set up.
+pub fn http_builder() -> Result<reqwest::ClientBuilder, BuildError> {
+    let builder = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
+    #[cfg(feature = "rustls")]
+    let builder = super::tls::configure(builder)?;
+    Ok(builder)
+}
+
+/// Converts the name and value of a header.
+pub(super) fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), BuildError> {
+    let Ok(name) = HeaderName::from_bytes(name.as_bytes()) else {
+        let name = name.escape_debug();
+        return Err(BuildError(format!("`{name}` is not a valid header name")));
+    };
+    let value = HeaderValue::from_str(value).map_err(|_| {
+        BuildError(format!(
+            "the value of header `{name}` has a character that headers cannot have"
+        ))
+    })?;
+    Ok((name, value))
 }
 
 impl BuildError {

@@ -2,12 +2,17 @@
 //! printed.
 
 use std::fmt;
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::header::{AUTHORIZATION, COOKIE};
 use http::{HeaderName, HeaderValue};
 use reqwest::Request;
+use tokio::time::timeout;
+
+use super::secret_source::Kind;
+use super::{Error, InvalidArgument, SecretSource};
 
 /// A string that `Debug` does not print.
 #[derive(Clone, PartialEq, Eq)]
@@ -30,6 +35,18 @@ impl fmt::Debug for Secret {
 impl From<String> for Secret {
     fn from(text: String) -> Self {
         Self(text)
+    }
+}
+
+impl PartialEq<str> for Secret {
+    fn eq(&self, other: &str) -> bool {
+        self.0 == other
+    }
+}
+
+impl PartialEq<&str> for Secret {
+    fn eq(&self, other: &&str) -> bool {
+        self.0 == *other
     }
 }
 
@@ -56,6 +73,57 @@ pub enum Scheme {
     Cookie(&'static str),
     /// A client certificate, which the HTTP client sends itself.
     Certificate,
+}
+
+/// Why a secret cannot be sent.
+pub(super) const UNSENDABLE: &str = "a credential has a character that headers cannot have";
+
+/// The credential of a security scheme, or where it comes from.
+#[derive(Clone)]
+pub(super) enum Slot {
+    Fixed(Credential),
+    Asked(Scheme, SecretSource),
+}
+
+impl Slot {
+    /// Returns `None` if the secret cannot be sent.
+    pub(super) fn new(scheme: Scheme, source: SecretSource) -> Option<Self> {
+        match source.0 {
+            Kind::Fixed(secret) => Credential::new(scheme, secret).map(Self::Fixed),
+            Kind::Asked(_) => Some(Self::Asked(scheme, source)),
+        }
+    }
+
+    /// Adds the credential to a request. A secret has to be there in the time that is `left`.
+    pub(super) async fn apply<E>(
+        &self,
+        request: &mut Request,
+        left: Option<Duration>,
+    ) -> Result<(), Error<E>> {
+        match self {
+            Self::Fixed(credential) => credential.apply(request),
+            Self::Asked(scheme, source) => {
+                let asked = source.ask();
+                let secret = match left {
+                    Some(left) => timeout(left, asked)
+                        .await
+                        .unwrap_or_else(|late| Err(late.into())),
+                    None => asked.await,
+                };
+                let secret = secret.map_err(Error::NoCredential)?;
+                let credential = Credential::new(*scheme, secret);
+                let unsendable = || InvalidArgument::new(UNSENDABLE);
+                credential.ok_or_else(unsendable)?.apply(request);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Slot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[redacted]")
+    }
 }
 
 /// A credential in the form in which requests carry it.

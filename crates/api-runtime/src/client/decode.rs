@@ -5,7 +5,6 @@ use std::mem;
 use bytes::{Bytes, BytesMut};
 use http::header::CONTENT_TYPE;
 use reqwest::{Response, Upgraded};
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::call::Origin;
@@ -17,38 +16,54 @@ use super::{
 use crate::Wire;
 use crate::json::from_slice_lenient;
 
-/// Reads a JSON body leniently: properties and enumeration values that are newer than this client
-/// are accepted.
+/// Reads a JSON body leniently: properties that are newer than this client are accepted, and so are
+/// newer values of extensible enumerations.
 pub async fn decode<T: Wire, E>(response: Response) -> Result<ResponseValue<T>, Error<E>> {
-    whole(response, from_slice_lenient::<T>, |body| {
-        from_slice_lenient::<T>(body).map(drop)
-    })
-    .await
+    let form = Form {
+        read: from_slice_lenient::<T>,
+        check: |body| from_slice_lenient::<T>(body).map(drop),
+        is_text: false,
+    };
+    whole(response, form).await
 }
 
 /// Decodes a text body that is a single value: a string, or a number or boolean as in JSON. Decodes
 /// leniently, as [`decode`] does.
-pub async fn decode_text<T: DeserializeOwned, E>(
-    response: Response,
-) -> Result<ResponseValue<T>, Error<E>> {
-    whole(response, read_text, |body| read_text::<T>(body).map(drop)).await
+pub async fn decode_text<T: Wire, E>(response: Response) -> Result<ResponseValue<T>, Error<E>> {
+    let form = Form {
+        read: read_text::<T>,
+        check: |body| read_text::<T>(body).map(drop),
+        is_text: true,
+    };
+    whole(response, form).await
 }
 
-fn read_text<T: DeserializeOwned>(body: &[u8]) -> serde_json::Result<T> {
+/// Decodes a text body leniently.
+pub(super) fn read_text<T: Wire>(body: &[u8]) -> serde_json::Result<T> {
     let text = String::from_utf8_lossy(body);
-    serde_json::from_value(Value::String(text.to_string())).or_else(|error| {
+    crate::lenient(|| T::decode(Value::String(text.to_string()))).or_else(|error| {
         // Numbers and booleans are written as in JSON. If both fail, the first error is the more
         // precise one.
-        serde_json::from_str(&text).map_err(|_| error)
+        from_slice_lenient(text.as_bytes()).map_err(|_| error)
     })
 }
 
-/// Reads a body into memory and decodes it with `read`. `check` decodes it too, and drops the value.
-async fn whole<T, E>(
-    mut response: Response,
+/// How a body is decoded.
+struct Form<T> {
     read: fn(&[u8]) -> serde_json::Result<T>,
+    /// Decodes the body as `read` does, and drops the value.
     check: fn(&[u8]) -> serde_json::Result<()>,
-) -> Result<ResponseValue<T>, Error<E>> {
+    /// Whether the body is a single value as text, and not JSON.
+    is_text: bool,
+}
+
+/// Reads a body into memory and decodes it.
+async fn whole<T, E>(mut response: Response, form: Form<T>) -> Result<ResponseValue<T>, Error<E>> {
+    let Form {
+        read,
+        check,
+        is_text,
+    } = form;
     let status = response.status();
     let headers = mem::take(response.headers_mut());
     let origin = origin(&response);
@@ -60,7 +75,7 @@ async fn whole<T, E>(
             return Err(Error::OversizedResponse(Box::new(oversized)));
         }
         Err(error) => {
-            let interrupted = InterruptedResponse::new(status, headers, error);
+            let interrupted = InterruptedResponse::new(status, headers, operation, error);
             return Err(Error::InterruptedResponse(Box::new(interrupted)));
         }
     };
@@ -68,9 +83,10 @@ async fn whole<T, E>(
         bytes: body.clone(),
         check,
         operation,
+        is_text,
     });
-    match crate::lenient(|| read(&body)) {
-        Ok(value) => Ok(ResponseValue::new(value, status, headers)),
+    match read(&body) {
+        Ok(value) => Ok(ResponseValue::new(value, status, headers).of(operation)),
         Err(error) => {
             let invalid = InvalidResponse::new(status, headers, body, error, operation, check);
             Err(Error::InvalidResponse(Box::new(invalid)))
@@ -98,7 +114,7 @@ async fn bytes(mut response: Response, limit: usize) -> reqwest::Result<Option<B
 }
 
 /// Returns what is known of the call of a response.
-fn origin(response: &Response) -> Origin {
+pub(super) fn origin(response: &Response) -> Origin {
     response
         .extensions()
         .get::<Origin>()
@@ -110,7 +126,7 @@ fn origin(response: &Response) -> Origin {
 #[must_use]
 pub fn empty(mut response: Response) -> ResponseValue<()> {
     let headers = mem::take(response.headers_mut());
-    ResponseValue::new((), response.status(), headers)
+    ResponseValue::new((), response.status(), headers).of(origin(&response).operation)
 }
 
 /// Returns a response whose body is a stream of bytes.
@@ -118,7 +134,9 @@ pub fn empty(mut response: Response) -> ResponseValue<()> {
 pub fn stream(mut response: Response) -> ResponseValue<ByteStream> {
     let status = response.status();
     let headers = mem::take(response.headers_mut());
-    ResponseValue::new(ByteStream::new(response.bytes_stream()), status, headers)
+    let operation = origin(&response).operation;
+    let body = ByteStream::new(response.bytes_stream());
+    ResponseValue::new(body, status, headers).of(operation)
 }
 
 /// Returns a response whose body is a stream of server-sent events.
@@ -131,14 +149,15 @@ pub fn events(response: Response) -> ResponseValue<EventStream> {
 pub async fn upgrade<E>(mut response: Response) -> Result<ResponseValue<Upgraded>, Error<E>> {
     let status = response.status();
     let headers = mem::take(response.headers_mut());
-    let upgraded = response.upgrade().await?;
-    Ok(ResponseValue::new(upgraded, status, headers))
+    let operation = origin(&response).operation;
+    let upgraded = response.upgrade().await;
+    let upgraded = upgraded.map_err(|error| Error::<E>::from(error).of(operation))?;
+    Ok(ResponseValue::new(upgraded, status, headers).of(operation))
 }
 
 /// Converts the value of a response with `change`. The status and the headers stay.
 pub fn map<T, U>(response: ResponseValue<T>, change: impl FnOnce(T) -> U) -> ResponseValue<U> {
-    let (status, headers) = (response.status(), response.headers().clone());
-    ResponseValue::new(change(response.into_inner()), status, headers)
+    response.map(change)
 }
 
 /// Returns the media type of a response, in lower case and without parameters. Returns an empty

@@ -10,6 +10,7 @@ use http::{HeaderMap, StatusCode};
 use reqwest::header::InvalidHeaderValue;
 
 use super::call::Origin;
+use super::decode::origin;
 use super::misfit::Misfit;
 use super::retry_after::retry_after;
 use super::{InvalidArgument, ResponseValue, map};
@@ -25,15 +26,21 @@ pub type Result<T, E> = std::result::Result<ResponseValue<T>, Error<E>>;
 #[non_exhaustive]
 pub enum Error<E = ()> {
     /// The request was not sent: an argument is missing or does not fit the contract.
-    InvalidRequest(String),
-    /// There was no response, or none in time. The error does not contain the URL.
-    Communication(reqwest::Error),
+    InvalidRequest(InvalidArgument),
+    /// The request was not sent: the program's [source of a secret](super::SecretSource) failed, or
+    /// took longer than the time-out of the call. The error is that of the source.
+    NoCredential(Box<dyn std::error::Error + Send + Sync>),
+    /// There was no response, or none in time.
+    Communication(Box<NoResponse>),
     /// An error response that the contract lists.
     ErrorResponse(Box<ResponseValue<E>>),
     /// A response whose body ended early.
     InterruptedResponse(Box<InterruptedResponse>),
     /// A listed response whose body has more bytes than the client reads into memory.
     OversizedResponse(Box<OversizedResponse>),
+    /// An event of an untyped stream that has more bytes than this limit. The stream goes on with
+    /// the next one.
+    OversizedEvent(usize),
     /// A listed response whose body does not fit the contract.
     InvalidResponse(Box<InvalidResponse>),
     /// A response, success or error, that the contract does not list. Its body can still be read.
@@ -43,10 +50,17 @@ pub enum Error<E = ()> {
     Paging(String),
 }
 
+/// Why there was no response.
+pub struct NoResponse {
+    operation: Option<&'static str>,
+    source: reqwest::Error,
+}
+
 /// A response whose body ended early.
 pub struct InterruptedResponse {
     status: StatusCode,
     headers: HeaderMap,
+    operation: Option<&'static str>,
     source: reqwest::Error,
 }
 
@@ -66,11 +80,25 @@ pub struct InvalidResponse {
     misfit: Misfit,
 }
 
+impl NoResponse {
+    /// Returns the error of the HTTP client. It does not contain the URL.
+    #[must_use]
+    pub fn error(&self) -> &reqwest::Error {
+        &self.source
+    }
+}
+
 impl InterruptedResponse {
-    pub(super) fn new(status: StatusCode, headers: HeaderMap, source: reqwest::Error) -> Self {
+    pub(super) fn new(
+        status: StatusCode,
+        headers: HeaderMap,
+        operation: Option<&'static str>,
+        source: reqwest::Error,
+    ) -> Self {
         Self {
             status,
             headers,
+            operation,
             // The query may have a credential.
             source: source.without_url(),
         }
@@ -158,8 +186,11 @@ impl<E> Error<E> {
     #[must_use]
     pub fn status(&self) -> Option<StatusCode> {
         match self {
-            Self::InvalidRequest(_) | Self::Paging(_) => None,
-            Self::Communication(error) => error.status(),
+            Self::InvalidRequest(_)
+            | Self::NoCredential(_)
+            | Self::OversizedEvent(_)
+            | Self::Paging(_) => None,
+            Self::Communication(error) => error.source.status(),
             Self::ErrorResponse(response) => Some(response.status()),
             Self::InterruptedResponse(response) => Some(response.status),
             Self::OversizedResponse(response) => Some(response.status),
@@ -172,7 +203,11 @@ impl<E> Error<E> {
     #[must_use]
     pub fn headers(&self) -> Option<&HeaderMap> {
         match self {
-            Self::InvalidRequest(_) | Self::Paging(_) | Self::Communication(_) => None,
+            Self::InvalidRequest(_)
+            | Self::NoCredential(_)
+            | Self::OversizedEvent(_)
+            | Self::Paging(_)
+            | Self::Communication(_) => None,
             Self::ErrorResponse(response) => Some(response.headers()),
             Self::InterruptedResponse(response) => Some(&response.headers),
             Self::OversizedResponse(response) => Some(&response.headers),
@@ -205,7 +240,7 @@ impl<E> Error<E> {
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         match self {
-            Self::Communication(error) => !error.is_builder(),
+            Self::Communication(error) => !error.source.is_builder(),
             Self::InterruptedResponse(_) => true,
             _ => self.status().is_some_and(super::retry::is_transient),
         }
@@ -215,7 +250,8 @@ impl<E> Error<E> {
     #[must_use]
     pub fn is_timeout(&self) -> bool {
         match self {
-            Self::Communication(error) => error.is_timeout(),
+            Self::NoCredential(error) => error.is::<tokio::time::error::Elapsed>(),
+            Self::Communication(error) => error.source.is_timeout(),
             Self::InterruptedResponse(response) => response.source.is_timeout(),
             _ => false,
         }
@@ -227,6 +263,40 @@ impl<E> Error<E> {
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         retry_after(self.headers()?)
+    }
+
+    /// Returns the id of the operation in the contract, such as `pet_view`. Returns `None` for an
+    /// error of a stream or a list, and for an argument that cannot be written where it belongs.
+    #[must_use]
+    pub fn operation(&self) -> Option<&'static str> {
+        match self {
+            Self::InvalidRequest(reason) => reason.operation(),
+            Self::Communication(error) => error.operation,
+            Self::ErrorResponse(response) => response.operation(),
+            Self::InterruptedResponse(response) => response.operation,
+            Self::OversizedResponse(response) => response.origin.operation,
+            Self::InvalidResponse(response) => response.misfit.operation(),
+            Self::UnexpectedResponse(response) => origin(response).operation,
+            Self::NoCredential(_) | Self::OversizedEvent(_) | Self::Paging(_) => None,
+        }
+    }
+
+    /// Sets the operation of an error that came before the response.
+    pub(super) fn of(mut self, operation: Option<&'static str>) -> Self {
+        match (&mut self, operation) {
+            (Self::Communication(error), _) => error.operation = operation,
+            (Self::InvalidRequest(reason), Some(operation)) => {
+                *reason = reason.clone().of(operation);
+            }
+            _ => {}
+        }
+        self
+    }
+
+    /// Returns the operation in words after a preposition and a blank, or nothing.
+    fn words(&self, preposition: &str) -> String {
+        let operation = self.operation();
+        operation.map_or_else(String::new, |id| format!(" {preposition} `{id}`"))
     }
 
     /// Returns the error without its typed body, so that operations share one error type.
@@ -242,10 +312,12 @@ impl<E> Error<E> {
     ) -> Error<F> {
         match self {
             Self::InvalidRequest(reason) => Error::InvalidRequest(reason),
+            Self::NoCredential(error) => Error::NoCredential(error),
             Self::Communication(error) => Error::Communication(error),
             Self::ErrorResponse(response) => Error::listed(change(*response)),
             Self::InterruptedResponse(response) => Error::InterruptedResponse(response),
             Self::OversizedResponse(response) => Error::OversizedResponse(response),
+            Self::OversizedEvent(limit) => Error::OversizedEvent(limit),
             Self::InvalidResponse(response) => Error::InvalidResponse(response),
             Self::UnexpectedResponse(response) => Error::UnexpectedResponse(response),
             Self::Paging(reason) => Error::Paging(reason),
@@ -275,36 +347,52 @@ impl fmt::Display for InvalidResponse {
 impl<E> fmt::Display for Error<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::InvalidRequest(reason) => write!(f, "the request was not sent: {reason}"),
-            Self::Communication(error) if error.is_timeout() => {
-                f.write_str("no response from the API in time")
+            Self::InvalidRequest(reason) => {
+                write!(f, "the request{} was not sent: {reason}", self.words("of"))
             }
-            Self::Communication(error) if error.is_connect() => {
-                f.write_str("cannot connect to the API")
+            Self::NoCredential(_) => {
+                f.write_str("the request was not sent: the source of its credential failed")
             }
-            Self::Communication(_) => f.write_str("the connection to the API failed"),
-            Self::ErrorResponse(response) => {
-                write!(f, "the API responded with {}", response.status())
+            Self::Communication(error) if error.source.is_timeout() => {
+                write!(f, "no response from the API{} in time", self.words("to"))
             }
-            Self::InterruptedResponse(response) => {
-                write!(f, "the response ({}) ended early", response.status)
+            Self::Communication(error) if error.source.is_connect() => {
+                write!(f, "cannot connect to the API{}", self.words("for"))
             }
-            Self::OversizedResponse(response) => {
-                write!(f, "the response ({})", response.status)?;
-                if let Some(operation) = response.origin.operation {
-                    write!(f, " of `{operation}`")?;
-                }
+            Self::Communication(_) => {
                 write!(
                     f,
-                    " has more than {} bytes; set a larger `response_limit` to read it",
-                    response.origin.limit
+                    "the connection to the API failed{}",
+                    self.words("during")
                 )
             }
+            Self::ErrorResponse(response) => {
+                let status = response.status();
+                write!(f, "the API responded{} with {status}", self.words("to"))
+            }
+            Self::InterruptedResponse(response) => write!(
+                f,
+                "the response ({}){} ended early",
+                response.status,
+                self.words("of")
+            ),
+            Self::OversizedResponse(response) => write!(
+                f,
+                "the response ({}){} has more than {} bytes; set a larger `response_limit` to read it",
+                response.status,
+                self.words("of"),
+                response.origin.limit
+            ),
+            Self::OversizedEvent(limit) => write!(
+                f,
+                "an event has more than {limit} bytes; set a larger `max_item_bytes` to read it"
+            ),
             Self::InvalidResponse(response) => response.fmt(f),
             Self::UnexpectedResponse(response) => {
                 write!(
                     f,
-                    "the API responded with {}, which the contract does not list",
+                    "the API responded{} with {}, which the contract does not list",
+                    self.words("to"),
                     response.status()
                 )
             }
@@ -317,7 +405,12 @@ impl<E: fmt::Debug> fmt::Debug for Error<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::InvalidRequest(reason) => f.debug_tuple("InvalidRequest").field(reason).finish(),
-            Self::Communication(error) => f.debug_tuple("Communication").field(error).finish(),
+            Self::NoCredential(_) => f.debug_tuple("NoCredential").finish_non_exhaustive(),
+            Self::Communication(error) => f
+                .debug_struct("Communication")
+                .field("operation", &error.operation)
+                .field("source", &error.source)
+                .finish(),
             Self::ErrorResponse(response) => f
                 .debug_struct("ErrorResponse")
                 .field("status", &response.status())
@@ -344,6 +437,7 @@ impl<E: fmt::Debug> fmt::Debug for Error<E> {
                 .debug_struct("UnexpectedResponse")
                 .field("status", &response.status())
                 .finish_non_exhaustive(),
+            Self::OversizedEvent(limit) => f.debug_tuple("OversizedEvent").field(limit).finish(),
             Self::Paging(reason) => f.debug_tuple("Paging").field(reason).finish(),
         }
     }
@@ -352,7 +446,8 @@ impl<E: fmt::Debug> fmt::Debug for Error<E> {
 impl<E: fmt::Debug> std::error::Error for Error<E> {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Communication(error) => Some(error),
+            Self::NoCredential(error) => Some(&**error),
+            Self::Communication(error) => Some(&error.source),
             Self::InterruptedResponse(response) => Some(&response.source),
             // The cause of an invalid response is left out: its text may quote the body.
             _ => None,
@@ -364,9 +459,12 @@ impl<E> From<reqwest::Error> for Error<E> {
     fn from(error: reqwest::Error) -> Self {
         let error = error.without_url();
         if error.is_builder() {
-            Self::InvalidRequest(reason_of(&error))
+            Self::InvalidRequest(InvalidArgument::new(reason_of(&error)))
         } else {
-            Self::Communication(error)
+            Self::Communication(Box::new(NoResponse {
+                operation: None,
+                source: error,
+            }))
         }
     }
 }
@@ -383,15 +481,15 @@ fn reason_of(error: &reqwest::Error) -> String {
 
 impl<E> From<InvalidHeaderValue> for Error<E> {
     fn from(_: InvalidHeaderValue) -> Self {
-        Self::InvalidRequest(
-            "the value of a header has a character that headers cannot have".to_owned(),
-        )
+        Self::InvalidRequest(InvalidArgument::new(
+            "the value of a header has a character that headers cannot have",
+        ))
     }
 }
 
 impl<E> From<InvalidArgument> for Error<E> {
     fn from(error: InvalidArgument) -> Self {
-        Self::InvalidRequest(error.to_string())
+        Self::InvalidRequest(error)
     }
 }
 

@@ -4,15 +4,16 @@
 //! stream at a byte that is not UTF-8, which the standard replaces.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use bytes::{Buf, BytesMut};
 use futures_core::Stream;
 use serde::de::DeserializeOwned;
 
 use super::{ByteStream, Error, Lenient};
+use crate::items::{Frame, Framing, MAX_ITEM_BYTES, Splitter};
 
 /// A server-sent event.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -43,11 +44,14 @@ impl Event {
 }
 
 /// A response body of server-sent events: a [`Stream`] of [`Event`]s.
-#[derive(Debug)]
+///
+/// An event of more than 1 MiB is skipped, and [`Error::OversizedEvent`] in its place, unless
+/// [`max_item_bytes`](Self::max_item_bytes) sets another limit. The stream goes on after it.
 pub struct EventStream {
     bytes: ByteStream,
+    splitter: Splitter,
     parser: Parser,
-    ready: VecDeque<Event>,
+    ready: VecDeque<Frame>,
 }
 
 impl EventStream {
@@ -56,9 +60,17 @@ impl EventStream {
     pub fn new(bytes: ByteStream) -> Self {
         Self {
             bytes,
+            splitter: Splitter::new(Framing::Events, MAX_ITEM_BYTES),
             parser: Parser::default(),
             ready: VecDeque::new(),
         }
+    }
+
+    /// Sets the most bytes that an event may have, with the names of its fields and its comments.
+    #[must_use]
+    pub fn max_item_bytes(mut self, bytes: usize) -> Self {
+        self.splitter.limit = bytes;
+        self
     }
 }
 
@@ -68,28 +80,34 @@ impl Stream for EventStream {
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = self.get_mut();
         loop {
-            if let Some(event) = this.ready.pop_front() {
-                return Poll::Ready(Some(Ok(event)));
+            while let Some(frame) = this.ready.pop_front() {
+                let Frame::Whole(frame) = frame else {
+                    let limit = this.splitter.limit;
+                    return Poll::Ready(Some(Err(Error::OversizedEvent(limit))));
+                };
+                if let Some(event) = this.parser.event(&frame) {
+                    return Poll::Ready(Some(Ok(event)));
+                }
             }
             match ready!(Pin::new(&mut this.bytes).poll_next(cx)) {
-                Some(Ok(piece)) => this.parser.push(&piece, &mut this.ready),
+                Some(Ok(piece)) => this.splitter.push(&piece, &mut this.ready),
                 Some(Err(error)) => return Poll::Ready(Some(Err(error))),
+                // As the HTML standard says, an event that no empty line follows is dropped.
                 None => return Poll::Ready(None),
             }
         }
     }
 }
 
-/// A parser that turns bytes into events. As the HTML standard says, it drops an event that no
-/// empty line follows.
-#[derive(Debug, Default)]
+impl fmt::Debug for EventStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EventStream").finish_non_exhaustive()
+    }
+}
+
+/// Reads the fields of events, and what an event has from those before it.
+#[derive(Default)]
 struct Parser {
-    unread: BytesMut,
-    /// The length of the prefix of `unread` that is known to have no line end.
-    looked: usize,
-    /// Whether the last line ended with a carriage return, so that a line feed directly after it
-    /// belongs to the same line end.
-    returned: bool,
     begun: bool,
     event: String,
     data: Option<String>,
@@ -98,47 +116,20 @@ struct Parser {
 }
 
 impl Parser {
-    fn push(&mut self, piece: &[u8], ready: &mut VecDeque<Event>) {
-        self.unread.extend_from_slice(piece);
-        while let Some(line) = self.next_line() {
-            let line = String::from_utf8_lossy(&line).into_owned();
-            // Only the start of the stream may have a byte order mark.
-            let line = if self.begun {
-                &line
-            } else {
-                line.strip_prefix('\u{feff}').unwrap_or(&line)
-            };
-            self.begun = true;
-            if line.is_empty() {
-                ready.extend(self.finish());
-            } else {
-                self.field(line);
-            }
-        }
-    }
-
-    /// Returns the next whole line: lines end with a line feed, a carriage return, or both.
-    fn next_line(&mut self) -> Option<BytesMut> {
-        if self.returned
-            && let Some(first) = self.unread.first()
-        {
-            if *first == b'\n' {
-                self.unread.advance(1);
-            }
-            self.returned = false;
-        }
-        let end = self.unread[self.looked..]
-            .iter()
-            .position(|byte| matches!(byte, b'\n' | b'\r'));
-        let Some(end) = end.map(|end| self.looked + end) else {
-            self.looked = self.unread.len();
-            return None;
+    /// Reads the lines of an event. Returns `None` if it has no data, so that the standard drops it.
+    fn event(&mut self, lines: &[u8]) -> Option<Event> {
+        let text = String::from_utf8_lossy(lines);
+        // Only the start of the stream may have a byte order mark.
+        let text = if self.begun {
+            &text
+        } else {
+            text.strip_prefix('\u{feff}').unwrap_or(&text)
         };
-        self.looked = 0;
-        self.returned = self.unread[end] == b'\r';
-        let line = self.unread.split_to(end);
-        self.unread.advance(1);
-        Some(line)
+        self.begun = true;
+        for line in text.replace("\r\n", "\n").split(['\n', '\r']) {
+            self.field(line);
+        }
+        self.finish()
     }
 
     fn field(&mut self, line: &str) {
@@ -181,14 +172,25 @@ impl Parser {
 mod tests {
     use super::*;
 
+    /// Returns the events of pieces of a body.
+    fn read<'t>(pieces: impl Iterator<Item = &'t [u8]>) -> Vec<Event> {
+        let mut splitter = Splitter::new(Framing::Events, MAX_ITEM_BYTES);
+        let (mut parser, mut frames) = (Parser::default(), VecDeque::new());
+        for piece in pieces {
+            splitter.push(piece, &mut frames);
+        }
+        let event = |frame| match frame {
+            Frame::Whole(lines) => parser.event(&lines),
+            Frame::Cut(_) | Frame::TooLarge => None,
+        };
+        frames.into_iter().filter_map(event).collect()
+    }
+
     #[test]
     fn events_are_found_wherever_the_pieces_are_cut() {
         let text = "\u{feff}: comment\r\ndata: one\r\ndata:two\r\n\r\nevent: end\nid: 7\ndata\n\nretry: 5\n\ndata: cut off";
         for size in 1..text.len() {
-            let (mut parser, mut events) = (Parser::default(), VecDeque::new());
-            for piece in text.as_bytes().chunks(size) {
-                parser.push(piece, &mut events);
-            }
+            let events = read(text.as_bytes().chunks(size));
             let seen: Vec<_> = events
                 .iter()
                 .map(|event| (event.event.as_str(), event.data.as_str()))
@@ -205,11 +207,9 @@ mod tests {
     #[test]
     fn an_event_is_there_as_soon_as_its_last_line_has_ended() {
         for text in ["data: one\r\r", "data: one\n\n", "data: one\r\n\r"] {
-            let (mut parser, mut events) = (Parser::default(), VecDeque::new());
-            parser.push(text.as_bytes(), &mut events);
-            assert_eq!(events.len(), 1, "{text:?}");
-            parser.push(b"\ndata: two\n\n", &mut events);
-            assert_eq!(events.len(), 2, "{text:?}");
+            let pieces = [text.as_bytes(), b"\ndata: two\n\n"];
+            assert_eq!(read(pieces[..1].iter().copied()).len(), 1, "{text:?}");
+            assert_eq!(read(pieces.into_iter()).len(), 2, "{text:?}");
         }
     }
 }

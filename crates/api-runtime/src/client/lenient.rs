@@ -4,7 +4,7 @@ mod call;
 mod partial;
 mod search;
 
-pub(super) use call::{Body, keep, keeping};
+pub(super) use call::{Body, failed, keep, keeping};
 pub use call::{LenientCall, LenientExt};
 pub use partial::Partial;
 
@@ -106,15 +106,18 @@ impl<T> Lenient<T> {
     ///
     /// A part is found by decoding the body again without those that were found before, so the list
     /// costs the time of decoding the body that often, and is made when it is first asked for. It
-    /// has at most 100 parts, and decodes at most 16 MiB, whatever the size of the body; the last
-    /// entry then says that there may be more. Of the required properties that are missing in one
-    /// object, only the first is listed.
+    /// has at most 100 parts, and decodes at most 16 MiB; the last entry then says that there may be
+    /// more. Of a body of more than 4 MiB, only the first part is listed. Of the required properties
+    /// that are missing in one object, only the first is listed.
     #[must_use]
     pub fn violations(&self) -> &[Violation] {
         match (&self.typed, &self.source) {
             (Ok(_), _) => &[],
             (Err(misfit), None) => slice::from_ref(misfit.violation()),
-            (Err(_), Some(source)) => source.violations.get_or_init(|| {
+            (Err(misfit), Some(source)) => source.violations.get_or_init(|| {
+                if !search::is_small(&source.body) {
+                    return vec![misfit.violation().clone(), Violation::more()];
+                }
                 let found = search::search(&source.body, self.raw());
                 let prefix = |mut violation: Violation| {
                     violation.pointer.insert_str(0, &source.pointer);
@@ -188,6 +191,7 @@ impl<T> Lenient<T> {
             bytes: value.to_string().into(),
             check: |body| from_slice_lenient::<U>(body).map(drop),
             operation: source.and_then(|source| source.body.operation),
+            is_text: false,
         };
         let around = source.map_or("", |source| &source.pointer);
         let pointer = format!("{around}{pointer}");
@@ -220,18 +224,20 @@ impl<T: Wire> Lenient<T> {
             bytes: text.to_owned().into(),
             check: |body| from_slice_lenient::<T>(body).map(drop),
             operation: None,
+            is_text: false,
         };
         Self::read(body, String::new(), None)
     }
 
     /// Reads the item of a list, of which `pointer` is the place in the page.
-    pub(super) fn of_item(item: Value, pointer: String, operation: Option<&'static str>) -> Self {
+    pub(super) fn of_item(item: Bytes, pointer: String, operation: Option<&'static str>) -> Self {
         let body = Body {
-            bytes: item.to_string().into(),
+            bytes: item,
             check: |body| from_slice_lenient::<T>(body).map(drop),
             operation,
+            is_text: false,
         };
-        Self::read(body, pointer, Some(item))
+        Self::read(body, pointer, None)
     }
 }
 

@@ -6,14 +6,16 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::vec::IntoIter;
 
+use bytes::Bytes;
 use futures_core::Stream;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::lenient::{Body, Lenient, keeping};
+use super::lenient::{Body, Lenient, failed, keeping};
+use super::raw::{self, Array};
 use super::style::scalar;
-use super::{Argument, Error, InvalidArgument, map};
+use super::{Argument, Error, InvalidArgument};
 use crate::Wire;
 
 /// How a list is split into pages.
@@ -49,15 +51,17 @@ impl Paging {
         F: Fn(Option<Value>) -> Fut + Send + 'a,
         Fut: Future<Output = Result<Page<I>, Error<E>>> + Send + 'a,
     {
-        Items(Walk {
-            paging: self,
-            fetch: Box::new(move |key| Box::pin(fetch(key))),
-            fetched: None,
+        Items {
+            walk: Walk {
+                paging: self,
+                fetch: Box::new(move |key| Box::pin(fetch(key))),
+                fetched: None,
+                cursor: None,
+                failed: None,
+                ended: false,
+            },
             ready: Vec::new().into_iter(),
-            cursor: None,
-            failed: None,
-            ended: false,
-        })
+        }
     }
 }
 
@@ -66,34 +70,32 @@ impl Paging {
 /// The first error ends the stream. Pages are read one after the other: an item that is added or
 /// removed meanwhile may be missing or not.
 #[must_use = "a stream does nothing unless it is polled"]
-pub struct Items<'a, I, E>(Walk<'a, I, E, I>);
+pub struct Items<'a, I, E> {
+    walk: Walk<'a, I, E>,
+    ready: IntoIter<I>,
+}
 
 /// Every item of a list, each as it was received: see [`Items::lenient`].
 #[must_use = "a stream does nothing unless it is polled"]
 pub struct LenientItems<'a, I, E> {
-    walk: Walk<'a, I, E, Lenient<I>>,
+    walk: Walk<'a, I, E>,
     /// The body of the page that is read.
     body: Option<Body>,
+    /// The items that are left of a page.
+    page: Option<RawPage>,
 }
 
 impl<'a, I, E> Items<'a, I, E> {
     /// Makes the stream return each item as [`Lenient`], so that one that does not fit costs only
     /// itself. What else is wrong with a page costs nothing, if it has its items.
     ///
-    /// The next page starts after the last item's own key, which has to be there.
+    /// The next page starts after the last item's own key, which has to be there. An item is made
+    /// when it is asked for: of the others, only the bytes are in memory.
     pub fn lenient(self) -> LenientItems<'a, I, E> {
-        let Self(walk) = self;
         LenientItems {
-            walk: Walk {
-                paging: walk.paging,
-                fetch: walk.fetch,
-                fetched: None,
-                ready: Vec::new().into_iter(),
-                cursor: None,
-                failed: None,
-                ended: false,
-            },
+            walk: self.walk,
             body: None,
+            page: None,
         }
     }
 }
@@ -106,9 +108,9 @@ impl<I: Serialize, E> Stream for Items<'_, I, E> {
     type Item = Result<I, Error<E>>;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let Self(walk) = self.get_mut();
+        let Self { walk, ready } = self.get_mut();
         loop {
-            if let Some(item) = walk.ready.next() {
+            if let Some(item) = ready.next() {
                 return Poll::Ready(Some(Ok(item)));
             }
             if let Some(error) = walk.failed() {
@@ -118,12 +120,18 @@ impl<I: Serialize, E> Stream for Items<'_, I, E> {
                 return Poll::Ready(None);
             }
             let page = ready!(walk.fetched().poll(cx));
-            let added = page.and_then(|page| {
-                let json = |item| serde_json::to_value(item).unwrap_or_default();
-                let last = page.items.last().map(json);
-                walk.add(page, last.as_ref())
+            let turned = page.and_then(|page| {
+                let last = page.items.last().map(serde_json::to_value);
+                let last = last.and_then(Result::ok).unwrap_or_default();
+                walk.turn(&Extent {
+                    length: page.items.len() as u64,
+                    count: page.count,
+                    key: last.get(&walk.paging.key).cloned(),
+                })?;
+                *ready = page.items.into_iter();
+                Ok(())
             });
-            if let Err(error) = walk.next(added) {
+            if let Err(error) = walk.next(turned) {
                 return Poll::Ready(Some(Err(error)));
             }
         }
@@ -137,13 +145,12 @@ impl<I: Wire, E> Stream for LenientItems<'_, I, E> {
         let this = self.get_mut();
         let walk = &mut this.walk;
         loop {
-            if let Some(item) = walk.ready.next() {
+            if let Some(item) = this.page.as_mut().and_then(RawPage::next) {
                 return Poll::Ready(Some(Ok(item)));
             }
+            this.page = None;
             if let Some(error) = walk.failed() {
-                let lenient = |value| Lenient::new(Ok(value), None);
-                let error = error.map_response(|response| map(response, lenient));
-                return Poll::Ready(Some(Err(error)));
+                return Poll::Ready(Some(Err(failed(error, None))));
             }
             if walk.ended {
                 return Poll::Ready(None);
@@ -152,69 +159,112 @@ impl<I: Wire, E> Stream for LenientItems<'_, I, E> {
             this.body = body.or(this.body.take());
             let page = ready!(poll);
             let body = this.body.take();
-            let added = lenient_page(&walk.paging, page, body.as_ref())
-                .and_then(|(page, last)| walk.add(page, last.as_ref()));
-            if let Err(error) = walk.next(added) {
-                let error = error
-                    .map_response(|response| map(response, |value| Lenient::new(Ok(value), body)));
-                return Poll::Ready(Some(Err(error)));
+            let turned = raw_page(&walk.paging, page, body.as_ref()).and_then(|(page, extent)| {
+                walk.turn(&extent)?;
+                this.page = page;
+                Ok(())
+            });
+            if let Err(error) = walk.next(turned) {
+                return Poll::Ready(Some(Err(failed(error, body))));
             }
         }
     }
 }
 
-/// Reads the items of a page one by one, from the body that was received. Returns the last item as
-/// JSON too.
+/// The items of a page as they were received.
+struct RawPage {
+    items: Array,
+    /// The index of the next item.
+    at: usize,
+    /// The property of the page that has the items.
+    name: &'static str,
+    operation: Option<&'static str>,
+}
+
+impl RawPage {
+    fn next<I: Wire>(&mut self) -> Option<Lenient<I>> {
+        let item = self.items.next()?;
+        let pointer = format!("/{}/{}", crate::pointer::escape(self.name), self.at);
+        self.at += 1;
+        // A copy, so that an item that is kept does not keep its page.
+        let item = Bytes::copy_from_slice(&item);
+        Some(Lenient::of_item(item, pointer, self.operation))
+    }
+}
+
+/// Finds the items of a page in the body that was received.
 ///
 /// # Errors
 ///
 /// The error of the call. That the page does not fit its type is one only if it has no items.
-fn lenient_page<I: Wire, E>(
+fn raw_page<I, E>(
     paging: &Paging,
     page: Result<Page<I>, Error<E>>,
     body: Option<&Body>,
-) -> Result<(Page<Lenient<I>>, Option<Value>), Error<E>> {
-    let json = match &page {
+) -> Result<(Option<RawPage>, Extent), Error<E>> {
+    let body = match &page {
         Ok(_) => body,
         // An error of the API is no page, whether it fits or not.
         Err(Error::InvalidResponse(invalid)) if invalid.status().is_success() => body,
         Err(_) => None,
     };
-    let json = json.and_then(|body| serde_json::from_slice::<Value>(&body.bytes).ok());
-    let mut json = json.unwrap_or_default();
-    let items = json.get_mut(paging.items).map(Value::take);
-    let items = if let Some(Value::Array(items)) = items {
-        items
-    } else {
+    let items = body.and_then(|body| {
+        let range = raw::property(&body.bytes, paging.items)?;
+        Some((body, Array::of(body.bytes.slice(range))?))
+    });
+    let Some((body, items)) = items else {
         // A page without items fits where they are optional.
         page?;
-        Vec::new()
+        return Ok((None, Extent::default()));
     };
-    let count = paging.count.and_then(|name| json.get(name)?.as_u64());
-    let last = items.last().cloned();
-    let operation = body.and_then(|body| body.operation);
-    let items = items.into_iter().enumerate().map(|(at, item)| {
-        let pointer = format!("/{}/{at}", crate::pointer::escape(paging.items));
-        Lenient::of_item(item, pointer, operation)
-    });
-    let items = items.collect();
-    Ok((Page { items, count }, last))
+    let value = |object: &[u8], name: &str| -> Option<Value> {
+        serde_json::from_slice(&object[raw::property(object, name)?]).ok()
+    };
+    let mut extent = Extent {
+        count: paging
+            .count
+            .and_then(|name| value(&body.bytes, name)?.as_u64()),
+        ..Extent::default()
+    };
+    let mut last = None;
+    for item in items.clone() {
+        extent.length += 1;
+        last = Some(item);
+    }
+    extent.key = last.and_then(|last| value(&last, &paging.key));
+    let page = RawPage {
+        items,
+        at: 0,
+        name: paging.items,
+        operation: body.operation,
+    };
+    Ok((Some(page), extent))
 }
 
-/// A walk over the pages of a list, which returns each item of a page as an `R`.
-struct Walk<'a, I, E, R> {
+/// What a walk needs to know of a page.
+#[derive(Default)]
+struct Extent {
+    /// The number of items.
+    length: u64,
+    /// The size of the whole list, if the page has it.
+    count: Option<u64>,
+    /// The property of the last item that the next page starts after.
+    key: Option<Value>,
+}
+
+/// A walk over the pages of a list.
+struct Walk<'a, I, E> {
     paging: Paging,
     fetch: Fetch<'a, I, E>,
     /// The call in progress.
     fetched: Option<Fetched<'a, I, E>>,
-    ready: IntoIter<R>,
     cursor: Option<Value>,
     /// Why no page comes after the items that are ready.
     failed: Option<Error<E>>,
     ended: bool,
 }
 
-impl<'a, I, E, R> Walk<'a, I, E, R> {
+impl<'a, I, E> Walk<'a, I, E> {
     /// Returns the call in progress, which is begun if there is none.
     fn fetched(
         &mut self,
@@ -231,20 +281,20 @@ impl<'a, I, E, R> Walk<'a, I, E, R> {
     }
 
     /// Ends the call in progress, and the walk after an error.
-    fn next<F>(&mut self, added: Result<(), F>) -> Result<(), F> {
+    fn next<F>(&mut self, turned: Result<(), F>) -> Result<(), F> {
         self.fetched = None;
-        self.ended |= added.is_err();
-        added
+        self.ended |= turned.is_err();
+        turned
     }
 
-    /// Adds the items of a page, of which `last` is the last one as JSON.
-    fn add(&mut self, page: Page<R>, last: Option<&Value>) -> Result<(), Error<E>> {
+    /// Decides whether another page comes after this one, and after which key it starts.
+    fn turn(&mut self, page: &Extent) -> Result<(), Error<E>> {
         // Without an item there is no key to go on from.
-        let Some(last) = last else {
+        if page.length == 0 {
             self.ended = true;
             return Ok(());
-        };
-        let next = (!self.is_last(&page)).then(|| self.key_of(last));
+        }
+        let next = (!self.is_last(page)).then(|| self.key_of(page));
         match next {
             None => self.ended = true,
             // A server that ignores the cursor would be called without end.
@@ -254,7 +304,6 @@ impl<'a, I, E, R> Walk<'a, I, E, R> {
             Some(Ok(key)) => self.cursor = Some(key),
             Some(Err(error)) => self.failed = Some(error),
         }
-        self.ready = page.items.into_iter();
         Ok(())
     }
 
@@ -264,13 +313,12 @@ impl<'a, I, E, R> Walk<'a, I, E, R> {
     /// The number of its items alone says nothing: a server may end a page early, because it reduces
     /// a large page size or limits the bytes of a page. A later page is not compared with the size
     /// of the list either, which may have shrunk since the pages before were read.
-    fn is_last(&self, page: &Page<R>) -> bool {
-        let length = page.items.len() as u64;
-        self.cursor.is_none() && page.count.is_some_and(|count| length >= count)
+    fn is_last(&self, page: &Extent) -> bool {
+        self.cursor.is_none() && page.count.is_some_and(|count| page.length >= count)
     }
 
-    fn key_of(&self, item: &Value) -> Result<Value, Error<E>> {
-        match item.get(&self.paging.key) {
+    fn key_of(&self, page: &Extent) -> Result<Value, Error<E>> {
+        match &page.key {
             Some(key @ (Value::String(_) | Value::Number(_))) => Ok(key.clone()),
             _ => Err(Error::Paging(format!(
                 "an item has no `{}`, which the next page starts after",

@@ -7,14 +7,16 @@ use std::time::Duration;
 use http::HeaderMap;
 use reqwest::{Request, RequestBuilder, Response};
 use serde::Serialize;
+use tokio::time::Instant;
 use tracing::Instrument as _;
 
+use super::around::Run;
 use super::call::Origin;
-use super::config::Target;
-use super::credential::Credential;
+use super::config::{self, Target};
+use super::credential::Slot;
 use super::retry::{IDEMPOTENCY_KEY, idempotency_key};
 use super::traces::{self, Operation};
-use super::{Argument, Error, Retries, header};
+use super::{Argument, BuildError, Error, Next, Retries, header};
 
 /// Sends the requests of a client. Cheap to clone.
 #[derive(Clone)]
@@ -24,14 +26,16 @@ pub struct Transport {
 }
 
 /// The settings that all requests of a client share.
+#[derive(Clone)]
 pub(super) struct Settings {
     pub(super) target: Target,
-    pub(super) credentials: Vec<Option<Credential>>,
+    pub(super) credentials: Vec<Option<Slot>>,
     pub(super) headers: HeaderMap,
     pub(super) timeout: Option<Duration>,
     pub(super) response_limit: usize,
     pub(super) retries: Option<Retries>,
     pub(super) traces: Option<traces::Context>,
+    pub(super) around: Option<Run>,
 }
 
 /// The security requirements of an operation: alternatives, each the indices of the security
@@ -50,6 +54,34 @@ impl Transport {
     #[must_use]
     pub fn http(&self) -> &reqwest::Client {
         &self.http
+    }
+
+    /// Returns this transport with another time-out of calls.
+    #[must_use]
+    pub fn with_timeout(&self, timeout: Option<Duration>) -> Self {
+        let mut settings = (*self.settings).clone();
+        settings.timeout = timeout;
+        self.with(settings)
+    }
+
+    /// Returns this transport with a header for every request, in place of one of that name that
+    /// the client has.
+    ///
+    /// # Errors
+    ///
+    /// If the name or the value has a character that headers cannot have.
+    pub fn with_header(&self, name: &str, value: &str) -> Result<Self, BuildError> {
+        let (name, value) = config::header(name, value)?;
+        let mut settings = (*self.settings).clone();
+        settings.headers.insert(name, value);
+        Ok(self.with(settings))
+    }
+
+    fn with(&self, settings: Settings) -> Self {
+        Self {
+            http: self.http.clone(),
+            settings: Arc::new(settings),
+        }
     }
 
     /// Adds the header `Idempotency-Key` with the caller's key. Without one, a call that is retried
@@ -72,23 +104,22 @@ impl Transport {
         request: RequestBuilder,
         security: Security,
     ) -> Result<Response, Error<E>> {
-        let mut request = request.build()?;
-        self.prepare(&mut request, security);
+        let of_operation = |error: reqwest::Error| Error::<E>::from(error).of(Some(operation.id));
+        let mut request = request.build().map_err(of_operation)?;
+        self.prepare(&mut request, security)
+            .await
+            .map_err(|error| error.of(Some(operation.id)))?;
         let traces = self.settings.traces.as_ref();
         let span = traces::start(operation, &mut request, traces);
         let sending = async {
             match &self.settings.retries {
-                None => self.http.execute(request).await,
-                Some(retries) => {
-                    retries
-                        .run(request, |request| self.http.execute(request))
-                        .await
-                }
+                None => self.attempt(request).await,
+                Some(retries) => retries.run(request, |request| self.attempt(request)).await,
             }
         };
         let result = sending.instrument(span.clone()).await;
         traces::end(&span, &result);
-        let mut response = result?;
+        let mut response = result.map_err(of_operation)?;
         response.extensions_mut().insert(Origin {
             operation: Some(operation.id),
             limit: self.settings.response_limit,
@@ -96,29 +127,43 @@ impl Transport {
         Ok(response)
     }
 
-    fn prepare(&self, request: &mut Request, security: Security) {
+    /// Sends a request once.
+    async fn attempt(&self, request: Request) -> reqwest::Result<Response> {
+        match &self.settings.around {
+            None => self.http.execute(request).await,
+            Some(around) => around(request, Next::new(&self.http)).await,
+        }
+    }
+
+    /// Adds to a request what the client adds to all.
+    async fn prepare<E>(&self, request: &mut Request, security: Security) -> Result<(), Error<E>> {
         let settings = &*self.settings;
         for (name, value) in &settings.headers {
             if !request.headers().contains_key(name) {
                 request.headers_mut().insert(name, value.clone());
             }
         }
-        if let Some(timeout) = settings.timeout {
-            *request.timeout_mut() = Some(timeout);
+        let begun = Instant::now();
+        let left = || Some(settings.timeout?.saturating_sub(begun.elapsed()));
+        for credential in self.credentials(security) {
+            credential.apply(request, left()).await?;
         }
-        let credential =
-            |scheme: &usize| settings.credentials.get(*scheme).and_then(Option::as_ref);
+        if let Some(left) = left() {
+            *request.timeout_mut() = Some(left);
+        }
+        Ok(())
+    }
+
+    /// Returns the credentials of the first alternative whose credentials are all set.
+    fn credentials(&self, security: Security) -> Vec<&Slot> {
+        let slots = &self.settings.credentials;
+        let slot = |scheme: &usize| slots.get(*scheme).and_then(Option::as_ref);
         // An empty alternative means that credentials are optional; one that is set is sent all the
         // same.
         let mut alternatives = security.iter().filter(|schemes| !schemes.is_empty());
-        let met =
-            alternatives.find(|schemes| schemes.iter().all(|scheme| credential(scheme).is_some()));
-        for credential in met
-            .into_iter()
-            .flat_map(|schemes| schemes.iter().filter_map(credential))
-        {
-            credential.apply(request);
-        }
+        let met = alternatives.find(|schemes| schemes.iter().all(|scheme| slot(scheme).is_some()));
+        let schemes = met.into_iter().flat_map(|schemes| schemes.iter());
+        schemes.filter_map(slot).collect()
     }
 }
 

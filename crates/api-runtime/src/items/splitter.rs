@@ -11,7 +11,7 @@ pub(super) const SEPARATOR: u8 = 0x1e;
 
 /// The bytes of an item, without what separates it from others.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Frame {
+pub(crate) enum Frame {
     /// The bytes of a whole item.
     Whole(Bytes),
     /// The bytes of an item that lacks its beginning or its end.
@@ -21,10 +21,10 @@ pub(super) enum Frame {
 }
 
 /// The state of splitting a body. Holds at most the limit and one piece in memory.
-pub(super) struct Splitter {
+pub(crate) struct Splitter {
     pub(super) framing: Framing,
     /// The most bytes of an item.
-    pub(super) limit: usize,
+    pub(crate) limit: usize,
     unread: BytesMut,
     /// The length of the prefix of `unread` that is known to have no end of an item.
     looked: usize,
@@ -63,7 +63,7 @@ enum Step {
 }
 
 impl Splitter {
-    pub(super) fn new(framing: Framing, limit: usize) -> Self {
+    pub(crate) fn new(framing: Framing, limit: usize) -> Self {
         Self {
             framing,
             limit,
@@ -75,7 +75,7 @@ impl Splitter {
     }
 
     /// Adds a piece of the body, and the frames that it completes to `ready`.
-    pub(super) fn push(&mut self, piece: &[u8], ready: &mut VecDeque<Frame>) {
+    pub(crate) fn push(&mut self, piece: &[u8], ready: &mut VecDeque<Frame>) {
         self.unread.extend_from_slice(piece);
         while let Some(byte) = self.unread.get(self.looked).copied() {
             match self.step(byte) {

@@ -101,6 +101,15 @@ impl Builder<'_> {
         let name = ident(&self.operation.pascal);
         let transport = self.transport();
         let (id, path) = (&self.operation.id, &self.operation.path);
+        let made = quote!(client.call(#id, #path));
+        // What is missing is an error of the call.
+        let needs_call = self.parameters().any(|(parameter, _)| parameter.required)
+            || parts::body_of(self.operation).is_some_and(|body| body.required);
+        let (before, call) = if needs_call {
+            (Some(quote!(let call = #made;)), quote!(call))
+        } else {
+            (None, made)
+        };
         let values = self.parameters().map(|(parameter, field)| {
             let value = initial(&parameter.name, parameter.required);
             quote!(#field: #value,)
@@ -115,8 +124,9 @@ impl Builder<'_> {
         quote! {
             impl<'a> #name<'a> {
                 fn new(client: &'a runtime::Transport) -> Self {
+                    #before
                     Self {
-                        #transport: client.call(#id, #path),
+                        #transport: #call,
                         #(#values)*
                         #body_value
                     }
@@ -140,13 +150,13 @@ impl Builder<'_> {
         } else {
             "optional"
         };
-        let argument = parts::argument(convert, &parameter.name);
+        let argument = parts::argument(&self.transport(), convert, &parameter.name);
         // A value that does not convert is kept as an error until `send`, so that a chain of
         // setters needs no `?`.
         quote! {
             #docs
             #deprecated
-            pub fn #field<V: TryInto<#ty>>(mut self, value: V) -> Self {
+            pub fn #field<V: Value<#ty>>(mut self, value: V) -> Self {
                 self.#field = #argument;
                 self
             }
@@ -187,7 +197,7 @@ impl Builder<'_> {
 fn initial(name: &str, required: bool) -> TokenStream {
     if required {
         let name = name.trim_start_matches("r#");
-        quote!(runtime::missing(#name))
+        quote!(call.missing(#name))
     } else {
         quote!(Ok(None))
     }

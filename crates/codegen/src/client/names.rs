@@ -15,7 +15,7 @@ pub(crate) const METHODS: [&str; 4] = ["new", "send", "stream", "clone"];
 const MODULES: [&str; 4] = ["types", "prelude", "schemes", "sealed"];
 
 /// The methods of `ClientBuilder`, beside a method per security scheme.
-pub(crate) const SETTINGS: [&str; 12] = [
+pub(crate) const SETTINGS: [&str; 13] = [
     "new",
     "build",
     "connect_timeout",
@@ -26,6 +26,7 @@ pub(crate) const SETTINGS: [&str; 12] = [
     "header",
     "retries",
     "traces",
+    "around",
     "http_client",
     "clone",
 ];

@@ -1,6 +1,6 @@
 //! Expressions and types that several files of the client pass write.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 use super::names::ClientNames;
@@ -29,10 +29,11 @@ pub(super) fn optional(ty: &TokenStream, required: bool) -> TokenStream {
 
 /// Returns the expression that converts `value` into the type of an argument.
 ///
-/// `convert` is the function of `api-runtime` that does it: `argument` or `optional`.
-pub(super) fn argument(convert: &str, name: &str) -> TokenStream {
+/// `convert` is the method of the call that does it, `argument` or `optional`, and `transport` the
+/// builder's field that has the call.
+pub(super) fn argument(transport: &Ident, convert: &str, name: &str) -> TokenStream {
     let (convert, name) = (ident(convert), name.trim_start_matches("r#"));
-    quote!(runtime::#convert(#name, value))
+    quote!(self.#transport.#convert(#name, value))
 }
 
 /// Returns the expression `Some(text)` or `None`.

@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::names::ClientNames;
-use super::text;
+use super::{parts, text};
 use crate::ir::{Api, Operation};
 use crate::tokens::{docs, ident, inner_docs};
 
@@ -33,12 +33,25 @@ pub(super) fn head(
     let methods = api
         .operations_of(at)
         .map(|operation| method(api, operation));
+    // The trait of the setters' values, if an operation of the tag has a setter.
+    let has_setters = api
+        .operations_of(at)
+        .any(|operation| !operation.parameters.is_empty() || parts::body_of(operation).is_some());
+    let runtime = if has_setters {
+        quote!(
+            use api_runtime::client::{self as runtime, Value};
+        )
+    } else {
+        quote!(
+            use api_runtime::client as runtime;
+        )
+    };
     let types = ident(&names.modules[0]);
     let types = names_types.then(|| quote!(use crate::#types;));
     quote! {
         #head
 
-        use api_runtime::client as runtime;
+        #runtime
         #types
 
         #trait_docs

@@ -11,8 +11,9 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use http::StatusCode;
 
-use super::super::{Error, ResponseValue, Result, map};
+use super::super::{Error, InvalidResponse, ResponseValue, Result, map};
 use super::Lenient;
 
 /// A response body that was read into memory.
@@ -22,6 +23,8 @@ pub(in super::super) struct Body {
     /// Decodes bytes as the type of the body.
     pub(in super::super) check: fn(&[u8]) -> serde_json::Result<()>,
     pub(in super::super) operation: Option<&'static str>,
+    /// Whether the body is a single value as text, and not JSON.
+    pub(in super::super) is_text: bool,
 }
 
 /// What a thread keeps of the call that it polls.
@@ -100,25 +103,38 @@ impl<T, E, F: Future<Output = Result<T, E>>> Future for LenientCall<F> {
 
 /// Returns the lenient form of a result, of which `body` is the body.
 fn leniently<T, E>(result: Result<T, E>, body: Option<Body>) -> Result<Lenient<T>, Lenient<E>> {
-    let fits = |response| map(response, |value| Lenient::new(Ok(value), body.clone()));
     match result {
-        Ok(response) => Ok(fits(response)),
-        Err(Error::InvalidResponse(invalid)) => {
-            let (status, headers, misfit) = invalid.into_parts();
-            // Only listed statuses are decoded, and errors begin at 400.
-            if status.is_client_error() || status.is_server_error() {
-                let body = Lenient::new(Err(misfit), body);
-                Err(Error::listed(ResponseValue::new(body, status, headers)))
-            } else {
-                let body = Lenient::new(Err(misfit), body);
-                Ok(ResponseValue::new(body, status, headers))
-            }
+        Ok(response) => Ok(map(response, |value| Lenient::new(Ok(value), body))),
+        Err(Error::InvalidResponse(invalid)) if !is_error(invalid.status()) => {
+            Ok(misfitting(*invalid, body))
         }
-        Err(error) => Err(error.map_response(|response| {
-            let body = body.clone();
-            map(response, |value| Lenient::new(Ok(value), body))
-        })),
+        Err(error) => Err(failed(error, body)),
     }
+}
+
+/// Returns the lenient form of an error, of which `body` is the body. An error that the contract
+/// lists is [`Error::ErrorResponse`] also if its body does not fit.
+pub(in super::super) fn failed<E>(error: Error<E>, body: Option<Body>) -> Error<Lenient<E>> {
+    match error {
+        Error::InvalidResponse(invalid) if is_error(invalid.status()) => {
+            Error::listed(misfitting(*invalid, body))
+        }
+        error => {
+            error.map_response(|response| map(response, |value| Lenient::new(Ok(value), body)))
+        }
+    }
+}
+
+/// Returns a response whose body does not fit.
+fn misfitting<T>(invalid: InvalidResponse, body: Option<Body>) -> ResponseValue<Lenient<T>> {
+    let (status, headers, misfit) = invalid.into_parts();
+    let operation = misfit.operation();
+    ResponseValue::new(Lenient::new(Err(misfit), body), status, headers).of(operation)
+}
+
+/// Returns whether a status that the contract lists is that of an error.
+fn is_error(status: StatusCode) -> bool {
+    status.is_client_error() || status.is_server_error()
 }
 
 impl<F> std::fmt::Debug for LenientCall<F> {

@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
+use super::super::decode::read_text;
 use super::Lenient;
-use super::search::{LeftOut, search};
+use super::search::{LeftOut, is_small, search};
 use crate::json::from_slice_lenient;
 use crate::pointer::escape;
 use crate::wire::Encoded;
@@ -27,7 +28,7 @@ impl<T: Wire> Lenient<T> {
     /// An optional property, an entry of a map and an item of an array can be left out. If the
     /// property is required, the object that has it is left out, and so on outwards. So `None` means
     /// that a required part does not fit, that [`violations`](Self::violations) could not find
-    /// everything, or that a default of the contract would stand where the server sent another
+    /// everything, as in a body of more than 4 MiB, or that a default of the contract would stand where the server sent another
     /// value: nothing is ever filled in.
     ///
     /// Read [`Partial::left_out`] before you conclude from an absent property that the server has
@@ -36,12 +37,18 @@ impl<T: Wire> Lenient<T> {
     pub fn partial(&self) -> Option<Partial<T>> {
         let source = self.source.as_ref()?;
         if self.typed.is_ok() {
-            return from_slice_lenient(&source.body.bytes)
-                .ok()
-                .map(|value| Partial {
-                    value,
-                    left_out: Vec::new(),
-                });
+            let value = if source.body.is_text {
+                read_text(&source.body.bytes)
+            } else {
+                from_slice_lenient(&source.body.bytes)
+            };
+            return value.ok().map(|value| Partial {
+                value,
+                left_out: Vec::new(),
+            });
+        }
+        if !is_small(&source.body) {
+            return None;
         }
         let whole = self.raw()?;
         let rest = search(&source.body, Some(whole)).rest?;

@@ -13,6 +13,9 @@ use crate::pointer::unescape;
 const MOST_VIOLATIONS: usize = 100;
 /// The most bytes that are decoded to find them.
 const MOST_DECODED: usize = 16 << 20;
+/// The most bytes of a body that is searched. Its JSON is in memory twice, which takes many times
+/// its bytes.
+const MOST_SEARCHED: usize = 4 << 20;
 
 /// What a search has found.
 pub(super) struct Found {
@@ -34,6 +37,11 @@ pub(super) struct LeftOut {
     properties: BTreeSet<String>,
     /// The indices of the items that are left out of each array, ascending.
     items: BTreeMap<String, BTreeSet<usize>>,
+}
+
+/// Returns whether a body is small enough to be searched.
+pub(super) fn is_small(body: &Body) -> bool {
+    body.bytes.len() <= MOST_SEARCHED
 }
 
 /// Finds the parts of a body that do not fit: decodes it, leaves out the part that fails, and

@@ -111,12 +111,12 @@ impl Builder<'_> {
                 quote!(runtime::ItemBody<runtime::TypedEvent<#data>>)
             }
         };
-        let argument = parts::argument("argument", "body");
+        let argument = parts::argument(&self.transport(), "argument", "body");
         let payload = self.payload(media, &ty);
         let some = (!body.required).then(|| quote!(.map(Some)));
         quote! {
             #docs
-            pub fn #name<V: TryInto<#ty>>(mut self, #media_type value: V) -> Self {
+            pub fn #name<V: Value<#ty>>(mut self, #media_type value: V) -> Self {
                 self.#field = #argument #payload #some;
                 self
             }

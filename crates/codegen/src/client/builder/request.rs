@@ -130,7 +130,8 @@ impl Builder<'_> {
         };
         if !parameter.required {
             let name = parameter.name.trim_start_matches("r#");
-            value = quote!(#value.map_or_else(|| runtime::missing(#name), Ok)?);
+            let transport = self.transport();
+            value = quote!(#value.map_or_else(|| self.#transport.missing(#name), Ok)?);
         }
         match &parameter.encoding {
             ParameterEncoding::Style { style, explode, .. } => {

@@ -1,0 +1,130 @@
+//! The page of extensions (docs/extensions.md): it has every field `x-…` that the generator reads,
+//! and its examples do what it says.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use regex::Regex;
+use serde_json::Value;
+
+/// Names that the sources have, and that are no extensions which are read.
+const OTHERS: [&str; 2] = [
+    // A header.
+    "x-request-id",
+    // What a repair leaves of a pattern that no one can read.
+    "x-pattern",
+];
+
+/// A section of the page.
+struct Section<'p> {
+    name: &'p str,
+    text: &'p str,
+}
+
+impl<'p> Section<'p> {
+    /// Returns the code block in a language, which the section has once.
+    fn code(&self, language: &str) -> &'p str {
+        let mut blocks = self.text.split(&format!("```{language}\n")).skip(1);
+        let block = blocks.next().and_then(|block| block.split_once("```"));
+        let (block, _) = block.unwrap_or_else(|| panic!("{} has no {language}", self.name));
+        assert!(blocks.next().is_none(), "{}", self.name);
+        block
+    }
+}
+
+fn sections(page: &str) -> Vec<Section<'_>> {
+    let sections = page.split("\n## `").skip(1);
+    let named = sections.map(|section| section.split_once("`\n").expect("a heading is a line"));
+    named.map(|(name, text)| Section { name, text }).collect()
+}
+
+fn page() -> String {
+    fs::read_to_string("../docs/extensions.md").expect("the page exists")
+}
+
+/// Adds the names of extensions that the Rust sources of a folder have as texts.
+fn add_names(folder: &Path, names: &mut BTreeSet<String>) {
+    let name = Regex::new(r#""(x-[a-z-]*[a-z])""#).expect("it is a pattern");
+    for entry in fs::read_dir(folder).expect("the folder exists") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            add_names(&path, names);
+        } else {
+            let text = fs::read_to_string(&path).unwrap_or_default();
+            names.extend(name.captures_iter(&text).map(|found| found[1].to_owned()));
+        }
+    }
+}
+
+#[test]
+fn the_page_has_every_extension_that_is_read_and_no_other() {
+    let mut names = BTreeSet::new();
+    for krate in ["contract", "codegen"] {
+        add_names(&Path::new("../crates").join(krate).join("src"), &mut names);
+    }
+    for other in OTHERS {
+        assert!(names.remove(other), "the sources no longer have `{other}`");
+    }
+    let page = page();
+    let documented: Vec<&str> = sections(&page).iter().map(|section| section.name).collect();
+    assert_eq!(documented, names.iter().collect::<Vec<_>>());
+}
+
+/// Returns the value of the field `name` wherever a document has it.
+fn values<'d>(document: &'d Value, name: &str, found: &mut Vec<&'d Value>) {
+    match document {
+        Value::Object(fields) => {
+            found.extend(fields.get(name));
+            fields.values().for_each(|field| values(field, name, found));
+        }
+        Value::Array(items) => items.iter().for_each(|item| values(item, name, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn the_examples_of_extensions_do_what_the_page_says() {
+    let page = page();
+    for section in sections(&page) {
+        let name = section.name;
+        let loaded = contract::load_text("example.yaml", section.code("yaml").as_bytes());
+        let found = contract::render(&loaded.sources, &loaded.diagnostics);
+        assert!(loaded.diagnostics.is_empty(), "{name}: {found}");
+        let contract = loaded.contract.expect("it has no diagnostics");
+        let schema = serde_json::from_str(section.code("json")).expect("it is JSON");
+        let schema = jsonschema::validator_for(&schema).expect("it is a schema");
+        let mut used = Vec::new();
+        values(&contract.document, name, &mut used);
+        assert!(!used.is_empty(), "{name}");
+        assert!(used.iter().all(|value| schema.is_valid(value)), "{name}");
+        assert!(!schema.is_valid(&Value::Null), "{name}");
+
+        let options = codegen::Options::new("pets");
+        let files = codegen::generate(&contract, &options).expect("it is generated");
+        // The sources of the run time are among the files.
+        let generated = files.iter().filter(|file| file.path.starts_with("pets-"));
+        let lines: BTreeSet<&str> = generated
+            .flat_map(|file| file.text.lines())
+            .map(str::trim)
+            .collect();
+        for line in section.code("rust").lines() {
+            assert!(lines.contains(line.trim()), "{name}: `{line}`");
+        }
+        // Without the extension, at least one of the lines is not there.
+        let plain = section.code("yaml").replace(name, "x-other");
+        let plain = contract::load_text("example.yaml", plain.as_bytes());
+        let plain = plain.contract.expect("it is read all the same");
+        let files = codegen::generate(&plain, &options).expect("it is generated");
+        let generated = files.iter().filter(|file| file.path.starts_with("pets-"));
+        let lines: BTreeSet<&str> = generated
+            .flat_map(|file| file.text.lines())
+            .map(str::trim)
+            .collect();
+        let is_there = |line: &str| lines.contains(line.trim());
+        assert!(
+            !section.code("rust").lines().all(is_there),
+            "{name} has no effect"
+        );
+    }
+}
