@@ -19,7 +19,7 @@ use futures_util::TryStreamExt;
 use reqwest::header::{ALLOW, RETRY_AFTER, WWW_AUTHENTICATE};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use tests::memory::{LOCATION, PROJECT, State, TOKEN};
+use tests::memory::{ContractErrors, Gate, LOCATION, Memory, PROJECT, State, TOKEN};
 use tests::{seed, served};
 
 /// What the tests need of an operation of the contract.
@@ -476,6 +476,24 @@ async fn an_argument_that_does_not_fit_is_never_sent() {
             format!("the request of `vm_list` was not sent: `page_size` must be {rule}")
         );
     }
+}
+
+#[tokio::test]
+async fn every_operation_is_a_route_if_the_program_wants_routes() {
+    let config = Config::new().as_routes();
+    let router = api_server::router(Memory::new(State::default()), Gate, ContractErrors, config);
+    let url = served::serve(router).await;
+    for operation in operations() {
+        let path = filled(&operation.path);
+        let request = http().request(operation.method, format!("{url}{path}"));
+        let response = request.send().await.expect("a response");
+        // Without a credential; an unknown path would be axum's 404.
+        assert_eq!(response.status(), StatusCode::UNAUTHORIZED, "{path}");
+    }
+    let contract = http().get(format!("{url}/openapi.yaml")).send().await;
+    assert!(contract.expect("a response").status().is_success());
+    let unknown = http().get(format!("{url}/nowhere")).send().await;
+    assert_eq!(unknown.expect("a response").status(), StatusCode::NOT_FOUND);
 }
 
 #[tokio::test]

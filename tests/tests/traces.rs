@@ -137,6 +137,16 @@ async fn a_client_adds_headers_only_if_traces_are_on_and_the_call_has_none() {
     }
 }
 
+#[tokio::test]
+async fn a_request_is_served_if_the_function_of_traces_panics() {
+    let config = Config::new().traces(|_, _, _| panic!("the tracing system is broken"));
+    let base = served::memory(State::default(), config).await;
+    let client = Client::builder(&base).bearer(TOKEN).build();
+    let client = client.expect("the settings are valid");
+    let page = client.vm_list().project_id(PROJECT).location(LOCATION);
+    page.send().await.expect("the request is served");
+}
+
 #[test]
 fn no_traceparent_fails_a_request_and_only_a_valid_one_is_taken() {
     let runtime = tokio::runtime::Runtime::new().expect("tokio starts");

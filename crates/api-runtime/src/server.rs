@@ -52,6 +52,7 @@ mod problem;
 mod rate_limit;
 mod rejection;
 mod remainder;
+mod request_head;
 mod request_id;
 mod response;
 mod router;
@@ -88,6 +89,7 @@ pub use operation::{
 pub use problem::{Problem, ProblemBody};
 pub use rate_limit::{RateLimit, RatePolicy};
 pub use rejection::{Rejected, Rejection, RejectionKind, RenderRejection, Violation};
+pub use request_head::RequestHead;
 pub use request_id::RequestId;
 pub use response::with_header;
 pub use router::{App, Blueprint, OperationId, Route, RouteFuture, RouteResult, router};

@@ -10,7 +10,7 @@ use std::time::Duration;
 use api_runtime::server::{
     self, App, AuthError, Blueprint, Call, Config, ContractTexts, ListedResponse, Media, Method,
     Operation, Origins, Parameter, Problem, RateLimit, RatePolicy, Rejection, RejectionKind,
-    RequestId, Route, RouteResult, Scheme,
+    RequestHead, RequestId, Route, RouteFuture, RouteResult, Scheme,
 };
 use axum::body::Body as HttpBody;
 use axum::http::{HeaderMap, Request, Response, StatusCode};
@@ -80,7 +80,12 @@ async fn respond(_: Shared, call: Call) -> RouteResult {
 const JSON: &str = r#"{"openapi":"3.1.0","info":{"title":"Things","description":"Things, things, things, things and things."}}"#;
 
 fn router(config: Config) -> axum::Router {
-    let route = |operation| Route::new(operation, |app, call| Box::pin(respond(app, call)));
+    router_by(|app, call| Box::pin(respond(app, call)), config)
+}
+
+/// Returns a router whose operations all run a function.
+fn router_by(serve: fn(Shared, Call) -> RouteFuture, config: Config) -> axum::Router {
+    let route = |operation| Route::new(operation, serve);
     server::router(Blueprint {
         app: App {
             api: (),
@@ -138,6 +143,73 @@ fn console() -> Config {
 
 const TOKEN: (&str, &str) = ("authorization", "Bearer good");
 const CONSOLE: (&str, &str) = ("origin", "https://console.example.com");
+
+/// Responds with what it knows of the request beside its arguments.
+async fn describe(_: Shared, call: Call) -> RouteResult {
+    let head = RequestHead::current().expect("a handler runs");
+    let id = head.request_id().expect("each request has an id");
+    let header = head.headers().get("x-team").map(|value| value.to_str());
+    let text = format!(
+        "{} {} {:?} {:?} {id}",
+        head.method(),
+        head.uri(),
+        header.expect("the request has the header"),
+        head.extensions().get::<u16>()
+    );
+    let spawned = tokio::spawn(async { RequestHead::current().is_none() }).await;
+    assert!(spawned.expect("the task ends"));
+    // The headers may have credentials.
+    assert!(!format!("{head:?}").contains("blue"));
+    call.respond(ListedResponse::code(200).media(TEXT).text(&text))
+}
+
+#[tokio::test]
+async fn a_handler_reads_the_head_of_its_request_if_it_asks() {
+    assert!(RequestHead::current().is_none());
+    let mut router = router_by(|app, call| Box::pin(describe(app, call)), Config::new());
+    let request = Request::get("/things?a=1")
+        .header("x-team", "blue")
+        .header("x-request-id", "r1")
+        .extension(7_u16)
+        .body(HttpBody::empty())
+        .expect("the request is valid");
+    let response = Service::call(&mut router, request).await;
+    let Ok(response) = response;
+    let body = response.into_body().collect().await.expect("it is whole");
+    assert_eq!(
+        String::from_utf8_lossy(&body.to_bytes()),
+        "GET /things?a=1 Ok(\"blue\") Some(7) r1"
+    );
+}
+
+#[tokio::test]
+async fn routers_are_merged_and_take_layers_for_their_routes() {
+    let config = || Config::new().without_contract().as_routes();
+    let other = axum::Router::new()
+        .route("/health", axum::routing::get(|| async { "up" }))
+        .fallback(|| async { (StatusCode::IM_A_TEAPOT, "nobody") });
+    let mark = axum::middleware::map_response(async |mut response: Response<HttpBody>| {
+        let mark = axum::http::HeaderValue::from_static("seen");
+        response.headers_mut().insert("x-mark", mark);
+        response
+    });
+    let merged = router(config()).route_layer(mark).merge(other);
+    for (path, status, is_marked) in [
+        ("/things", 401, true),
+        ("/health", 200, false),
+        ("/nowhere", 418, false),
+    ] {
+        let request = Request::get(path).body(HttpBody::empty());
+        let request = request.expect("the request is valid");
+        let Ok(response) = Service::call(&mut merged.clone(), request).await;
+        let marked = response.headers().contains_key("x-mark");
+        assert_eq!(
+            (response.status().as_u16(), marked),
+            (status, is_marked),
+            "{path}"
+        );
+    }
+}
 
 #[tokio::test]
 async fn without_origins_no_page_may_call() {

@@ -36,6 +36,7 @@ use api_types::schemas::SCHEMAS;
 
 #[cfg(feature = "utoipa")]
 pub mod openapi;
+pub use api_types as types;
 pub use api_runtime::server;
 pub use router::{Api, OPERATIONS, router};
 

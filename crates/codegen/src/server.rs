@@ -166,13 +166,13 @@ fn library(api: &Api<'_>) -> TokenStream {
         }
     });
     let router = module("router");
+    let (types, types_crate) = (module("types"), types_crate(api));
     let openapi = module("openapi");
     let letters = letters(api);
     let schemas = request::has_json_body(api).then(|| {
-        let types = types_crate(api);
         quote! {
             #[allow(unused_imports, reason = "without any tag there is no body to check")]
-            use #types::schemas::SCHEMAS;
+            use #types_crate::schemas::SCHEMAS;
         }
     });
     quote! {
@@ -190,6 +190,7 @@ fn library(api: &Api<'_>) -> TokenStream {
         #schemas
         #[cfg(feature = "utoipa")]
         pub mod #openapi;
+        pub use #types_crate as #types;
         pub use api_runtime::server;
         pub use #router::{Api, OPERATIONS, router};
         #[cfg(doctest)]

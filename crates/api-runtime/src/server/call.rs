@@ -24,7 +24,7 @@ use super::written::RawParameter;
 /// A request whose operation is known.
 #[derive(Debug)]
 pub struct Call {
-    pub(super) parts: Parts,
+    pub(super) parts: Arc<Parts>,
     /// The request body. The mutex is never locked; with it a call can be shared between threads
     /// while credentials are checked.
     pub(super) body: Mutex<Body>,

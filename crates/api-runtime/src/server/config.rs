@@ -35,6 +35,7 @@ pub struct Config {
     pub(super) body_timeout: Option<Duration>,
     pub(super) requires_host: bool,
     pub(super) serves_contract: bool,
+    pub(super) as_routes: bool,
     pub(super) origins: Option<Origins>,
     pub(super) around: Option<Around>,
     pub(super) traces: Option<Join>,
@@ -50,6 +51,7 @@ impl Default for Config {
             body_timeout: Some(BODY_TIMEOUT),
             requires_host: false,
             serves_contract: true,
+            as_routes: false,
             origins: None,
             around: None,
             traces: None,
@@ -122,6 +124,17 @@ impl Config {
         self
     }
 
+    /// Makes each path a route of axum, and leaves all other paths to the program, so that the
+    /// router can be merged with others and take a `route_layer`.
+    ///
+    /// An unknown path is then a 404 of axum, without credentials and without the contract's error
+    /// body, unless another router serves it.
+    #[must_use]
+    pub fn as_routes(mut self) -> Self {
+        self.as_routes = true;
+        self
+    }
+
     /// Lets pages of these origins call the API from a browser. Without this, none can.
     #[must_use]
     pub fn origins(mut self, origins: Origins) -> Self {
@@ -150,6 +163,8 @@ impl Config {
     /// and the handler runs. The function gets this span before it is entered, the head of the
     /// request, and the context of the caller's span, if the request has a valid `traceparent`. It
     /// makes one the parent of the other, and returns the context of the request's span.
+    ///
+    /// If the function panics, the request is served without a trace.
     ///
     /// The context is in the extensions of the response, and its trace id is in the field
     /// `trace_id` of the span, and so in the log. The other fields have the names that OpenTelemetry
@@ -227,6 +242,7 @@ impl fmt::Debug for Config {
             .field("body_timeout", &self.body_timeout)
             .field("requires_host", &self.requires_host)
             .field("serves_contract", &self.serves_contract)
+            .field("as_routes", &self.as_routes)
             .field("origins", &self.origins)
             .finish_non_exhaustive()
     }

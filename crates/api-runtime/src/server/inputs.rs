@@ -83,7 +83,7 @@ impl<'c> Inputs<'c> {
 
     /// Returns what a handler needs to take over the connection.
     pub fn upgrade(&mut self) -> Upgrade {
-        Upgrade::new(std::mem::take(&mut self.call.parts.extensions))
+        Upgrade::new(self.call.parts.extensions.clone())
     }
 
     /// Selects the listed media type that the request's `Content-Type` names. A request without a

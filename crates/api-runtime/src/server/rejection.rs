@@ -113,6 +113,7 @@ impl RejectionKind {
 
 /// A violation of the contract.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Violation {
     /// The part of the request.
     pub location: Location,

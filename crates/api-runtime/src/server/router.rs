@@ -30,6 +30,7 @@ use super::operation::Operation;
 use super::path::{Captures, Found, Paths};
 use super::rejection::{Rejected, Rejection, RejectionKind, RenderRejection};
 use super::remainder;
+use super::request_head::RequestHead;
 use super::request_id::{self, RequestId};
 use super::response::Unwritable;
 use super::traces::RequestSpan;
@@ -93,18 +94,20 @@ pub struct Blueprint<T, R> {
 }
 
 /// Builds the router, to which layers, nesting and other routes can be added as to any of axum's.
+///
+/// It has no routes of axum's own, but a fallback, so axum panics if it is merged with another
+/// router that has a fallback, and at `route_layer`. For these, use [`Config::as_routes`].
 pub fn router<T, R>(blueprint: Blueprint<T, R>) -> axum::Router
 where
     T: Send + Sync + 'static,
     R: RenderRejection,
 {
     let origins = blueprint.config.origins.clone();
+    let routes = blueprint.config.as_routes.then(|| routes(&blueprint));
     let server = Arc::new(Server::new(blueprint));
     let ids = Arc::clone(&server.config.request_ids);
-    // As the fallback and not as routes: the router of axum cannot hold all templates (see `path`).
-    let router = axum::Router::new();
     let Some(origins) = origins else {
-        return router.fallback_service(identified(ids, service(server)));
+        return mounted(routes, identified(ids, service(server)));
     };
     let shared = origins.layer(server.methods(), server.response_headers());
     let shared = shared.layer(service(Arc::clone(&server)));
@@ -123,7 +126,49 @@ where
             response
         }
     });
-    router.fallback_service(identified(ids, choosing))
+    mounted(routes, identified(ids, choosing))
+}
+
+/// Returns a router of axum that runs a service for these routes, or for everything.
+fn mounted(routes: Option<BTreeSet<String>>, service: impl Responding) -> axum::Router {
+    let Some(routes) = routes else {
+        // Not as routes: axum would decode the parameters of each path a second time.
+        return axum::Router::new().fallback_service(service);
+    };
+    let mount = |router: axum::Router, path: String| router.route_service(&path, service.clone());
+    routes.into_iter().fold(axum::Router::new(), mount)
+}
+
+/// Returns the routes by which axum finds everything that is served.
+///
+/// A segment with a parameter is one parameter of axum's, which cannot hold all templates (see
+/// `path`), and has a number for a name, because axum wants one name for all templates that begin
+/// alike. The service finds the operation itself.
+fn routes<T, R>(blueprint: &Blueprint<T, R>) -> BTreeSet<String> {
+    let templates = blueprint.routes.iter().map(|route| route.operation.path);
+    let texts = ["/openapi.json", "/openapi.yaml"];
+    let texts = texts
+        .iter()
+        .copied()
+        .filter(|_| blueprint.config.serves_contract);
+    let route = |path: &str| {
+        // A label is no part of the path that a request has.
+        let path = path.split(['?', '#']).next().unwrap_or_default();
+        let segment = |(at, segment): (usize, &str)| {
+            // axum has other uses for what begins with a colon or an asterisk.
+            if segment.contains('{') || segment.starts_with([':', '*']) {
+                format!("{{{at}}}")
+            } else {
+                segment.to_owned()
+            }
+        };
+        path.split('/')
+            .enumerate()
+            .map(segment)
+            .collect::<Vec<_>>()
+            .join("/")
+    };
+    templates.chain(texts).map(route).collect()
 }
 
 /// A service that always has a response.
@@ -301,6 +346,8 @@ where
         let (route, limits) = &self.routes[at];
         let operation = route.operation;
         let request = RequestSpan::new(operation, &parts, self.config.traces.as_ref());
+        let parts = Arc::new(parts);
+        let head = RequestHead::new(&parts);
         let call = Call {
             parts,
             body: Mutex::new(body),
@@ -309,7 +356,7 @@ where
             limits: *limits,
             exceeded: None,
         };
-        let outcome = (route.serve)(Arc::clone(&self.app), call);
+        let outcome = head.scope((route.serve)(Arc::clone(&self.app), call));
         let mut response = self.settle(operation, outcome, &request.span).await;
         request.end(response.status());
         response.extensions_mut().insert(OperationId(operation.id));
@@ -323,7 +370,7 @@ where
     async fn settle(
         &self,
         operation: &'static Operation,
-        outcome: RouteFuture,
+        outcome: impl Future<Output = RouteResult>,
         span: &Span,
     ) -> Response {
         // Nothing of this call is used after a panic; the state that handlers share is theirs to
@@ -373,6 +420,8 @@ where
         allow: Option<HeaderValue>,
     ) -> Response {
         if let Some(guard) = &self.guard {
+            let parts = Arc::new(parts);
+            let head = RequestHead::new(&parts);
             let call = Call {
                 parts,
                 body: Mutex::new(Body::empty()),
@@ -381,9 +430,8 @@ where
                 limits: self.config.limits(guard.operation),
                 exceeded: None,
             };
-            let checked = AssertUnwindSafe((guard.serve)(Arc::clone(&self.app), call))
-                .catch_unwind()
-                .await;
+            let checked = head.scope((guard.serve)(Arc::clone(&self.app), call));
+            let checked = AssertUnwindSafe(checked).catch_unwind().await;
             match checked {
                 Ok(Ok(_)) => {}
                 Ok(Err(rejected)) => return rejected.into_response(&self.render),

@@ -1,6 +1,7 @@
 //! The span of a request, and how it joins the trace of its caller.
 
 use std::fmt::Write as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use http::request::Parts;
@@ -43,7 +44,12 @@ impl RequestSpan {
         );
         let context = join.and_then(|join| {
             let caller = TraceContext::read(&parts.headers);
-            join(&span, parts, caller.as_ref())
+            // A trace is not worth a request: without a context, the request is in no trace.
+            let joined = catch_unwind(AssertUnwindSafe(|| join(&span, parts, caller.as_ref())));
+            joined.unwrap_or_else(|_| {
+                span.in_scope(|| tracing::error!("the function that joins traces panicked"));
+                None
+            })
         });
         if let Some(context) = &context {
             let mut id = String::with_capacity(32);

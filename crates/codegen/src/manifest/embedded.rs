@@ -111,6 +111,7 @@ pub(super) const RUNTIME: &[(&str, &str)] = embedded!(
     "src/server/rate_limit.rs",
     "src/server/rejection.rs",
     "src/server/remainder.rs",
+    "src/server/request_head.rs",
     "src/server/request_id.rs",
     "src/server/response.rs",
     "src/server/router.rs",
