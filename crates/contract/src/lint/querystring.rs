@@ -2,19 +2,12 @@
 
 use super::context::Context;
 use crate::diagnostic::Diagnostic;
-use crate::model::{Location, Operation};
+use crate::model::Location;
 
 /// Reports operations with a parameter that is the whole query (`in: querystring`) and a further
 /// parameter in the query.
 pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
-    let contract = context.contract;
-    let mut operations: Vec<&Operation> = contract
-        .operations
-        .iter()
-        .chain(&contract.webhooks)
-        .collect();
-    while let Some(operation) = operations.pop() {
-        operations.extend(&operation.callbacks);
+    for operation in context.contract.all_operations() {
         let mut queries = operation
             .parameters
             .iter()

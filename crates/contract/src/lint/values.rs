@@ -3,7 +3,7 @@
 use super::context::Context;
 use crate::build::{Role, ValueSite};
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::model::{Contract, Operation, SchemaId, SchemaKind};
+use crate::model::{Contract, SchemaId, SchemaKind};
 use crate::node::{Node, NodeValue};
 use crate::source::Span;
 use crate::validate::{Validation, Violation};
@@ -87,13 +87,7 @@ fn unchecked(first: &ValueSite<'_>, why: &str, help: &str) -> Diagnostic {
 /// or through other schemas.
 fn reachable(contract: &Contract) -> Vec<bool> {
     let mut pending: Vec<SchemaId> = Vec::new();
-    let mut operations: Vec<&Operation> = contract
-        .operations
-        .iter()
-        .chain(&contract.webhooks)
-        .collect();
-    while let Some(operation) = operations.pop() {
-        operations.extend(&operation.callbacks);
+    for operation in contract.all_operations() {
         pending.extend(
             operation
                 .parameters

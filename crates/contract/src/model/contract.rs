@@ -53,6 +53,18 @@ impl Contract {
         &self.schemas[id.0 as usize]
     }
 
+    /// Returns the operations, webhooks and callbacks, with the callbacks of those, in no
+    /// particular order.
+    pub(crate) fn all_operations(&self) -> Vec<&Operation> {
+        let mut found: Vec<&Operation> = self.operations.iter().chain(&self.webhooks).collect();
+        let mut next = 0;
+        while let Some(operation) = found.get(next) {
+            next += 1;
+            found.extend(&operation.callbacks);
+        }
+        found
+    }
+
     /// Follows `$ref`s without other constraints beside them, and returns the id of the schema at
     /// the end.
     #[must_use]

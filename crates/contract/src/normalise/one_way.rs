@@ -80,13 +80,7 @@ fn reached(
     bodies: impl Fn(&Operation) -> Vec<&MediaType>,
 ) -> BTreeSet<SchemaId> {
     let mut pending: Vec<SchemaId> = Vec::new();
-    let mut operations: Vec<&Operation> = contract
-        .operations
-        .iter()
-        .chain(&contract.webhooks)
-        .collect();
-    while let Some(operation) = operations.pop() {
-        operations.extend(&operation.callbacks);
+    for operation in contract.all_operations() {
         pending.extend(
             bodies(operation)
                 .into_iter()
