@@ -131,14 +131,15 @@ impl<'a> Builder<'_, 'a> {
         for (section, at) in components.entries() {
             for (_, at) in at.entries() {
                 // Only the schemas and examples that are recorded on the way count, so the name of
-                // the header, the status and the media type are arbitrary.
+                // the header and the status are arbitrary.
                 match section.key.as_str() {
                     "parameters" => drop(self.parameter(&at)),
                     "headers" => drop(self.header("", &at)),
                     "requestBodies" => drop(self.request_body(&at)),
                     "mediaTypes" => {
+                        // Only a use says which media type it is, and so how examples are written.
                         if let Some(at) = self.media_type_at(&at) {
-                            drop(self.media_type("application/json", &at));
+                            drop(self.media_type("", &at));
                         }
                     }
                     "responses" => drop(self.response(crate::model::StatusKey::Default, &at)),

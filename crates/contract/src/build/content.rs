@@ -184,11 +184,13 @@ fn is_event_stream(name: &str) -> bool {
 }
 
 /// Returns whether the examples of a media type are JSON values that its schema can validate.
-/// Returns `false` for XML, CSV and YAML, whose examples are strings in that syntax.
+/// Returns `false` for XML, CSV and YAML, whose examples are strings in that syntax, and for an
+/// unknown media type, which has no name.
 fn holds_json(name: &str) -> bool {
     let name = name.split(';').next().unwrap_or_default().trim();
     let name = name.to_ascii_lowercase();
-    !(name.ends_with("/xml")
+    !(name.is_empty()
+        || name.ends_with("/xml")
         || name.ends_with("+xml")
         || name == "text/csv"
         || name.contains("yaml"))

@@ -1,11 +1,15 @@
 //! The hierarchy of tags: each parent exists, and no tag is its own ancestor.
 
-use std::collections::{HashMap, HashSet};
+use indexmap::IndexMap;
 
 use super::walk::{Item, Walk};
+use crate::circles;
 use crate::model::Dialect;
 use crate::node::Node;
 use crate::spelling::nearest;
+
+/// The number of unknown parents for which a similar tag is searched for, each among all tags.
+const MOST_SUGGESTIONS: usize = 100;
 
 /// Checks the `parent` of each tag of the document, which tags have since 3.2.
 pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
@@ -13,7 +17,7 @@ pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
         return;
     }
     let tags = item.node.get("tags").and_then(Node::as_array);
-    let mut parents: HashMap<&'a str, Option<&'a Node>> = HashMap::new();
+    let mut parents: IndexMap<&'a str, Option<&'a Node>> = IndexMap::new();
     for tag in tags.unwrap_or_default() {
         let Some(name) = tag.get("name") else {
             continue;
@@ -28,46 +32,39 @@ pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
             );
         }
     }
-    for (name, parent) in &parents {
+    let mut steps = vec![Vec::new(); parents.len()];
+    let mut suggestions = MOST_SUGGESTIONS;
+    for (index, (name, parent)) in parents.iter().enumerate() {
         let Some(node) = parent else { continue };
         let Some(text) = node.as_str() else { continue };
-        if !parents.contains_key(text) {
-            // Sorted, because the first of equally similar names is suggested.
-            let mut names: Vec<&str> = parents.keys().copied().collect();
-            names.sort_unstable();
-            walk.warning(
-                "unknown-tag",
-                node.span,
-                format!("there is no tag `{text}`, so `{name}` has no parent"),
-                match nearest(text, names.into_iter()) {
-                    Some(meant) => format!("did you mean `{meant}`?"),
-                    None => "declare it in `tags`".to_owned(),
-                },
-            );
-        } else if is_own_ancestor(name, &parents) {
+        if let Some(parent) = parents.get_index_of(text) {
+            steps[index].push(parent);
+            continue;
+        }
+        let is_left = suggestions > 0;
+        suggestions = suggestions.saturating_sub(1);
+        let meant = is_left.then(|| nearest(text, parents.keys().copied()));
+        walk.warning(
+            "unknown-tag",
+            node.span,
+            format!("there is no tag `{text}`, so `{name}` has no parent"),
+            match meant.flatten() {
+                Some(meant) => format!("did you mean `{meant}`?"),
+                None => "declare it in `tags`".to_owned(),
+            },
+        );
+    }
+    circles::find(&steps, |circle| {
+        for index in circle {
+            let Some((name, Some(parent))) = parents.get_index(*index) else {
+                continue;
+            };
             walk.warning(
                 "circular-tag",
-                node.span,
+                parent.span,
                 format!("the tag `{name}` is its own ancestor"),
                 "remove one of the `parent`s".to_owned(),
             );
         }
-    }
-}
-
-fn is_own_ancestor(name: &str, parents: &HashMap<&str, Option<&Node>>) -> bool {
-    let parent = |name: &str| parents.get(name).copied().flatten()?.as_str();
-    let mut seen = HashSet::new();
-    let mut at = parent(name);
-    while let Some(ancestor) = at {
-        if ancestor == name {
-            return true;
-        }
-        // A circle further up, which is reported at its own tags.
-        if !seen.insert(ancestor) {
-            return false;
-        }
-        at = parent(ancestor);
-    }
-    false
+    });
 }

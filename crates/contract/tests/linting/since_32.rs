@@ -18,6 +18,13 @@ paths:
               itemSchema: { type: string }
 "#;
 
+/// A document of 3.1 with the content of a request body.
+fn media_31() -> String {
+    MEDIA
+        .replace("3.2.0", "3.1.0")
+        .replace("{}", "{ description: Done. }")
+}
+
 const MEDIA: &str = r#"openapi: 3.2.0
 info: { title: Pets, version: "1" }
 paths:
@@ -110,9 +117,7 @@ fn earlier_versions_have_none_of_it() {
     // Without the media type, nothing says what the body is.
     error(
         "wrong-dialect",
-        &MEDIA
-            .replace("3.2.0", "3.1.0")
-            .replace("{}", "{ description: Done. }"),
+        &media_31(),
         "application/json: { ⟦$ref: \"#/components/mediaTypes/Pet\" }",
         "application/json: { schema: { type: string } }",
     );
@@ -159,6 +164,37 @@ fn tags_form_a_tree() {
     let circle = diagnostics(&DOCUMENT.replace("@@", &tags(", parent: b")));
     let codes: Vec<&str> = circle.iter().map(|(code, ..)| code.as_str()).collect();
     assert_eq!(codes, ["circular-tag", "circular-tag"]);
+    // A tag below a circle is not in it.
+    let below = tags(", parent: b").replace(']', ", { name: c, parent: a }]");
+    assert_eq!(diagnostics(&DOCUMENT.replace("@@", &below)).len(), 2);
+}
+
+#[test]
+fn a_long_chain_of_tags_takes_linear_time() {
+    let tag = |index: usize| format!("{{ name: t{index}, parent: t{} }}", index + 1);
+    let chain: Vec<String> = (0..30_000).map(tag).collect();
+    let tags = format!("tags: [{}, {{ name: t30000 }}]", chain.join(", "));
+    let start = std::time::Instant::now();
+    assert_eq!(diagnostics(&DOCUMENT.replace("@@", &tags)), vec![]);
+    assert!(start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
+}
+
+#[test]
+fn examples_of_a_shared_media_type_are_in_its_syntax() {
+    let document = |name: &str| {
+        let content = format!("{name}: {{ $ref: '#/components/mediaTypes/Pet' }}");
+        let media = "schema: { type: object }, example: <pet/>";
+        format!(
+            "{}components: {{ mediaTypes: {{ Pet: {{ {media} }} }} }}\n",
+            MEDIA.replace("@@", &content)
+        )
+    };
+    let is_reported = |name: &str| {
+        let found = diagnostics(&document(name));
+        found.iter().any(|(code, ..)| code == "bad-example")
+    };
+    assert!(!is_reported("application/xml"));
+    assert!(is_reported("application/json"));
 }
 
 #[test]
@@ -200,9 +236,7 @@ fn items_belong_to_sequences() {
     // Our extension has the same meaning, in every version.
     warning(
         "unapplied-schema",
-        &MEDIA
-            .replace("3.2.0", "3.1.0")
-            .replace("{}", "{ description: Done. }"),
+        &media_31(),
         "application/json: { ⟦x-item-schema: { type: string } }",
         "text/event-stream: { x-item-schema: { type: string } }",
     );
