@@ -325,6 +325,27 @@ fn a_copy_needs_an_address_and_a_path() {
 }
 
 #[test]
+fn the_default_of_a_discriminator_may_be_in_another_file() {
+    let union = "{ type: object, oneOf: [{ $ref: '#/components/schemas/Cat' }], discriminator: { propertyName: kind, defaultMapping: ./other.yaml } }";
+    let content = format!("{{ application/json: {{ schema: {union} }} }}");
+    let api = format!(
+        "openapi: 3.2.0\ninfo: {{ title: Pets, version: '1' }}\npaths: {{ /pets: {{ get: {{ responses: {{ '200': {{ content: {content} }} }} }} }} }}\n\
+         components: {{ schemas: {{ Cat: {{ type: object, required: [kind], properties: {{ kind: {{ const: cat }} }} }} }} }}\n"
+    );
+    let folder = folder(&[
+        ("openapi.yaml", api.as_str()),
+        ("other.yaml", "type: object\n"),
+    ]);
+    let document = document(folder.path(), &[]);
+    let schema = &document["paths"]["/pets"]["get"]["responses"]["200"]["content"]["application/json"]
+        ["schema"];
+    assert_eq!(
+        schema["discriminator"]["defaultMapping"],
+        "#/components/schemas/other"
+    );
+}
+
+#[test]
 fn mappings_mean_schemas_of_other_files() {
     let union = "{oneOf: [{$ref: cat.yaml}, {$ref: dog.yaml}], discriminator: {propertyName: kind, mapping: {c: ./cat.yaml, \
                  d: ./dog.yaml}}}";

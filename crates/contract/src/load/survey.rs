@@ -76,20 +76,16 @@ impl Survey {
     }
 }
 
-/// Returns the references in an object: its `$ref` and `$dynamicRef`, and the values of its
-/// discriminator's mapping that contain `/` or `#`, since others are names.
+/// Returns the references in an object: its `$ref` and `$dynamicRef`, and those values in the
+/// mapping of its discriminator that contain `/` or `#`, since others are names.
 fn references(node: &Node) -> impl Iterator<Item = &str> {
     let own = ["$ref", "$dynamicRef"]
         .into_iter()
         .filter_map(|key| node.get(key)?.as_str());
-    let mapping = node
-        .get("discriminator")
-        .and_then(|discriminator| discriminator.get("mapping"));
-    let mapped = mapping.and_then(Node::as_object).unwrap_or_default().iter();
-    own.chain(mapped.filter_map(|entry| {
-        entry
-            .value
-            .as_str()
-            .filter(|text| text.contains(['/', '#']))
-    }))
+    let discriminator = node.get("discriminator");
+    let mapping = discriminator.and_then(|node| node.get("mapping")?.as_object());
+    let mapped = mapping.unwrap_or_default().iter().map(|entry| &entry.value);
+    let default = discriminator.and_then(|node| node.get("defaultMapping"));
+    let mapped = mapped.chain(default).filter_map(Node::as_str);
+    own.chain(mapped.filter(|text| text.contains(['/', '#'])))
 }
