@@ -28,6 +28,7 @@ mod normalise;
 pub mod number;
 pub mod overlay;
 pub mod pointer;
+mod reach;
 pub mod read;
 mod resolve;
 mod reverse;
