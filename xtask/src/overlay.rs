@@ -54,7 +54,7 @@ pub(crate) fn run(
 
 fn init(arguments: &Init, out: &mut dyn Write, err: &mut dyn Write) -> anyhow::Result<Exit> {
     let options = arguments.reading.options();
-    let draft = contract::draft_overlay(&arguments.document, &options, arguments.of.as_deref());
+    let draft = contract::draft_overlay(&arguments.document, &options, arguments.of.as_deref())?;
     let has_errors = draft
         .left
         .iter()

@@ -1,28 +1,19 @@
 //! Runs the commands as a terminal or CI does, and checks their output, the files that they write
 //! and their exit codes.
 
+#[path = "support/program.rs"]
+mod program;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// The folder of the documents that the tests read.
-fn documents() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/documents")
-}
+use program::documents;
 
 /// Runs a command in a folder; returns its exit code and all that it has printed, with times and
 /// folders left out.
 fn xtask(folder: &Path, arguments: &[&str]) -> (i32, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_xtask"))
-        .args(arguments)
-        .current_dir(folder)
-        .output();
-    let Output {
-        status,
-        stdout,
-        stderr,
-    } = output.expect("the program runs");
-    let printed = String::from_utf8([stderr, stdout].concat()).expect("xtask prints text");
+    let (code, printed) = program::xtask(folder, arguments);
     let printed: Vec<&str> = printed
         .lines()
         .map(|line| {
@@ -31,10 +22,7 @@ fn xtask(folder: &Path, arguments: &[&str]) -> (i32, String) {
                 .map_or(line, |l| l.0)
         })
         .collect();
-    (
-        status.code().expect("xtask ends without a signal"),
-        printed.join("\n"),
-    )
+    (code, printed.join("\n"))
 }
 
 fn generate(folder: &Path, more: &[&str]) -> (i32, String) {

@@ -1,30 +1,15 @@
 //! Overlays on the command line: `--overlay`, and `overlay init`.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+#[path = "support/program.rs"]
+mod program;
 
-/// Runs a command in a folder; returns its exit code and all that it has printed, without times.
-fn xtask(folder: &Path, arguments: &[&str]) -> (i32, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_xtask"))
-        .args(arguments)
-        .current_dir(folder)
-        .output();
-    let Output {
-        status,
-        stdout,
-        stderr,
-    } = output.expect("the program runs");
-    let printed = String::from_utf8([stderr, stdout].concat()).expect("xtask prints text");
-    (status.code().expect("xtask ends without a signal"), printed)
-}
+use std::fs;
+use std::path::Path;
+
+use program::{documents, xtask};
 
 fn write(folder: &Path, name: &str, text: &str) {
     fs::write(folder.join(name), text).expect("the folder is writable");
-}
-
-fn documents() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/documents")
 }
 
 /// Returns a folder with a document.
@@ -350,4 +335,111 @@ fn each_file_of_a_contract_has_an_overlay_of_its_own() {
     let (code, printed) = xtask(folder, &lint);
     assert_eq!(code, 0, "{printed}");
     assert!(printed.contains("nothing to say"), "{printed}");
+}
+
+#[test]
+fn a_draft_for_a_file_outside_the_contract_is_refused() {
+    let folder = folder_with("others.yaml");
+    let folder = folder.path();
+    write(folder, "else.yaml", "a: 1\n");
+    let init = ["overlay", "init", "others.yaml", "--in", "else.yaml"];
+    let (code, printed) = xtask(folder, &init);
+    assert_eq!(code, 1, "{printed}");
+    assert!(
+        printed.contains("`else.yaml` is no file that the contract has read"),
+        "{printed}"
+    );
+}
+
+#[test]
+fn a_draft_leaves_to_foreign_what_it_reads() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let folder = folder.path();
+    let parameter =
+        |name: &str| format!("{{name: {name}, in: path, required: true, schema: {{}}}}");
+    write(
+        folder,
+        "api.yaml",
+        &format!(
+            "openapi: 3.1.0\ninfo: {{title: T, version: 1.0}}\npaths:\n  /a:\n    get:\n      parameters: [{}, {{$ref: '#/components/parameters/Gone'}}]\n      responses: {{'200': {{$ref: '#/components/responses/Gone'}}}}\n",
+            parameter("unused")
+        ),
+    );
+    let init = |more: &[&str]| {
+        let arguments = ["overlay", "init", "api.yaml", "--out"];
+        xtask(folder, &[&arguments, more].concat())
+    };
+    let (code, printed) = init(&["all.yaml"]);
+    assert_eq!(code, 0, "{printed}");
+    let (code, printed) = init(&["some.yaml", "--foreign"]);
+    assert_eq!(code, 0, "{printed}");
+    let read = |name: &str| fs::read_to_string(folder.join(name)).expect("the overlay is written");
+    let (all, some) = (read("all.yaml"), read("some.yaml"));
+    for mended in ["wrong-type", "path-parameter-unused"] {
+        assert!(all.contains(mended), "{all}");
+        assert!(!some.contains(mended), "{some}");
+    }
+    assert!(some.contains("dangling-ref"), "{some}");
+    let lint = ["lint", "--foreign", "--overlay", "some.yaml", "api.yaml"];
+    let (code, printed) = xtask(folder, &lint);
+    assert_eq!(code, 0, "{printed}");
+}
+
+#[test]
+fn references_in_a_draft_follow_what_it_moves() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let folder = folder.path();
+    let response = |reference: &str| {
+        format!(
+            "{{description: A., content: {{application/json: {{schema: {{$ref: '{reference}'}}}}}}}}"
+        )
+    };
+    let own = response("#/components/schemas/Pet/properties/name");
+    write(
+        folder,
+        "api.yaml",
+        &format!(
+            "openapi: 3.1.0\ninfo: {{title: T, version: '1'}}\npaths:\n  /a: {{$ref: parts/a.yaml}}\n  /b: {{get: {{responses: {{'200': {own}}}}}}}\n\
+             components:\n  schemas:\n    Base: {{type: object}}\n    Pet: {{allOf: [{{$ref: '#/components/schemas/Base'}}], properties: {{name: {{type: string}}}}, nullable: true}}\n"
+        ),
+    );
+    fs::create_dir(folder.join("parts")).expect("the folder is writable");
+    let other = response("../api.yaml#/components/schemas/Pet/properties/name");
+    write(
+        folder,
+        "parts/a.yaml",
+        &format!("get: {{responses: {{'200': {other}}}}}\n"),
+    );
+    let init = |more: &[&str]| xtask(folder, &[&["overlay", "init", "api.yaml"], more].concat());
+    let (code, printed) = init(&["--out", "one.yaml"]);
+    assert_eq!(code, 0, "{printed}");
+    assert!(printed.contains("1 to mend in parts/a.yaml"), "{printed}");
+    let (code, printed) = init(&["--in", "parts/a.yaml", "--out", "two.yaml"]);
+    assert_eq!(code, 0, "{printed}");
+    let overlays = ["--overlay", "one.yaml", "--overlay", "two.yaml"];
+    let (code, printed) = xtask(folder, &[&["lint"], &overlays[..], &["api.yaml"]].concat());
+    assert_eq!(code, 0, "{printed}");
+    assert!(printed.contains("nothing to say"), "{printed}");
+}
+
+#[test]
+fn many_components_are_declared_in_linear_time() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let folder = folder.path();
+    let path = |index: usize| {
+        format!(
+            "  /p{index}: {{get: {{responses: {{'200': {{$ref: '#/components/responses/R{index}'}}}}}}}}\n"
+        )
+    };
+    let paths: String = (0..3_000).map(path).collect();
+    write(
+        folder,
+        "api.yaml",
+        &format!("openapi: 3.1.0\ninfo: {{title: T, version: '1'}}\npaths:\n{paths}"),
+    );
+    let start = std::time::Instant::now();
+    let (code, printed) = xtask(folder, &["overlay", "init", "api.yaml", "--out", "o.yaml"]);
+    assert_eq!(code, 0, "{printed}");
+    assert!(printed.contains("3000 actions"), "{printed}");
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
 }

@@ -19,13 +19,16 @@ pub(crate) use misplaced::inline_misplaced;
 pub use table::{READINGS, Reading};
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ptr;
 
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::documents::Documents;
-use crate::overlay::draft::DraftAction;
+use crate::node::NodeValue;
+use crate::overlay::draft::{DraftAction, replaced};
 use crate::source::{Sources, Span};
+use moved::{Moved, follows};
 use places::{Place, places};
-use site::Site;
+use site::{Index, Site};
 use table::Turn;
 
 /// The number of times that a document is checked again after repairs. One repair can uncover
@@ -58,6 +61,8 @@ pub(crate) struct Repairs {
     done: Vec<Repair>,
     /// What was repaired in each document, by its index, if that is recorded for an overlay.
     drafts: Option<BTreeMap<usize, Drafted>>,
+    /// Whether an overlay leaves out what is read without it in a document of others.
+    leaves_readings: bool,
 }
 
 /// What was repaired in a document.
@@ -71,10 +76,11 @@ pub(crate) struct Drafted {
 
 impl Repairs {
     /// Returns repairs that are recorded as actions of an overlay, with what an overlay may mend
-    /// beyond them.
-    pub(crate) fn drafting() -> Self {
+    /// beyond them. With `leaves_readings`, returns only those beyond the readings.
+    pub(crate) fn drafting(leaves_readings: bool) -> Self {
         Self {
             drafts: Some(BTreeMap::new()),
+            leaves_readings,
             ..Self::default()
         }
     }
@@ -119,6 +125,7 @@ impl Repairs {
                     .any(|reading| reading.repair.is_some())
             })
             .filter(|diagnostic| !self.repaired.contains(&(diagnostic.code, diagnostic.span)))
+            .filter(|diagnostic| !(self.leaves_readings && is_accepted(diagnostic)))
             .collect();
         let all = fresh.len();
         let fresh = self.first(fresh);
@@ -150,15 +157,17 @@ impl Repairs {
         turn: Turn,
     ) -> bool {
         let before = self.done.len();
-        let mut moved: HashMap<usize, HashSet<String>> = HashMap::new();
-        let mut taken: HashMap<usize, Option<HashMap<String, usize>>> = HashMap::new();
+        let mut moved = Moved::new();
+        let mut indices: HashMap<usize, Index> = HashMap::new();
         for (place, diagnostic) in work {
-            let root = &mut documents.list[place.document].root;
-            let taken = taken.entry(place.document).or_default();
-            let Some(mut site) = Site::new(root, place, diagnostic, sources, taken) else {
+            let document = &mut documents.list[place.document];
+            let prefix = document.pointer();
+            let root = &mut document.root;
+            let index = indices.entry(place.document).or_default();
+            let Some(mut site) = Site::new(root, place, diagnostic, sources, index) else {
                 continue;
             };
-            let pointer = site.pointer();
+            let pointer = prefix + &site.pointer();
             if self.drafts.is_some() {
                 site.record();
             }
@@ -170,24 +179,45 @@ impl Repairs {
                         .repair
                         .is_some_and(|repair| repair(&mut site).is_some())
                 });
-            if let Some(reading) = reading {
-                moved
-                    .entry(place.document)
-                    .or_default()
-                    .extend(site.moved.take());
-                if let Some(drafts) = &mut self.drafts {
-                    let drafted = drafts.entry(place.document).or_default();
-                    drafted.mended += 1;
-                    drafted.actions.extend(site.actions().unwrap_or_default());
-                }
+            let Some(reading) = reading else { continue };
+            if self.leaves_readings && table::of(diagnostic.code).any(|it| ptr::eq(it, reading)) {
+                site.revert();
                 self.repaired.insert((diagnostic.code, diagnostic.span));
-                self.note(reading, diagnostic, pointer);
+                continue;
+            }
+            moved
+                .entry(place.document)
+                .or_default()
+                .extend(site.moved.take());
+            if let Some(drafts) = &mut self.drafts {
+                let drafted = drafts.entry(place.document).or_default();
+                drafted.mended += 1;
+                drafted.actions.extend(site.actions().unwrap_or_default());
+            }
+            self.repaired.insert((diagnostic.code, diagnostic.span));
+            self.note(reading, diagnostic, pointer);
+        }
+        self.follow(documents, &moved);
+        self.done.len() > before
+    }
+
+    /// Rewrites the references into schemas that have moved.
+    fn follow(&mut self, documents: &mut Documents, moved: &Moved) {
+        for follow in follows(documents, moved) {
+            let root = &mut documents.list[follow.document].root;
+            if let Some(drafts) = &mut self.drafts {
+                let drafted = drafts.entry(follow.document).or_default();
+                let why = "wrong-dialect: the schema that this leads into is the first branch of an `anyOf` with null";
+                drafted
+                    .actions
+                    .push(replaced(root, &follow.path, &follow.text, why));
+                // In another file, nothing else says that it needs an overlay.
+                drafted.mended += usize::from(!moved.contains_key(&follow.document));
+            }
+            if let Some(node) = root.at_mut(follow.path.iter().copied()) {
+                node.value = NodeValue::String(follow.text);
             }
         }
-        for (document, schemas) in moved {
-            moved::follow(&mut documents.list[document].root, &schemas);
-        }
-        self.done.len() > before
     }
 
     /// Makes warnings of the errors that are left and that do not prevent generation, and adds the

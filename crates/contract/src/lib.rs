@@ -41,7 +41,9 @@ mod validate;
 pub use diagnostic::{Diagnostic, Severity, render};
 pub use foreign::{READINGS, Reading, Repair};
 pub use lint::LintSet;
-pub use load::{Loaded, Options, draft_overlay, load, load_text, load_text_with, load_with};
+pub use load::{
+    Loaded, NotInContract, Options, draft_overlay, load, load_text, load_text_with, load_with,
+};
 pub use mapping::{LocalCopy, Mapping, WrongLocalCopy};
 pub use model::Contract;
 pub use reverse::reversed;

@@ -28,7 +28,7 @@ use crate::source::{FileId, SourceFile, Sources, Span};
 use crate::syntax;
 use crate::uri::absolute;
 
-pub use drafting::draft_overlay;
+pub use drafting::{NotInContract, draft_overlay};
 
 use dialect::dialect;
 use files::{clean, identity, read_file, relative};
@@ -160,6 +160,8 @@ struct Loader {
     is_overlaid: bool,
     /// Whether an overlay has an error, so that nothing is built.
     is_stopped: bool,
+    /// Whether what misplaced references lead to has been put in their places.
+    is_inlined: bool,
     /// Whether the files stay apart, so that an overlay of one of them can be drafted.
     is_drafting: bool,
     /// The references to other documents that were found, each with the index of the document that
@@ -295,7 +297,6 @@ impl Loader {
             return (self.build(), Vec::new());
         }
         let read = std::mem::take(&mut self.diagnostics);
-        inline_misplaced(&mut self.documents, &mut self.corrected);
         let mut repairs = Repairs::default();
         let mut is_repaired = false;
         let contract = loop {
@@ -350,6 +351,10 @@ impl Loader {
         // A draft says what has to change, so nothing may change without it.
         if !self.is_drafting {
             correct_sections(root, dialect, &mut self.corrected);
+        }
+        // Once, below sections that have their right names.
+        if self.foreign && !std::mem::replace(&mut self.is_inlined, true) {
+            inline_misplaced(&mut self.documents, &mut self.corrected);
         }
         self.diagnostics.extend_from_slice(&self.corrected);
         // Asked before the files are combined, after which there is one document in any case.

@@ -65,6 +65,14 @@ impl Node {
         }
     }
 
+    /// Returns the entries, to change them, if this is an object.
+    pub(crate) fn entries_mut(&mut self) -> Option<&mut Vec<Entry>> {
+        match &mut self.value {
+            NodeValue::Object(entries) => Some(entries),
+            _ => None,
+        }
+    }
+
     /// Returns the items, if this is an array.
     #[must_use]
     pub fn as_array(&self) -> Option<&[Node]> {
@@ -72,6 +80,27 @@ impl Node {
             NodeValue::Array(items) => Some(items),
             _ => None,
         }
+    }
+
+    /// Returns the node below this one to which the indices of entries and items lead, if there is
+    /// one.
+    pub(crate) fn at(&self, path: impl IntoIterator<Item = usize>) -> Option<&Node> {
+        path.into_iter()
+            .try_fold(self, |node, index| match &node.value {
+                NodeValue::Object(entries) => Some(&entries.get(index)?.value),
+                NodeValue::Array(items) => items.get(index),
+                _ => None,
+            })
+    }
+
+    /// Returns the node below this one to which the indices of entries and items lead, to change it.
+    pub(crate) fn at_mut(&mut self, path: impl IntoIterator<Item = usize>) -> Option<&mut Node> {
+        path.into_iter()
+            .try_fold(self, |node, index| match &mut node.value {
+                NodeValue::Object(entries) => Some(&mut entries.get_mut(index)?.value),
+                NodeValue::Array(items) => items.get_mut(index),
+                _ => None,
+            })
     }
 
     /// Returns the value, if this is a string.

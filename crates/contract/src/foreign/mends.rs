@@ -2,9 +2,9 @@
 //! are too uncertain for repairs without an editor.
 
 use super::site::{Site, object, text};
-use super::table::{Reading, Turn};
+use super::table::{Reading, reading};
 use crate::diagnostic::Severity;
-use crate::node::{Node, NodeValue};
+use crate::node::NodeValue;
 use crate::pointer;
 
 /// Returns the mends of a rule, in the order in which they are tried.
@@ -12,77 +12,62 @@ pub(super) fn of(rule: &str) -> impl Iterator<Item = &'static Reading> {
     MENDS.iter().filter(move |mend| mend.rule == rule)
 }
 
-const fn mend(
-    rule: &'static str,
-    mistake: &'static str,
-    meaning: &'static str,
-    repair: fn(&mut Site<'_>) -> Option<()>,
-) -> Reading {
-    Reading {
-        rule,
-        mistake,
-        meaning,
-        repair: Some(repair),
-        turn: Turn::Usual,
-    }
-}
-
 static MENDS: &[Reading] = &[
-    mend(
+    reading(
         "dangling-ref",
         "a reference that resembles a right one",
         "the right reference",
         suggested_reference,
     ),
-    mend(
+    reading(
         "dangling-ref",
         "a reference to a component that is not declared",
         "an empty component is declared",
         declare_component,
     ),
-    mend(
+    reading(
         "dangling-ref",
         "another reference that leads to nothing",
         "anything is accepted there",
         drop_reference,
     ),
-    mend(
+    reading(
         "misspelt-keyword",
         "a misspelt section, such as `componets`",
         "the section has the right name",
         rename_section,
     ),
-    mend(
+    reading(
         "misspelt-keyword",
         "an unknown keyword that resembles a known one",
         "the keyword is removed",
         remove_key,
     ),
-    mend(
+    reading(
         "unknown-keyword",
         "an unknown keyword",
         "the keyword is removed",
         remove_key,
     ),
-    mend(
+    reading(
         "ignored-sibling",
         "a keyword without effect beside a reference",
         "the keyword is removed",
         remove_key,
     ),
-    mend(
+    reading(
         "wrong-dialect",
         "a keyword without effect in this version",
         "the keyword is removed",
         remove_key,
     ),
-    mend(
+    reading(
         "bad-example",
         "an example that its schema rejects",
         "the example is removed",
         remove_example,
     ),
-    mend(
+    reading(
         "missing-keyword",
         "a missing text",
         "the text is empty",
@@ -127,43 +112,17 @@ fn declare_component(site: &mut Site<'_>) -> Option<()> {
     let [components, section, name] = tokens.as_slice() else {
         return None;
     };
-    let content: &[(&str, NodeValue)] = match &**section {
-        "schemas" | "examples" => &[],
-        "responses" => &[("description", text(""))],
-        "headers" => &[("schema", NodeValue::Object(Vec::new()))],
+    if components != "components" {
+        return None;
+    }
+    let span = site.diagnostic.span;
+    let component = match &**section {
+        "schemas" | "examples" => object(span, []),
+        "responses" => object(span, [("description", text(""))]),
+        "headers" => object(span, [("schema", object(span, []).value)]),
         _ => return None,
     };
-    let root = site.depth();
-    let existing = site.node(root)?.get(components);
-    if components != "components" || existing.is_some_and(|it| it.as_object().is_none()) {
-        return None;
-    }
-    let section_node = existing.and_then(|components| components.get(section));
-    if section_node.is_some_and(|it| it.get(name).is_some()) {
-        // Another reference to it has declared it.
-        return Some(());
-    }
-    if section_node.is_some_and(|it| it.as_object().is_none()) {
-        return None;
-    }
-    let document = site.node_mut(root)?;
-    let components = child(document, components)?;
-    let section = child(components, section)?;
-    let mut component = object(section.span, []);
-    for (key, value) in content {
-        component.set(key, value.clone())?;
-    }
-    section.set(name, component.value)
-}
-
-/// Returns the object at a key, which is added if it is missing.
-fn child<'n>(node: &'n mut Node, key: &str) -> Option<&'n mut Node> {
-    if node.get(key).is_none() {
-        node.set(key, NodeValue::Object(Vec::new()))?;
-    }
-    let entries = node.entries_mut()?.iter_mut();
-    let mut entries = entries.filter(|entry| entry.key == key);
-    entries.next().map(|entry| &mut entry.value)
+    site.declare(section, name, component.value)
 }
 
 /// Drops a reference that leads to nothing: a schema then accepts anything, a parameter goes, and a

@@ -44,25 +44,6 @@ pub(super) fn pointer_of(root: &Node, path: &[usize]) -> String {
     out
 }
 
-/// Returns the node that a path of indices leads to.
-pub(super) fn at<'n>(root: &'n Node, path: &[usize]) -> Option<&'n Node> {
-    path.iter().try_fold(root, |node, index| match &node.value {
-        NodeValue::Object(entries) => Some(&entries.get(*index)?.value),
-        NodeValue::Array(items) => items.get(*index),
-        _ => None,
-    })
-}
-
-/// Returns the node that a path of indices leads to, to change it.
-pub(super) fn at_mut<'n>(root: &'n mut Node, path: &[usize]) -> Option<&'n mut Node> {
-    path.iter()
-        .try_fold(root, |node, index| match &mut node.value {
-            NodeValue::Object(entries) => Some(&mut entries.get_mut(*index)?.value),
-            NodeValue::Array(items) => items.get_mut(*index),
-            _ => None,
-        })
-}
-
 /// Returns the number of nodes of a tree, or `None` if it has more than `limit`.
 pub(super) fn count(root: &Node, limit: usize) -> Option<usize> {
     let mut pending = vec![root];

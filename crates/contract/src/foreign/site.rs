@@ -1,12 +1,11 @@
 //! The node that a diagnostic is about, with the way to it, for the repairs to change.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use super::places::{Place, at, at_mut, pointer_of};
+use super::places::{Place, pointer_of};
 use crate::diagnostic::Diagnostic;
 use crate::node::{Entry, Node, NodeValue};
-use crate::overlay::draft::{DraftAction, actions};
-use crate::overlay::node_mut;
+use crate::overlay::draft::{DraftAction, actions, added};
 use crate::source::{Sources, Span};
 
 /// The node that a diagnostic is about.
@@ -15,8 +14,7 @@ pub(super) struct Site<'s> {
     path: &'s [usize],
     pub(super) diagnostic: &'s Diagnostic,
     sources: &'s Sources,
-    /// The operation ids of the document, once a repair has asked for them.
-    taken: &'s mut Option<HashMap<String, usize>>,
+    index: &'s mut Index,
     /// The pointer of the schema whose keywords a repair has moved into the first branch of an
     /// `anyOf`, if it has.
     pub(super) moved: Option<String>,
@@ -24,11 +22,23 @@ pub(super) struct Site<'s> {
     record: Option<Record>,
 }
 
-/// The outermost node that a repair may have changed, as it was before.
+/// What the repairs of a turn look up in a document again and again, once one has asked for it.
+#[derive(Default)]
+pub(super) struct Index {
+    /// The operation ids, each with a number that a repair chooses.
+    ids: Option<HashMap<String, usize>>,
+    /// The names in those sections of `components` to which a repair has added something.
+    components: HashMap<String, HashSet<String>>,
+}
+
+/// What a repair has changed.
 #[derive(Default)]
 struct Record {
-    /// The length of the path that leads to the node, and the node; `None` before a change.
+    /// The outermost node that the repair may have changed, as it was before, with the length of
+    /// the path that leads to it; `None` before a change.
     before: Option<(usize, Node)>,
+    /// The action that adds a component, if that is the change.
+    declared: Option<DraftAction>,
 }
 
 impl<'s> Site<'s> {
@@ -38,14 +48,14 @@ impl<'s> Site<'s> {
         place: &'s Place,
         diagnostic: &'s Diagnostic,
         sources: &'s Sources,
-        taken: &'s mut Option<HashMap<String, usize>>,
+        index: &'s mut Index,
     ) -> Option<Self> {
         let site = Self {
             root,
             path: &place.path,
             diagnostic,
             sources,
-            taken,
+            index,
             moved: None,
             record: None,
         };
@@ -66,17 +76,25 @@ impl<'s> Site<'s> {
     /// Returns the actions of an overlay that make the same changes as the repair, or `None` if
     /// there are none or nothing was recorded.
     pub(super) fn actions(self) -> Option<Vec<DraftAction>> {
-        let (length, before) = self.record?.before?;
-        let path = &self.path[..length];
-        let mut after = &*self.root;
-        for index in path {
-            after = match &after.value {
-                NodeValue::Object(entries) => &entries.get(*index)?.value,
-                NodeValue::Array(items) => items.get(*index)?,
-                _ => return None,
-            };
+        let record = self.record?;
+        if let Some(declared) = record.declared {
+            return Some(vec![declared]);
         }
+        let (length, before) = record.before?;
+        let path = &self.path[..length];
+        let after = self.root.at(path.iter().copied())?;
         actions(self.root, path, &before, after, self.diagnostic)
+    }
+
+    /// Takes back the recorded change of a repair.
+    pub(super) fn revert(self) {
+        let Some((length, before)) = self.record.and_then(|record| record.before) else {
+            return;
+        };
+        let path = self.path[..length].iter().copied();
+        if let Some(node) = self.root.at_mut(path) {
+            *node = before;
+        }
     }
 
     /// Keeps the node `up` levels above as it is, unless what holds it was kept already.
@@ -90,21 +108,13 @@ impl<'s> Site<'s> {
         let inner = self.record.as_mut()?.before.take();
         // What an earlier step of the repair has changed goes back to what it was.
         if let Some((kept, inner)) = inner {
-            let location: Vec<u32> = self.path[length..kept]
-                .iter()
-                .map(|index| u32::try_from(*index).unwrap_or(u32::MAX))
-                .collect();
-            if let Some(place) = node_mut(&mut node, &location) {
+            let below = self.path[length..kept].iter().copied();
+            if let Some(place) = node.at_mut(below) {
                 *place = inner;
             }
         }
         self.record.as_mut()?.before = Some((length, node));
         Some(())
-    }
-
-    /// Returns the number of levels from the node up to the document.
-    pub(super) fn depth(&self) -> usize {
-        self.path.len()
     }
 
     /// Returns the pointer of the node.
@@ -129,7 +139,43 @@ impl<'s> Site<'s> {
         &mut self,
         collect: fn(&Node) -> HashMap<String, usize>,
     ) -> &mut HashMap<String, usize> {
-        self.taken.get_or_insert_with(|| collect(self.root))
+        self.index.ids.get_or_insert_with(|| collect(self.root))
+    }
+
+    /// Adds a component to the document, unless it has one of that name.
+    ///
+    /// The change is recorded as it is made: to compare the whole document with what it was would
+    /// take as long for each component.
+    pub(super) fn declare(&mut self, section: &str, name: &str, value: NodeValue) -> Option<()> {
+        let existing = self.root.get("components");
+        let of_section = existing.and_then(|components| components.get(section));
+        for node in existing.into_iter().chain(of_section) {
+            node.as_object()?;
+        }
+        let depth = usize::from(existing.is_some()) + usize::from(of_section.is_some());
+        let known = &mut self.index.components;
+        let known = known.entry(section.to_owned()).or_insert_with(|| {
+            let entries = of_section.and_then(Node::as_object).unwrap_or_default();
+            entries.iter().map(|entry| entry.key.clone()).collect()
+        });
+        if !known.insert(name.to_owned()) {
+            // Another reference to it has declared it.
+            return Some(());
+        }
+        let span = self.root.span;
+        let component = Node { span, value };
+        if let Some(record) = &mut self.record {
+            let keys = ["components", section, name];
+            let json = component.to_json();
+            record.declared = Some(added(&keys, depth, json, self.diagnostic));
+        }
+        let section = self.root.child("components")?.child(section)?;
+        section.entries_mut()?.push(Entry {
+            key: name.to_owned(),
+            key_span: span,
+            value: component,
+        });
+        Some(())
     }
 
     /// Returns the text of a span in its file.
@@ -140,14 +186,14 @@ impl<'s> Site<'s> {
     /// Returns the node `up` levels above, which is the node itself for 0.
     pub(super) fn node(&self, up: usize) -> Option<&Node> {
         let length = self.path.len().checked_sub(up)?;
-        at(self.root, &self.path[..length])
+        self.root.at(self.path[..length].iter().copied())
     }
 
     /// Returns the node `up` levels above, to change it.
     pub(super) fn node_mut(&mut self, up: usize) -> Option<&mut Node> {
         self.keep(up);
         let length = self.path.len().checked_sub(up)?;
-        at_mut(self.root, &self.path[..length])
+        self.root.at_mut(self.path[..length].iter().copied())
     }
 
     /// Returns the entry of an object that has the node `up` levels above as its value.
@@ -185,14 +231,6 @@ impl<'s> Site<'s> {
 }
 
 impl Node {
-    /// Returns the entries, to change them, if this is an object.
-    pub(super) fn entries_mut(&mut self) -> Option<&mut Vec<Entry>> {
-        match &mut self.value {
-            NodeValue::Object(entries) => Some(entries),
-            _ => None,
-        }
-    }
-
     /// Sets the value of a key of an object. A new value has the span of the object.
     pub(super) fn set(&mut self, key: &str, value: NodeValue) -> Option<()> {
         let span = self.span;
@@ -206,6 +244,16 @@ impl Node {
             }),
         }
         Some(())
+    }
+
+    /// Returns the object at a key of an object, which is added if it is missing.
+    fn child(&mut self, key: &str) -> Option<&mut Node> {
+        if self.get(key).is_none() {
+            self.set(key, NodeValue::Object(Vec::new()))?;
+        }
+        let mut entries = self.entries_mut()?.iter_mut();
+        let entry = entries.find(|entry| entry.key == key)?;
+        Some(&mut entry.value)
     }
 
     /// Removes a key of an object, and returns its value.

@@ -45,7 +45,8 @@ pub(super) fn of(rule: &str) -> impl Iterator<Item = &'static Reading> {
     READINGS.iter().filter(move |reading| reading.rule == rule)
 }
 
-const fn reading(
+/// Returns a reading with a repair.
+pub(super) const fn reading(
     rule: &'static str,
     mistake: &'static str,
     meaning: &'static str,

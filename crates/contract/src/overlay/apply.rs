@@ -2,11 +2,12 @@
 
 use jsonpath_rust::parser::model::{Segment, Selector};
 
+use super::bounds::{MOST_ADDED, MOST_SELECTED, MOST_VISITED};
 use super::merge::{self, Kind, Mismatch};
+use super::pattern::Patterns;
 use super::query::Query;
 use super::read::{Action, Change, Overlay, Version};
-use super::select::{Exceeded, Location, Selected, Work, node_mut, normalized, push_name, select};
-use super::{MOST_ADDED, MOST_SELECTED, MOST_VISITED};
+use super::select::{Exceeded, Location, Selected, Work, indices, normalized, push_name, select};
 use crate::diagnostic::Diagnostic;
 use crate::node::{MAX_DEPTH, Node, NodeValue};
 use crate::source::Span;
@@ -18,6 +19,7 @@ use crate::spelling::nearest;
 pub(crate) fn apply(root: &mut Node, overlay: &Overlay, diagnostics: &mut Vec<Diagnostic>) -> bool {
     let mut run = Run {
         version: overlay.version,
+        patterns: &overlay.patterns,
         work: Work::default(),
         added: 0,
         is_changed: false,
@@ -35,8 +37,9 @@ pub(crate) fn apply(root: &mut Node, overlay: &Overlay, diagnostics: &mut Vec<Di
     run.is_changed
 }
 
-struct Run {
+struct Run<'o> {
     version: Version,
+    patterns: &'o Patterns,
     work: Work,
     /// The number of nodes that were added, see [`MOST_ADDED`].
     added: usize,
@@ -46,7 +49,7 @@ struct Run {
 /// An action that was not carried out, with an error or a warning as the reason.
 type Done = Result<(), Box<Diagnostic>>;
 
-impl Run {
+impl Run<'_> {
     fn action(&mut self, root: &mut Node, action: &Action) -> Done {
         if matches!(action.change, Change::Nothing) {
             return Ok(());
@@ -89,7 +92,7 @@ impl Run {
         root: &'a Node,
         span: Span,
     ) -> Result<Vec<Selected<'a>>, Box<Diagnostic>> {
-        select(query, root, &self.work).map_err(|exceeded| {
+        select(query, self.patterns, root, &self.work).map_err(|exceeded| {
             let message = match exceeded {
                 Exceeded::Selected => format!("`{}` selects more than {MOST_SELECTED} nodes", query.text),
                 Exceeded::Visited => {
@@ -111,7 +114,10 @@ impl Run {
                     .help("select what is to be removed, as in `$.paths['/pets']`");
                 return Err(Box::new(diagnostic));
             };
-            let is_item = || node_at(root, parent).is_some_and(|node| node.as_array().is_some());
+            let is_item = || {
+                root.at(indices(parent))
+                    .is_some_and(|node| node.as_array().is_some())
+            };
             if self.version == Version::V1_0
                 && Kind::of(selected.node) == Kind::Primitive
                 && is_item()
@@ -162,7 +168,7 @@ impl Run {
         // In the order of the query, in which a node comes before what it holds.
         for location in locations {
             // Merging adds behind what is there, so locations stay as they are.
-            if let Some(node) = node_mut(root, location) {
+            if let Some(node) = root.at_mut(indices(location)) {
                 merge::update(node, update, self.version)
                     .map_err(|mismatch| incompatible(mismatch, copied))?;
             }
@@ -187,18 +193,6 @@ fn locations(found: Vec<Selected<'_>>) -> Vec<Location> {
         .into_iter()
         .map(|selected| selected.location)
         .collect()
-}
-
-fn node_at<'a>(root: &'a Node, location: &[u32]) -> Option<&'a Node> {
-    let mut at = root;
-    for index in location {
-        at = match &at.value {
-            NodeValue::Object(entries) => &entries.get(*index as usize)?.value,
-            NodeValue::Array(items) => items.get(*index as usize)?,
-            _ => return None,
-        };
-    }
-    Some(at)
 }
 
 /// Reports that the selected nodes are of several kinds, of which an update fits one at most.
@@ -233,7 +227,7 @@ fn remove(node: &mut Node, depth: usize, locations: &[Location]) {
         // A location comes before those below it, which go with it.
         if same[0].len() == depth + 1 {
             gone.push(*index as usize);
-        } else if let Some(child) = node_mut(node, &[*index]) {
+        } else if let Some(child) = node.at_mut([*index as usize]) {
             remove(child, depth + 1, same);
         }
         rest = others;

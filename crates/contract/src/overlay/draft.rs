@@ -30,7 +30,7 @@ pub enum DraftChange {
 }
 
 /// An overlay that mends a document, see [`draft_overlay`](crate::draft_overlay).
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Draft {
     /// The files, for quoting them.
     pub sources: Sources,
@@ -109,10 +109,7 @@ pub(crate) fn actions(
     after: &Node,
     diagnostic: &Diagnostic,
 ) -> Option<Vec<DraftAction>> {
-    let location: Vec<u32> = path
-        .iter()
-        .map(|index| u32::try_from(*index).unwrap_or(u32::MAX))
-        .collect();
+    let location = location(path);
     let mut at = root;
     let mut key = None;
     for index in path {
@@ -139,6 +136,42 @@ pub(crate) fn actions(
     drafting
         .diff(&site, before, after)
         .then_some(drafting.actions)
+}
+
+/// Returns the action that replaces the string to which a path leads.
+pub(crate) fn replaced(root: &Node, path: &[usize], text: &str, description: &str) -> DraftAction {
+    DraftAction {
+        target: normalized(root, &location(path)),
+        description: description.to_owned(),
+        change: DraftChange::Update(text.into()),
+    }
+}
+
+/// Returns the action that adds a value below the root of a document, at a way of keys of which
+/// the document has the first `existing`.
+pub(crate) fn added(
+    keys: &[&str],
+    existing: usize,
+    value: Value,
+    diagnostic: &Diagnostic,
+) -> DraftAction {
+    let (above, below) = keys.split_at(existing);
+    let mut target = String::from("$");
+    for key in above {
+        push_name(&mut target, key);
+    }
+    let nest =
+        |value, key: &&str| Value::Object([((*key).to_owned(), value)].into_iter().collect());
+    DraftAction {
+        target,
+        description: description(diagnostic),
+        change: DraftChange::Update(below.iter().rev().fold(value, nest)),
+    }
+}
+
+fn location(path: &[usize]) -> Vec<u32> {
+    let index = |index: &usize| u32::try_from(*index).unwrap_or(u32::MAX);
+    path.iter().map(index).collect()
 }
 
 fn description(diagnostic: &Diagnostic) -> String {

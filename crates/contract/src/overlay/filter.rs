@@ -218,8 +218,8 @@ impl<'a> Evaluation<'_, 'a> {
         // The time grows with the product of both, but 64 bytes take less than a visit.
         self.work.visit(1 + text.len() / 64)?;
         let key = (pattern.to_owned(), extent);
-        if let Some(known) = self.query.patterns.get(&key) {
-            return Ok(known.as_ref().is_some_and(|regex| regex.is_match(text)));
+        if let Some(is_match) = self.patterns.matches(&key, text) {
+            return Ok(is_match);
         }
         let mut compiled = self.compiled.borrow_mut();
         if compiled.len() >= MOST_COMPILED && !compiled.contains_key(&key) {

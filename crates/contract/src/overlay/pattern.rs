@@ -1,6 +1,10 @@
 //! The patterns of `match` and `search`: I-Regexp (RFC 9485), matched in linear time.
 
+use std::collections::HashMap;
+
 use regex::{Regex, RegexBuilder};
+
+use super::bounds::MOST_PATTERNS;
 
 /// The longest pattern that is compiled, in bytes.
 pub(super) const MAX_PATTERN_BYTES: usize = 1_024;
@@ -16,6 +20,44 @@ pub(super) enum Extent {
     Whole,
     /// Any part of it, as `search` does.
     Part,
+}
+
+/// The patterns that the JSONPaths of an overlay contain, each compiled once.
+#[derive(Debug, Default)]
+pub(super) struct Patterns {
+    /// `None` for a pattern that matches nothing.
+    compiled: HashMap<(String, Extent), Option<Regex>>,
+}
+
+/// The error that an overlay has more than [`MOST_PATTERNS`] patterns.
+#[derive(Debug)]
+pub(super) struct TooMany;
+
+impl Patterns {
+    /// Compiles a pattern unless it is known. Returns whether it can match something.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the pattern is one too many.
+    pub(super) fn add(&mut self, pattern: &str, extent: Extent) -> Result<bool, TooMany> {
+        let key = (pattern.to_owned(), extent);
+        if let Some(known) = self.compiled.get(&key) {
+            return Ok(known.is_some());
+        }
+        if self.compiled.len() >= MOST_PATTERNS {
+            return Err(TooMany);
+        }
+        let regex = compile(pattern, extent);
+        let is_pattern = regex.is_some();
+        self.compiled.insert(key, regex);
+        Ok(is_pattern)
+    }
+
+    /// Returns whether a pattern matches a string, or `None` if the pattern was not added.
+    pub(super) fn matches(&self, pattern: &(String, Extent), text: &str) -> Option<bool> {
+        let regex = self.compiled.get(pattern)?.as_ref();
+        Some(regex.is_some_and(|regex| regex.is_match(text)))
+    }
 }
 
 /// Compiles a pattern. Returns `None` if it is not a pattern, or too large; by the RFC such a

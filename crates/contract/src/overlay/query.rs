@@ -1,16 +1,13 @@
 //! JSONPaths (RFC 9535): parses them within bounds and checks the types of their functions.
 
-use std::collections::HashMap;
-
 use jsonpath_rust::parser::model::{
     Comparable, Comparison, Filter, FilterAtom, FnArg, Literal, Segment, Selector, Test,
     TestFunction,
 };
 use jsonpath_rust::parser::parse_json_path;
-use regex::Regex;
 
-use super::pattern::{Extent, compile};
-use super::{MAX_QUERY_BYTES, MAX_QUERY_DEPTH};
+use super::bounds::{MAX_QUERY_BYTES, MAX_QUERY_DEPTH, MOST_PATTERNS};
+use super::pattern::{Extent, Patterns, TooMany};
 
 /// A JSONPath that can be evaluated.
 #[derive(Debug)]
@@ -19,17 +16,17 @@ pub(crate) struct Query {
     pub(super) text: String,
     /// The steps from the root.
     pub(super) segments: Vec<Segment>,
-    /// The patterns that the JSONPath itself contains; `None` for one that matches nothing.
-    pub(super) patterns: HashMap<(String, Extent), Option<Regex>>,
+    /// The patterns in the JSONPath that match nothing, because they are not patterns or too large.
+    pub(super) bad_patterns: Vec<String>,
 }
 
 impl Query {
-    /// Parses a JSONPath.
+    /// Parses a JSONPath, and adds its patterns to those of its overlay.
     ///
     /// # Errors
     ///
     /// Returns what is wrong with the text, and how to correct it.
-    pub(super) fn parse(text: &str) -> Result<Self, Wrong> {
+    pub(super) fn parse(text: &str, patterns: &mut Patterns) -> Result<Self, Wrong> {
         if text.len() > MAX_QUERY_BYTES {
             return Err(Wrong::new(
                 format!(
@@ -47,26 +44,22 @@ impl Query {
         }
         let query = parse_json_path(text).map_err(|_| not_a_query(text))?;
         let mut check = Check {
-            patterns: HashMap::new(),
+            patterns,
+            bad_patterns: Vec::new(),
         };
         check.segments(&query.segments)?;
         Ok(Self {
             text: text.to_owned(),
             segments: query.segments,
-            patterns: check.patterns,
+            bad_patterns: check.bad_patterns,
         })
-    }
-
-    /// Returns the patterns that match nothing, because they are not patterns or too large.
-    pub(super) fn bad_patterns(&self) -> impl Iterator<Item = &str> {
-        let bad = self.patterns.iter().filter(|(_, regex)| regex.is_none());
-        bad.map(|((pattern, _), _)| pattern.as_str())
     }
 }
 
 /// The reason why a text is no JSONPath, and how to correct it.
 #[derive(Debug)]
 pub(super) struct Wrong {
+    pub(super) code: &'static str,
     pub(super) message: String,
     pub(super) help: String,
 }
@@ -74,6 +67,7 @@ pub(super) struct Wrong {
 impl Wrong {
     fn new(message: String, help: &str) -> Self {
         Self {
+            code: "overlay-target",
             message,
             help: help.to_owned(),
         }
@@ -117,13 +111,14 @@ fn depth(text: &str) -> usize {
 }
 
 /// The check of functions (RFC 9535, section 2.4.3), which the grammar does not cover.
-struct Check {
-    patterns: HashMap<(String, Extent), Option<Regex>>,
+struct Check<'p> {
+    patterns: &'p mut Patterns,
+    bad_patterns: Vec<String>,
 }
 
 type Checked = Result<(), Wrong>;
 
-impl Check {
+impl Check<'_> {
     fn segments(&mut self, segments: &[Segment]) -> Checked {
         segments
             .iter()
@@ -204,12 +199,12 @@ impl Check {
                 FnArg::Literal(_) | FnArg::Filter(_) => Err(wrong_function(function, NEEDS_QUERY)),
             },
             TestFunction::Match(text, pattern) => {
-                self.pattern(pattern, Extent::Whole);
+                self.pattern(pattern, Extent::Whole)?;
                 self.value(function, text)?;
                 self.value(function, pattern)
             }
             TestFunction::Search(text, pattern) => {
-                self.pattern(pattern, Extent::Part);
+                self.pattern(pattern, Extent::Part)?;
                 self.value(function, text)?;
                 self.value(function, pattern)
             }
@@ -236,13 +231,26 @@ impl Check {
     }
 
     /// Compiles a pattern that the JSONPath itself contains.
-    fn pattern(&mut self, argument: &FnArg, extent: Extent) {
-        if let FnArg::Literal(Literal::String(pattern)) = argument {
-            let compiled = || compile(pattern, extent);
-            self.patterns
-                .entry((pattern.clone(), extent))
-                .or_insert_with(compiled);
+    fn pattern(&mut self, argument: &FnArg, extent: Extent) -> Checked {
+        let FnArg::Literal(Literal::String(pattern)) = argument else {
+            return Ok(());
+        };
+        match self.patterns.add(pattern, extent) {
+            Ok(true) => {}
+            Ok(false) => self.bad_patterns.push(pattern.clone()),
+            Err(TooMany) => {
+                return Err(Wrong {
+                    code: "overlay-too-large",
+                    ..Wrong::new(
+                        format!(
+                            "the overlay has more than {MOST_PATTERNS} patterns up to this one"
+                        ),
+                        "write several overlays",
+                    )
+                });
+            }
         }
+        Ok(())
     }
 }
 

@@ -1,7 +1,8 @@
 //! Checks the document of an overlay, and parses its JSONPaths.
 
+use super::bounds::{MOST_ACTIONS, MOST_OVERLAYS};
+use super::pattern::Patterns;
 use super::query::{Query, Wrong};
-use super::{MOST_ACTIONS, MOST_OVERLAYS};
 use crate::diagnostic::Diagnostic;
 use crate::node::{Entry, Node, NodeValue};
 use crate::source::Span;
@@ -14,6 +15,8 @@ pub(crate) struct Overlay {
     /// The document that the overlay is for, as written, with its span.
     pub(crate) extends: Option<(String, Span)>,
     pub(super) actions: Vec<Action>,
+    /// The patterns of all JSONPaths of the actions.
+    pub(super) patterns: Patterns,
 }
 
 /// The version of the Overlay Specification that an overlay is written in.
@@ -76,6 +79,7 @@ pub(crate) fn read(root: &Node, diagnostics: &mut Vec<Diagnostic>) -> Option<Ove
     let mut reader = Reader {
         diagnostics,
         is_wrong: false,
+        patterns: Patterns::default(),
     };
     let overlay = reader.overlay(root);
     overlay.filter(|_| !reader.is_wrong)
@@ -94,6 +98,7 @@ pub(crate) fn too_many(span: Span) -> Diagnostic {
 struct Reader<'d> {
     diagnostics: &'d mut Vec<Diagnostic>,
     is_wrong: bool,
+    patterns: Patterns,
 }
 
 impl Reader<'_> {
@@ -137,6 +142,7 @@ impl Reader<'_> {
             version,
             extends,
             actions,
+            patterns: std::mem::take(&mut self.patterns),
         })
     }
 
@@ -268,9 +274,9 @@ impl Reader<'_> {
 
     fn query(&mut self, action: &Node, key: &str) -> Option<(Query, Span)> {
         let (text, span) = self.text(action, key)?;
-        match Query::parse(&text) {
+        match Query::parse(&text, &mut self.patterns) {
             Ok(query) => {
-                for pattern in query.bad_patterns() {
+                for pattern in &query.bad_patterns {
                     self.diagnostics.push(
                         Diagnostic::warning(
                             "overlay-pattern",
@@ -282,8 +288,12 @@ impl Reader<'_> {
                 }
                 Some((query, span))
             }
-            Err(Wrong { message, help }) => {
-                self.error("overlay-target", span, message, &help);
+            Err(Wrong {
+                code,
+                message,
+                help,
+            }) => {
+                self.error(code, span, message, &help);
                 None
             }
         }

@@ -6,9 +6,9 @@ use std::collections::{HashMap, HashSet};
 use jsonpath_rust::parser::model::{Segment, Selector};
 use regex::Regex;
 
-use super::pattern::Extent;
+use super::bounds::{MOST_SELECTED, MOST_VISITED};
+use super::pattern::{Extent, Patterns};
 use super::query::Query;
-use super::{MOST_SELECTED, MOST_VISITED};
 use crate::node::{Node, NodeValue};
 
 /// The indices of the entries and items that lead to a node.
@@ -49,15 +49,17 @@ impl Work {
     }
 }
 
-/// Returns the nodes that a query selects, each once, in the order of the RFC.
+/// Returns the nodes that a query selects, each once, in the order of the RFC. `patterns` are those
+/// of its overlay.
 pub(super) fn select<'a>(
     query: &Query,
+    patterns: &Patterns,
     root: &'a Node,
     work: &Work,
 ) -> Result<Vec<Selected<'a>>, Exceeded> {
     let evaluation = Evaluation {
         root,
-        query,
+        patterns,
         work,
         compiled: RefCell::default(),
     };
@@ -70,7 +72,8 @@ pub(super) fn select<'a>(
 /// The evaluation of a query.
 pub(super) struct Evaluation<'q, 'a> {
     pub(super) root: &'a Node,
-    pub(super) query: &'q Query,
+    /// The patterns of the overlay.
+    pub(super) patterns: &'q Patterns,
     pub(super) work: &'q Work,
     /// The patterns that were read from the document; `None` for one that matches nothing.
     pub(super) compiled: RefCell<HashMap<(String, Extent), Option<Regex>>>,
@@ -238,17 +241,9 @@ fn slice(
     .filter_map(|at| usize::try_from(at).ok())
 }
 
-/// Returns the node at a location, to change it.
-pub(crate) fn node_mut<'n>(root: &'n mut Node, location: &[u32]) -> Option<&'n mut Node> {
-    let mut at = root;
-    for index in location {
-        at = match &mut at.value {
-            NodeValue::Object(entries) => &mut entries.get_mut(*index as usize)?.value,
-            NodeValue::Array(items) => items.get_mut(*index as usize)?,
-            _ => return None,
-        };
-    }
-    Some(at)
+/// Returns the indices of a location.
+pub(super) fn indices(location: &[u32]) -> impl Iterator<Item = usize> {
+    location.iter().map(|index| *index as usize)
 }
 
 /// Returns the normalized path of a node (RFC 9535, section 2.7).

@@ -1,8 +1,9 @@
 //! The filters and patterns of JSONPaths.
 
+use contract::overlay::MOST_PATTERNS;
 use serde_json::{Value, json};
 
-use crate::changed;
+use crate::{changed, codes, overlay, read, with_data};
 
 #[test]
 fn filters_select_as_the_rfc_says() {
@@ -67,4 +68,21 @@ fn a_pattern_takes_linear_time() {
     let start = std::time::Instant::now();
     assert_eq!(changed("1.1.0", &data, &actions), Ok(data));
     assert!(start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
+}
+
+#[test]
+fn the_patterns_of_an_overlay_have_a_common_bound() {
+    let action = |index: usize| {
+        let target = format!("$['x-data'][?match(@, 'a{index}')]");
+        json!({"target": target, "update": "b"})
+    };
+    let data = json!(["a0"]);
+    let most: Value = (0..MOST_PATTERNS).map(action).collect();
+    assert_eq!(changed("1.1.0", &data, &most), Ok(json!(["b"])));
+    // Equal patterns are one.
+    let twice: Value = (0..=MOST_PATTERNS).map(|_| action(0)).collect();
+    assert_eq!(changed("1.1.0", &data, &twice), Ok(json!(["b"])));
+    let more: Value = (0..=MOST_PATTERNS).map(action).collect();
+    let loaded = read(&with_data(&data), &[overlay("1.1.0", &more)]);
+    assert_eq!(codes(&loaded), ["overlay-too-large"]);
 }

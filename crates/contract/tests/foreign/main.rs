@@ -1,8 +1,9 @@
 //! Documents of others: what is refused or warned about in our own documents is read in its one
 //! plausible meaning, and each repair is reported with its place.
 
+mod files;
+
 use std::collections::BTreeSet;
-use std::fs;
 
 use contract::{Loaded, Options, READINGS, Severity, load_text, load_text_with};
 use serde_json::{Value, json};
@@ -590,71 +591,6 @@ fn a_pattern_that_nothing_reads_is_an_annotation() {
 }
 
 #[test]
-fn a_reference_in_place_of_an_operation_is_what_it_leads_to() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let write = |name: &str, text: &str| {
-        let path = folder.path().join(name);
-        fs::create_dir_all(path.parent().expect("a parent")).expect("the folder can be made");
-        fs::write(path, text).expect("the file can be written");
-    };
-    write(
-        "api.yaml",
-        "openapi: 3.0.3\ninfo: { title: Others, version: '1', description: { $ref: 'texts.yaml#/about' } }\n\
-         paths: { /a/b: { get: { $ref: 'things/get it.yaml' } } }\n",
-    );
-    write("texts.yaml", "about: What it is.\n");
-    let size =
-        "{ type: object, properties: { $ref: '../shared/ok.yaml#/size' }, min_properties: 1 }";
-    write(
-        "things/get it.yaml",
-        &format!(
-            "operationId: get_it\nresponses: {{ '200': {{ $ref: '../shared/ok.yaml#/ok' }} }}\n\
-             parameters: [{{ name: size, in: query, schema: {size} }}]\n"
-        ),
-    );
-    write(
-        "shared/ok.yaml",
-        "ok: { description: Ok. }\nsize: { wide: { $ref: '#/far' } }\nfar: { type: integer }\n",
-    );
-    let options = Options {
-        foreign: true,
-        ..Options::default()
-    };
-    let path = folder.path().join("api.yaml");
-    assert!(contract::load(&path).contract.is_none());
-    let loaded = contract::load_with(&path, &options);
-    let printed = contract::render(&loaded.sources, &loaded.diagnostics);
-    let contract = loaded.contract.unwrap_or_else(|| panic!("{printed}"));
-    let operation = &contract.operations[0];
-    assert_eq!(operation.id, "get_it");
-    assert_eq!(operation.parameters[0].name, "size");
-    assert_eq!(operation.responses[0].description, "Ok.");
-    assert_eq!(contract.document["info"]["description"], "What it is.");
-    assert!(
-        !contract.document.to_string().contains(".yaml"),
-        "{}",
-        contract.document
-    );
-    let found = loaded.repairs.iter();
-    let found = found.map(|repair| (repair.rule, repair.pointer.as_str()));
-    assert_eq!(
-        found.collect::<Vec<_>>(),
-        [
-            ("misplaced-ref", "/info/description"),
-            ("misplaced-ref", "/paths/~1a~1b/get"),
-            (
-                "misplaced-ref",
-                "/paths/~1a~1b/get/parameters/0/schema/properties"
-            ),
-            (
-                "misspelt-keyword",
-                "/paths/~1a~1b/get/parameters/0/schema/min_properties"
-            ),
-        ]
-    );
-}
-
-#[test]
 fn the_page_lists_every_reading_and_nothing_else() {
     let page = std::fs::read_to_string("../../docs/foreign.md").expect("the page exists");
     let section = page
@@ -669,4 +605,25 @@ fn the_page_lists_every_reading_and_nothing_else() {
         )
     });
     assert_eq!(documented.collect::<Vec<_>>(), known.collect::<Vec<_>>());
+}
+
+#[test]
+fn the_page_says_how_many_documents_are_read() {
+    let list = std::fs::read_to_string("../../tests/foreign.txt").expect("the list exists");
+    let results = list.lines().filter(|line| !line.starts_with('#'));
+    let results: Vec<Vec<&str>> = results.map(|line| line.split(" | ").collect()).collect();
+    let read = results
+        .iter()
+        .filter(|columns| columns[1] == "read")
+        .count();
+    let generated = results
+        .iter()
+        .filter(|columns| columns[2].contains(" operations"));
+    let sentence = format!(
+        "Of the {} public documents in [tests/foreign.txt](../tests/foreign.txt), {read} are read without the flag, and {} generate with it.",
+        results.len(),
+        generated.count()
+    );
+    let page = std::fs::read_to_string("../../docs/foreign.md").expect("the page exists");
+    assert!(page.contains(&sentence), "{sentence}");
 }
