@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use codegen::emit::{self, Stale, StaleKind};
-use codegen::{File, Options, Runtime};
+use codegen::{File, Runtime};
 use contract::{Contract, diagnostic};
 
 use crate::exit::Exit;
@@ -31,6 +31,10 @@ pub(crate) struct Arguments {
     contract: Option<PathBuf>,
     #[command(flatten)]
     reading: Reading,
+    /// A tag or an operation id to generate, with the types that it reaches; may be repeated
+    /// [default: all operations]
+    #[arg(long, value_name = "TAG|OPERATION")]
+    only: Vec<String>,
     /// The folder to write the crates to [default: crates of the workspace]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -64,7 +68,11 @@ pub(crate) fn run(
         .out
         .clone()
         .map_or_else(|| workspace::in_root(OUT), Ok)?;
-    let loaded = contract::load_with(&path, &arguments.reading.options());
+    let options = contract::Options {
+        only: arguments.only.clone(),
+        ..arguments.reading.options()
+    };
+    let loaded = contract::load_with(&path, &options);
     write!(
         err,
         "{}",
@@ -73,7 +81,7 @@ pub(crate) fn run(
     let Some(contract) = loaded.contract else {
         return Ok(Exit::Failed);
     };
-    let mut files = codegen::generate(&contract, &options(arguments, &folder)?)?;
+    let mut files = codegen::generate(&contract, &output(arguments, &folder)?)?;
     files.extend(repairs::file(&arguments.name, &loaded.repairs));
     let new = repairs::new(&folder, &arguments.name, &loaded.repairs)?;
     if !arguments.check && !arguments.accept && !new.is_empty() {
@@ -114,7 +122,7 @@ pub(crate) fn run(
 
 /// Returns the options of the generator. Crates of this workspace depend on its `api-runtime`;
 /// crates anywhere else get a copy of it.
-fn options(arguments: &Arguments, folder: &Path) -> anyhow::Result<Options> {
+fn output(arguments: &Arguments, folder: &Path) -> anyhow::Result<codegen::Options> {
     let is_home =
         workspace::lookup_root()?.is_some_and(|root| workspace::is_same(&root.join(OUT), folder));
     let runtime = if is_home || arguments.out.is_none() {
@@ -122,7 +130,7 @@ fn options(arguments: &Arguments, folder: &Path) -> anyhow::Result<Options> {
     } else {
         Runtime::Copy
     };
-    Ok(Options {
+    Ok(codegen::Options {
         prefix: arguments.name.clone(),
         runtime,
     })
@@ -141,6 +149,9 @@ fn command(arguments: &Arguments, accept: bool) -> anyhow::Result<String> {
         }
     }
     words.extend(arguments.reading.words());
+    for name in &arguments.only {
+        words.extend(["--only".to_owned(), name.clone()]);
+    }
     words.extend(accept.then(|| "--accept".to_owned()));
     if arguments.name != NAME {
         words.extend(["--name".to_owned(), arguments.name.clone()]);

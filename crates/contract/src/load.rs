@@ -1,6 +1,7 @@
 //! Loads a contract: reads the document and the local files that it refers to, builds the model and
 //! lints it.
 
+mod choosing;
 mod dialect;
 mod drafting;
 mod files;
@@ -53,6 +54,8 @@ pub struct Options {
     /// Whether the document is somebody else's, so that mistakes with one plausible meaning are
     /// read in that meaning and reported as warnings, see [`READINGS`](crate::READINGS).
     pub foreign: bool,
+    /// The tags and the ids of the operations that the contract has; all operations if empty.
+    pub only: Vec<String>,
 }
 
 /// The result of loading a document.
@@ -86,6 +89,7 @@ fn read_files(path: &Path, options: &Options) -> Loader {
         formats: options.formats,
         sets: options.sets.clone(),
         foreign: options.foreign,
+        only: options.only.clone(),
         ..Loader::default()
     };
     let name = path.display().to_string();
@@ -135,6 +139,7 @@ pub fn load_text_with(name: &str, bytes: &[u8], options: &Options) -> Loaded {
         formats: options.formats,
         sets: options.sets.clone(),
         foreign: options.foreign,
+        only: options.only.clone(),
         ..Loader::default()
     };
     loader.documents.is_text = true;
@@ -149,6 +154,7 @@ struct Loader {
     formats: Formats,
     sets: BTreeSet<LintSet>,
     foreign: bool,
+    only: Vec<String>,
     sources: Sources,
     diagnostics: Vec<Diagnostic>,
     /// What was corrected in the documents before they were checked, which no later check of them
@@ -274,6 +280,10 @@ impl Loader {
             (None, Vec::new())
         } else {
             self.build_repaired()
+        };
+        let contract = match contract.filter(|_| !self.is_wrong(&self.diagnostics)) {
+            Some(whole) if !self.only.is_empty() => self.choose(&whole),
+            contract => contract,
         };
         self.diagnostics.sort_by(|a, b| {
             (a.span, a.severity, a.code, &a.message).cmp(&(b.span, b.severity, b.code, &b.message))
