@@ -74,8 +74,16 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
         }
         let document = folder.join(line.file());
         if !document.is_file() {
-            skipped.push(name);
+            skipped.push(format!("since it is not there: {name}"));
             continue;
+        }
+        match line.source.is_at_version(&folder)? {
+            Some(true) => {}
+            Some(false) => {
+                skipped.push(format!("since the clone is at another commit: {name}"));
+                continue;
+            }
+            None => totals.unversioned += 1,
         }
         let trial = Trial {
             document: &document,
@@ -114,12 +122,12 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
 
 fn report_skipped(skipped: &[String], folder: &Path, out: &mut dyn Write) -> anyhow::Result<()> {
     for name in skipped {
-        writeln!(out, "skipped, since it is not there: {name}")?;
+        writeln!(out, "skipped, {name}")?;
     }
     if !skipped.is_empty() {
         writeln!(
             out,
-            "clone repositories to {0}/github/OWNER/REPOSITORY; `--fetch` fetches packages to {0}/npm",
+            "clone repositories at these commits to {0}/github/OWNER/REPOSITORY; `--fetch` fetches packages to {0}/npm",
             folder.display()
         )?;
     }
@@ -133,6 +141,8 @@ struct Totals {
     read: usize,
     generated: usize,
     operations: usize,
+    /// The number of documents from folders that do not say which version they hold.
+    unversioned: usize,
 }
 
 impl Totals {
@@ -152,7 +162,14 @@ impl std::fmt::Display for Totals {
             f,
             "{} documents: {} are read without --foreign, {} generate with it, {} operations",
             self.documents, self.read, self.generated, self.operations
-        )
+        )?;
+        match self.unversioned {
+            0 => Ok(()),
+            count => write!(
+                f,
+                "\n{count} of them are in no clone, so nothing says whether they are at the commit of the list"
+            ),
+        }
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context as _, bail};
 
@@ -155,6 +156,27 @@ impl Source {
             Self::GitHub { repository, .. } => PathBuf::from("github").join(repository),
             Self::Npm { package, version } => PathBuf::from("npm").join(package).join(version),
         }
+    }
+
+    /// Returns whether the folder of the repository is at the commit of the list, or `None` if it
+    /// is no clone. The folder of a package has its version in its path.
+    pub(super) fn is_at_version(&self, folder: &Path) -> anyhow::Result<Option<bool>> {
+        let Self::GitHub { commit, .. } = self else {
+            return Ok(Some(true));
+        };
+        // Named, since git would also find the repository that holds the folder of all documents.
+        let git = folder.join(self.folder()).join(".git");
+        if !git.exists() {
+            return Ok(None);
+        }
+        let head = Command::new("git")
+            .arg("--git-dir")
+            .arg(&git)
+            .args(["rev-parse", "HEAD"])
+            .output()
+            .context("failed to start git")?;
+        let head = String::from_utf8_lossy(&head.stdout);
+        Ok(Some(head.trim() == commit))
     }
 }
 
