@@ -224,7 +224,7 @@ impl<'a> Summary<'a> {
             files: files.len(),
             changed: None,
             operations: contract.operations.len(),
-            events: contract::reversed(contract).map_or(0, |reversed| reversed.operations.len()),
+            events: contract::reversed_count(contract),
             repairs: 0,
             time: start.elapsed(),
         }

@@ -158,7 +158,7 @@ fn judge(document: &Path, scratch: &Path, root: &Path) -> anyhow::Result<Row> {
     let api = codegen::lower(contract, &prefix);
     row.operations = contract.operations.len();
     row.server = api.operations.len();
-    row.events = contract::reversed(contract).map_or(0, |reversed| reversed.operations.len());
+    row.events = contract::reversed_count(contract);
     row.progenitor = api
         .operations
         .iter()

@@ -39,47 +39,59 @@ pub(crate) fn files(api: &Api<'_>) -> Result<Vec<File>, ClientError> {
         path: format!("{folder}/lib.rs"),
         text: rust_file(root::tokens(api, &names, &common)),
     }];
-    for (tag, text) in api.tags.iter().zip(tags(api, &names, &common)) {
+    for (tag, text) in api.tags.iter().zip(tags(api, &names, &common)?) {
         files.push(File {
             path: format!("{folder}/{}.rs", tag.file),
-            text: text?,
+            text,
         });
     }
     Ok(files)
 }
 
 /// Returns the text of each tag's file, in the order of the tags. Syntax trees cannot leave their
-/// thread, so each thread returns the text of a whole file.
+/// thread, so each thread returns the text of some builders.
 fn tags(
     api: &Api<'_>,
     names: &ClientNames,
     common: &CommonResponses,
-) -> Vec<Result<String, ClientError>> {
-    let tags: Vec<usize> = (0..api.tags.len()).collect();
-    parallel::map(&tags, |at| tag_file(api, names, common, *at))
+) -> Result<Vec<String>, ClientError> {
+    let mut jobs: Vec<(usize, Vec<&Operation>)> = Vec::new();
+    for at in 0..api.tags.len() {
+        let operations: Vec<&Operation> = api.operations_of(at).collect();
+        let parts = operations.chunks(AT_A_TIME);
+        jobs.extend(parts.map(|part| (at, part.to_vec())));
+    }
+    let parts = parallel::map(&jobs, |(_, operations)| {
+        part(api, names, common, operations)
+    });
+    let mut rests = vec![String::new(); api.tags.len()];
+    let mut name_types = vec![false; api.tags.len()];
+    for ((at, _), part) in jobs.iter().zip(parts) {
+        let (text, names_types) = part?;
+        rests[*at].push_str(&text);
+        name_types[*at] |= names_types;
+    }
+    let rests = rests.into_iter().zip(name_types).enumerate();
+    let texts = rests
+        .map(|(at, (rest, names_types))| rust_file(tag::head(api, names, at, names_types)) + &rest);
+    Ok(texts.collect())
 }
 
-/// The most operations whose builders are in memory as syntax trees at once, to bound memory.
-const AT_A_TIME: usize = 64;
+/// The most operations whose builders are in the memory of a thread as syntax trees at once.
+const AT_A_TIME: usize = 32;
 
-/// Generates the text of the file of the tag at index `at`.
-fn tag_file(
+/// Returns the text of some builders of a tag, and whether it names the module of the types.
+fn part(
     api: &Api<'_>,
     names: &ClientNames,
     common: &CommonResponses,
-    at: usize,
-) -> Result<String, ClientError> {
-    let mut rest = RustFile::rest();
-    let mut names_types = false;
-    let operations: Vec<&Operation> = api.operations_of(at).collect();
-    for operations in operations.chunks(AT_A_TIME) {
-        let tokens = builders(api, names, common, operations)?;
-        names_types |= mentions(&tokens, &names.modules[0]);
-        rest.add(tokens);
-    }
-    let mut file = RustFile::new();
-    file.add(tag::head(api, names, at, names_types));
-    Ok(file.finish() + &rest.finish())
+    operations: &[&Operation],
+) -> Result<(String, bool), ClientError> {
+    let tokens = builders(api, names, common, operations)?;
+    let names_types = mentions(&tokens, &names.modules[0]);
+    let mut text = RustFile::rest();
+    text.add(tokens);
+    Ok((text.finish(), names_types))
 }
 
 /// Returns whether tokens have a path that begins with the name of a module.

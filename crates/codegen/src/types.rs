@@ -16,6 +16,7 @@ use quote::quote;
 
 use crate::File;
 use crate::ir::{Api, Tag, TypeDef, TypeKind};
+use crate::parallel;
 use crate::tokens::{RustFile, file_attribute, ident, inner_docs, letters, rust_file};
 
 /// The name of the module of the types that belong to no single tag, see `lower::reach::mark`.
@@ -24,6 +25,14 @@ const SHARED: &str = "shared";
 /// Generates every source file of the types crate.
 pub(crate) fn files(api: &Api<'_>) -> Vec<File> {
     let root = format!("{}/src", api.names.package("types"));
+    let modules = modules(api);
+    let mut jobs = vec![Job::Schemas];
+    for (at, module) in modules.iter().enumerate() {
+        let items = module.types.chunks(AT_A_TIME);
+        jobs.extend(items.map(|items| Job::Items(at, items)));
+    }
+    // Without this, the other passes end while one thread still writes the largest module.
+    let mut texts = parallel::map(&jobs, |job| job.text(api)).into_iter();
     let mut files = vec![
         File {
             path: format!("{root}/lib.rs"),
@@ -31,23 +40,54 @@ pub(crate) fn files(api: &Api<'_>) -> Vec<File> {
         },
         File {
             path: format!("{root}/schemas.json"),
-            text: schema_bundle(api),
+            text: texts.next().unwrap_or_default(),
         },
         File {
             path: format!("{root}/schemas.rs"),
             text: rust_file(schemas(api)) + &components(api),
         },
     ];
-    for module in modules(api) {
-        files.push(File {
-            path: format!(
-                "{root}/{}.rs",
-                module.tag.map_or(module.name, |tag| &tag.file)
-            ),
-            text: module_text(api, &module),
-        });
+    files.extend(modules.iter().map(|module| File {
+        path: format!(
+            "{root}/{}.rs",
+            module.tag.map_or(module.name, |tag| &tag.file)
+        ),
+        text: module_head(api, module),
+    }));
+    let of_modules = files.len() - modules.len();
+    for (job, text) in jobs.iter().skip(1).zip(texts) {
+        if let Job::Items(module, _) = job {
+            files[of_modules + module].text.push_str(&text);
+        }
     }
     files
+}
+
+/// The most items that one thread writes before it takes the next ones.
+const AT_A_TIME: usize = 64;
+
+/// A text that is written on its own, so that all processors can work.
+enum Job<'a> {
+    /// `schemas.json`, which has every schema of the contract.
+    Schemas,
+    /// Some items of the module with this index.
+    Items(usize, &'a [&'a TypeDef]),
+}
+
+impl Job<'_> {
+    fn text(&self, api: &Api<'_>) -> String {
+        match self {
+            Self::Schemas => schema_bundle(api),
+            Self::Items(_, items) => {
+                // Item by item, since the syntax tree of many would take too much memory.
+                let mut text = RustFile::rest();
+                for def in *items {
+                    text.add(item::item(api, def));
+                }
+                text.finish()
+            }
+        }
+    }
 }
 
 /// Returns whether some type is checked by a compiled schema, so that the schemas cannot be behind
@@ -209,8 +249,8 @@ fn schema_bundle(api: &Api<'_>) -> String {
     text
 }
 
-/// Generates the file of a module.
-fn module_text(api: &Api<'_>, module: &Module<'_>) -> String {
+/// Generates the start of a module's file, which its items follow.
+fn module_head(api: &Api<'_>, module: &Module<'_>) -> String {
     let docs = inner_docs(&match module.tag {
         Some(tag) => format!(
             "The types of the operations tagged `{}`.",
@@ -236,15 +276,9 @@ fn module_text(api: &Api<'_>, module: &Module<'_>) -> String {
         .collect();
     let imports: Vec<_> = imports.into_iter().map(ident).collect();
     let imports = (!imports.is_empty()).then(|| quote!(use crate::{#(#imports),*};));
-    // Item by item, since the syntax tree of a large module would take too much memory.
-    let mut file = RustFile::new();
-    file.add(quote! {
+    rust_file(quote! {
         #docs
         use api_runtime::{#(#derives),*};
         #imports
-    });
-    for def in &module.types {
-        file.add(item::item(api, def));
-    }
-    file.finish()
+    })
 }

@@ -46,5 +46,5 @@ pub use load::{
 };
 pub use mapping::{LocalCopy, Mapping, WrongLocalCopy};
 pub use model::Contract;
-pub use reverse::reversed;
+pub use reverse::{reversed, reversed_count};
 pub use source::Sources;

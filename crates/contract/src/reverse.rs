@@ -19,21 +19,9 @@ use crate::pointer;
 /// protects the API, not its subscribers.
 #[must_use]
 pub fn reversed(contract: &Contract) -> Option<Contract> {
-    let mut reversing = Reversing {
-        ids: HashSet::new(),
-        paths: IndexMap::new(),
-        routes: HashSet::new(),
-        operations: Vec::new(),
-    };
-    for webhook in &contract.webhooks {
-        reversing.webhook(webhook);
-    }
-    for operation in contract.operations.iter().chain(&contract.webhooks) {
-        reversing.callbacks(operation, operation.tag.as_deref());
-    }
     let Reversing {
         paths, operations, ..
-    } = reversing;
+    } = reversing(contract);
     if operations.is_empty() {
         return None;
     }
@@ -57,6 +45,29 @@ pub fn reversed(contract: &Contract) -> Option<Contract> {
         dialect: contract.dialect,
         formats: contract.formats,
     })
+}
+
+/// Returns the number of operations that the contract of a document's webhooks and callbacks has,
+/// without the cost of making that contract.
+#[must_use]
+pub fn reversed_count(contract: &Contract) -> usize {
+    reversing(contract).operations.len()
+}
+
+fn reversing(contract: &Contract) -> Reversing {
+    let mut reversing = Reversing {
+        ids: HashSet::new(),
+        paths: IndexMap::new(),
+        routes: HashSet::new(),
+        operations: Vec::new(),
+    };
+    for webhook in &contract.webhooks {
+        reversing.webhook(webhook);
+    }
+    for operation in contract.operations.iter().chain(&contract.webhooks) {
+        reversing.callbacks(operation, operation.tag.as_deref());
+    }
+    reversing
 }
 
 struct Reversing {
