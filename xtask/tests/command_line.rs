@@ -677,3 +677,46 @@ fn results_for_documents_of_others_may_only_improve_unless_told() {
     assert_eq!(code, 1);
     assert!(printed.contains("there is no source `pypi`"), "{printed}");
 }
+
+#[test]
+fn a_clone_at_another_commit_is_skipped() {
+    if Command::new("git").arg("--version").output().is_err() {
+        println!("skipped: git is not installed");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let write = |path: &str, text: &str| {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().expect("a file lies in a folder"))
+            .expect("a folder can be made");
+        fs::write(path, text).expect("a file can be written");
+    };
+    let (listed, other) = ("1".repeat(40), "2".repeat(40));
+    write("Cargo.toml", "[workspace]\n");
+    write(
+        "tests/foreign.txt",
+        &format!("github things/api {listed} pets.yaml | read | 1 operations\n"),
+    );
+    let text = fs::read_to_string(documents().join("pets.yaml")).expect("the document is there");
+    let clone = "target/foreign/github/things/api";
+    write(&format!("{clone}/pets.yaml"), &text);
+    let run = || xtask(folder.path(), &["corpus", "foreign"]);
+    let (code, printed) = run();
+    assert_eq!(code, 0, "{printed}");
+    assert!(printed.contains("1 of them are in no clone"), "{printed}");
+
+    // As much of a clone as git needs to say where it is.
+    for part in ["objects/none", "refs/none"] {
+        write(&format!("{clone}/.git/{part}"), "");
+    }
+    write(&format!("{clone}/.git/HEAD"), &format!("{other}\n"));
+    let (_, printed) = run();
+    let skipped = format!(
+        "skipped, since the clone is at another commit: github things/api {listed} pets.yaml"
+    );
+    assert!(printed.contains(&skipped), "{printed}");
+    write(&format!("{clone}/.git/HEAD"), &format!("{listed}\n"));
+    let (_, printed) = run();
+    assert!(printed.contains("1 documents: 1 are read"), "{printed}");
+    assert!(!printed.contains("no clone"), "{printed}");
+}
