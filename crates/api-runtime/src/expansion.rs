@@ -33,10 +33,10 @@ macro_rules! __object {
         impl $crate::__private::Properties for $ident {
             fn index(name: &str) -> ::core::option::Option<usize> {
                 // A `match` and not a search in a list: it compiles to fewer comparisons.
-                ::core::option::Option::Some(match name {
-                    $($wire => $index,)*
-                    _ => return ::core::option::Option::None,
-                })
+                match name {
+                    $($wire => ::core::option::Option::Some($index),)*
+                    _ => ::core::option::Option::None,
+                }
             }
 
             fn read<'de, __A: $crate::__private::serde::de::MapAccess<'de>>(
