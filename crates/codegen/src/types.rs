@@ -225,7 +225,14 @@ fn schemas(api: &Api<'_>) -> TokenStream {
 ///
 /// It is a string and not tokens, because the formatter has no rule for the arguments of a macro.
 fn components(api: &Api<'_>) -> String {
-    let mut text = "\napi_runtime::components! {\n".to_owned();
+    // Where schemas check types, this file is compiled without the feature too. The tables are long,
+    // and no type needs them.
+    let gate = if needs_schemas(api) {
+        "#[cfg(feature = \"schemas\")]\n"
+    } else {
+        ""
+    };
+    let mut text = format!("\n{gate}api_runtime::components! {{\n");
     for def in &api.types {
         let Some(component) = &def.component else {
             continue;
