@@ -185,7 +185,7 @@ fn render_one(out: &mut String, sources: &Sources, diagnostic: &Diagnostic) {
         diagnostic.code,
         harmless(&diagnostic.message)
     ));
-    excerpt(out, sources, diagnostic.span);
+    out.push_str(&excerpt(sources, diagnostic.span));
     for (span, label) in &diagnostic.related {
         let at = sources.line_column(*span);
         let file = harmless(&sources.file(span.file).name);
@@ -201,7 +201,11 @@ fn render_one(out: &mut String, sources: &Sources, diagnostic: &Diagnostic) {
     }
 }
 
-fn excerpt(out: &mut String, sources: &Sources, span: Span) {
+/// Returns the position of a span and an excerpt of three lines with the span underlined, as
+/// [`render`] shows them.
+#[must_use]
+pub fn excerpt(sources: &Sources, span: Span) -> String {
+    let mut out = String::new();
     let at = sources.line_column(span);
     let lines = sources.lines_around(span);
     let gutter = (at.line + 1).to_string().len();
@@ -242,11 +246,13 @@ fn excerpt(out: &mut String, sources: &Sources, span: Span) {
         }
     }
     out.push_str(&format!("{:gutter$} |\n", ""));
+    out
 }
 
 /// Replaces control characters, and those that change the direction of text, by U+FFFD, and tabs by
 /// spaces, so that a document cannot control the terminal.
-fn harmless(text: &str) -> String {
+#[must_use]
+pub fn harmless(text: &str) -> String {
     text.chars()
         .map(|character| match character {
             '\t' => ' ',
