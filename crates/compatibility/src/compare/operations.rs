@@ -1,0 +1,220 @@
+//! Compares the document and its operations: which are there, and what they say as a whole.
+
+use contract::model::{Operation, PathPart, Server};
+
+use super::{Comparison, Flow, Found, OperationPair};
+use crate::finding::Kind;
+use crate::pair::Side;
+
+impl<'c> Comparison<'c> {
+    /// Compares what the documents say for all operations.
+    pub(super) fn document(&mut self) {
+        let (base, revision) = (self.base(), self.revision());
+        self.servers(None, &base.servers, &revision.servers);
+        if base.paging != revision.paging {
+            self.add(
+                None,
+                Found {
+                    kind: Kind::MeaningChanged,
+                    rule: "paging-changed",
+                    message: "`x-paging` has changed: clients that walk lists by it go wrong"
+                        .to_owned(),
+                    base: None,
+                    revision: None,
+                    witness: None,
+                },
+            );
+        }
+    }
+
+    /// Compares all operations, webhooks and callbacks.
+    pub(super) fn operations(&mut self) {
+        let (base, revision) = (self.base(), self.revision());
+        self.lists(&base.operations, &revision.operations, "", false);
+        self.lists(&base.webhooks, &revision.webhooks, "webhook ", true);
+    }
+
+    /// Compares two lists of operations. `prefix` names what they are.
+    fn lists(
+        &mut self,
+        base: &'c [Operation],
+        revision: &'c [Operation],
+        prefix: &str,
+        is_reversed: bool,
+    ) {
+        let name = |operation: &Operation| {
+            format!(
+                "{prefix}{} ({} {})",
+                operation.id,
+                operation.method.as_str(),
+                operation.path
+            )
+        };
+        for old in base {
+            match revision.iter().find(|new| is_same(old, new)) {
+                Some(new) => self.operation(OperationPair {
+                    base: old,
+                    revision: new,
+                    name: name(new),
+                    is_reversed,
+                }),
+                None => self.gone(old, &name(old), is_reversed),
+            }
+        }
+        for new in revision {
+            if !base.iter().any(|old| is_same(old, new)) {
+                let name = name(new);
+                self.add(
+                    Some(&name),
+                    Found {
+                        kind: Kind::Compatible,
+                        rule: "operation-added",
+                        message: format!("{name} is new"),
+                        base: None,
+                        revision: Some(new.span),
+                        witness: None,
+                    },
+                );
+            }
+        }
+    }
+
+    fn gone(&mut self, old: &Operation, name: &str, is_reversed: bool) {
+        let (kind, message) = if is_reversed {
+            (
+                Kind::InformationRemoved,
+                format!("{name} is no longer sent"),
+            )
+        } else {
+            (Kind::Breaking, format!("{name} is gone"))
+        };
+        let witness = if is_reversed {
+            None
+        } else {
+            self.example_request(old)
+        };
+        self.add(
+            Some(name),
+            Found {
+                kind,
+                rule: "operation-removed",
+                message,
+                base: Some(old.span),
+                revision: None,
+                witness,
+            },
+        );
+    }
+
+    fn operation(&mut self, pair: OperationPair<'c>) {
+        let index = self.pairs.len();
+        self.pairs.push(pair.clone());
+        let OperationPair {
+            base,
+            revision,
+            name,
+            is_reversed,
+        } = &pair;
+        if revision.deprecated && !base.deprecated {
+            self.add(
+                Some(name),
+                Found {
+                    kind: Kind::Compatible,
+                    rule: "operation-deprecated",
+                    message: format!("{name} is deprecated"),
+                    base: Some(base.span),
+                    revision: Some(revision.span),
+                    witness: None,
+                },
+            );
+        }
+        if !base.servers.is_empty() || !revision.servers.is_empty() {
+            let of = |side: Side, operation: &'c Operation| {
+                if operation.servers.is_empty() {
+                    &self.context.pair.contract(side).servers
+                } else {
+                    &operation.servers
+                }
+            };
+            let (old, new) = (of(Side::Base, base), of(Side::Revision, revision));
+            self.servers(Some(&pair), old, new);
+        }
+        self.parameters(index, &pair);
+        self.request_body(index, &pair);
+        self.responses(index, &pair);
+        if !is_reversed {
+            self.security(&pair);
+        }
+        self.lists(
+            &base.callbacks,
+            &revision.callbacks,
+            &format!("callback of {}: ", revision.id),
+            !is_reversed,
+        );
+    }
+
+    /// Reports servers that are gone, of the document or of an operation.
+    fn servers(&mut self, pair: Option<&OperationPair<'c>>, base: &[Server], revision: &[Server]) {
+        for old in base {
+            let same = revision.iter().find(|new| new.url == old.url);
+            let message = match same {
+                None => format!("the server `{}` is gone", old.url),
+                Some(new) => {
+                    let gone = old.variables.iter().find_map(|(name, variable)| {
+                        let other = new.variables.get(name)?;
+                        let is_narrower = !other.allowed.is_empty()
+                            && (variable.allowed.is_empty()
+                                || variable
+                                    .allowed
+                                    .iter()
+                                    .any(|value| !other.allowed.contains(value)));
+                        (is_narrower || variable.default != other.default).then_some(name)
+                    });
+                    match gone {
+                        Some(name) => format!(
+                            "the server `{}` has other values of its variable `{name}`",
+                            old.url
+                        ),
+                        None => continue,
+                    }
+                }
+            };
+            self.add(
+                pair.map(|pair| pair.name.as_str()),
+                Found {
+                    kind: Kind::Breaking,
+                    rule: "server-changed",
+                    message,
+                    base: pair.map(|pair| pair.base.span),
+                    revision: pair.map(|pair| pair.revision.span),
+                    witness: None,
+                },
+            );
+        }
+    }
+
+    /// Returns the way of the requests and that of the responses of an operation.
+    pub(super) fn flows(pair: &OperationPair<'_>) -> (Flow, Flow) {
+        (
+            Flow::request(pair.is_reversed),
+            Flow::response(pair.is_reversed),
+        )
+    }
+}
+
+/// Returns whether two operations have the same method and path. The names of path parameters do
+/// not matter.
+fn is_same(one: &Operation, other: &Operation) -> bool {
+    one.method == other.method
+        && one.query == other.query
+        && one.segments.len() == other.segments.len()
+        && one
+            .segments
+            .iter()
+            .zip(&other.segments)
+            .all(|parts| match parts {
+                (PathPart::Literal(one), PathPart::Literal(other)) => one == other,
+                (PathPart::Parameter(_), PathPart::Parameter(_)) => true,
+                _ => false,
+            })
+}

@@ -1,0 +1,215 @@
+//! Compares the parameters of requests.
+
+use contract::model::{
+    Location, Operation, Parameter, ParameterEncoding, PathPart, SchemaKind, Style, Types,
+};
+
+use super::walk::Place;
+use super::{Comparison, Found, OperationPair};
+use crate::finding::Kind;
+use crate::pair::Side;
+
+impl<'c> Comparison<'c> {
+    pub(super) fn parameters(&mut self, index: usize, pair: &OperationPair<'c>) {
+        let (base, revision) = (pair.base, pair.revision);
+        for (at, old) in base.parameters.iter().enumerate() {
+            match revision
+                .parameters
+                .iter()
+                .find(|new| is_same(base, old, revision, new))
+            {
+                Some(new) => self.parameter(index, pair, (at, old), new),
+                None => self.add_parameter(
+                    pair,
+                    Kind::InformationRemoved,
+                    "parameter-removed",
+                    format!("{} is no longer read", name(old)),
+                    (Some(old), None),
+                ),
+            }
+        }
+        for new in &revision.parameters {
+            if base
+                .parameters
+                .iter()
+                .any(|old| is_same(base, old, revision, new))
+            {
+                continue;
+            }
+            let (kind, rule, what) = if new.required && !pair.is_reversed {
+                (Kind::Breaking, "parameter-required", "is new and required")
+            } else {
+                (Kind::Compatible, "parameter-added", "is new")
+            };
+            let message = format!("{} {what}", name(new));
+            self.add_parameter(pair, kind, rule, message, (None, Some(new)));
+        }
+    }
+
+    fn parameter(
+        &mut self,
+        index: usize,
+        pair: &OperationPair<'c>,
+        (at, old): (usize, &'c Parameter),
+        new: &'c Parameter,
+    ) {
+        let both = (Some(old), Some(new));
+        let (asked, dropped) = if pair.is_reversed {
+            (old.required && !new.required, new.required && !old.required)
+        } else {
+            (new.required && !old.required, old.required && !new.required)
+        };
+        if asked {
+            let message = if pair.is_reversed {
+                format!("{} may be left out", name(new))
+            } else {
+                format!("{} has become required", name(new))
+            };
+            self.add_parameter(pair, Kind::Breaking, "parameter-required", message, both);
+        }
+        if dropped && !pair.is_reversed {
+            let message = format!("{} has become optional", name(new));
+            self.add_parameter(pair, Kind::Compatible, "parameter-optional", message, both);
+        }
+        if new.deprecated && !old.deprecated {
+            let message = format!("{} is deprecated", name(new));
+            self.add_parameter(
+                pair,
+                Kind::Compatible,
+                "parameter-deprecated",
+                message,
+                both,
+            );
+        }
+        if self.is_written_otherwise(old, new) {
+            let message = format!("{} is written in another style", name(new));
+            self.add_parameter(pair, Kind::Breaking, "parameter-style", message, both);
+        }
+        if self.is_text_of_any_kind(old, new) {
+            return;
+        }
+        let (flow, _) = Self::flows(pair);
+        self.schemas(index, Place::Parameter(at), old.schema, new.schema, flow);
+    }
+
+    /// Returns whether the text of a value differs between two encodings.
+    fn is_written_otherwise(&self, old: &Parameter, new: &Parameter) -> bool {
+        let (one, other) = (&old.encoding, &new.encoding);
+        match (one, other) {
+            (
+                ParameterEncoding::Style { style, explode, .. },
+                ParameterEncoding::Style {
+                    style: new_style,
+                    explode: new_explode,
+                    ..
+                },
+            ) => {
+                let is_plain =
+                    |style: Style| matches!(style, Style::Simple | Style::Form | Style::Cookie);
+                let types = self.types(Side::Base, old);
+                let is_scalar = types.is_some_and(|types| {
+                    !types.contains(Types::ARRAY) && !types.contains(Types::OBJECT)
+                });
+                if is_scalar && is_plain(*style) && is_plain(*new_style) {
+                    return false;
+                }
+                style != new_style || explode != new_explode
+            }
+            (ParameterEncoding::Content(one), ParameterEncoding::Content(other)) => one != other,
+            _ => true,
+        }
+    }
+
+    /// Returns whether the parameter was a scalar and is any string now. On the wire, both are
+    /// text.
+    fn is_text_of_any_kind(&self, old: &Parameter, new: &Parameter) -> bool {
+        let schema = self.context.pair.end(Side::Revision, new.schema);
+        let is_any_string = match &self.revision().schema(schema).kind {
+            SchemaKind::Object(keywords) => {
+                keywords.types == Some(Types::STRING)
+                    && keywords.pattern.is_none()
+                    && keywords.format.is_none()
+                    && keywords.enumeration.is_none()
+                    && keywords.constant.is_none()
+                    && keywords.max_length.is_none()
+                    && keywords.min_length.is_none_or(|min| min <= 1)
+                    && keywords.all_of.is_empty()
+                    && keywords.any_of.is_empty()
+                    && keywords.one_of.is_empty()
+                    && keywords.not.is_none()
+                    && keywords.if_schema.is_none()
+                    && keywords.reference.is_none()
+            }
+            SchemaKind::Bool(value) => *value,
+        };
+        let scalar = Types::INTEGER.with(Types::NUMBER).with(Types::BOOLEAN);
+        let was_scalar = self
+            .types(Side::Base, old)
+            .is_some_and(|types| !types.is_empty() && types.without(scalar).is_empty());
+        is_any_string && was_scalar
+    }
+
+    fn types(&self, side: Side, parameter: &Parameter) -> Option<Types> {
+        let schema = self.context.pair.end(side, parameter.schema);
+        match &self.context.pair.contract(side).schema(schema).kind {
+            SchemaKind::Object(keywords) => keywords.types,
+            SchemaKind::Bool(_) => None,
+        }
+    }
+
+    fn add_parameter(
+        &mut self,
+        pair: &OperationPair<'c>,
+        kind: Kind,
+        rule: &'static str,
+        message: String,
+        (old, new): (Option<&Parameter>, Option<&Parameter>),
+    ) {
+        let witness = match kind {
+            Kind::Breaking if !pair.is_reversed => self.example_request(pair.base),
+            _ => None,
+        };
+        self.add(
+            Some(&pair.name),
+            Found {
+                kind,
+                rule,
+                message,
+                base: old.map(|old| old.span),
+                revision: new.map(|new| new.span),
+                witness,
+            },
+        );
+    }
+}
+
+/// Returns a parameter in words, such as ``the query parameter `page_size` ``.
+fn name(parameter: &Parameter) -> String {
+    let place = match parameter.location {
+        Location::Path => "path parameter",
+        Location::Query => "query parameter",
+        Location::Header => "header",
+        Location::Cookie => "cookie",
+    };
+    format!("the {place} `{}`", parameter.name)
+}
+
+/// Returns whether two parameters are read from the same place. Path parameters are told apart by
+/// their position.
+fn is_same(base: &Operation, old: &Parameter, revision: &Operation, new: &Parameter) -> bool {
+    if old.location != new.location {
+        return false;
+    }
+    let position = |operation: &Operation, parameter: &Parameter| {
+        let is_own = |part: &PathPart| *part == PathPart::Parameter(parameter.name.clone());
+        operation.segments.iter().position(is_own)
+    };
+    match old.location {
+        Location::Path => match (position(base, old), position(revision, new)) {
+            (Some(one), Some(other)) => one == other,
+            _ => false,
+        },
+        Location::Header => old.name.eq_ignore_ascii_case(&new.name),
+        Location::Query | Location::Cookie => old.name == new.name,
+    }
+}

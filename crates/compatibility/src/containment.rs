@@ -1,0 +1,165 @@
+//! Containment of schemas: whether every value that fits one also fits another.
+//!
+//! Start at [`contain`]. `pair` sorts the schemas of both contracts into classes of equal meaning;
+//! `tableau` searches for a value that fits one schema and not the other; `expand` writes schemas
+//! for it as facts and alternatives; `decimal`, `strings`, `arrays` and `objects` find a value of a
+//! type. Every value that is found is validated by the `jsonschema` crate against both schemas
+//! before it is returned. What the search cannot decide is tried with random values (`sample`).
+
+mod arrays;
+mod decimal;
+mod evaluate;
+mod expand;
+mod facts;
+mod format;
+mod language;
+mod objects;
+mod outcome;
+mod pattern;
+mod sample;
+mod strings;
+mod tableau;
+mod validate;
+
+use std::collections::HashSet;
+
+use contract::model::{Contract, SchemaId};
+use serde_json::Value;
+
+use crate::pair::{Class, Pair, Side};
+use outcome::Outcome;
+use tableau::{Extra, Literal, Role, Tableau};
+use validate::Validators;
+
+pub(crate) use decimal::Decimal;
+pub use sample::MOST_SAMPLES;
+
+/// How two schemas are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Reading {
+    /// As JSON Schema says, without regard to who sends and who receives.
+    Exact,
+    /// As a request: the sender sends only the properties that it knows, and none that is
+    /// read-only and may be left out.
+    Request,
+    /// As a response: the sender sends only the properties that it knows, and none that is
+    /// write-only and may be left out, and the receiver accepts unknown values of extensible
+    /// enumerations.
+    Response,
+}
+
+/// Whether a schema is contained in another one.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Containment {
+    /// Every value that fits the first schema fits the second.
+    Contained,
+    /// This value fits the first schema and not the second.
+    Broken(Value),
+    /// It was not decided.
+    Undecided {
+        /// The reason, as a noun, such as "too many alternatives".
+        why: &'static str,
+        /// The number of random values that fit the first schema, all of which fit the second.
+        agreed: usize,
+    },
+}
+
+/// Decides whether every value that fits the schema `one` of the contract `base` fits the schema
+/// `other` of `revision`.
+#[must_use]
+pub fn contain(
+    (base, one): (&Contract, SchemaId),
+    (revision, other): (&Contract, SchemaId),
+    reading: Reading,
+) -> Containment {
+    let context = Context::new(base, revision);
+    context.contain(&Question {
+        sender: Side::Base,
+        sent: one,
+        received: other,
+        reading,
+        assumed: &HashSet::new(),
+    })
+}
+
+/// What comparisons of two contracts share.
+pub(crate) struct Context<'c> {
+    pub(crate) pair: Pair<'c>,
+    patterns: pattern::Patterns,
+    formats: format::Formats,
+    validators: Validators,
+}
+
+/// A question about two schemas.
+pub(crate) struct Question<'q> {
+    /// The contract by which values are sent. The other one is that by which they are received.
+    pub(crate) sender: Side,
+    /// The schema of the sender.
+    pub(crate) sent: SchemaId,
+    /// The schema of the receiver.
+    pub(crate) received: SchemaId,
+    pub(crate) reading: Reading,
+    /// Pairs of classes of which the first is taken to be contained in the second.
+    pub(crate) assumed: &'q HashSet<(Class, Class)>,
+}
+
+impl<'c> Context<'c> {
+    pub(crate) fn new(base: &'c Contract, revision: &'c Contract) -> Self {
+        Self {
+            pair: Pair::new(base, revision),
+            patterns: pattern::Patterns::default(),
+            formats: format::Formats::new(base.formats),
+            validators: Validators::default(),
+        }
+    }
+
+    pub(crate) fn contain(&self, question: &Question<'_>) -> Containment {
+        let receiver = question.sender.other();
+        let sent = Literal {
+            class: self.pair.class(question.sender, question.sent),
+            role: Role::Sender,
+            is_positive: true,
+        };
+        let received = Literal {
+            class: self.pair.class(receiver, question.received),
+            role: Role::Receiver,
+            is_positive: false,
+        };
+        let tableau = Tableau::new(self, question.reading, question.assumed.clone());
+        let why = match tableau.solve(vec![sent, received], &Extra::default()) {
+            Outcome::Nothing => return Containment::Contained,
+            Outcome::Unknown(why) => why,
+            Outcome::Value(value) => {
+                let fits = self.is_valid(question.sender, question.sent, &value);
+                let fails = self.is_valid(receiver, question.received, &value);
+                if (fits, fails) == (Some(true), Some(false)) {
+                    return Containment::Broken(value);
+                }
+                "a value on which the validator disagrees"
+            }
+        };
+        self.sample(question, why)
+    }
+
+    /// Returns a small value that a sender may send, or `None` if none was found.
+    pub(crate) fn example(&self, side: Side, id: SchemaId, reading: Reading) -> Option<Value> {
+        let literal = Literal {
+            class: self.pair.class(side, id),
+            role: Role::Sender,
+            is_positive: true,
+        };
+        let tableau = Tableau::new(self, reading, HashSet::new());
+        match tableau.solve(vec![literal], &Extra::default()) {
+            Outcome::Value(value) => {
+                (self.is_valid(side, id, &value) == Some(true)).then_some(value)
+            }
+            Outcome::Nothing | Outcome::Unknown(_) => None,
+        }
+    }
+
+    /// Returns whether a value fits a schema, by the `jsonschema` crate.
+    pub(crate) fn is_valid(&self, side: Side, id: SchemaId, value: &Value) -> Option<bool> {
+        let contract = self.pair.contract(side);
+        self.validators.is_valid(side, contract, id, value)
+    }
+}

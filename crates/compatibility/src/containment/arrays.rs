@@ -1,0 +1,152 @@
+//! The search for an array.
+
+use serde_json::Value;
+
+use super::evaluate::is_equal;
+use super::facts::{Arrays, Facts};
+use super::outcome::Outcome;
+use super::tableau::{Extra, Literal, Tableau};
+
+/// The most items of an array that is searched for.
+const MOST_ITEMS: usize = 2000;
+/// The most items that must differ from each other.
+const MOST_UNIQUE: usize = 300;
+/// The most ways of placing the items that some keyword asks for.
+const MOST_PLACINGS: usize = 64;
+
+/// Items at certain places.
+type Placing = Vec<(usize, Literal)>;
+
+impl Tableau<'_, '_> {
+    /// Searches for an array that fulfils the facts.
+    pub(crate) fn array(&self, facts: &Facts) -> Outcome {
+        let arrays = &facts.arrays;
+        let mut unknown = None;
+        let (placings, is_whole) = placings(arrays);
+        if !is_whole {
+            unknown = Some("arrays in which many items are asked for");
+        }
+        for placing in placings {
+            // Two equal items are searched among the first two, and the first two of the rest.
+            let tail = tail(arrays);
+            let twins: &[Option<usize>] = match (arrays.is_repeated, tail) {
+                (false, _) => &[None],
+                (true, 0) => &[Some(0)],
+                (true, _) => &[Some(0), Some(tail)],
+            };
+            for twin in twins {
+                match self.fill(facts, &placing, *twin) {
+                    Outcome::Value(value) => return Outcome::Value(value),
+                    Outcome::Nothing if twin.is_some() && tail > 1 => {
+                        unknown = Some("equal items of arrays with different items");
+                    }
+                    Outcome::Nothing => {}
+                    Outcome::Unknown(why) => unknown = Some(why),
+                }
+            }
+        }
+        unknown.map_or(Outcome::Nothing, Outcome::Unknown)
+    }
+
+    /// Searches for the items of an array. `twin` is the first of two equal neighbours.
+    fn fill(&self, facts: &Facts, placing: &Placing, twin: Option<usize>) -> Outcome {
+        let arrays = &facts.arrays;
+        let placed = placing
+            .iter()
+            .map(|(index, _)| index + 1)
+            .max()
+            .unwrap_or(0);
+        let twins = twin.map_or(0, |first| first + 2);
+        let least = usize::try_from(arrays.min).unwrap_or(usize::MAX);
+        let mut count = least.max(placed).max(twins);
+        let is_excluded = |items: &[Value]| {
+            let value = Value::Array(items.to_vec());
+            facts.excluded.iter().any(|other| is_equal(&value, other))
+        };
+        if count > MOST_ITEMS || (arrays.is_unique && count > MOST_UNIQUE) {
+            return Outcome::Unknown("long arrays");
+        }
+        let mut items: Vec<Value> = Vec::new();
+        loop {
+            if arrays.max.is_some_and(|max| count as u64 > max) {
+                return Outcome::Nothing;
+            }
+            while items.len() < count {
+                let index = items.len();
+                if index > 0 && twin == Some(index - 1) {
+                    items.push(items[index - 1].clone());
+                    continue;
+                }
+                let mut literals = at(arrays, placing, index);
+                if twin == Some(index) {
+                    literals.extend(at(arrays, placing, index + 1));
+                }
+                let extra = Extra {
+                    excluded: if arrays.is_unique {
+                        items.clone()
+                    } else {
+                        Vec::new()
+                    },
+                    facts: Vec::new(),
+                };
+                match self.solve(literals, &extra) {
+                    Outcome::Value(value) => items.push(value),
+                    // Other items before this one might leave a value for it.
+                    Outcome::Nothing if arrays.is_unique && index > 0 && tail(arrays) > 0 => {
+                        return Outcome::Unknown("items that must differ");
+                    }
+                    other => return other,
+                }
+            }
+            if !is_excluded(&items) {
+                return Outcome::Value(Value::Array(items));
+            }
+            if count > least + facts.excluded.len() {
+                return Outcome::Unknown("arrays that must differ");
+            }
+            count += 1;
+        }
+    }
+}
+
+/// Returns the index from which all items have the same schemas.
+fn tail(arrays: &Arrays) -> usize {
+    let prefixes = arrays.groups.iter().map(|group| group.prefix.len());
+    prefixes.max().unwrap_or(0)
+}
+
+/// Returns the literals of the item at an index.
+fn at(arrays: &Arrays, placing: &Placing, index: usize) -> Vec<Literal> {
+    let placed = placing.iter().filter(|(at, _)| *at == index);
+    arrays
+        .groups
+        .iter()
+        .filter_map(|group| group.prefix.get(index).copied().or(group.rest))
+        .chain(arrays.each.iter().copied())
+        .chain(placed.map(|(_, literal)| *literal))
+        .collect()
+}
+
+/// Returns the ways in which the items that keywords ask for can be placed, and whether these are
+/// all that matter.
+fn placings(arrays: &Arrays) -> (Vec<Placing>, bool) {
+    let tail = tail(arrays);
+    let mut ways: Vec<Placing> = vec![arrays.at.clone()];
+    for (order, (from, literal)) in arrays.some.iter().enumerate() {
+        // Every place of its own up to the tail, where one is like the other.
+        let last = tail.max(*from) + order;
+        let mut next = Vec::new();
+        for way in &ways {
+            for index in *from..=last {
+                let mut way = way.clone();
+                way.push((index, *literal));
+                next.push(way);
+                if next.len() > MOST_PLACINGS {
+                    return (next, false);
+                }
+            }
+        }
+        ways = next;
+    }
+    (ways, true)
+}

@@ -1,0 +1,122 @@
+//! Formats: whether a string matches one, and strings that do.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use contract::model::Formats as Meaning;
+use jsonschema::Validator;
+use serde_json::{Value, json};
+
+/// Strings of each format that is asserted. The first is the shortest.
+const SAMPLES: [(&str, &[&str]); 19] = [
+    (
+        "date-time",
+        &[
+            "2000-01-01T00:00:00Z",
+            "2026-03-02T17:42:10Z",
+            "2000-01-01T00:00:00.5+01:00",
+        ],
+    ),
+    ("date", &["2000-01-01", "2026-03-02"]),
+    ("time", &["00:00:00Z", "17:42:10.5+01:00"]),
+    ("duration", &["P1D", "PT1S", "P1Y2M3DT4H5M6S"]),
+    ("email", &["a@b.c", "first.last@example.com"]),
+    ("idn-email", &["a@b.c", "é@b.c"]),
+    ("hostname", &["a", "a.b", "www.example.com"]),
+    ("idn-hostname", &["a", "é.b"]),
+    ("ipv4", &["0.0.0.0", "203.0.113.21"]),
+    ("ipv6", &["::", "2001:db8::2", "::ffff:192.0.2.1"]),
+    ("uri", &["a:b", "https://example.com/a?b#c"]),
+    (
+        "uri-reference",
+        &["", "a", "/a", "https://example.com/a?b#c"],
+    ),
+    ("uri-template", &["", "a", "/a/{b}"]),
+    ("iri", &["a:b", "https://example.com/é"]),
+    ("iri-reference", &["", "a", "/é"]),
+    (
+        "uuid",
+        &[
+            "00000000-0000-0000-0000-000000000000",
+            "2eb8aa08-aa98-11ea-b4aa-73b441d16380",
+        ],
+    ),
+    ("json-pointer", &["", "/a", "/a/0"]),
+    ("relative-json-pointer", &["0", "1/a"]),
+    ("regex", &["", "a", "^[a-z]+$"]),
+];
+
+/// Pairs of formats: every string of the first also matches the second.
+const NARROWER: [(&str, &str); 8] = [
+    ("email", "idn-email"),
+    ("hostname", "idn-hostname"),
+    ("uri", "uri-reference"),
+    ("uri", "iri"),
+    ("uri", "iri-reference"),
+    ("iri", "iri-reference"),
+    ("uri-reference", "iri-reference"),
+    ("date-time", "date-time"),
+];
+
+/// Strings that hardly any format accepts.
+const STRAYS: [&str; 4] = ["\u{0}", "(", "", "{"];
+
+/// The formats of a comparison.
+#[derive(Debug)]
+pub(crate) struct Formats {
+    meaning: Meaning,
+    /// The validator of each format, or `None` for one that rejects nothing.
+    validators: RefCell<HashMap<String, Option<Validator>>>,
+}
+
+impl Formats {
+    pub(crate) fn new(meaning: Meaning) -> Self {
+        Self {
+            meaning,
+            validators: RefCell::default(),
+        }
+    }
+
+    /// Returns whether a format rejects any string.
+    pub(crate) fn is_asserted(&self, format: &str) -> bool {
+        self.with(format, |validator| validator.is_some())
+    }
+
+    /// Returns whether a string matches a format. Any string matches one that is not asserted.
+    pub(crate) fn matches(&self, format: &str, text: &str) -> bool {
+        self.with(format, |validator| {
+            validator.is_none_or(|validator| validator.is_valid(&Value::String(text.to_owned())))
+        })
+    }
+
+    fn with<T>(&self, format: &str, f: impl FnOnce(Option<&Validator>) -> T) -> T {
+        let mut validators = self.validators.borrow_mut();
+        let validator = validators
+            .entry(format.to_owned())
+            .or_insert_with(|| self.compile(format));
+        f(validator.as_ref())
+    }
+
+    fn compile(&self, format: &str) -> Option<Validator> {
+        if self.meaning == Meaning::Annotation {
+            return None;
+        }
+        let validator = jsonschema::draft202012::options()
+            .should_validate_formats(true)
+            .build(&json!({ "format": format }))
+            .ok()?;
+        let rejects = |text: &&str| !validator.is_valid(&json!(text));
+        STRAYS.iter().any(rejects).then_some(validator)
+    }
+}
+
+/// Returns some strings of a format; none if the format is unknown.
+pub(crate) fn samples(format: &str) -> &'static [&'static str] {
+    let found = SAMPLES.iter().find(|(name, _)| *name == format);
+    found.map_or(&[], |(_, samples)| samples)
+}
+
+/// Returns whether every string of one format matches another.
+pub(crate) fn is_narrower(one: &str, other: &str) -> bool {
+    one == other || NARROWER.contains(&(one, other))
+}

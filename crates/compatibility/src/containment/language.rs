@@ -1,0 +1,403 @@
+//! The strings that match some patterns and do not match others, as a product of automata.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use regex_automata::Input;
+use regex_automata::dfa::{Automaton, dense};
+use regex_automata::util::primitives::StateID;
+
+use super::pattern::{Pattern, Patterns};
+
+/// The most states of a product of automata.
+const MOST_STATES: usize = 4096;
+/// The most transitions that are followed to find the lengths of the strings.
+const MOST_STEPS: usize = 4_000_000;
+/// The most characters beyond ASCII that stand for all others.
+const MOST_WIDE_CHARACTERS: usize = 1500;
+/// The number of characters that are kept of those with the same transition.
+const CHARACTERS: usize = 8;
+
+/// The strings that match some patterns and do not match others.
+pub(crate) struct Language {
+    edges: Vec<Vec<Edge>>,
+    accepting: Vec<bool>,
+    /// Whether some strings are left out, because several characters lead to the same state.
+    is_abridged: bool,
+}
+
+struct Edge {
+    to: usize,
+    characters: Vec<char>,
+    /// Whether other characters lead there as well.
+    is_abridged: bool,
+}
+
+/// Strings of a language.
+pub(crate) struct Words {
+    /// The strings, the shortest first.
+    pub(crate) list: Vec<String>,
+    /// Whether there are no others.
+    pub(crate) is_complete: bool,
+}
+
+/// The state of one automaton after a string.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Position {
+    /// The pattern matches, with anything after it.
+    Matched,
+    At(StateID),
+}
+
+struct Part {
+    pattern: Rc<Pattern>,
+    is_wanted: bool,
+}
+
+impl Part {
+    fn automaton(&self) -> &dense::DFA<Vec<u32>> {
+        self.pattern
+            .automaton
+            .as_ref()
+            .expect("a part without an automaton is refused before")
+    }
+
+    /// Returns the position after a byte, or `None` if the automaton gives up.
+    fn next(&self, at: Position, byte: u8) -> Option<Position> {
+        let Position::At(state) = at else {
+            return Some(at);
+        };
+        let next = self.automaton().next_state(state, byte);
+        if self.automaton().is_quit_state(next) {
+            return None;
+        }
+        Some(if self.automaton().is_match_state(next) {
+            Position::Matched
+        } else {
+            Position::At(next)
+        })
+    }
+
+    fn matches_at_end(&self, at: Position) -> bool {
+        match at {
+            Position::Matched => true,
+            Position::At(state) => {
+                let end = self.automaton().next_eoi_state(state);
+                self.automaton().is_match_state(end)
+            }
+        }
+    }
+}
+
+impl Language {
+    /// Returns the language, or `None` if a pattern has no automaton or the product is too large.
+    pub(crate) fn new(patterns: &Patterns, wanted: &[String], unwanted: &[String]) -> Option<Self> {
+        let parts = [(wanted, true), (unwanted, false)];
+        let parts: Vec<Part> = parts
+            .into_iter()
+            .flat_map(|(list, is_wanted)| {
+                list.iter().map(move |pattern| Part {
+                    pattern: patterns.get(pattern),
+                    is_wanted,
+                })
+            })
+            .collect();
+        if parts.iter().any(|part| part.pattern.automaton.is_none()) {
+            return None;
+        }
+        explore(&parts)
+    }
+
+    /// Drops the transitions from which no string of the language can follow.
+    fn prune(&mut self) {
+        let mut is_live = self.accepting.clone();
+        loop {
+            let mut has_grown = false;
+            for (state, edges) in self.edges.iter().enumerate().rev() {
+                if !is_live[state] && edges.iter().any(|edge| is_live[edge.to]) {
+                    is_live[state] = true;
+                    has_grown = true;
+                }
+            }
+            if !has_grown {
+                break;
+            }
+        }
+        for edges in &mut self.edges {
+            edges.retain(|edge| is_live[edge.to]);
+            self.is_abridged |= edges.iter().any(|edge| edge.is_abridged);
+        }
+    }
+
+    /// Returns at most `most` strings with at least `min` and at most `max` characters.
+    pub(crate) fn words(&self, min: u64, max: Option<u64>, most: usize) -> Words {
+        let unknown = Words {
+            list: Vec::new(),
+            is_complete: false,
+        };
+        let Ok(min) = usize::try_from(min) else {
+            return unknown;
+        };
+        // A string that is longer than this passes a state twice, and stays in the language
+        // without the part in between.
+        let reach = min.saturating_add(self.edges.len()).saturating_add(most);
+        let max = max.map_or(usize::MAX, |max| usize::try_from(max).unwrap_or(usize::MAX));
+        let last = reach.min(max);
+        if min > max {
+            return Words {
+                list: Vec::new(),
+                is_complete: true,
+            };
+        }
+        let transitions: usize = self.edges.iter().map(Vec::len).sum::<usize>().max(1);
+        // For each number of characters, the states from which so many lead to the end.
+        let mut ends: Vec<Vec<bool>> = vec![self.accepting.clone()];
+        let mut list = Vec::new();
+        let mut steps: usize = 0;
+        for length in 0..=last {
+            if length > 0 {
+                steps += transitions;
+                if steps > MOST_STEPS {
+                    return Words {
+                        list,
+                        is_complete: false,
+                    };
+                }
+                let before = &ends[length - 1];
+                let now = self
+                    .edges
+                    .iter()
+                    .map(|edges| edges.iter().any(|edge| before[edge.to]))
+                    .collect();
+                ends.push(now);
+            }
+            if length >= min && ends[length][0] {
+                self.spell(0, length, &ends, &mut String::new(), &mut list, most);
+                if list.len() >= most {
+                    return Words {
+                        list,
+                        is_complete: false,
+                    };
+                }
+            }
+        }
+        Words {
+            is_complete: list.is_empty() || (last == max && !self.is_abridged),
+            list,
+        }
+    }
+
+    /// Appends the strings of a length to `list`, without recursion, since strings can be long.
+    fn spell(
+        &self,
+        start: usize,
+        length: usize,
+        ends: &[Vec<bool>],
+        text: &mut String,
+        list: &mut Vec<String>,
+        most: usize,
+    ) {
+        // The state, the edge and the character to try next, for each character of the string.
+        let mut stack = vec![(start, 0, 0)];
+        loop {
+            let depth = stack.len().wrapping_sub(1);
+            let Some((state, edge, character)) = stack.last_mut() else {
+                return;
+            };
+            if depth == length {
+                list.push(text.clone());
+                if list.len() >= most {
+                    return;
+                }
+                stack.pop();
+                text.pop();
+                continue;
+            }
+            let Some(next) = self.edges[*state].get(*edge) else {
+                stack.pop();
+                text.pop();
+                continue;
+            };
+            let left = length - depth - 1;
+            let Some(found) = next
+                .characters
+                .get(*character)
+                .filter(|_| ends[left][next.to])
+            else {
+                *edge += 1;
+                *character = 0;
+                continue;
+            };
+            *character += 1;
+            text.push(*found);
+            stack.push((next.to, 0, 0));
+        }
+    }
+}
+
+fn explore(parts: &[Part]) -> Option<Language> {
+    let start: Vec<Position> = parts
+        .iter()
+        .map(|part| {
+            let start = part.automaton().start_state_forward(&Input::new("")).ok()?;
+            Some(Position::At(start))
+        })
+        .collect::<Option<_>>()?;
+    let alphabet = alphabet(parts)?;
+    let mut states = vec![start.clone()];
+    let mut known = HashMap::from([(start, 0)]);
+    let mut language = Language {
+        edges: Vec::new(),
+        accepting: Vec::new(),
+        is_abridged: false,
+    };
+    let mut at = 0;
+    while at < states.len() {
+        let state = states[at].clone();
+        at += 1;
+        let accepts = parts
+            .iter()
+            .zip(&state)
+            .all(|(part, at)| part.matches_at_end(*at) == part.is_wanted);
+        language.accepting.push(accepts);
+        let mut edges: Vec<Edge> = Vec::new();
+        for (character, is_alone) in &alphabet {
+            let Some(next) = step(parts, &state, *character)? else {
+                continue;
+            };
+            let new = states.len();
+            let to = *known.entry(next.clone()).or_insert(new);
+            if to == new {
+                if new >= MOST_STATES {
+                    return None;
+                }
+                states.push(next);
+            }
+            match edges.iter_mut().find(|edge| edge.to == to) {
+                Some(edge) => {
+                    let has_room = edge.characters.len() < CHARACTERS;
+                    edge.is_abridged |= !has_room || !is_alone;
+                    if has_room {
+                        edge.characters.push(*character);
+                    }
+                }
+                None => edges.push(Edge {
+                    to,
+                    characters: vec![*character],
+                    is_abridged: !is_alone,
+                }),
+            }
+        }
+        language.edges.push(edges);
+    }
+    language.prune();
+    Some(language)
+}
+
+/// Returns the positions after a character: `Some(None)` if an unwanted pattern matches, and `None`
+/// if an automaton gives up.
+fn step(parts: &[Part], state: &[Position], character: char) -> Option<Option<Vec<Position>>> {
+    let mut buffer = [0; 4];
+    let bytes = character.encode_utf8(&mut buffer).as_bytes();
+    let mut next = Vec::with_capacity(state.len());
+    for (part, at) in parts.iter().zip(state) {
+        let mut at = *at;
+        for byte in bytes {
+            at = part.next(at, *byte)?;
+        }
+        if at == Position::Matched && !part.is_wanted {
+            return Some(None);
+        }
+        next.push(at);
+    }
+    Some(Some(next))
+}
+
+/// Returns characters, a few of each class that no automaton can tell apart, each with whether its
+/// class has no other. Returns `None` if there are too many classes.
+fn alphabet(parts: &[Part]) -> Option<Vec<(char, bool)>> {
+    let class = |byte: u8| -> Vec<u8> {
+        let classes = parts
+            .iter()
+            .map(|part| part.automaton().byte_classes().get(byte));
+        classes.collect()
+    };
+    let mut counts: HashMap<Vec<u8>, usize> = HashMap::new();
+    for byte in 0..0x80 {
+        *counts.entry(class(byte)).or_default() += 1;
+    }
+    let mut taken: HashMap<Vec<u8>, usize> = HashMap::new();
+    let mut characters = Vec::new();
+    for byte in ascii() {
+        let class = class(byte);
+        let count = taken.entry(class.clone()).or_default();
+        *count += 1;
+        if *count <= CHARACTERS {
+            characters.push((char::from(byte), counts[&class] <= CHARACTERS));
+        }
+    }
+    // Beyond ASCII, one character for each sequence of classes of bytes.
+    let firsts = |range: std::ops::RangeInclusive<u8>| {
+        let mut seen = Vec::new();
+        let firsts = range.filter(|byte| {
+            let class = class(*byte);
+            let is_new = !seen.contains(&class);
+            if is_new {
+                seen.push(class);
+            }
+            is_new
+        });
+        firsts.collect::<Vec<u8>>()
+    };
+    let ranges = [0x80..=0x8f, 0x90..=0x9f, 0xa0..=0xbf];
+    let rest: Vec<u8> = ranges.into_iter().flat_map(&firsts).collect();
+    let starts = [
+        (0xc2..=0xdf, 2),
+        (0xe0..=0xe0, 3),
+        (0xe1..=0xec, 3),
+        (0xed..=0xed, 3),
+        (0xee..=0xef, 3),
+        (0xf0..=0xf0, 4),
+        (0xf1..=0xf3, 4),
+        (0xf4..=0xf4, 4),
+    ];
+    let mut wide: usize = 0;
+    for (range, length) in starts {
+        for first in firsts(range) {
+            let mut sequences = vec![vec![first]];
+            for _ in 1..length {
+                let longer = sequences.iter().flat_map(|sequence| {
+                    rest.iter().map(|byte| [&sequence[..], &[*byte]].concat())
+                });
+                sequences = longer.collect();
+                if wide + sequences.len() > MOST_WIDE_CHARACTERS {
+                    return None;
+                }
+            }
+            wide += sequences.len();
+            let texts = sequences
+                .iter()
+                .filter_map(|bytes| std::str::from_utf8(bytes).ok());
+            characters.extend(
+                texts
+                    .flat_map(str::chars)
+                    .map(|character| (character, false)),
+            );
+        }
+    }
+    Some(characters)
+}
+
+/// Returns the bytes of ASCII, those that read best first.
+fn ascii() -> impl Iterator<Item = u8> {
+    (b'a'..=b'z')
+        .chain(b'0'..=b'9')
+        .chain(b'A'..=b'Z')
+        .chain(*b"-_.,/:@")
+        .chain(
+            (b' '..=b'~')
+                .filter(|byte| !byte.is_ascii_alphanumeric() && !b"-_.,/:@".contains(byte)),
+        )
+        .chain(0..b' ')
+        .chain([0x7f])
+}

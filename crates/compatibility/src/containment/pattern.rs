@@ -1,0 +1,83 @@
+//! Patterns, compiled once: as an automaton, and as an expression that matches one string.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use regex_automata::dfa::{StartKind, dense};
+
+/// The most bytes of the automaton of one pattern.
+const MOST_AUTOMATON_BYTES: usize = 1 << 20;
+/// The most bytes that building the automaton of one pattern may use.
+const MOST_BUILDING_BYTES: usize = 8 << 20;
+
+/// The patterns of a comparison.
+#[derive(Debug, Default)]
+pub(crate) struct Patterns(RefCell<HashMap<String, Rc<Pattern>>>);
+
+/// A compiled pattern.
+#[derive(Debug)]
+pub(crate) struct Pattern {
+    /// The automaton, or `None` if the pattern looks around, refers back or is too large.
+    pub(crate) automaton: Option<dense::DFA<Vec<u32>>>,
+    engine: Engine,
+}
+
+#[derive(Debug)]
+enum Engine {
+    Plain(regex::Regex),
+    Fancy(fancy_regex::Regex),
+    Unusable,
+}
+
+impl Patterns {
+    pub(crate) fn get(&self, pattern: &str) -> Rc<Pattern> {
+        if let Some(known) = self.0.borrow().get(pattern) {
+            return Rc::clone(known);
+        }
+        let compiled = Rc::new(Pattern::compile(pattern));
+        self.0
+            .borrow_mut()
+            .insert(pattern.to_owned(), Rc::clone(&compiled));
+        compiled
+    }
+
+    /// Returns whether a string matches a pattern, or `None` if no engine can tell.
+    pub(crate) fn matches(&self, pattern: &str, text: &str) -> Option<bool> {
+        match &self.get(pattern).engine {
+            Engine::Plain(regex) => Some(regex.is_match(text)),
+            Engine::Fancy(regex) => regex.is_match(text).ok(),
+            Engine::Unusable => None,
+        }
+    }
+}
+
+impl Pattern {
+    fn compile(pattern: &str) -> Self {
+        let Ok(translated) = jsonschema_regex::to_rust_regex(pattern) else {
+            return Self {
+                automaton: None,
+                engine: Engine::Unusable,
+            };
+        };
+        let engine = match regex::Regex::new(&translated) {
+            Ok(regex) => Engine::Plain(regex),
+            Err(_) => match fancy_regex::Regex::new(&translated) {
+                Ok(regex) => Engine::Fancy(regex),
+                Err(_) => Engine::Unusable,
+            },
+        };
+        let config = dense::Config::new()
+            .start_kind(StartKind::Unanchored)
+            .dfa_size_limit(Some(MOST_AUTOMATON_BYTES))
+            .determinize_size_limit(Some(MOST_BUILDING_BYTES));
+        let automaton = match engine {
+            Engine::Plain(_) => dense::Builder::new()
+                .configure(config)
+                .build(&translated)
+                .ok(),
+            Engine::Fancy(_) | Engine::Unusable => None,
+        };
+        Self { automaton, engine }
+    }
+}

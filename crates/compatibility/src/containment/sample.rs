@@ -1,0 +1,255 @@
+//! Random values of a schema, for what the search does not decide.
+
+use contract::model::{Keywords, SchemaId, SchemaKind, Types};
+use serde_json::{Map, Value};
+
+use super::evaluate::evaluate;
+use super::format::samples;
+use super::{Containment, Context, Question, Reading};
+use crate::pair::Side;
+
+/// The most random values that are generated where the search does not decide.
+pub const MOST_SAMPLES: usize = 400;
+/// The depth from which optional parts are left out.
+const DEEP: usize = 5;
+/// The deepest nesting of values.
+const MOST_DEPTH: usize = 12;
+/// The number of strings of a pattern to choose from.
+const WORDS: usize = 24;
+
+impl Context<'_> {
+    /// Tries random values: returns the first that is sent and not accepted, or how many agreed.
+    pub(super) fn sample(&self, question: &Question<'_>, why: &'static str) -> Containment {
+        let receiver = question.sender.other();
+        let mut random = Random(0x9e37_79b9_7f4a_7c15);
+        let mut agreed = 0;
+        for _ in 0..MOST_SAMPLES {
+            let Some(value) = self.random(question.sender, question.sent, &mut random, 0) else {
+                continue;
+            };
+            if self.is_valid(question.sender, question.sent, &value) != Some(true) {
+                continue;
+            }
+            match self.is_valid(receiver, question.received, &value) {
+                Some(true) => agreed += 1,
+                Some(false) if self.is_refused(question, &value) => {
+                    return Containment::Broken(value);
+                }
+                _ => {}
+            }
+        }
+        Containment::Undecided { why, agreed }
+    }
+
+    /// Returns whether a value that does not fit breaks somebody: no pair of schemas is taken to be
+    /// contained, and a lenient reader refuses the value as well.
+    fn is_refused(&self, question: &Question<'_>, value: &Value) -> bool {
+        let class = self.pair.class(question.sender.other(), question.received);
+        let is_lenient = question.reading == Reading::Response;
+        question.assumed.is_empty() && evaluate(self, class, value, is_lenient) == Some(false)
+    }
+
+    /// Returns a random value that mostly fits a schema, or `None` if none was found.
+    fn random(&self, side: Side, id: SchemaId, random: &mut Random, depth: usize) -> Option<Value> {
+        if depth > MOST_DEPTH {
+            return None;
+        }
+        let contract = self.pair.contract(side);
+        let keywords = match &contract.schema(id).kind {
+            SchemaKind::Bool(true) => return Some(random.any()),
+            SchemaKind::Bool(false) => return None,
+            SchemaKind::Object(keywords) => keywords,
+        };
+        if let Some(value) = &keywords.constant {
+            return Some(value.clone());
+        }
+        if let Some(values) = &keywords.enumeration {
+            return random.of(values).cloned();
+        }
+        let branches: Vec<SchemaId> = [&keywords.one_of, &keywords.any_of]
+            .into_iter()
+            .flatten()
+            .copied()
+            .collect();
+        let also = keywords.reference.iter().chain(&keywords.all_of).copied();
+        let also = also.chain(random.of(&branches).copied());
+        let mut value = None;
+        for part in also.collect::<Vec<_>>() {
+            value = merge(value, self.random(side, part, random, depth + 1)?);
+        }
+        let has_own = keywords.types.is_some() || !keywords.properties.is_empty();
+        if value.is_none() || (has_own && matches!(value, Some(Value::Object(_)))) {
+            value = merge(value, self.own(side, keywords, random, depth)?);
+        }
+        value
+    }
+
+    /// Returns a random value by the keywords of a schema alone.
+    fn own(
+        &self,
+        side: Side,
+        keywords: &Keywords,
+        random: &mut Random,
+        depth: usize,
+    ) -> Option<Value> {
+        let all = [
+            Types::OBJECT,
+            Types::STRING,
+            Types::INTEGER,
+            Types::NUMBER,
+            Types::BOOLEAN,
+            Types::ARRAY,
+            Types::NULL,
+        ];
+        let types: Vec<Types> = all
+            .into_iter()
+            .filter(|kind| keywords.types.is_none_or(|types| types.contains(*kind)))
+            .collect();
+        Some(match *random.of(&types)? {
+            Types::NULL => Value::Null,
+            Types::BOOLEAN => random.flip().into(),
+            Types::STRING => Value::String(self.text(keywords, random)),
+            Types::ARRAY => {
+                let least = usize::try_from(keywords.min_items.unwrap_or(0))
+                    .ok()?
+                    .min(50);
+                let count = if depth > DEEP {
+                    least
+                } else {
+                    least + random.below(3)
+                };
+                let mut items = Vec::new();
+                for index in 0..count {
+                    let schema = keywords.prefix_items.get(index).copied().or(keywords.items);
+                    items.push(match schema {
+                        Some(id) => self.random(side, id, random, depth + 1)?,
+                        None => random.any(),
+                    });
+                }
+                Value::Array(items)
+            }
+            Types::OBJECT => {
+                let mut entries = Map::new();
+                for (name, id) in &keywords.properties {
+                    let is_required = keywords.required.contains(name);
+                    if is_required || (depth < DEEP && random.flip()) {
+                        match self.random(side, *id, random, depth + 1) {
+                            Some(value) => entries.insert(name.clone(), value),
+                            None if is_required => return None,
+                            None => None,
+                        };
+                    }
+                }
+                for name in &keywords.required {
+                    if !entries.contains_key(name) {
+                        entries.insert(name.clone(), random.any());
+                    }
+                }
+                if let Some(id) = keywords.additional_properties
+                    && random.flip()
+                    && let Some(value) = self.random(side, id, random, depth + 1)
+                {
+                    entries.insert("extra".to_owned(), value);
+                }
+                Value::Object(entries)
+            }
+            kind => number(keywords, kind == Types::INTEGER, random),
+        })
+    }
+
+    fn text(&self, keywords: &Keywords, random: &mut Random) -> String {
+        let format = keywords.format.as_deref().unwrap_or_default();
+        if let Some(sample) = random.of(samples(format)) {
+            return (*sample).to_owned();
+        }
+        let patterns: Vec<String> = keywords.pattern.iter().cloned().collect();
+        let language = super::language::Language::new(&self.patterns, &patterns, &[]);
+        let min = keywords.min_length.unwrap_or(0);
+        let words = language.map(|language| {
+            let most = if patterns.is_empty() { 4 } else { WORDS };
+            language.words(min, keywords.max_length, most).list
+        });
+        let words = words.unwrap_or_else(|| {
+            let witness = patterns
+                .iter()
+                .filter_map(|pattern| jsonschema_regex::pattern_witness(pattern));
+            witness.collect()
+        });
+        random.of(&words).cloned().unwrap_or_default()
+    }
+}
+
+fn number(keywords: &Keywords, is_integer: bool, random: &mut Random) -> Value {
+    let bound =
+        |number: &Option<serde_json::Number>| number.as_ref().and_then(serde_json::Number::as_i64);
+    let low = bound(&keywords.minimum).or(bound(&keywords.exclusive_minimum));
+    let high = bound(&keywords.maximum).or(bound(&keywords.exclusive_maximum));
+    let step = bound(&keywords.multiple_of)
+        .filter(|step| *step > 0)
+        .unwrap_or(1);
+    let near = i64::try_from(random.below(40)).unwrap_or(0);
+    let number = match (low, high) {
+        (Some(low), Some(high)) if random.flip() => high.saturating_sub(near).max(low),
+        (Some(low), _) => low.saturating_add(near),
+        (None, Some(high)) => high.saturating_sub(near),
+        (None, None) => near - 10,
+    };
+    let number = number - number.rem_euclid(step);
+    if is_integer || random.flip() {
+        return number.into();
+    }
+    #[expect(clippy::cast_precision_loss, reason = "any number nearby serves")]
+    let float = number as f64 + 0.5;
+    serde_json::Number::from_f64(float).map_or(Value::Null, Value::Number)
+}
+
+/// Joins two objects; of other values, the second is kept.
+fn merge(one: Option<Value>, other: Value) -> Option<Value> {
+    match (one, other) {
+        (Some(Value::Object(mut one)), Value::Object(other)) => {
+            for (key, value) in other {
+                one.entry(key).or_insert(value);
+            }
+            Some(Value::Object(one))
+        }
+        (_, other) => Some(other),
+    }
+}
+
+/// Random numbers by xorshift. Always the same, so that a verdict does not change between runs.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        usize::try_from(self.next() >> 33).unwrap_or(0) % bound.max(1)
+    }
+
+    fn flip(&mut self) -> bool {
+        self.below(2) == 1
+    }
+
+    fn of<'i, T>(&mut self, items: &'i [T]) -> Option<&'i T> {
+        let index = self.below(items.len());
+        items.get(index)
+    }
+
+    fn any(&mut self) -> Value {
+        let simple = [
+            Value::Null,
+            false.into(),
+            0.into(),
+            "".into(),
+            "a".into(),
+            Value::Array(Vec::new()),
+            Value::Object(Map::new()),
+        ];
+        self.of(&simple).cloned().unwrap_or_default()
+    }
+}

@@ -1,0 +1,101 @@
+//! The search for a string.
+
+use serde_json::Value;
+
+use super::evaluate::is_equal;
+use super::facts::{Facts, Strings};
+use super::format::{is_narrower, samples};
+use super::language::Language;
+use super::outcome::Outcome;
+use super::tableau::Tableau;
+
+/// The number of strings of the patterns that are tried against formats.
+const MOST_TRIES: usize = 64;
+
+impl Tableau<'_, '_> {
+    /// Returns whether a string fulfils the facts, or `None` if a pattern cannot be used.
+    pub(crate) fn fits(&self, strings: &Strings, text: &str) -> Option<bool> {
+        let length = text.chars().count() as u64;
+        let formats = &self.context.formats;
+        if length < strings.min
+            || strings.max.is_some_and(|max| length > max)
+            || strings
+                .formats
+                .iter()
+                .any(|format| !formats.matches(format, text))
+            || strings
+                .not_formats
+                .iter()
+                .any(|format| formats.matches(format, text))
+        {
+            return Some(false);
+        }
+        for (patterns, is_wanted) in [(&strings.patterns, true), (&strings.not_patterns, false)] {
+            for pattern in patterns {
+                if self.context.patterns.matches(pattern, text)? != is_wanted {
+                    return Some(false);
+                }
+            }
+        }
+        Some(true)
+    }
+
+    /// Searches for a string that fulfils the facts.
+    pub(crate) fn string(&self, facts: &Facts) -> Outcome {
+        let strings = &facts.strings;
+        let contradicts = |format: &String| {
+            let mut unwanted = strings.not_formats.iter();
+            unwanted.any(|other| is_narrower(format, other))
+        };
+        if strings.formats.iter().any(contradicts) {
+            return Outcome::Nothing;
+        }
+        let is_free = |text: &str| {
+            let value = Value::String(text.to_owned());
+            !facts.excluded.iter().any(|other| is_equal(&value, other))
+        };
+        let first = |candidates: &mut dyn Iterator<Item = String>| {
+            let mut candidates = candidates;
+            Iterator::find(&mut candidates, |text| {
+                is_free(text) && self.fits(strings, text) == Some(true)
+            })
+        };
+        let wanted = strings.formats.iter().flat_map(|format| samples(format));
+        if let Some(found) = first(&mut wanted.map(|text| (*text).to_owned())) {
+            return Outcome::Value(Value::String(found));
+        }
+        let patterns = &self.context.patterns;
+        let Some(language) = Language::new(patterns, &strings.patterns, &strings.not_patterns)
+        else {
+            // Simple strings, in case that one of them fits.
+            let witnesses = strings
+                .patterns
+                .iter()
+                .filter_map(|pattern| jsonschema_regex::pattern_witness(pattern));
+            let simple = ["", "a", "A", "0", "-", " ", "é", "aa", "a0", "a-"].map(str::to_owned);
+            return match first(&mut witnesses.chain(simple)) {
+                Some(found) => Outcome::Value(Value::String(found)),
+                None => {
+                    Outcome::Unknown("a pattern that looks around, refers back or is too large")
+                }
+            };
+        };
+        let has_formats = !strings.formats.is_empty() || !strings.not_formats.is_empty();
+        let tries = if has_formats { MOST_TRIES } else { 2 };
+        let words = language.words(strings.min, strings.max, facts.excluded.len() + tries);
+        let is_complete = words.is_complete;
+        match first(&mut words.list.into_iter()) {
+            Some(found) => Outcome::Value(Value::String(found)),
+            None if is_complete => Outcome::Nothing,
+            None if has_formats => Outcome::Unknown("a format beside other keywords"),
+            None => Outcome::Unknown("strings with many characters or states"),
+        }
+    }
+
+    /// Returns some strings that match one pattern and none of the others.
+    pub(crate) fn words(&self, pattern: &str, unwanted: &[String], most: usize) -> Vec<String> {
+        Language::new(&self.context.patterns, &[pattern.to_owned()], unwanted)
+            .map(|language| language.words(0, None, most).list)
+            .unwrap_or_default()
+    }
+}

@@ -1,0 +1,353 @@
+//! The search for a value that fits some schemas and does not fit others: a tableau.
+//!
+//! A schema is contained in another one if no value fits the first and does not fit the second.
+//! For each type of JSON, the search writes the schemas as alternatives of conjunctions, and then
+//! looks for a value of each conjunction. The parts of arrays and objects are searched in the same
+//! way. A set of schemas that contains itself is searched once: a smallest value cannot have a part
+//! of the same set, so within the search of a set, the set has no value.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, HashSet};
+
+use serde_json::Value;
+
+use super::evaluate::{evaluate, is_equal};
+use super::expand::{Alternatives, Atom};
+use super::facts::{Fact, Facts, Type};
+use super::outcome::Outcome;
+use super::{Context, Reading};
+use crate::pair::Class;
+
+/// The most conjunctions that one search looks at.
+const MOST_STEPS: usize = 60_000;
+/// The deepest nesting of values that are searched.
+const MOST_DEPTH: usize = 40;
+
+/// The role of a schema in a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Role {
+    /// What may be sent.
+    Sender,
+    /// What must be accepted.
+    Receiver,
+}
+
+/// A schema that a value fits, or does not fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Literal {
+    pub(crate) class: Class,
+    pub(crate) role: Role,
+    pub(crate) is_positive: bool,
+}
+
+/// More conditions for a value than schemas.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Extra {
+    pub(crate) excluded: Vec<Value>,
+    pub(crate) facts: Vec<Fact>,
+}
+
+/// A search, with what it has found out so far.
+pub(crate) struct Tableau<'p, 'c> {
+    pub(crate) context: &'p Context<'c>,
+    pub(crate) reading: Reading,
+    /// Pairs of classes of which the first is taken to be contained in the second.
+    assumed: HashSet<(Class, Class)>,
+    known: RefCell<HashMap<Vec<Literal>, Outcome>>,
+    /// The sets of schemas that are being searched, from the outermost; `None` for one with more
+    /// conditions, which is not met again.
+    path: RefCell<Vec<Option<Vec<Literal>>>>,
+    /// The outermost set on the path that the search has met again.
+    met: Cell<usize>,
+    steps: Cell<usize>,
+}
+
+/// A conjunction in the making.
+#[derive(Clone, Default)]
+struct Branch {
+    seen: Vec<Literal>,
+    facts: Facts,
+    open: Vec<Alternatives>,
+}
+
+impl<'p, 'c> Tableau<'p, 'c> {
+    pub(crate) fn new(
+        context: &'p Context<'c>,
+        reading: Reading,
+        assumed: HashSet<(Class, Class)>,
+    ) -> Self {
+        Self {
+            context,
+            reading,
+            assumed,
+            known: RefCell::default(),
+            path: RefCell::default(),
+            met: Cell::new(usize::MAX),
+            steps: Cell::new(0),
+        }
+    }
+
+    /// Searches for a value that fulfils all literals.
+    pub(crate) fn solve(&self, mut literals: Vec<Literal>, extra: &Extra) -> Outcome {
+        literals.sort_unstable();
+        literals.dedup();
+        let is_plain = extra.excluded.is_empty() && extra.facts.is_empty();
+        let depth = self.path.borrow().len();
+        if is_plain {
+            if let Some(known) = self.known.borrow().get(&literals) {
+                return known.clone();
+            }
+            let path = self.path.borrow();
+            let met = path.iter().position(|set| set.as_ref() == Some(&literals));
+            if let Some(met) = met {
+                self.met.set(self.met.get().min(met));
+                return Outcome::Nothing;
+            }
+        }
+        if depth >= MOST_DEPTH {
+            return Outcome::Unknown("values that nest deeply");
+        }
+        let before = self.met.replace(usize::MAX);
+        self.path
+            .borrow_mut()
+            .push(is_plain.then(|| literals.clone()));
+        let outcome = self.solve_types(&literals, extra);
+        self.path.borrow_mut().pop();
+        let met = self.met.get();
+        let is_settled = matches!(outcome, Outcome::Value(_)) || met >= depth;
+        if is_plain && is_settled {
+            self.known.borrow_mut().insert(literals, outcome.clone());
+        }
+        self.met
+            .set(before.min(if met < depth { met } else { usize::MAX }));
+        outcome
+    }
+
+    fn solve_types(&self, literals: &[Literal], extra: &Extra) -> Outcome {
+        let mut unknown = None;
+        for kind in Type::ALL {
+            let mut branch = Branch::default();
+            branch.facts.excluded.clone_from(&extra.excluded);
+            let literals = literals.iter().copied().map(Atom::Literal);
+            let facts = extra.facts.iter().cloned().map(Atom::Fact);
+            if !self.add(&mut branch, literals.chain(facts).collect(), kind) {
+                continue;
+            }
+            match self.search(&branch, kind) {
+                Outcome::Value(value) => return Outcome::Value(value),
+                Outcome::Nothing => {}
+                Outcome::Unknown(why) => unknown = Some(why),
+            }
+        }
+        unknown.map_or(Outcome::Nothing, Outcome::Unknown)
+    }
+
+    /// Adds atoms to a conjunction. Returns false if nothing can fulfil it any more.
+    fn add(&self, branch: &mut Branch, mut atoms: Vec<Atom>, kind: Type) -> bool {
+        while let Some(atom) = atoms.pop() {
+            let literal = match atom {
+                Atom::Fact(fact) => {
+                    if !branch.facts.add(fact) {
+                        return false;
+                    }
+                    continue;
+                }
+                Atom::Literal(literal) => literal,
+            };
+            if branch.seen.contains(&literal) {
+                continue;
+            }
+            if branch
+                .seen
+                .iter()
+                .any(|other| self.contradicts(literal, *other))
+            {
+                return false;
+            }
+            branch.seen.push(literal);
+            let Some(expansion) = self.expand(literal, kind) else {
+                return false;
+            };
+            atoms.extend(expansion.atoms);
+            for mut alternatives in expansion.alternatives {
+                match alternatives.len() {
+                    0 => return false,
+                    1 => atoms.append(&mut alternatives[0]),
+                    _ => branch.open.push(alternatives),
+                }
+            }
+        }
+        true
+    }
+
+    fn contradicts(&self, one: Literal, other: Literal) -> bool {
+        if one.is_positive == other.is_positive {
+            return false;
+        }
+        if one.class == other.class {
+            return true;
+        }
+        let (fits, fails) = if one.is_positive {
+            (one, other)
+        } else {
+            (other, one)
+        };
+        fits.role == Role::Sender
+            && fails.role == Role::Receiver
+            && self.assumed.contains(&(fits.class, fails.class))
+    }
+
+    fn search(&self, branch: &Branch, kind: Type) -> Outcome {
+        self.steps.set(self.steps.get() + 1);
+        if self.steps.get() > MOST_STEPS {
+            return Outcome::Unknown("too many alternatives");
+        }
+        let simplified;
+        let branch = if kind == Type::Object && !branch.open.is_empty() {
+            let Some(simpler) = self.simplify(branch) else {
+                return Outcome::Nothing;
+            };
+            simplified = simpler;
+            &simplified
+        } else {
+            branch
+        };
+        let fewest = (0..branch.open.len()).min_by_key(|index| branch.open[*index].len());
+        let Some(fewest) = fewest else {
+            return self.conclude(branch, kind);
+        };
+        let mut rest = branch.clone();
+        let alternatives = rest.open.swap_remove(fewest);
+        let mut unknown = None;
+        for alternative in alternatives {
+            let mut next = rest.clone();
+            if !self.add(&mut next, alternative, kind) {
+                continue;
+            }
+            match self.search(&next, kind) {
+                Outcome::Value(value) => return Outcome::Value(value),
+                Outcome::Nothing => {}
+                Outcome::Unknown(why) => unknown = Some(why),
+            }
+        }
+        unknown.map_or(Outcome::Nothing, Outcome::Unknown)
+    }
+
+    /// Drops alternatives by what they say about a property: those that the property cannot fulfil,
+    /// and all of those of which one holds anyway. Returns `None` if none of some is left.
+    ///
+    /// Without this, the branches of a `oneOf` that a property tells apart would be tried in all
+    /// combinations.
+    fn simplify(&self, branch: &Branch) -> Option<Branch> {
+        let mut out = branch.clone();
+        out.open.clear();
+        let objects = &branch.facts.objects;
+        'next: for alternatives in &branch.open {
+            let mut left = Vec::new();
+            for alternative in alternatives {
+                if let [Atom::Fact(Fact::Property(name, literal))] = alternative.as_slice() {
+                    let mut literals = objects.literals(name);
+                    if objects.absent.contains(name) {
+                        continue;
+                    }
+                    if !literals.is_empty() {
+                        let denied = Literal {
+                            is_positive: !literal.is_positive,
+                            ..*literal
+                        };
+                        let is_empty = |literals: Vec<Literal>| {
+                            matches!(self.solve(literals, &Extra::default()), Outcome::Nothing)
+                        };
+                        literals.push(denied);
+                        if objects.required.contains(name) && is_empty(literals.clone()) {
+                            continue 'next;
+                        }
+                        literals.pop();
+                        literals.push(*literal);
+                        if is_empty(literals) {
+                            continue;
+                        }
+                    }
+                }
+                left.push(alternative.clone());
+            }
+            match left.len() {
+                0 => return None,
+                _ => out.open.push(left),
+            }
+        }
+        Some(out)
+    }
+
+    /// Searches for a value of a conjunction without alternatives.
+    fn conclude(&self, branch: &Branch, kind: Type) -> Outcome {
+        let facts = &branch.facts;
+        if let Some(why) = facts.unclear {
+            return Outcome::Unknown(why);
+        }
+        if let Some(values) = &facts.among {
+            return self.choose(branch, values, kind);
+        }
+        let free = |values: &[Value]| {
+            let mut free = values
+                .iter()
+                .filter(|value| !facts.excluded.iter().any(|other| is_equal(value, other)));
+            free.next()
+                .map_or(Outcome::Nothing, |value| Outcome::Value(value.clone()))
+        };
+        match kind {
+            Type::Null => free(&[Value::Null]),
+            Type::Boolean => free(&[false.into(), true.into()]),
+            Type::Number => facts.numbers.find(&facts.excluded),
+            Type::String => self.string(facts),
+            Type::Array => self.array(facts),
+            Type::Object => self.object(facts),
+        }
+    }
+
+    /// Returns the first of the listed values that fits.
+    fn choose(&self, branch: &Branch, values: &[Value], kind: Type) -> Outcome {
+        let mut unknown = false;
+        for value in values.iter().filter(|value| Type::of(value) == kind) {
+            if branch
+                .facts
+                .excluded
+                .iter()
+                .any(|other| is_equal(value, other))
+            {
+                continue;
+            }
+            let mut fits = self.accepts(&branch.facts, value);
+            for literal in &branch.seen {
+                let is_lenient =
+                    literal.role == Role::Receiver && self.reading == Reading::Response;
+                let result = evaluate(self.context, literal.class, value, is_lenient);
+                fits = match (fits, result) {
+                    (Some(false), _) => Some(false),
+                    (_, Some(result)) if result != literal.is_positive => Some(false),
+                    (fits, Some(_)) => fits,
+                    (_, None) => None,
+                };
+            }
+            match fits {
+                Some(true) => return Outcome::Value(value.clone()),
+                Some(false) => {}
+                None => unknown = true,
+            }
+        }
+        if unknown {
+            Outcome::Unknown("listed values that cannot be evaluated")
+        } else {
+            Outcome::Nothing
+        }
+    }
+
+    /// Returns whether a number or string fulfils the facts. Other values are left to the schemas.
+    fn accepts(&self, facts: &Facts, value: &Value) -> Option<bool> {
+        match value {
+            Value::Number(number) => facts.numbers.accepts(super::Decimal::parse(number)?),
+            Value::String(text) => self.fits(&facts.strings, text),
+            _ => Some(true),
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Validates values against the schemas of a contract with the `jsonschema` crate.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use contract::bundle::{schema_bundle, schema_reference};
+use contract::model::{Contract, Formats, SchemaId};
+use indexmap::IndexMap;
+use jsonschema::Validator;
+use percent_encoding::percent_decode_str;
+use serde_json::{Map, Value, json};
+
+use crate::pair::Side;
+
+/// The validators of the schemas of two contracts, each compiled when it is first needed.
+#[derive(Debug, Default)]
+pub(crate) struct Validators {
+    bundles: RefCell<HashMap<Side, Value>>,
+    compiled: RefCell<HashMap<(Side, SchemaId), Option<Validator>>>,
+}
+
+impl Validators {
+    /// Returns whether a value fits a schema, or `None` if the schema cannot be compiled.
+    pub(crate) fn is_valid(
+        &self,
+        side: Side,
+        contract: &Contract,
+        id: SchemaId,
+        value: &Value,
+    ) -> Option<bool> {
+        let mut compiled = self.compiled.borrow_mut();
+        let validator = compiled.entry((side, id)).or_insert_with(|| {
+            let mut bundles = self.bundles.borrow_mut();
+            let bundle = bundles
+                .entry(side)
+                .or_insert_with(|| schema_bundle(contract));
+            jsonschema::draft202012::options()
+                .should_validate_formats(contract.formats == Formats::Assertion)
+                .build(&excerpt(bundle, schema_reference(contract, id)))
+                .ok()
+        });
+        Some(validator.as_ref()?.is_valid(value))
+    }
+}
+
+/// Returns a schema with all that it refers to. The validator looks through all that it is given,
+/// and most of a large bundle has nothing to do with one schema.
+fn excerpt(bundle: &Value, reference: String) -> Value {
+    let mut references = IndexMap::from([(reference, ())]);
+    let mut definitions = Map::new();
+    let mut next = 0;
+    while let Some((reference, ())) = references.get_index(next) {
+        let pointer = percent_decode_str(reference.trim_start_matches('#')).decode_utf8_lossy();
+        let mut schema = bundle
+            .pointer(&pointer)
+            .cloned()
+            .unwrap_or(Value::Bool(true));
+        redirect(&mut schema, &mut references);
+        definitions.insert(next.to_string(), schema);
+        next += 1;
+    }
+    json!({ "$ref": "#/$defs/0", "$defs": definitions })
+}
+
+/// Replaces the references of a schema by those of the excerpt, and records where they led.
+fn redirect(schema: &mut Value, references: &mut IndexMap<String, ()>) {
+    match schema {
+        Value::Array(items) => items.iter_mut().for_each(|item| redirect(item, references)),
+        Value::Object(entries) => {
+            for (key, value) in entries.iter_mut() {
+                match value {
+                    // Listed values are no schemas.
+                    Value::Array(_) if key == "enum" => {}
+                    Value::String(reference) if key == "$ref" => {
+                        let (index, _) = references.insert_full(reference.clone(), ());
+                        *reference = format!("#/$defs/{index}");
+                    }
+                    value => redirect(value, references),
+                }
+            }
+        }
+        _ => {}
+    }
+}
