@@ -11,6 +11,8 @@ pub(crate) enum Exit {
     Failed,
     /// The generated crates differ from what the contract yields.
     Stale,
+    /// A change of the contract is refused.
+    Refused,
 }
 
 impl From<Exit> for ExitCode {
@@ -19,6 +21,7 @@ impl From<Exit> for ExitCode {
             Exit::Fresh => 0,
             Exit::Failed => 1,
             Exit::Stale => 4,
+            Exit::Refused => 5,
         })
     }
 }

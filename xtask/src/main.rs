@@ -7,6 +7,7 @@ mod bench;
 mod codegen;
 mod conformance;
 mod corpus;
+mod diff;
 mod exit;
 mod lint;
 mod overlay;
@@ -41,6 +42,7 @@ struct Arguments {
 enum Command {
     Codegen(codegen::Arguments),
     Lint(lint::Arguments),
+    Diff(diff::Arguments),
     Overlay(overlay::Arguments),
     Test(test::Arguments),
     Serve(serve::Arguments),
@@ -56,6 +58,7 @@ fn main() -> ExitCode {
     let done = match &arguments.command {
         Command::Codegen(arguments) => codegen::run(arguments, &mut out, &mut err),
         Command::Lint(arguments) => lint::run(arguments, &mut out, &mut err),
+        Command::Diff(arguments) => diff::run(arguments, &mut out, &mut err),
         Command::Overlay(arguments) => overlay::run(arguments, &mut out, &mut err),
         Command::Test(arguments) => test::run(arguments, &mut out),
         Command::Serve(arguments) => serve::run(arguments, &mut out),

@@ -1,0 +1,107 @@
+//! Reads a document and the files beside it from a git revision.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, bail};
+use tempfile::TempDir;
+
+/// The documents of a git revision in a temporary folder.
+pub(super) struct Checkout {
+    folder: TempDir,
+    /// The path of the document in the folder.
+    pub(super) document: PathBuf,
+}
+
+impl Checkout {
+    /// Returns the folder that stands for the root of the repository.
+    pub(super) fn root(&self) -> PathBuf {
+        self.folder.path().join("tree")
+    }
+}
+
+/// The files of a repository that can be part of a contract.
+const DOCUMENTS: [&str; 3] = ["*.yaml", "*.yml", "*.json"];
+
+/// Copies every YAML and JSON file of a revision to a temporary folder, so that a contract of
+/// several files is whole. `document` is the path of its first file in the working copy.
+pub(super) fn checkout(document: &Path, revision: &str) -> anyhow::Result<Checkout> {
+    let parent = match document.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let name = document
+        .file_name()
+        .with_context(|| format!("{} is not a file", document.display()))?;
+    let git = |folder: &Path| {
+        let mut git = Command::new("git");
+        git.arg("-C").arg(folder);
+        git
+    };
+    let prefix = output(git(parent).args(["rev-parse", "--show-prefix"])).with_context(|| {
+        format!(
+            "failed to find the git repository of {}: name a file to compare with, as in `cargo xtask diff old.yaml`",
+            document.display()
+        )
+    })?;
+    let root = output(git(parent).args(["rev-parse", "--show-toplevel"]))?;
+    let root = PathBuf::from(text(&root)?);
+    let commit = format!("{revision}^{{commit}}");
+    output(git(&root).args([
+        "rev-parse",
+        "--verify",
+        "--quiet",
+        "--end-of-options",
+        &commit,
+    ]))
+    .with_context(|| {
+        format!("failed to find `{revision}` in git: name a revision with --base, or a file")
+    })?;
+    let folder = tempfile::tempdir().context("failed to create a temporary folder")?;
+    // An index of its own, so that neither the index nor the working copy changes.
+    let index = folder.path().join("index");
+    let with_index = || {
+        let mut git = git(&root);
+        git.env("GIT_INDEX_FILE", &index);
+        git
+    };
+    output(with_index().args(["read-tree", &commit]))?;
+    let files = output(with_index().args(["ls-files", "-z", "--"]).args(DOCUMENTS))?;
+    let tree = folder.path().join("tree");
+    let mut write = with_index()
+        .args(["checkout-index", "-z", "--stdin"])
+        .arg(format!("--prefix={}/", tree.display()))
+        .stdin(Stdio::piped())
+        .spawn()
+        .context("failed to start git")?;
+    let mut names = write.stdin.take().context("failed to write to git")?;
+    names.write_all(&files).context("failed to write to git")?;
+    drop(names);
+    if !write.wait().context("failed to wait for git")?.success() {
+        bail!("git failed to write the files of `{revision}`");
+    }
+    let document = tree.join(text(&prefix)?).join(name);
+    if !document.is_file() {
+        bail!(
+            "`{revision}` has no {}{}: name the file to compare with, as in `cargo xtask diff old.yaml`",
+            text(&prefix)?,
+            name.display()
+        );
+    }
+    Ok(Checkout { folder, document })
+}
+
+fn output(command: &mut Command) -> anyhow::Result<Vec<u8>> {
+    let output = command.output().context("failed to start git")?;
+    if !output.status.success() {
+        let why = String::from_utf8_lossy(&output.stderr);
+        bail!("git failed: {}", why.trim());
+    }
+    Ok(output.stdout)
+}
+
+fn text(bytes: &[u8]) -> anyhow::Result<&str> {
+    let text = std::str::from_utf8(bytes).context("failed to read a path of git")?;
+    Ok(text.trim_end_matches(['\n', '\r']))
+}
