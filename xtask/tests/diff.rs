@@ -600,7 +600,12 @@ fn each_cause_is_one_finding_with_the_operations_that_it_reaches() {
 fn small_changes_are_judged() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let same = small(PET);
-    let rows: [(&str, String, &[&str]); 7] = [
+    let rows: [(&str, String, &[&str]); 8] = [
+        (
+            "a text becomes a number",
+            same.replace("{type: string, maxLength: 20}", "{type: integer}"),
+            &["request-narrowed", "response-widened"],
+        ),
         ("nothing", same.clone(), &[]),
         (
             "a number in a query becomes text",
@@ -649,6 +654,14 @@ fn small_changes_are_judged() {
             .collect();
         rules.sort_unstable();
         assert_eq!(rules, expected, "{name}: {report:#}");
+        for finding in findings {
+            let is_broken = finding["kind"] == "breaking";
+            let kind = finding["witness"]["kind"].as_str();
+            assert!(
+                !is_broken || matches!(kind, Some("request" | "message")),
+                "{name}: {report:#}"
+            );
+        }
     }
 }
 

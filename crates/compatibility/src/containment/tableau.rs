@@ -258,14 +258,16 @@ impl<'p, 'c> Tableau<'p, 'c> {
                         let is_empty = |literals: Vec<Literal>| {
                             matches!(self.solve(literals, &Extra::default()), Outcome::Nothing)
                         };
-                        literals.push(denied);
-                        if objects.required.contains(name) && is_empty(literals.clone()) {
-                            continue 'next;
+                        // In this order: what is taken to be contained makes an alternative
+                        // impossible that would otherwise hold anyway.
+                        literals.push(*literal);
+                        if is_empty(literals.clone()) {
+                            continue;
                         }
                         literals.pop();
-                        literals.push(*literal);
-                        if is_empty(literals) {
-                            continue;
+                        literals.push(denied);
+                        if objects.required.contains(name) && is_empty(literals) {
+                            continue 'next;
                         }
                     }
                 }
