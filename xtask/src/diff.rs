@@ -157,16 +157,15 @@ pub(crate) fn run(
     };
     // The temporary folder is removed when the command ends.
     let checkout;
-    let (base, folder, shown) = match &arguments.base {
-        Some(file) => (file.clone(), String::new(), String::new()),
-        None => {
-            checkout = git::checkout(&path, &arguments.git)?;
-            (
-                checkout.document.clone(),
-                format!("{}/", checkout.root().display()),
-                format!("{}:", arguments.git),
-            )
-        }
+    let (base, folder, shown) = if let Some(file) = &arguments.base {
+        (file.clone(), String::new(), String::new())
+    } else {
+        checkout = git::checkout(&path, &arguments.git)?;
+        (
+            checkout.document.clone(),
+            format!("{}/", checkout.root().display()),
+            format!("{}:", arguments.git),
+        )
     };
     let options = arguments.reading.options();
     let Some(base) = read(&base, folder, shown, &options, err)? else {

@@ -101,7 +101,7 @@ impl Comparison<'_> {
             match parameter.location {
                 Location::Path => {}
                 Location::Query => {
-                    query.push(format!("{}={}", encoded(&parameter.name), encoded(&value)))
+                    query.push(format!("{}={}", encoded(&parameter.name), encoded(&value)));
                 }
                 Location::Header => headers.push(format!("{}: {value}", parameter.name)),
                 Location::Cookie => headers.push(format!("Cookie: {}={value}", parameter.name)),

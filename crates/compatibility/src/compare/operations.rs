@@ -52,7 +52,7 @@ impl<'c> Comparison<'c> {
         };
         for old in base {
             match revision.iter().find(|new| is_same(old, new)) {
-                Some(new) => self.operation(OperationPair {
+                Some(new) => self.operation(&OperationPair {
                     base: old,
                     revision: new,
                     name: name(new),
@@ -106,7 +106,7 @@ impl<'c> Comparison<'c> {
         );
     }
 
-    fn operation(&mut self, pair: OperationPair<'c>) {
+    fn operation(&mut self, pair: &OperationPair<'c>) {
         let index = self.pairs.len();
         self.pairs.push(pair.clone());
         let OperationPair {
@@ -114,7 +114,7 @@ impl<'c> Comparison<'c> {
             revision,
             name,
             is_reversed,
-        } = &pair;
+        } = pair;
         if revision.deprecated && !base.deprecated {
             self.add(
                 Some(name),
@@ -137,13 +137,13 @@ impl<'c> Comparison<'c> {
                 }
             };
             let (old, new) = (of(Side::Base, base), of(Side::Revision, revision));
-            self.servers(Some(&pair), old, new);
+            self.servers(Some(pair), old, new);
         }
-        self.parameters(index, &pair);
-        self.request_body(index, &pair);
-        self.responses(index, &pair);
+        self.parameters(index, pair);
+        self.request_body(index, pair);
+        self.responses(index, pair);
         if !is_reversed {
-            self.security(&pair);
+            self.security(pair);
         }
         self.lists(
             &base.callbacks,

@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde_json::{Number, Value};
 
+use super::evaluate::is_equal;
 use super::outcome::Outcome;
 
 /// The most digits after the point that numbers are compared with. With more, the search for a
@@ -256,7 +257,8 @@ impl Numbers {
                     candidate.scale -= 1;
                 }
                 let value = candidate.value()?;
-                if self.accepts(candidate)? && !excluded.contains(&value) {
+                if self.accepts(candidate)? && !excluded.iter().any(|other| is_equal(other, &value))
+                {
                     return Some(Outcome::Value(value));
                 }
             }

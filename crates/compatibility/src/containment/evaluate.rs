@@ -122,9 +122,9 @@ impl Evaluation<'_, '_> {
             self.schema(self.context.pair.class(side, id), value, depth + 1)
         };
         all([
-            self.listed(keywords, value),
+            Some(self.listed(keywords, value)),
             self.scalar(keywords, value),
-            self.in_place(keywords, &|id| part(id, value)),
+            in_place(keywords, &|id| part(id, value)),
             match value {
                 Value::Array(items) => array(keywords, items, &part),
                 Value::Object(entries) => self.object(keywords, entries, value, &part),
@@ -133,7 +133,7 @@ impl Evaluation<'_, '_> {
         ])
     }
 
-    fn listed(&self, keywords: &Keywords, value: &Value) -> Option<bool> {
+    fn listed(&self, keywords: &Keywords, value: &Value) -> bool {
         let of_type = keywords.types.is_none_or(|types| {
             types.contains(types_of(value))
                 || (types.contains(Types::INTEGER) && is_integer(value) == Some(true))
@@ -148,7 +148,7 @@ impl Evaluation<'_, '_> {
             .constant
             .as_ref()
             .is_none_or(|one| is_equal(one, value));
-        Some(of_type && is_listed && is_constant)
+        of_type && is_listed && is_constant
     }
 
     fn scalar(&self, keywords: &Keywords, value: &Value) -> Option<bool> {
@@ -162,7 +162,7 @@ impl Evaluation<'_, '_> {
                         && keywords.multiple_of.is_none();
                     return is_free.then_some(true);
                 };
-                super::expand::number_facts(keywords).map_or(None, |facts| {
+                super::expand::number_facts(keywords).and_then(|facts| {
                     let mut all = super::facts::Facts::default();
                     for fact in facts {
                         if !all.add(fact) {
@@ -190,36 +190,6 @@ impl Evaluation<'_, '_> {
             }
             _ => Some(true),
         }
-    }
-
-    fn in_place(
-        &self,
-        keywords: &Keywords,
-        part: &dyn Fn(SchemaId) -> Option<bool>,
-    ) -> Option<bool> {
-        let branch = match keywords.if_schema.map(part) {
-            None => Some(true),
-            Some(Some(true)) => keywords.then_schema.map_or(Some(true), part),
-            Some(Some(false)) => keywords.else_schema.map_or(Some(true), part),
-            Some(None) => None,
-        };
-        let list = |ids: &[SchemaId]| ids.iter().map(|id| part(*id)).collect::<Vec<_>>();
-        all([
-            keywords.reference.map_or(Some(true), part),
-            all(list(&keywords.all_of)),
-            if keywords.any_of.is_empty() {
-                Some(true)
-            } else {
-                counts(list(&keywords.any_of), 1, None)
-            },
-            if keywords.one_of.is_empty() {
-                Some(true)
-            } else {
-                counts(list(&keywords.one_of), 1, Some(1))
-            },
-            keywords.not.map_or(Some(true), |id| not(part(id))),
-            branch,
-        ])
     }
 
     fn object(
@@ -272,6 +242,32 @@ impl Evaluation<'_, '_> {
         }
         all(results)
     }
+}
+
+fn in_place(keywords: &Keywords, part: &dyn Fn(SchemaId) -> Option<bool>) -> Option<bool> {
+    let branch = match keywords.if_schema.map(part) {
+        None => Some(true),
+        Some(Some(true)) => keywords.then_schema.map_or(Some(true), part),
+        Some(Some(false)) => keywords.else_schema.map_or(Some(true), part),
+        Some(None) => None,
+    };
+    let list = |ids: &[SchemaId]| ids.iter().map(|id| part(*id)).collect::<Vec<_>>();
+    all([
+        keywords.reference.map_or(Some(true), part),
+        all(list(&keywords.all_of)),
+        if keywords.any_of.is_empty() {
+            Some(true)
+        } else {
+            counts(list(&keywords.any_of), 1, None)
+        },
+        if keywords.one_of.is_empty() {
+            Some(true)
+        } else {
+            counts(list(&keywords.one_of), 1, Some(1))
+        },
+        keywords.not.map_or(Some(true), |id| not(part(id))),
+        branch,
+    ])
 }
 
 fn array(

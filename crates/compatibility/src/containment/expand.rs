@@ -104,12 +104,13 @@ impl Schema<'_, '_, '_> {
         }
         match kind {
             Type::Null | Type::Boolean => {}
-            Type::Number => match number_facts(keywords) {
+            Type::Number => {
                 // What is left out of a conjunction only lets more values through, and each value
                 // is validated at the end.
-                Some(facts) => facts.into_iter().for_each(fact),
-                None => {}
-            },
+                if let Some(facts) = number_facts(keywords) {
+                    facts.into_iter().for_each(fact);
+                }
+            }
             Type::String => self.string_facts().into_iter().for_each(fact),
             Type::Array => self.array_facts(&mut out),
             Type::Object => self.object_facts(&mut out),

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::decimal::{Bound, Decimal, Numbers};
+use super::evaluate::is_equal;
 use super::tableau::Literal;
 use crate::pair::Class;
 
@@ -184,17 +185,18 @@ impl Facts {
     /// Adds a fact. Returns false if nothing can fulfil it together with the others.
     pub(crate) fn add(&mut self, fact: Fact) -> bool {
         match fact {
-            Fact::Among(values) => match &mut self.among {
-                Some(known) => {
-                    known.retain(|value| values.contains(value));
-                    return !known.is_empty();
-                }
-                None => {
-                    let is_empty = values.is_empty();
-                    self.among = Some(values);
-                    return !is_empty;
-                }
-            },
+            Fact::Among(values) => {
+                let left = match self.among.take() {
+                    Some(mut known) => {
+                        known.retain(|value| values.iter().any(|other| is_equal(value, other)));
+                        known
+                    }
+                    None => values,
+                };
+                let is_empty = left.is_empty();
+                self.among = Some(left);
+                return !is_empty;
+            }
             Fact::NotAmong(values) => self.excluded.extend(values),
             Fact::Low(bound) => {
                 if !self.numbers.raise(bound) {
@@ -228,7 +230,7 @@ impl Facts {
         let strings = &mut self.strings;
         match fact {
             Fact::MinLength(min) => strings.min = strings.min.max(min),
-            Fact::MaxLength(max) => strings.max = least(strings.max, max),
+            Fact::MaxLength(max) => lower(&mut strings.max, max),
             Fact::Pattern(pattern) => push_new(&mut strings.patterns, pattern),
             Fact::NotPattern(pattern) => push_new(&mut strings.not_patterns, pattern),
             Fact::Format(format) => push_new(&mut strings.formats, format),
@@ -257,7 +259,7 @@ impl Facts {
             }
             Fact::EachItem(literal) => arrays.each.push(literal),
             Fact::MinItems(min) => arrays.min = arrays.min.max(min),
-            Fact::MaxItems(max) => arrays.max = least(arrays.max, max),
+            Fact::MaxItems(max) => lower(&mut arrays.max, max),
             Fact::Unique => arrays.is_unique = true,
             Fact::Repeated => {
                 arrays.is_repeated = true;
@@ -287,7 +289,7 @@ impl Facts {
             Fact::EachName(literal) => objects.each_name.push(literal),
             Fact::SomeName(literal) => objects.some_name.push(literal),
             Fact::MinProperties(min) => objects.min = objects.min.max(min),
-            Fact::MaxProperties(max) => objects.max = least(objects.max, max),
+            Fact::MaxProperties(max) => lower(&mut objects.max, max),
             Fact::Dependent(name, others) => objects.dependent.push((name, others)),
             _ => {}
         }
@@ -300,8 +302,8 @@ impl Facts {
     }
 }
 
-fn least(one: Option<u64>, other: u64) -> Option<u64> {
-    Some(one.map_or(other, |one| one.min(other)))
+fn lower(most: &mut Option<u64>, bound: u64) {
+    *most = Some(most.map_or(bound, |most| most.min(bound)));
 }
 
 fn push_new(list: &mut Vec<String>, item: String) {

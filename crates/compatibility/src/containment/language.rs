@@ -262,8 +262,10 @@ fn explore(parts: &[Part]) -> Option<Language> {
         language.accepting.push(accepts);
         let mut edges: Vec<Edge> = Vec::new();
         for (character, is_alone) in &alphabet {
-            let Some(next) = step(parts, &state, *character)? else {
-                continue;
+            let next = match step(parts, &state, *character) {
+                Step::To(next) => next,
+                Step::Refused => continue,
+                Step::GivenUp => return None,
             };
             let new = states.len();
             let to = *known.entry(next.clone()).or_insert(new);
@@ -294,23 +296,33 @@ fn explore(parts: &[Part]) -> Option<Language> {
     Some(language)
 }
 
-/// Returns the positions after a character: `Some(None)` if an unwanted pattern matches, and `None`
-/// if an automaton gives up.
-fn step(parts: &[Part], state: &[Position], character: char) -> Option<Option<Vec<Position>>> {
+/// Where a character leads.
+enum Step {
+    To(Vec<Position>),
+    /// An unwanted pattern matches.
+    Refused,
+    /// An automaton gives up.
+    GivenUp,
+}
+
+fn step(parts: &[Part], state: &[Position], character: char) -> Step {
     let mut buffer = [0; 4];
     let bytes = character.encode_utf8(&mut buffer).as_bytes();
     let mut next = Vec::with_capacity(state.len());
     for (part, at) in parts.iter().zip(state) {
         let mut at = *at;
         for byte in bytes {
-            at = part.next(at, *byte)?;
+            match part.next(at, *byte) {
+                Some(next) => at = next,
+                None => return Step::GivenUp,
+            }
         }
         if at == Position::Matched && !part.is_wanted {
-            return Some(None);
+            return Step::Refused;
         }
         next.push(at);
     }
-    Some(Some(next))
+    Step::To(next)
 }
 
 /// Returns characters, a few of each class that no automaton can tell apart, each with whether its

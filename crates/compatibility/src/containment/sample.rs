@@ -75,11 +75,11 @@ impl Context<'_> {
         let also = also.chain(random.of(&branches).copied());
         let mut value = None;
         for part in also.collect::<Vec<_>>() {
-            value = merge(value, self.random(side, part, random, depth + 1)?);
+            value = Some(merge(value, self.random(side, part, random, depth + 1)?));
         }
         let has_own = keywords.types.is_some() || !keywords.properties.is_empty();
         if value.is_none() || (has_own && matches!(value, Some(Value::Object(_)))) {
-            value = merge(value, self.own(side, keywords, random, depth)?);
+            value = Some(merge(value, self.own(side, keywords, random, depth)?));
         }
         value
     }
@@ -204,15 +204,15 @@ fn number(keywords: &Keywords, is_integer: bool, random: &mut Random) -> Value {
 }
 
 /// Joins two objects; of other values, the second is kept.
-fn merge(one: Option<Value>, other: Value) -> Option<Value> {
+fn merge(one: Option<Value>, other: Value) -> Value {
     match (one, other) {
         (Some(Value::Object(mut one)), Value::Object(other)) => {
             for (key, value) in other {
                 one.entry(key).or_insert(value);
             }
-            Some(Value::Object(one))
+            Value::Object(one)
         }
-        (_, other) => Some(other),
+        (_, other) => other,
     }
 }
 
