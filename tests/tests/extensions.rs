@@ -26,7 +26,7 @@ impl<'p> Section<'p> {
     /// Returns the code block in a language, which the section has once.
     fn code(&self, language: &str) -> &'p str {
         let fence = format!("```{language}\n");
-        let mut blocks = self.text.split(fence.as_str()).skip(1);
+        let mut blocks = self.text.split(&fence).skip(1);
         let block = blocks.next().and_then(|block| block.split_once("```"));
         let (block, _) = block.unwrap_or_else(|| panic!("{} has no {language}", self.name));
         assert!(blocks.next().is_none(), "{}", self.name);

@@ -3,7 +3,7 @@
 use features_client::prelude::*;
 use features_server::events::{EventWatchError, EventWatchRequest, EventWatchResponse, EventsApi};
 use features_server::server::{Event, EventStream};
-use features_server::types::EventWatchOkBody;
+use features_types::EventWatchOkBody;
 use futures_util::{StreamExt as _, stream};
 
 impl EventsApi for crate::Features {

@@ -94,7 +94,8 @@ impl Call<'_> {
         url.extend(texts.next());
         // Between two texts stands the name of a parameter.
         for (argument, text) in arguments.iter().zip(texts.skip(1).step_by(2)) {
-            url.push_str(checked_segment(&escape(&argument.to_string()))?);
+            let segment = escape(&argument.to_string());
+            url.push_str(checked_segment(&segment).map_err(|error| error.of(self.id()))?);
             url.push_str(text);
         }
         Ok(url)
@@ -115,7 +116,7 @@ pub fn escaped_url(
     let mut texts = path.split("{}");
     url.extend(texts.next());
     for (segment, text) in segments.into_iter().zip(texts) {
-        url.push_str(checked_segment(&segment)?);
+        url.push_str(checked_segment(&segment).map_err(|error| error.of(call.id()))?);
         url.push_str(text);
     }
     Ok(url)
