@@ -16,7 +16,7 @@ use api_runtime::client::{
 };
 use runtime::Stream as _;
 use runtime::reqwest::{Method, StatusCode};
-use serde::{Deserialize, Deserializer, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
