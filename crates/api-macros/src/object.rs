@@ -225,14 +225,15 @@ impl Object<'_> {
 /// Generates the field of a property, from the local variable of its decoded value.
 fn made((property, slot): (&Property, &Ident)) -> TokenStream {
     let field = &property.ident;
-    match &property.default {
+    if let Some(default) = &property.default {
         // A default is decoded from its JSON text, since most types have no literal to write it as.
-        Some(default) => quote! {
+        quote! {
             #field: match ::api_runtime::__private::or_default(#slot, #default) {
                 ::core::result::Result::Ok(value) => value,
                 ::core::result::Result::Err(error) => return ::core::result::Result::Err(error),
             }
-        },
-        None => quote!(#field: #slot),
+        }
+    } else {
+        quote!(#field: #slot)
     }
 }
