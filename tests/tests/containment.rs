@@ -53,18 +53,18 @@ fn validator(contract: &Contract, id: SchemaId) -> Validator {
 }
 
 #[track_caller]
-fn assert_contained(one: Value, other: Value) {
+fn assert_contained(one: &Value, other: &Value) {
     assert_eq!(
-        decide(&one, &other),
+        decide(one, other),
         Containment::Contained,
         "{one} in {other}"
     );
 }
 
 #[track_caller]
-fn assert_witness(one: Value, other: Value, witness: Value) {
+fn assert_witness(one: &Value, other: &Value, witness: Value) {
     assert_eq!(
-        decide(&one, &other),
+        decide(one, other),
         Containment::Broken(witness),
         "{one} in {other}"
     );
@@ -120,91 +120,91 @@ fn equal_meanings_are_contained_in_each_other() {
         ),
     ];
     for (one, other) in pairs {
-        assert_contained(one.clone(), other.clone());
-        assert_contained(other, one);
+        assert_contained(&one, &other);
+        assert_contained(&other, &one);
     }
 }
 
 #[test]
 fn what_is_narrower_is_contained() {
-    assert_contained(json!({"type": "integer"}), json!({"type": "number"}));
+    assert_contained(&json!({"type": "integer"}), &json!({"type": "number"}));
     assert_contained(
-        json!({"format": "email", "type": "string"}),
-        json!({"format": "idn-email"}),
+        &json!({"format": "email", "type": "string"}),
+        &json!({"format": "idn-email"}),
     );
     assert_contained(
-        json!({"type": "string", "pattern": "^[0-9]{3}$"}),
-        json!({"pattern": "[0-9]", "maxLength": 3}),
+        &json!({"type": "string", "pattern": "^[0-9]{3}$"}),
+        &json!({"pattern": "[0-9]", "maxLength": 3}),
     );
     assert_contained(
-        json!({"type": "object", "required": ["a"], "properties": {"a": {"const": 1}}, "additionalProperties": false}),
-        json!({"type": "object", "minProperties": 1, "maxProperties": 1}),
+        &json!({"type": "object", "required": ["a"], "properties": {"a": {"const": 1}}, "additionalProperties": false}),
+        &json!({"type": "object", "minProperties": 1, "maxProperties": 1}),
     );
     assert_contained(
-        json!({"type": "array", "items": {"enum": [1, 2]}, "uniqueItems": true, "maxItems": 2}),
-        json!({"items": {"type": "integer", "minimum": 1, "maximum": 2}}),
+        &json!({"type": "array", "items": {"enum": [1, 2]}, "uniqueItems": true, "maxItems": 2}),
+        &json!({"items": {"type": "integer", "minimum": 1, "maximum": 2}}),
     );
     assert_contained(
-        json!({"type": "object", "patternProperties": {"^x": {"type": "integer"}}, "additionalProperties": false}),
-        json!({"additionalProperties": {"type": "number"}}),
+        &json!({"type": "object", "patternProperties": {"^x": {"type": "integer"}}, "additionalProperties": false}),
+        &json!({"additionalProperties": {"type": "number"}}),
     );
 }
 
 #[test]
 fn witnesses_are_small() {
     assert_witness(
-        json!({"type": "integer", "maximum": 9}),
-        json!({"maximum": 4}),
+        &json!({"type": "integer", "maximum": 9}),
+        &json!({"maximum": 4}),
         json!(5),
     );
     assert_witness(
-        json!({"type": "number"}),
-        json!({"type": "integer"}),
+        &json!({"type": "number"}),
+        &json!({"type": "integer"}),
         json!(0.1),
     );
     assert_witness(
-        json!({"type": "string"}),
-        json!({"maxLength": 2}),
+        &json!({"type": "string"}),
+        &json!({"maxLength": 2}),
         json!("aaa"),
     );
     assert_witness(
-        json!({"type": "string", "pattern": "^[a-f]+$"}),
-        json!({"pattern": "^[a-e]+$"}),
+        &json!({"type": "string", "pattern": "^[a-f]+$"}),
+        &json!({"pattern": "^[a-e]+$"}),
         json!("f"),
     );
     assert_witness(
-        json!({"type": "array"}),
-        json!({"maxItems": 1}),
+        &json!({"type": "array"}),
+        &json!({"maxItems": 1}),
         json!([null, null]),
     );
     assert_witness(
-        json!({"type": "array"}),
-        json!({"uniqueItems": true}),
+        &json!({"type": "array"}),
+        &json!({"uniqueItems": true}),
         json!([null, null]),
     );
     assert_witness(
-        json!({"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}}),
-        json!({"properties": {"b": {"type": "string", "minLength": 1}}}),
+        &json!({"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}}),
+        &json!({"properties": {"b": {"type": "string", "minLength": 1}}}),
         json!({"b": ""}),
     );
     assert_witness(
-        json!({"type": "object"}),
-        json!({"additionalProperties": false}),
+        &json!({"type": "object"}),
+        &json!({"additionalProperties": false}),
         json!({"extra": null}),
     );
     assert_witness(
-        json!({"$ref": "#/components/schemas/List"}),
-        json!({"properties": {"next": {"properties": {"next": false}}}}),
+        &json!({"$ref": "#/components/schemas/List"}),
+        &json!({"properties": {"next": {"properties": {"next": false}}}}),
         json!({"next": {"next": {"value": 0}, "value": 0}, "value": 0}),
     );
     assert_witness(
-        json!({"format": "ipv6", "type": "string"}),
-        json!({"format": "ipv4"}),
+        &json!({"format": "ipv6", "type": "string"}),
+        &json!({"format": "ipv4"}),
         json!("::"),
     );
     assert_witness(
-        json!({"oneOf": [{"type": "string"}, {"maxLength": 1}]}),
-        json!({"type": "string"}),
+        &json!({"oneOf": [{"type": "string"}, {"maxLength": 1}]}),
+        &json!({"type": "string"}),
         json!(null),
     );
 }
@@ -359,7 +359,6 @@ fn no_value_contradicts_what_is_said() {
         }
         Ok(())
     });
-    drop(counted);
     println!("{contained} contained, {broken} broken, {undecided} undecided");
     checked.expect("no case fails");
     assert!(
