@@ -437,6 +437,9 @@ impl Cookies {
     ) -> Result<(), InvalidArgument> {
         let value = json(name, value)?;
         let kind = kind(&value);
+        if explode && matches!(kind, Kind::Object(_)) {
+            check_members(name, &value)?;
+        }
         match &kind {
             Kind::Scalar(text) => check_plain(name, text)?,
             Kind::List(items) => items.iter().try_for_each(|item| check_plain(name, item))?,
@@ -452,7 +455,6 @@ impl Cookies {
                 }
             }
             Kind::Object(members) if explode => {
-                check_members(name, &value)?;
                 for (name, value) in &members {
                     self.escaped(name, value);
                 }
