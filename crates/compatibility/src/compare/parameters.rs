@@ -194,7 +194,7 @@ fn name(parameter: &Parameter) -> String {
     format!("the {place} `{}`", parameter.name)
 }
 
-/// Returns whether two parameters are read from the same place. Path parameters are told apart by
+/// Returns whether two parameters are read from the same place. Path parameters are identified by
 /// their position.
 fn is_same(base: &Operation, old: &Parameter, revision: &Operation, new: &Parameter) -> bool {
     if old.location != new.location {

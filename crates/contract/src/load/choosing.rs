@@ -19,7 +19,7 @@ const MOST_SUGGESTIONS: usize = 5;
 impl Loader {
     /// Builds the contract of the chosen operations. Returns `None` after an error.
     ///
-    /// The document is reduced, and not the contract, so that whatever is derived from it agrees:
+    /// The document is reduced, and not the contract, so that everything that is derived from it agrees:
     /// what a server publishes, the schemas for validators, and the types.
     pub(super) fn choose(&mut self, whole: &Contract) -> Option<Contract> {
         let chosen = self.chosen(whole)?;
