@@ -21,7 +21,7 @@ use crate::workspace;
 /// still be understood by them. Judges what goes over the wire. Not judged yet: the Rust source of
 /// callers and of implementers, links, and mappings of discriminators.
 ///
-/// Exit codes: 0 the change breaks nobody, 1 a document cannot be read, 2 the arguments are wrong,
+/// Exit codes: 0 the change is not refused, 1 a document cannot be read, 2 the arguments are wrong,
 /// 5 the change is refused.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {

@@ -79,7 +79,7 @@ struct OperationPair<'c> {
     is_reversed: bool,
 }
 
-/// The way that a message takes: who sends it, and how it is read.
+/// The direction of a message: which side sends it, and how it is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Flow {
     sender: Side,
@@ -87,7 +87,7 @@ struct Flow {
 }
 
 impl Flow {
-    /// Returns the way of the requests of an operation.
+    /// Returns the direction of the requests of an operation.
     fn request(is_reversed: bool) -> Self {
         if is_reversed {
             Self::from_api()
@@ -96,7 +96,7 @@ impl Flow {
         }
     }
 
-    /// Returns the way of the responses of an operation.
+    /// Returns the direction of the responses of an operation.
     fn response(is_reversed: bool) -> Self {
         Self::request(!is_reversed)
     }

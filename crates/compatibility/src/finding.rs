@@ -37,7 +37,8 @@ pub struct Finding {
 pub enum Kind {
     /// A client of the contract before the change no longer works with a server after it.
     Breaking,
-    /// A response no longer has, or a request no longer does, what it had or did. No parser fails.
+    /// A response no longer has data that it had, or a request no longer has an effect that it had. No
+    /// parser fails.
     InformationRemoved,
     /// A successful response has another status.
     SuccessStatusChanged,

@@ -49,7 +49,7 @@ pub(crate) fn is_accepted(diagnostic: &Diagnostic) -> bool {
     table::of(diagnostic.code).any(|reading| reading.repair.is_none())
 }
 
-/// The repairs of a document so far.
+/// The repairs of a contract's documents so far.
 #[derive(Default)]
 pub(crate) struct Repairs {
     rounds: usize,
@@ -148,7 +148,7 @@ impl Repairs {
             || is_part
     }
 
-    /// Makes the repairs of a turn. Returns whether a document has changed.
+    /// Makes the repairs of one [`Turn`]. Returns whether any repair was made.
     fn repair_all(
         &mut self,
         documents: &mut Documents,

@@ -53,7 +53,7 @@ pub(super) enum Outcome {
     /// The crates have all operations, of which there are so many.
     Generated {
         operations: usize,
-        /// Whether the compiler accepts the crates, if it was asked.
+        /// How the crates compile, with or without warnings, or `None` if the compiler was not run.
         check: Option<Check>,
     },
     /// The crates could not be generated, lack operations, or do not compile.

@@ -162,8 +162,9 @@ impl Config {
         self
     }
 
-    /// Sets the most bytes that a response body may have which is read into memory. A longer one is
-    /// [`Error::OversizedResponse`](super::Error::OversizedResponse). Streams have no limit.
+    /// Sets the maximum size in bytes of a response body that is read into memory. A longer one is
+    /// [`Error::OversizedResponse`](super::Error::OversizedResponse). It does not apply to streams,
+    /// which limit each item instead.
     #[must_use]
     pub fn response_limit(mut self, bytes: usize) -> Self {
         self.response_limit = bytes;

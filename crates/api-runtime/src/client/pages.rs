@@ -248,7 +248,8 @@ struct Extent {
     length: u64,
     /// The size of the whole list, if the page has it.
     count: Option<u64>,
-    /// The property of the last item that the next page starts after.
+    /// The value after which the next page starts: that of the last item's property
+    /// [`Paging::key`], if the item has it.
     key: Option<Value>,
 }
 

@@ -26,8 +26,8 @@ macro_rules! client_settings {
             self
         }
 
-        /// Sets the most bytes that a response body may have which is read into memory, 64 MiB by
-        /// default. Streams have no limit.
+        /// Sets the maximum size in bytes of a response body that is read into memory, 64 MiB by
+        /// default. It does not apply to streams, which limit each item instead.
         pub fn response_limit(mut self, bytes: usize) -> Self {
             self.config = self.config.response_limit(bytes);
             self

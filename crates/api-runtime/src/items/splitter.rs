@@ -58,7 +58,7 @@ enum Step {
     Outside,
     /// The item ends before this byte, which is dropped.
     End,
-    /// The item ends before this byte, with which the next one begins.
+    /// The item ends before this byte, which is the first byte of the next item.
     Next,
 }
 

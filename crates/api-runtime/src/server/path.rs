@@ -286,8 +286,8 @@ fn split_label(template: &str) -> (&str, &str) {
     template.split_at(end.unwrap_or(template.len()))
 }
 
-/// Returns the names and values of the query in a label, decoded. One with a brace stands for any
-/// value.
+/// Returns the names and values of the query in a label, decoded. Leaves out pairs with a brace, such
+/// as `kind={kind}`: they do not restrict the query.
 fn label_query(label: &str) -> Vec<(Box<str>, Box<str>)> {
     let Some(query) = label.strip_prefix('?') else {
         return Vec::new();

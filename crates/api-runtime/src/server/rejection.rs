@@ -84,7 +84,8 @@ pub enum RejectionKind {
     TooManyRequests,
     /// 503: credentials cannot be checked now, or there is no room for the request.
     Unavailable,
-    /// 500: the handler panicked, or its response cannot be written.
+    /// 500: the handler panicked, its response cannot be written, or a handwritten `RequestBody`
+    /// returned no value and no violation.
     Internal,
 }
 

@@ -449,7 +449,8 @@ where
         rejection.into_response(&self.render)
     }
 
-    /// Returns a text of the contract, if the request asks for one.
+    /// Returns the response with the contract as JSON or YAML, or `None` if the request is not for
+    /// `/openapi.json` or `/openapi.yaml`.
     fn document(&self, parts: &Parts) -> Option<Response> {
         let contract = self
             .contract

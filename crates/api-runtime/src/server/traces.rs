@@ -17,7 +17,7 @@ use crate::trace_context::TraceContext;
 pub(super) type Join =
     Arc<dyn Fn(&Span, &Parts, Option<&TraceContext>) -> Option<TraceContext> + Send + Sync>;
 
-/// The span of a request, and its context if traces are on.
+/// The span of a request, and its trace context if traces are on.
 pub(super) struct RequestSpan {
     pub(super) span: Span,
     pub(super) context: Option<TraceContext>,

@@ -13,8 +13,8 @@ use tokio::sync::Semaphore;
 use crate::Schemas;
 use crate::schemas::MOST_VIOLATIONS;
 
-/// The size of bodies that are read for their violations at once. It takes about as long as to handle
-/// a request.
+/// The size up to which a body is read for its violations without waiting for a turn. It takes about
+/// as long as to handle a request.
 const SMALL: usize = 16 << 10;
 /// The turn of larger bodies. One of them at a time is read, on a thread that may block, so that many
 /// cannot keep the threads that handle requests, nor more than one processor.

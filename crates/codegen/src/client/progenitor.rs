@@ -333,8 +333,8 @@ fn string() -> Schema {
     }
 }
 
-/// Returns the field of a path item for a method, or `None` if OpenAPI 3.0 has none, so that
-/// progenitor never writes such a request.
+/// Returns the field of a path item that holds the operation with a method. Returns `None` for a
+/// method that OpenAPI 3.0 does not have; the path item then stays empty.
 fn slot<'i>(item: &'i mut PathItem, method: &Method) -> Option<&'i mut Option<Operation>> {
     Some(match method {
         Method::Get => &mut item.get,

@@ -193,7 +193,7 @@ impl<'c> Comparison<'c> {
         }
     }
 
-    /// Returns the way of the requests and that of the responses of an operation.
+    /// Returns the directions of the requests and of the responses of an operation.
     pub(super) fn flows(pair: &OperationPair<'_>) -> (Flow, Flow) {
         (
             Flow::request(pair.is_reversed),

@@ -22,7 +22,7 @@ const CHARACTERS: usize = 8;
 pub(crate) struct Language {
     edges: Vec<Vec<Edge>>,
     accepting: Vec<bool>,
-    /// Whether some strings are left out, because several characters lead to the same state.
+    /// Whether an edge has more characters than it lists, so that some strings are left out.
     is_abridged: bool,
 }
 
@@ -325,8 +325,9 @@ fn step(parts: &[Part], state: &[Position], character: char) -> Step {
     Step::To(next)
 }
 
-/// Returns characters, a few of each class that no automaton can tell apart, each with whether its
-/// class has no other. Returns `None` if there are too many classes.
+/// Returns characters to search with: a few of each class of characters that no automaton
+/// distinguishes, each with whether its class has no other. Returns `None` if there are too many
+/// classes.
 fn alphabet(parts: &[Part]) -> Option<Vec<(char, bool)>> {
     let class = |byte: u8| -> Vec<u8> {
         let classes = parts

@@ -85,8 +85,9 @@ fn inline(
     }
 }
 
-/// Returns what a reference leads to, with the index of its document, if that fits into its place
-/// and no more than `left` nodes, which it is taken from.
+/// Returns the target of a reference, with the index of its document, and subtracts its nodes from
+/// `left`. Returns `None` if the target does not fit its place, or has more than `left` nodes; the
+/// latter sets `left` to 0.
 fn target<'d>(
     resolver: &Resolver<'d>,
     found: &Misplaced,

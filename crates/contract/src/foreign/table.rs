@@ -10,7 +10,7 @@ pub struct Reading {
     pub rule: &'static str,
     /// The mistake, as the documentation names it.
     pub mistake: &'static str,
-    /// What is read instead.
+    /// The meaning that the mistake is read as, as the documentation names it.
     pub meaning: &'static str,
     /// Changes the document. Returns `None` if it is not this mistake. Without a repair, the
     /// contract can be used as it is.

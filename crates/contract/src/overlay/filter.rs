@@ -181,7 +181,8 @@ impl<'a> Evaluation<'_, 'a> {
         Ok(found.into_iter().map(|selected| selected.node).collect())
     }
 
-    /// Returns the value of an argument that is a value.
+    /// Returns the value of an argument that must be a value, which is nothing if the argument is a
+    /// filter or a query that may select several nodes.
     fn argument<'s>(
         &'s self,
         argument: &'s FnArg,

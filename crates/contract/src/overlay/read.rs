@@ -171,7 +171,8 @@ impl Reader<'_> {
         version
     }
 
-    /// Reports fields that are missing, and those that there are not.
+    /// Reports required fields that an object does not have, and fields that are unknown or that only
+    /// a later version of Overlay has.
     fn fields(&mut self, object: &Node, fields: &Fields, version: Version) {
         let name = fields.name;
         for field in fields.required {

@@ -141,7 +141,7 @@ impl Rest {
 }
 
 impl LeftOut {
-    /// Returns the pointer in the whole body to the part that a pointer leads to in the rest.
+    /// Converts a pointer into the rest of the body to the pointer of the same part in the whole body.
     pub(super) fn original(&self, pointer: &str, whole: &Value) -> String {
         let mut original = String::new();
         let mut value = Some(whole);

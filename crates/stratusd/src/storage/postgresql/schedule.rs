@@ -67,7 +67,8 @@ struct State {
     is_closed: bool,
 }
 
-/// A held group. It is here as long as a change has met a lock lately, or waits for its turn.
+/// The state of a held group. It is removed when a change that has met a lock succeeds, or [`MEMORY`]
+/// after a change last met a lock if no change of the group waits or runs.
 struct Held {
     /// Another number each time that the group is held, so that a change which began before then
     /// does not end the turn of another one.

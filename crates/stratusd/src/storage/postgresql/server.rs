@@ -342,8 +342,8 @@ impl Carrier {
         }
     }
 
-    /// Holds the permit until the backend has ended, in a task of its own: that of the connection
-    /// has ended, by which its client sees that it is lost.
+    /// Holds the permit, in a task of its own, until the backend has ended or must have ended. The
+    /// task of the connection ends sooner, which tells the client that the connection is lost.
     fn hold(self) {
         let Self {
             links,
