@@ -6,6 +6,7 @@
 
 mod bodies;
 mod describe;
+mod encoding;
 mod message;
 mod operations;
 mod parameters;

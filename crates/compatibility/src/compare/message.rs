@@ -1,21 +1,13 @@
 //! Writes requests as `curl` commands, and responses as JSON.
 
 use contract::model::{Location, Operation, Parameter, PathPart, SecurityKind};
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
-use super::Comparison;
 use super::walk::Place;
+use super::{Comparison, encoding};
 use crate::containment::Reading;
 use crate::finding::Witness;
 use crate::pair::Side;
-
-/// The characters that are percent-encoded in paths and queries.
-const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'_')
-    .remove(b'.')
-    .remove(b'~');
 
 /// The most bytes of a command. A longer one is of no use in a terminal.
 const MOST_BYTES: usize = 20_000;
@@ -36,7 +28,7 @@ impl Comparison<'_> {
             )),
             Place::RequestBody(media) => self.request(pair.base, Some(media), Some((None, value))),
             Place::Parameter(index) if !pair.is_reversed => {
-                self.request(pair.base, None, Some((Some(*index), value)))
+                self.with_body(pair.base, Some((Some(*index), value)))
             }
             Place::Parameter(_) => None,
             Place::ResponseBody(status, media) => Some(Witness::Message(
@@ -50,12 +42,23 @@ impl Comparison<'_> {
 
     /// Returns a request that the contract before the change accepts.
     pub(super) fn example_request(&self, operation: &Operation) -> Option<Witness> {
-        let media = operation
-            .request_body
-            .as_ref()
-            .filter(|body| body.required)
-            .and_then(|body| body.content.first());
-        self.request(operation, media.map(|media| media.name.as_str()), None)
+        self.with_body(operation, None)
+    }
+
+    /// Returns a request with the body that it must have, in the first media type in which it can
+    /// be written.
+    fn with_body(
+        &self,
+        operation: &Operation,
+        given: Option<(Option<usize>, &Value)>,
+    ) -> Option<Witness> {
+        match operation.request_body.as_ref().filter(|body| body.required) {
+            Some(body) => body
+                .content
+                .iter()
+                .find_map(|media| self.request(operation, Some(&media.name), given)),
+            None => self.request(operation, None, given),
+        }
     }
 
     /// Returns a request of the contract before the change, with a body of a media type if one is
@@ -72,97 +75,105 @@ impl Comparison<'_> {
                 .context
                 .example(Side::Base, parameter.schema, Reading::Request),
         };
-        let mut query: Vec<String> = Vec::new();
         let mut words = vec!["curl".to_owned()];
-        let method = operation.method.as_str();
-        if method != "GET" {
-            words.extend(["-X".to_owned(), quoted(method)]);
+        match operation.method.as_str() {
+            // After `-X HEAD`, curl waits for a body.
+            "HEAD" if media.is_none() => words.push("-I".to_owned()),
+            "HEAD" => return None,
+            method => words.extend(["-X".to_owned(), quoted(method)]),
         }
-        let mut path = String::new();
-        for part in &operation.segments {
-            match part {
-                PathPart::Literal(text) => path.push_str(text),
-                PathPart::Parameter(name) => {
-                    let mut parameters = operation.parameters.iter().enumerate();
-                    let (index, parameter) = parameters.find(|(_, parameter)| {
-                        parameter.location == Location::Path && parameter.name == *name
-                    })?;
-                    path.push_str(&encoded(&text(&value_of(index, parameter)?)));
-                }
-            }
-        }
-        let mut headers = Vec::new();
+        let (mut query, mut headers, mut cookies) = (Vec::new(), Vec::new(), Vec::new());
         for (index, parameter) in operation.parameters.iter().enumerate() {
             let is_given = matches!(given, Some((Some(at), _)) if at == index);
             if parameter.location == Location::Path || !(parameter.required || is_given) {
                 continue;
             }
-            let value = text(&value_of(index, parameter)?);
+            let value = value_of(index, parameter)?;
             match parameter.location {
                 Location::Path => {}
-                Location::Query => {
-                    query.push(format!("{}={}", encoded(&parameter.name), encoded(&value)));
-                }
-                Location::Header => headers.push(format!("{}: {value}", parameter.name)),
-                Location::Cookie => headers.push(format!("Cookie: {}={value}", parameter.name)),
+                Location::Query => query.extend(encoding::in_query(parameter, &value)?),
+                Location::Header => headers.push(encoding::in_header(parameter, &value)?),
+                Location::Cookie => cookies.push(encoding::in_cookie(parameter, &value)?),
             }
         }
         for (name, value) in &operation.query {
-            query.push(format!("{}={}", encoded(name), encoded(value)));
+            query.push(format!(
+                "{}={}",
+                encoding::encoded(name),
+                encoding::encoded(value)
+            ));
         }
-        headers.extend(self.credential(operation));
+        if !cookies.is_empty() {
+            headers.push(format!("Cookie: {}", cookies.join("; ")));
+        }
         let query = if query.is_empty() {
             String::new()
         } else {
             format!("?{}", query.join("&"))
         };
-        let server = self.server(operation);
-        words.push(quoted(&format!("{server}{path}{query}")));
-        if let Some(media) = media {
-            headers.push(format!("Content-Type: {media}"));
+        let path = path(operation, value_of)?;
+        let url = format!("{}{path}{query}", self.server(operation));
+        // curl takes a hyphen for an option, and brackets for a range of URLs.
+        let is_plain =
+            |character: char| character.is_ascii_graphic() && !"[]{}".contains(character);
+        if url.starts_with('-') || !url.chars().all(is_plain) {
+            return None;
         }
-        for header in headers {
-            // The shell fills in the credential.
-            let header = if header.contains("$TOKEN") {
-                format!("\"{header}\"")
-            } else {
-                quoted(&header)
-            };
-            words.extend(["-H".to_owned(), header]);
+        words.push(quoted(&url));
+        for line in headers {
+            words.extend(["-H".to_owned(), quoted(&line)]);
         }
-        if let Some(media) = media {
-            let body = match given {
-                Some((None, value)) => value.clone(),
-                _ => self.example_body(operation, media)?,
-            };
-            words.extend(["--data".to_owned(), quoted(&body.to_string())]);
+        if let Some(start) = self.credential(operation) {
+            // The shell fills in the credential, and nothing else.
+            words.extend(["-H".to_owned(), format!("{}\"$TOKEN\"", quoted(&start))]);
+        }
+        if let Some(name) = media {
+            let body = given.filter(|(at, _)| at.is_none()).map(|(_, value)| value);
+            words.extend(self.body_words(operation, name, body)?);
         }
         let command = words.join(" ");
         (command.len() <= MOST_BYTES).then_some(Witness::Request(command))
     }
 
-    fn example_body(&self, operation: &Operation, media: &str) -> Option<Value> {
+    /// Returns the words that send a body of a media type: the `given` one, or an example.
+    fn body_words(
+        &self,
+        operation: &Operation,
+        name: &str,
+        given: Option<&Value>,
+    ) -> Option<[String; 4]> {
         let content = &operation.request_body.as_ref()?.content;
-        let media = content.iter().find(|one| one.name == media)?;
-        self.context
-            .example(Side::Base, media.schema?, Reading::Request)
+        let media = content.iter().find(|one| one.name == name)?;
+        let value = match given {
+            Some(value) => value.clone(),
+            None => self
+                .context
+                .example(Side::Base, media.schema?, Reading::Request)?,
+        };
+        let (option, text) = encoding::body(media, name, &value)?;
+        let line = encoding::header("Content-Type", name)?;
+        Some([
+            "-H".to_owned(),
+            quoted(&line),
+            option.to_owned(),
+            quoted(&text),
+        ])
     }
 
+    /// Returns the header of the credential, up to the credential.
     fn credential(&self, operation: &Operation) -> Option<String> {
         let (name, _) = operation.security.first()?.schemes.first()?;
-        Some(match &self.base().security_schemes.get(name)?.kind {
+        match &self.base().security_schemes.get(name)?.kind {
             SecurityKind::ApiKey {
                 name,
                 location: Location::Header,
-            } => format!("{name}: $TOKEN"),
+            } => encoding::is_token(name).then(|| format!("{name}: ")),
             SecurityKind::HttpBearer | SecurityKind::OAuth2 | SecurityKind::OpenIdConnect(_) => {
-                "Authorization: Bearer $TOKEN".to_owned()
+                Some("Authorization: Bearer ".to_owned())
             }
-            SecurityKind::HttpBasic => "Authorization: Basic $TOKEN".to_owned(),
-            SecurityKind::ApiKey { .. } | SecurityKind::Http(_) | SecurityKind::MutualTls => {
-                return None;
-            }
-        })
+            SecurityKind::HttpBasic => Some("Authorization: Basic ".to_owned()),
+            SecurityKind::ApiKey { .. } | SecurityKind::Http(_) | SecurityKind::MutualTls => None,
+        }
     }
 
     fn server(&self, operation: &Operation) -> String {
@@ -178,17 +189,25 @@ impl Comparison<'_> {
     }
 }
 
-/// Returns a value as parameters have it: a string as it is, an array with commas.
-fn text(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Array(items) => items.iter().map(text).collect::<Vec<_>>().join(","),
-        other => other.to_string(),
+/// Returns the path of a request, with the value of each parameter.
+fn path(
+    operation: &Operation,
+    value_of: impl Fn(usize, &Parameter) -> Option<Value>,
+) -> Option<String> {
+    let mut path = String::new();
+    for part in &operation.segments {
+        match part {
+            PathPart::Literal(text) => path.push_str(&encoding::literal(text)),
+            PathPart::Parameter(name) => {
+                let mut parameters = operation.parameters.iter().enumerate();
+                let (index, parameter) = parameters.find(|(_, parameter)| {
+                    parameter.location == Location::Path && parameter.name == *name
+                })?;
+                path.push_str(&encoding::in_path(parameter, &value_of(index, parameter)?)?);
+            }
+        }
     }
-}
-
-fn encoded(text: &str) -> String {
-    utf8_percent_encode(text, ENCODED).to_string()
+    Some(path)
 }
 
 /// Returns a word for a shell.
