@@ -981,3 +981,129 @@ fn a_parameter_is_shown_in_a_request_with_the_body_that_it_needs() {
         "{report:#}"
     );
 }
+
+/// Returns the findings on a change, each with its kind and rule, sorted.
+fn findings(folder: &Path, old: &str, new: &str) -> Vec<String> {
+    let report = report(folder, old, new);
+    let mut found: Vec<String> = report["findings"]
+        .as_array()
+        .expect("findings are a list")
+        .iter()
+        .map(|one| {
+            let text = |key: &str| one[key].as_str().unwrap_or_default().to_owned();
+            format!("{} {}", text("kind"), text("rule"))
+        })
+        .collect();
+    found.sort_unstable();
+    found
+}
+
+/// Two versions of the responses of an operation, and the findings about them.
+const RESPONSES: &[(&str, &str, &[&str])] = &[
+    (
+        "{'200': {$ref: '#/x/ok'}, '404': {$ref: '#/x/code'}, default: {$ref: '#/x/error'}}",
+        "{'200': {$ref: '#/x/ok'}, default: {$ref: '#/x/error'}}",
+        &["breaking response-widened"],
+    ),
+    (
+        "{'200': {$ref: '#/x/code'}, 2XX: {$ref: '#/x/error'}}",
+        "{2XX: {$ref: '#/x/error'}}",
+        &["breaking response-widened"],
+    ),
+    (
+        "{'200': {$ref: '#/x/code'}, default: {$ref: '#/x/error'}}",
+        "{default: {$ref: '#/x/error'}}",
+        &["breaking response-widened"],
+    ),
+    (
+        "{default: {$ref: '#/x/error'}}",
+        "{'404': {$ref: '#/x/error'}, default: {$ref: '#/x/error'}}",
+        &[],
+    ),
+    (
+        "{2XX: {$ref: '#/x/ok'}}",
+        "{'200': {$ref: '#/x/ok'}}",
+        &["compatible status-removed"],
+    ),
+    (
+        "{'302': {$ref: '#/x/ok'}, '404': {$ref: '#/x/ok'}}",
+        "{'200': {$ref: '#/x/ok'}, '404': {$ref: '#/x/ok'}}",
+        &["success_status_changed success-status-changed"],
+    ),
+    (
+        "{'302': {$ref: '#/x/ok'}}",
+        "{'307': {$ref: '#/x/ok'}}",
+        &["success_status_changed success-status-changed"],
+    ),
+    (
+        "{'200': {$ref: '#/x/ok'}, '202': {$ref: '#/x/ok'}}",
+        "{'200': {$ref: '#/x/ok'}}",
+        &["success_status_changed status-removed"],
+    ),
+];
+
+/// Two versions of the responses of a webhook, and the findings about them.
+const RESPONSES_OF_WEBHOOKS: &[(&str, &str, &[&str])] = &[
+    (
+        "{'200': {$ref: '#/x/ok'}, '204': {$ref: '#/x/ok'}, '410': {$ref: '#/x/ok'}}",
+        "{'200': {$ref: '#/x/ok'}, '410': {$ref: '#/x/ok'}}",
+        &["breaking status-removed"],
+    ),
+    (
+        "{'200': {$ref: '#/x/ok'}, '410': {$ref: '#/x/ok'}}",
+        "{'200': {$ref: '#/x/ok'}}",
+        &["breaking status-removed"],
+    ),
+    (
+        "{'200': {$ref: '#/x/ok'}}",
+        "{'200': {$ref: '#/x/ok'}, '202': {$ref: '#/x/ok'}}",
+        &["compatible status-added"],
+    ),
+    (
+        "{'200': {description: d, headers: {X-A: {schema: {type: string}}}}}",
+        "{'200': {description: d, headers: {X-A: {required: true, schema: {type: string}}, X-B: {required: true, schema: {type: string}}}}}",
+        &["breaking header-required", "breaking header-required"],
+    ),
+    (
+        "{'200': {$ref: '#/x/ok'}}",
+        "{'200': {$ref: '#/x/code'}}",
+        &["breaking response-body-required"],
+    ),
+];
+
+#[test]
+fn responses_are_judged_by_who_receives_them() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let of = |name: &str| {
+        format!(
+            "{{description: d, content: {{application/json: {{schema: {{type: object, properties: {{{name}: {{type: string}}}}, required: [{name}]}}}}}}}}"
+        )
+    };
+    let whole = |responses: &str| {
+        responses
+            .replace("{$ref: '#/x/ok'}", "{description: d}")
+            .replace("{$ref: '#/x/code'}", &of("code"))
+            .replace("{$ref: '#/x/error'}", &of("error"))
+    };
+    let mut wrong = Vec::new();
+    for (old, new, expected) in RESPONSES {
+        let get = |responses: &str| path("get", "/a", &format!("responses: {}", whole(responses)));
+        let found = findings(folder.path(), &get(old), &get(new));
+        if found != *expected {
+            wrong.push(format!("{old} → {new}: {found:?}"));
+        }
+    }
+    for (old, new, expected) in RESPONSES_OF_WEBHOOKS {
+        let hook = |responses: &str| {
+            document(&format!(
+                "webhooks: {{a: {{post: {{operationId: a, responses: {}}}}}}}",
+                whole(responses)
+            ))
+        };
+        let found = findings(folder.path(), &hook(old), &hook(new));
+        if found != *expected {
+            wrong.push(format!("webhook: {old} → {new}: {found:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
