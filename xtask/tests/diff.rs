@@ -1040,6 +1040,16 @@ const RESPONSES: &[(&str, &str, &[&str])] = &[
         "{'200': {$ref: '#/x/ok'}}",
         &["success_status_changed status-removed"],
     ),
+    (
+        "{'200': {description: d, content: {'*/*': {schema: {type: string}}}}}",
+        "{'200': {description: d, content: {application/json: {schema: {type: string}}}}}",
+        &[],
+    ),
+    (
+        "{'200': {description: d, content: {application/json: {schema: {type: string}}}}}",
+        "{'200': {description: d, content: {'application/*': {schema: {type: string}}}}}",
+        &["breaking media-type-widened"],
+    ),
 ];
 
 /// Two versions of the responses of a webhook, and the findings about them.
@@ -1106,4 +1116,53 @@ fn responses_are_judged_by_who_receives_them() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Two versions of the fields of an operation, and the findings about them.
+const REQUEST_PARTS: &[(&str, &str, &[&str])] = &[
+    (
+        "requestBody: {content: {application/json: {schema: {type: string}}}}",
+        "requestBody: {content: {'*/*': {schema: {}}, application/json: {schema: {type: string, maxLength: 3}}}}",
+        &["breaking request-narrowed", "compatible media-type-added"],
+    ),
+    (
+        "requestBody: {content: {'*/*': {schema: {type: string}}}}",
+        "requestBody: {content: {'*/*': {schema: {type: string}}, application/json: {schema: {type: string, maxLength: 3}}}}",
+        &["breaking request-narrowed"],
+    ),
+    (
+        "requestBody: {content: {application/json;v=1: {schema: {type: string}}, application/json;v=2: {schema: {type: string}}}}",
+        "requestBody: {content: {application/json;v=1: {schema: {type: string}}}}",
+        &["breaking media-type-removed"],
+    ),
+    (
+        "requestBody: {content: {application/json: {schema: {type: string}}}}",
+        "requestBody: {content: {application/json; charset=UTF-8: {schema: {type: string}}}}",
+        &[],
+    ),
+];
+
+#[test]
+fn bodies_and_parameters_are_judged_by_how_they_are_written() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let mut wrong = Vec::new();
+    for (old, new, expected) in REQUEST_PARTS {
+        let post = |fields: &str| path("post", "/a", &format!("{fields}, {DONE}"));
+        let found = findings(folder.path(), &post(old), &post(new));
+        if found != *expected {
+            wrong.push(format!("{old} → {new}: {found:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let hook = |content: &str| {
+        document(&format!(
+            "webhooks: {{a: {{post: {{operationId: a, requestBody: {{content: {{{content}}}}}, {DONE}}}}}}}"
+        ))
+    };
+    let json = "application/json: {schema: {type: string}}";
+    let more = format!("{json}, text/plain: {{schema: {{type: string}}}}");
+    let found = findings(folder.path(), &hook(json), &hook(&more));
+    assert_eq!(found, ["breaking media-type-widened"]);
+    let found = findings(folder.path(), &hook(&more), &hook(json));
+    assert_eq!(found, ["compatible media-type-removed"]);
 }

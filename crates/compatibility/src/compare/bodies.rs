@@ -1,5 +1,7 @@
 //! Compares request bodies, and the media types of bodies.
 
+use std::collections::BTreeSet;
+
 use contract::model::MediaType;
 
 use super::walk::Place;
@@ -92,8 +94,9 @@ impl<'c> Comparison<'c> {
         }
     }
 
-    /// Compares the media types of a body. A client chooses among those of a request, and asks for
-    /// one of those of a response: in both cases, those that were there must stay.
+    /// Compares what each side allows for each media type that either of them names. A client
+    /// chooses among those of a request, and asks for one of those of a response: in both cases,
+    /// those that were there must stay. It must understand all those of a webhook.
     pub(super) fn contents(
         &mut self,
         index: usize,
@@ -103,79 +106,145 @@ impl<'c> Comparison<'c> {
         revision: &'c [MediaType],
         place: &dyn Fn(&str) -> Place,
     ) {
-        for old in base {
-            let Some(new) = revision.iter().find(|new| covers(&new.name, &old.name)) else {
-                let place = place(&old.name);
-                let witness = match place {
-                    Place::RequestBody(_) if flow.is_to_api() => {
-                        self.request(pair.base, Some(&old.name), None)
-                    }
-                    _ => None,
-                };
-                let message = format!("{} is gone", describe(&place));
-                self.add(
-                    Some(&pair.name),
-                    Found {
-                        kind: Kind::Breaking,
-                        rule: "media-type-removed",
-                        message,
-                        base: Some(old.span),
-                        revision: Some(pair.revision.span),
-                        witness,
-                    },
-                );
-                continue;
-            };
-            for (one, other) in [
-                (old.schema, new.schema),
-                (old.item_schema, new.item_schema),
-                (old.event_data, new.event_data),
-            ] {
-                match (one, other) {
-                    (Some(one), Some(other)) => {
-                        self.schemas(index, place(&old.name), one, other, flow);
-                    }
-                    (None, None) => {}
-                    (one, _) => {
-                        // Without a schema, anything may be there.
-                        let is_narrower = one.is_none() == flow.is_to_api();
-                        let (kind, what) = if is_narrower {
-                            (Kind::Undecided, "one side has no schema")
-                        } else {
-                            (Kind::Compatible, "one side has no schema")
-                        };
-                        let message = format!("{}: {what}", describe(&place(&old.name)));
-                        self.add(
-                            Some(&pair.name),
-                            Found {
-                                kind,
-                                rule: "schema-missing",
-                                message,
-                                base: Some(old.span),
-                                revision: Some(new.span),
-                                witness: None,
-                            },
-                        );
+        let mut compared = BTreeSet::new();
+        for media in base.iter().chain(revision) {
+            let old = best(base, &media.name);
+            let new = best(revision, &media.name);
+            let place = place(&media.name);
+            match (old, new) {
+                (Some(old), Some(new)) => {
+                    if compared.insert((old.name.as_str(), new.name.as_str())) {
+                        self.content(index, &place, flow, old, new);
                     }
                 }
+                (Some(old), None) => self.removed_content(pair, flow, &place, old, revision),
+                (None, Some(new)) => {
+                    // A client that gets a webhook cannot ask for a media type, and one that asks
+                    // for a media type may get another one of its range.
+                    let is_sent = !flow.is_to_api();
+                    let is_pushed = is_sent && matches!(place, Place::RequestBody(_));
+                    let is_wider = is_sent
+                        && base.iter().any(|old| {
+                            best(revision, &old.name).is_some_and(|best| best.name == new.name)
+                        });
+                    let kind = if is_pushed || is_wider {
+                        Kind::Breaking
+                    } else {
+                        Kind::Compatible
+                    };
+                    self.added_content(pair, &place, new, kind);
+                }
+                (None, None) => {}
             }
         }
-        for new in revision {
-            if base.iter().any(|old| covers(&new.name, &old.name)) {
-                continue;
+    }
+
+    fn added_content(
+        &mut self,
+        pair: &OperationPair<'c>,
+        place: &Place,
+        new: &'c MediaType,
+        kind: Kind,
+    ) {
+        let (rule, what) = if kind == Kind::Compatible {
+            ("media-type-added", "is new")
+        } else {
+            (
+                "media-type-widened",
+                "is new: clients may get what they do not expect",
+            )
+        };
+        self.add(
+            Some(&pair.name),
+            Found {
+                kind,
+                rule,
+                message: format!("{} {what}", describe(place)),
+                base: Some(pair.base.span),
+                revision: Some(new.span),
+                witness: None,
+            },
+        );
+    }
+
+    /// Reports a media type that is gone. One that is sent may become a narrower one.
+    fn removed_content(
+        &mut self,
+        pair: &OperationPair<'c>,
+        flow: Flow,
+        place: &Place,
+        old: &'c MediaType,
+        revision: &'c [MediaType],
+    ) {
+        let is_narrowed = revision
+            .iter()
+            .any(|new| covers(&old.name, &new.name).is_some());
+        if is_narrowed && !flow.is_to_api() {
+            return;
+        }
+        let (kind, witness) = match (place, flow.is_to_api()) {
+            (Place::RequestBody(_), true) => {
+                let witness = self.request(pair.base, Some(&old.name), None);
+                (Kind::Breaking, witness)
             }
-            let message = format!("{} is new", describe(&place(&new.name)));
-            self.add(
-                Some(&pair.name),
-                Found {
-                    kind: Kind::Compatible,
-                    rule: "media-type-added",
-                    message,
-                    base: Some(pair.base.span),
-                    revision: Some(new.span),
-                    witness: None,
-                },
-            );
+            // A client that gets a webhook has not asked for the media type.
+            (Place::RequestBody(_), false) => (Kind::Compatible, None),
+            _ => (Kind::Breaking, None),
+        };
+        self.add(
+            Some(&pair.name),
+            Found {
+                kind,
+                rule: "media-type-removed",
+                message: format!("{} is gone", describe(place)),
+                base: Some(old.span),
+                revision: Some(pair.revision.span),
+                witness,
+            },
+        );
+    }
+
+    /// Compares the schemas of two media types.
+    fn content(
+        &mut self,
+        index: usize,
+        place: &Place,
+        flow: Flow,
+        old: &'c MediaType,
+        new: &'c MediaType,
+    ) {
+        for (one, other) in [
+            (old.schema, new.schema),
+            (old.item_schema, new.item_schema),
+            (old.event_data, new.event_data),
+        ] {
+            match (one, other) {
+                (Some(one), Some(other)) => {
+                    self.schemas(index, place.clone(), one, other, flow);
+                }
+                (None, None) => {}
+                (one, _) => {
+                    // Without a schema, anything may be there.
+                    let is_narrower = one.is_none() == flow.is_to_api();
+                    let kind = if is_narrower {
+                        Kind::Undecided
+                    } else {
+                        Kind::Compatible
+                    };
+                    let name = self.pairs[index].name.clone();
+                    self.add(
+                        Some(&name),
+                        Found {
+                            kind,
+                            rule: "schema-missing",
+                            message: format!("{}: one side has no schema", describe(place)),
+                            base: Some(old.span),
+                            revision: Some(new.span),
+                            witness: None,
+                        },
+                    );
+                }
+            }
         }
     }
 }
@@ -191,17 +260,45 @@ fn describe(place: &Place) -> String {
     }
 }
 
-/// Returns whether a media type, which may be a range such as `image/*`, includes another one.
-/// Parameters and case do not matter.
-fn covers(range: &str, name: &str) -> bool {
-    let essence = |name: &str| {
-        let essence = name.split(';').next().unwrap_or_default();
-        essence.trim().to_ascii_lowercase()
+/// Returns the media type that counts for a name: of those that include it, the most specific one.
+pub(super) fn best<'c>(content: &'c [MediaType], name: &str) -> Option<&'c MediaType> {
+    content
+        .iter()
+        .filter_map(|media| Some((covers(&media.name, name)?, media)))
+        .max_by_key(|(rank, _)| *rank)
+        .map(|(_, media)| media)
+}
+
+/// Returns how specifically a media type, which may be a range such as `image/*`, includes another
+/// one, or `None` if it does not. The rank counts the parts that are named, then the parameters.
+fn covers(range: &str, name: &str) -> Option<(usize, usize)> {
+    let (range, asked) = parts(range);
+    let (name, known) = parts(name);
+    if !asked.iter().all(|parameter| known.contains(parameter)) {
+        return None;
+    }
+    let named = if range == name {
+        2
+    } else if range == "*/*" {
+        0
+    } else {
+        let kind = range.strip_suffix("/*")?;
+        (name.split('/').next() == Some(kind)).then_some(1)?
     };
-    let (range, name) = (essence(range), essence(name));
-    range == name
-        || range == "*/*"
-        || range
-            .strip_suffix("/*")
-            .is_some_and(|kind| name.split('/').next() == Some(kind))
+    Some((named, asked.len()))
+}
+
+/// Returns a media type without parameters, and its parameters. UTF-8 is what is meant without a
+/// `charset`.
+fn parts(name: &str) -> (String, Vec<(String, String)>) {
+    let mut parts = name.split(';');
+    let essence = parts.next().unwrap_or_default().trim().to_ascii_lowercase();
+    let parameters = parts.filter_map(|part| {
+        let (key, value) = part.split_once('=')?;
+        let key = key.trim().to_ascii_lowercase();
+        let value = value.trim().trim_matches('"').to_owned();
+        let is_usual = key == "charset" && value.eq_ignore_ascii_case("utf-8");
+        (!is_usual).then_some((key, value))
+    });
+    (essence, parameters.collect())
 }

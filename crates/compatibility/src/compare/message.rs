@@ -3,6 +3,7 @@
 use contract::model::{Location, Operation, Parameter, PathPart, SecurityKind};
 use serde_json::{Value, json};
 
+use super::bodies::best;
 use super::walk::Place;
 use super::{Comparison, encoding};
 use crate::containment::Reading;
@@ -143,7 +144,7 @@ impl Comparison<'_> {
         given: Option<&Value>,
     ) -> Option<[String; 4]> {
         let content = &operation.request_body.as_ref()?.content;
-        let media = content.iter().find(|one| one.name == name)?;
+        let media = best(content, name)?;
         let value = match given {
             Some(value) => value.clone(),
             None => self
