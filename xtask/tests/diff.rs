@@ -1041,6 +1041,21 @@ const RESPONSES: &[(&str, &str, &[&str])] = &[
         &["success_status_changed status-removed"],
     ),
     (
+        "{'200': {description: d, headers: {X-A: {required: true, schema: {type: string}}}}}",
+        "{'200': {description: d, headers: {X-A: {required: true, content: {application/json: {schema: {type: string}}}}}}}",
+        &["breaking header-style"],
+    ),
+    (
+        "{'200': {description: d, headers: {X-A: {schema: {type: object}}}}}",
+        "{'200': {description: d, headers: {X-A: {explode: true, schema: {type: object}}}}}",
+        &["breaking header-style"],
+    ),
+    (
+        "{'200': {description: d, headers: {X-A: {schema: {type: array, items: {type: string}}}}}}",
+        "{'200': {description: d, headers: {X-A: {explode: true, schema: {type: array, items: {type: string}}}}}}",
+        &[],
+    ),
+    (
         "{'200': {description: d, content: {'*/*': {schema: {type: string}}}}}",
         "{'200': {description: d, content: {application/json: {schema: {type: string}}}}}",
         &[],
@@ -1138,6 +1153,21 @@ const REQUEST_PARTS: &[(&str, &str, &[&str])] = &[
     (
         "requestBody: {content: {application/json: {schema: {type: string}}}}",
         "requestBody: {content: {application/json; charset=UTF-8: {schema: {type: string}}}}",
+        &[],
+    ),
+    (
+        "parameters: [{name: q, in: query, content: {application/json: {schema: {type: integer}}}}]",
+        "parameters: [{name: q, in: query, content: {application/json: {schema: {type: string}}}}]",
+        &["breaking request-narrowed"],
+    ),
+    (
+        "parameters: [{name: q, in: query, schema: {type: integer, default: 10}}]",
+        "parameters: [{name: q, in: query, schema: {type: string, default: '20'}}]",
+        &["meaning_changed default-changed"],
+    ),
+    (
+        "parameters: [{name: q, in: query, schema: {type: integer, default: 10}}]",
+        "parameters: [{name: q, in: query, schema: {type: string, default: '10'}}]",
         &[],
     ),
 ];

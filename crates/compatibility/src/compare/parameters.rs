@@ -1,8 +1,9 @@
 //! Compares the parameters of requests.
 
 use contract::model::{
-    Location, Operation, Parameter, ParameterEncoding, PathPart, SchemaKind, Style, Types,
+    Location, Operation, Parameter, ParameterEncoding, PathPart, SchemaId, SchemaKind, Style, Types,
 };
+use serde_json::Value;
 
 use super::walk::Place;
 use super::{Comparison, Found, OperationPair};
@@ -86,14 +87,48 @@ impl<'c> Comparison<'c> {
             self.add_parameter(pair, Kind::Breaking, "parameter-style", message, both);
         }
         if self.is_text_of_any_kind(old, new) {
+            self.default_as_text(pair, old, new);
             return;
         }
         let (flow, _) = Self::flows(pair);
         self.schemas(index, Place::Parameter(at), old.schema, new.schema, flow);
     }
 
+    /// Reports a default that has changed between a scalar and a string.
+    fn default_as_text(&mut self, pair: &OperationPair<'c>, old: &Parameter, new: &Parameter) {
+        let one = self.default(Side::Base, old.schema);
+        let other = self.default(Side::Revision, new.schema);
+        if pair.is_reversed || one == other {
+            return;
+        }
+        let shown =
+            |text: Option<String>| text.map_or("none".to_owned(), |text| format!("`{text}`"));
+        let message = format!(
+            "{}: leaving it out means something else: the default is {} instead of {}",
+            name(new),
+            shown(other),
+            shown(one)
+        );
+        let both = (Some(old), Some(new));
+        self.add_parameter(pair, Kind::MeaningChanged, "default-changed", message, both);
+    }
+
+    /// Returns the default of a schema, or of what it leads to, as text.
+    fn default(&self, side: Side, id: SchemaId) -> Option<String> {
+        let contract = self.context.pair.contract(side);
+        let mut ids = [id, contract.resolve(id)].into_iter();
+        let default = ids.find_map(|id| match &contract.schema(id).kind {
+            SchemaKind::Object(keywords) => keywords.default.clone(),
+            SchemaKind::Bool(_) => None,
+        })?;
+        Some(match default {
+            Value::String(text) => text,
+            other => other.to_string(),
+        })
+    }
+
     /// Returns whether the text of a value differs between two encodings.
-    fn is_written_otherwise(&self, old: &Parameter, new: &Parameter) -> bool {
+    pub(super) fn is_written_otherwise(&self, old: &Parameter, new: &Parameter) -> bool {
         let (one, other) = (&old.encoding, &new.encoding);
         match (one, other) {
             (
@@ -107,10 +142,13 @@ impl<'c> Comparison<'c> {
                 let is_plain =
                     |style: Style| matches!(style, Style::Simple | Style::Form | Style::Cookie);
                 let types = self.types(Side::Base, old);
-                let is_scalar = types.is_some_and(|types| {
-                    !types.contains(Types::ARRAY) && !types.contains(Types::OBJECT)
-                });
-                if is_scalar && is_plain(*style) && is_plain(*new_style) {
+                let is_never = |kind| types.is_some_and(|types| !types.contains(kind));
+                let is_flat = is_never(Types::OBJECT);
+                if is_flat && is_never(Types::ARRAY) && is_plain(*style) && is_plain(*new_style) {
+                    return false;
+                }
+                // An array in a path or header has commas in any case.
+                if is_flat && (*style, *new_style) == (Style::Simple, Style::Simple) {
                     return false;
                 }
                 style != new_style || explode != new_explode
@@ -123,6 +161,12 @@ impl<'c> Comparison<'c> {
     /// Returns whether the parameter was a scalar and is any string now. On the wire, both are
     /// text.
     fn is_text_of_any_kind(&self, old: &Parameter, new: &Parameter) -> bool {
+        // In a media type such as JSON, a string is written otherwise than a number.
+        let has_style =
+            |parameter: &Parameter| matches!(parameter.encoding, ParameterEncoding::Style { .. });
+        if !has_style(old) || !has_style(new) {
+            return false;
+        }
         let schema = self.context.pair.end(Side::Revision, new.schema);
         let is_any_string = match &self.revision().schema(schema).kind {
             SchemaKind::Object(keywords) => {

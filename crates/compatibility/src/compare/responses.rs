@@ -213,7 +213,12 @@ impl<'c> Comparison<'c> {
             (true, true, false) => Some((Kind::Compatible, "header-optional", "may be missing")),
             _ => None,
         };
-        if let Some(change) = change {
+        let style = self.is_written_otherwise(old, new).then_some((
+            Kind::Breaking,
+            "header-style",
+            "is written in another style",
+        ));
+        for change in change.into_iter().chain(style) {
             self.add_header(pair, status, old, change, (old.span, new.span));
         }
     }
