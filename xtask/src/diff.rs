@@ -21,8 +21,8 @@ use crate::workspace;
 /// still be understood by them. Judges what goes over the wire. Not judged yet: the Rust source of
 /// callers and of implementers, links, and mappings of discriminators.
 ///
-/// Exit codes: 0 the change is not refused, 1 a document cannot be read, 2 the arguments are wrong,
-/// 5 the change is refused.
+/// Exit codes: 0 the change is not refused, 1 a document or its git revision cannot be read, 2 the
+/// arguments are wrong, 5 the change is refused.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// The document before the change, as a file [default: the contract at the git revision of

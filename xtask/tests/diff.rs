@@ -711,6 +711,10 @@ fn a_document_of_several_files_is_read_from_a_git_revision() {
     );
     assert_eq!(code, 1);
     assert!(wrong.contains("failed to find `v1` in git"), "{wrong}");
+    assert!(
+        wrong.contains("`git fetch`") && !wrong.contains("git failed"),
+        "{wrong}"
+    );
     let (code, _, wrong) = diff(folder.path(), &["missing.yaml", "api/pets.yaml"]);
     assert_eq!(code, 1);
     assert!(
@@ -1195,4 +1199,33 @@ fn bodies_and_parameters_are_judged_by_how_they_are_written() {
     assert_eq!(found, ["breaking media-type-widened"]);
     let found = findings(folder.path(), &hook(&more), &hook(json));
     assert_eq!(found, ["compatible media-type-removed"]);
+}
+
+#[test]
+fn a_changelog_shows_values_of_a_document_as_they_are() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let get = |pattern: &str| {
+        let schema = format!("{{type: string, pattern: '{pattern}'}}");
+        let fields = format!("parameters: [{{name: q, in: query, schema: {schema}}}], {DONE}");
+        path("get", "/a", &fields)
+    };
+    let changelog = |old: &str, new: &str| {
+        fs::write(folder.path().join("old.yaml"), get(old)).expect("the document can be written");
+        fs::write(folder.path().join("new.yaml"), get(new)).expect("the document can be written");
+        diff(
+            folder.path(),
+            &["old.yaml", "new.yaml", "--format", "markdown"],
+        )
+        .1
+    };
+    let printed = changelog("^<img src=x>_a_$", "^<b>$");
+    assert!(
+        printed.contains("`pattern` `^<img src=x>_a_$` → `^<b>$`"),
+        "{printed}"
+    );
+    let printed = changelog("^`<img src=x>$", "^b$");
+    assert!(
+        printed.contains("`pattern` `^`\\<img src=x\\>\\$` → `^b\\$\\`"),
+        "{printed}"
+    );
 }

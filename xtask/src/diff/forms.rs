@@ -159,7 +159,11 @@ pub(super) fn sarif(comparison: &Comparison) -> String {
 /// Returns a changelog.
 pub(super) fn markdown(comparison: &Comparison) -> String {
     let version = &comparison.report.version;
-    let mut out = format!("# Changes from {} to {}\n", version.base, version.revision);
+    let mut out = format!(
+        "# Changes from {} to {}\n",
+        prose(&version.base),
+        prose(&version.revision)
+    );
     if let Some(needed) = &version.needed
         && !version.is_enough
     {
@@ -182,7 +186,7 @@ pub(super) fn markdown(comparison: &Comparison) -> String {
         words[..1].make_ascii_uppercase();
         out.push_str(&format!("\n## {words}\n\n"));
         for finding in findings {
-            out.push_str(&format!("- {}\n", harmless(&finding.message)));
+            out.push_str(&format!("- {}\n", prose(&finding.message)));
             if !finding.operations.is_empty() {
                 let operations: Vec<String> = finding
                     .operations
@@ -194,6 +198,31 @@ pub(super) fn markdown(comparison: &Comparison) -> String {
             if let Some(witness) = &finding.witness {
                 out.push_str(&format!("\n      {}\n\n", harmless(witness.text())));
             }
+        }
+    }
+    out
+}
+
+/// Returns a message as Markdown that shows its characters as they are: its code spans, and all else
+/// with escapes. A value of a document can end a code span, and then is escaped itself.
+fn prose(message: &str) -> String {
+    let message = harmless(message);
+    let pieces: Vec<&str> = message.split('`').collect();
+    let last = pieces.len() - 1;
+    let mut out = String::new();
+    for (index, piece) in pieces.into_iter().enumerate() {
+        if index % 2 == 1 && index < last && !piece.is_empty() {
+            out.push_str(&format!("`{piece}`"));
+            continue;
+        }
+        if index % 2 == 1 {
+            out.push_str(if index < last { "\\`\\`" } else { "\\`" });
+        }
+        for character in piece.chars() {
+            if "\\*_[]<>&~|!$".contains(character) {
+                out.push('\\');
+            }
+            out.push(character);
         }
     }
     out

@@ -48,16 +48,13 @@ pub(super) fn checkout(document: &Path, revision: &str) -> anyhow::Result<Checko
     let root = output(git(parent).args(["rev-parse", "--show-toplevel"]))?;
     let root = PathBuf::from(text(&root)?);
     let commit = format!("{revision}^{{commit}}");
-    output(git(&root).args([
-        "rev-parse",
-        "--verify",
-        "--quiet",
-        "--end-of-options",
-        &commit,
-    ]))
-    .with_context(|| {
-        format!("failed to find `{revision}` in git: name a revision with --base, or a file")
-    })?;
+    let verify = ["rev-parse", "--verify", "--quiet", "--end-of-options"];
+    let found = git(&root).args(verify).arg(&commit).output();
+    if !found.context("failed to start git")?.status.success() {
+        bail!(
+            "failed to find `{revision}` in git: get it with `git fetch`, or name another revision with --base, or a file"
+        );
+    }
     let folder = tempfile::tempdir().context("failed to create a temporary folder")?;
     // An index of its own, so that neither the index nor the working copy changes.
     let index = folder.path().join("index");

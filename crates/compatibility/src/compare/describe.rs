@@ -72,12 +72,13 @@ fn scalars(one: &Keywords, other: &Keywords) -> Vec<String> {
     let number = |number: &Option<serde_json::Number>| number.as_ref().map(ToString::to_string);
     let count = |count: Option<u64>| count.map(|count| count.to_string());
     let types = |types: Option<Types>| types.map(type_names);
+    let quoted = |text: Option<String>| text.map(|text| format!("`{}`", short(&text)));
     let rows = [
         ("type", types(one.types), types(other.types)),
         (
             "const",
-            one.constant.as_ref().map(Value::to_string),
-            other.constant.as_ref().map(Value::to_string),
+            quoted(one.constant.as_ref().map(Value::to_string)),
+            quoted(other.constant.as_ref().map(Value::to_string)),
         ),
         ("minimum", number(&one.minimum), number(&other.minimum)),
         ("maximum", number(&one.maximum), number(&other.maximum)),
@@ -98,8 +99,16 @@ fn scalars(one: &Keywords, other: &Keywords) -> Vec<String> {
         ),
         ("minLength", count(one.min_length), count(other.min_length)),
         ("maxLength", count(one.max_length), count(other.max_length)),
-        ("pattern", one.pattern.clone(), other.pattern.clone()),
-        ("format", one.format.clone(), other.format.clone()),
+        (
+            "pattern",
+            quoted(one.pattern.clone()),
+            quoted(other.pattern.clone()),
+        ),
+        (
+            "format",
+            quoted(one.format.clone()),
+            quoted(other.format.clone()),
+        ),
         ("minItems", count(one.min_items), count(other.min_items)),
         ("maxItems", count(one.max_items), count(other.max_items)),
         (
@@ -122,10 +131,10 @@ fn scalars(one: &Keywords, other: &Keywords) -> Vec<String> {
         .filter(|(_, one, other)| one != other)
         .map(|(keyword, one, other)| match (one, other) {
             (Some(one), Some(other)) => {
-                format!("`{keyword}` {} → {}", short(&one), short(&other))
+                format!("`{keyword}` {one} → {other}")
             }
-            (None, Some(other)) => format!("`{keyword}` {} is new", short(&other)),
-            (Some(one), None) => format!("`{keyword}` {} is gone", short(&one)),
+            (None, Some(other)) => format!("`{keyword}` {other} is new"),
+            (Some(one), None) => format!("`{keyword}` {one} is gone"),
             (None, None) => String::new(),
         })
         .collect()
@@ -134,7 +143,7 @@ fn scalars(one: &Keywords, other: &Keywords) -> Vec<String> {
 fn lists(one: &Keywords, other: &Keywords, out: &mut Vec<String>) {
     let values = |keywords: &Keywords| -> BTreeSet<String> {
         let values = keywords.enumeration.iter().flatten();
-        values.map(Value::to_string).collect()
+        values.map(|value| format!("`{value}`")).collect()
     };
     match (&one.enumeration, &other.enumeration) {
         (None, Some(_)) => out.push("`enum` is new".to_owned()),
