@@ -430,6 +430,28 @@ async fn one_call_may_have_other_settings_than_its_client() {
 }
 
 #[tokio::test]
+async fn an_idempotency_key_among_the_headers_is_kept() {
+    let server = Server::playing(vec![Step::Respond(200, "", r#"{"id": 1}"#); 2]).await;
+    let config = server.config().retries(Retries::new(1));
+    let transport = config.build().unwrap();
+    let keyed = transport.with_header("idempotency-key", "job-7").unwrap();
+    for (transport, is_kept) in [(&keyed, true), (&transport, false)] {
+        let call = transport.call(ID, PATH);
+        let request = transport.http().post(transport.base_url());
+        let request = call.idempotent(request, None::<&String>).unwrap();
+        call.send::<Problem>(request, OPEN).await.unwrap();
+        let sent = server.requests();
+        let sent = sent.last().unwrap();
+        assert_eq!(sent.matches("idempotency-key: ").count(), 1, "{sent}");
+        assert_eq!(
+            sent.contains("idempotency-key: job-7\r\n"),
+            is_kept,
+            "{sent}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_call_that_takes_too_long_ends() {
     let server = Server::playing([Step::Sleep]).await;
     let transport = server

@@ -133,3 +133,62 @@ fn a_reference_into_another_operation_says_to_choose_that_too() {
     );
     assert!(printed.contains("shop.yaml:5:"), "{printed}");
 }
+
+#[test]
+fn a_further_tag_chooses_an_operation_too() {
+    let text = SHOP.replace(
+        "tags: [pet], operationId: pet_list",
+        "tags: [pet, order], operationId: pet_list",
+    );
+    let contract = choose(&text, &["order"]).contract.expect("it is right");
+    let ids: Vec<&str> = contract
+        .operations
+        .iter()
+        .map(|operation| &*operation.id)
+        .collect();
+    assert_eq!(ids, ["pet_list", "order_list", "order_put"]);
+}
+
+/// The paging convention names parameters and properties of lists, of which none may be chosen.
+#[test]
+fn operations_that_are_no_lists_are_chosen_from_a_contract_with_lists() {
+    let text = r"openapi: 3.1.0
+info: { title: Pets, version: 1.0.0 }
+x-paging: { start_after: after, page_size: limit, items: pets, key: name }
+paths:
+  /pets:
+    get:
+      operationId: pet_list
+      parameters: [{ name: after, in: query, schema: { type: string } }, { name: limit, in: query, schema: { type: integer } }]
+      responses: { '200': { description: Pets., content: { application/json: { schema: { $ref: '#/components/schemas/Pets' } } } } }
+    post: { operationId: pet_create, responses: { '204': { description: Done. } } }
+components:
+  schemas:
+    Pets: { type: object, required: [pets], properties: { pets: { type: array, items: { type: object, required: [name], properties: { name: { type: string } } } } } }
+";
+    for only in ["pet_list", "pet_create"] {
+        let loaded = choose(text, &[only]);
+        let printed = render(&loaded.sources, &loaded.diagnostics);
+        assert!(
+            loaded.contract.is_some() && printed.is_empty(),
+            "{only}: {printed}"
+        );
+    }
+}
+
+#[test]
+fn links_to_links_are_left_out_and_data_that_looks_like_links_is_kept() {
+    let text = SHOP
+        .replace("links: { Order: { operationId: order_list } }", "links: { Order: { $ref: '#/components/links/Next' }, Next: { operationId: order_list } }")
+        .replace("schema: { $ref: \"#/components/schemas/New\" } } }", "schema: { $ref: \"#/components/schemas/New\" }, example: { links: { order: { operationId: order_list } } } } }");
+    let loaded = choose(&text, &["pet"]);
+    let printed = render(&loaded.sources, &loaded.diagnostics);
+    let document = loaded
+        .contract
+        .unwrap_or_else(|| panic!("{printed}"))
+        .document;
+    let post = &document["paths"]["/pets"]["post"];
+    assert_eq!(keys(&post["responses"]["204"]["links"]), ["list"]);
+    let example = &post["requestBody"]["content"]["application/json"]["example"];
+    assert_eq!(example["links"]["order"]["operationId"], "order_list");
+}

@@ -213,7 +213,8 @@ impl<P: Provisioner> Reconciler<P> {
             },
             world: self.context.world.clone(),
         };
-        match self.store.change(settle).await.map_err(Aborted::failure) {
+        let settled = self.store.change_of(&due.project_id, settle).await;
+        match settled.map_err(Aborted::failure) {
             Ok(true) => {}
             Ok(false) => {
                 self.steps.lost.fetch_add(1, Ordering::Relaxed);
@@ -249,7 +250,8 @@ impl<P: Provisioner> Reconciler<P> {
                 time: self.config.lease,
             };
             // A third of the lease leaves time for several attempts after one that fails.
-            wait = match until(expires, self.store.change(prolong)).await {
+            let prolonged = self.store.change_of(&due.project_id, prolong);
+            wait = match until(expires, prolonged).await {
                 Some(Ok(true)) => {
                     expires = asked + self.config.lease;
                     self.config.lease / 3

@@ -354,11 +354,13 @@ pub(super) fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue
         let name = name.escape_debug();
         return Err(BuildError(format!("`{name}` is not a valid header name")));
     };
-    let value = HeaderValue::from_str(value).map_err(|_| {
+    let mut value = HeaderValue::from_str(value).map_err(|_| {
         BuildError(format!(
             "the value of header `{name}` has a character that headers cannot have"
         ))
     })?;
+    // It may be a secret, which the `Debug` of a request would print.
+    value.set_sensitive(name != USER_AGENT);
     Ok((name, value))
 }
 

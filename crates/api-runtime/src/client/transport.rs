@@ -84,14 +84,16 @@ impl Transport {
         }
     }
 
-    /// Adds the header `Idempotency-Key` with the caller's key. Without one, a call that is retried
-    /// gets a random key, which makes it safe to repeat.
+    /// Adds the header `Idempotency-Key` with the caller's key. A call that is retried and has no key,
+    /// neither its own nor one among the headers of the client, gets a random key, which makes it
+    /// safe to repeat.
     pub fn idempotent<T: Serialize>(
         &self,
         request: RequestBuilder,
         key: Option<&T>,
     ) -> Argument<RequestBuilder> {
-        if key.is_none() && self.settings.retries.is_some() {
+        let has_key = key.is_some() || self.settings.headers.contains_key(IDEMPOTENCY_KEY);
+        if !has_key && self.settings.retries.is_some() {
             return Ok(request.header(IDEMPOTENCY_KEY, idempotency_key()));
         }
         header(request, IDEMPOTENCY_KEY, key)

@@ -3,12 +3,14 @@
 
 use std::cell::RefCell;
 use std::fmt;
+use std::time::Duration;
 
 use bytes::Bytes;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
+use tokio::time::timeout;
 
 use crate::Schemas;
 use crate::schemas::MOST_VIOLATIONS;
@@ -19,6 +21,9 @@ const SMALL: usize = 16 << 10;
 /// The turn of larger bodies. One of them at a time is read, on a thread that may block, so that many
 /// cannot keep the threads that handle requests, nor more than one processor.
 static LARGE: Semaphore = Semaphore::const_new(1);
+/// How long a larger body waits for its turn. After that its violations are not named: while it
+/// waits, it counts towards the bytes of bodies that a server may hold.
+const MOST_WAIT: Duration = Duration::from_secs(1);
 
 /// A violation: the pointer to the value, and the message about it.
 type Found = (String, String);
@@ -47,7 +52,8 @@ impl Place<'_> {
     }
 }
 
-/// Returns the violations of a body as [`of_json`] does, in its turn if it is large.
+/// Returns the violations of a body as [`of_json`] does, in its turn if it is large. Returns none if its
+/// turn does not come within [`MOST_WAIT`].
 pub(super) async fn of_body(
     bytes: Bytes,
     schemas: &'static Schemas,
@@ -57,8 +63,9 @@ pub(super) async fn of_body(
     if bytes.len() <= SMALL || Handle::try_current().is_err() {
         return of_json(&bytes, schemas, schema);
     }
-    // It is never closed.
-    let turn = LARGE.acquire().await.ok();
+    let Ok(turn) = timeout(MOST_WAIT, LARGE.acquire()).await else {
+        return Vec::new();
+    };
     let reading = tokio::task::spawn_blocking(move || {
         // Until the end, also if the caller goes away before.
         let _turn = turn;

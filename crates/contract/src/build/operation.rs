@@ -153,7 +153,8 @@ impl<'a> Builder<'_, 'a> {
             path: caller.path.to_owned(),
             segments,
             query,
-            tag: first_tag(node),
+            tag: tags(node).next(),
+            more_tags: tags(node).skip(1).collect(),
             summary: text(node, "summary"),
             description: text(node, "description"),
             deprecated: flag(node, "deprecated"),
@@ -246,7 +247,8 @@ fn declared<'a>(item: &NodeRef<'a>, dialect: Dialect) -> Vec<Declared<'a>> {
     found
 }
 
-fn first_tag(node: &Node) -> Option<String> {
-    let tags = node.get("tags")?.as_array()?;
-    tags.first()?.as_str().map(str::to_owned)
+fn tags(node: &Node) -> impl Iterator<Item = String> {
+    let tags = node.get("tags").and_then(Node::as_array);
+    let tags = tags.unwrap_or_default().iter().map_while(Node::as_str);
+    tags.map(str::to_owned)
 }

@@ -19,8 +19,8 @@ const MOST_SUGGESTIONS: usize = 5;
 impl Loader {
     /// Builds the contract of the chosen operations. Returns `None` after an error.
     ///
-    /// The document is reduced, and not the contract, so that everything that is derived from it agrees:
-    /// what a server publishes, the schemas for validators, and the types.
+    /// The document is reduced, and not the contract, so that everything that is derived from it
+    /// agrees: what a server publishes, the schemas for validators, and the types.
     pub(super) fn choose(&mut self, whole: &Contract) -> Option<Contract> {
         let chosen = self.chosen(whole)?;
         if self.documents.files() > 1 {
@@ -40,12 +40,16 @@ impl Loader {
         let before = std::mem::take(&mut self.diagnostics);
         let contract = self.build();
         let found = std::mem::replace(&mut self.diagnostics, before);
-        let wrong = found
-            .into_iter()
-            .filter(|diagnostic| self.is_wrong(std::slice::from_ref(diagnostic)));
-        // The whole document has no error, so these are references to what is gone.
+        // The whole document has no error, so what is wrong now is only that something is gone.
+        // `x-paging` may name parameters and properties that no chosen operation has.
+        let wrong = found.into_iter().filter(|diagnostic| {
+            self.is_wrong(std::slice::from_ref(diagnostic)) && diagnostic.code != "bad-paging"
+        });
         let wrong: Vec<Diagnostic> = wrong
             .map(|diagnostic| {
+                if diagnostic.code != "dangling-ref" {
+                    return diagnostic;
+                }
                 let message = "this leads into an operation that is not chosen";
                 Diagnostic::error("unchosen-operation", diagnostic.span, message)
                     .help("choose that operation as well")
@@ -63,10 +67,14 @@ impl Loader {
     fn chosen<'c>(&mut self, whole: &'c Contract) -> Option<Chosen<'c>> {
         let all = || whole.operations.iter().chain(&whole.webhooks);
         let has = |operation: &Operation, name: &String| {
-            operation.id == *name || operation.tag.as_ref() == Some(name)
+            let mut tags = operation.tag.iter().chain(&operation.more_tags);
+            operation.id == *name || tags.any(|tag| tag == name)
         };
         let mut names: Vec<&str> = all()
-            .flat_map(|operation| operation.tag.as_deref().into_iter().chain([&*operation.id]))
+            .flat_map(|operation| {
+                let tags = operation.tag.iter().chain(&operation.more_tags);
+                tags.map(String::as_str).chain([&*operation.id])
+            })
             .collect();
         names.sort_unstable();
         names.dedup();
@@ -218,32 +226,62 @@ fn is_method(key: &str) -> bool {
 fn remove_links(root: &mut Node, chosen: &Chosen<'_>) {
     let components = root.get("components").and_then(|node| node.get("links"));
     let shared = components.and_then(Node::as_object).unwrap_or_default();
-    let gone = shared
-        .iter()
-        .filter(|link| !chosen.has_target(&link.value))
-        .map(|link| pointer::fragment(&pointer::join("/components/links", &link.key)))
-        .collect();
-    remove_links_below(root, chosen, &gone);
+    let mut gone = HashSet::new();
+    // A link may be a reference to another one.
+    loop {
+        let before = gone.len();
+        for link in shared {
+            if !chosen.has_target(&link.value) || refers_to(&link.value, &gone) {
+                let pointer = pointer::join("/components/links", &link.key);
+                gone.insert(pointer::fragment(&pointer));
+            }
+        }
+        if gone.len() == before {
+            break;
+        }
+    }
+    remove_links_below(root, "", chosen, &gone);
+}
+
+fn refers_to(link: &Node, gone: &HashSet<String>) -> bool {
+    let reference = link.get("$ref").and_then(Node::as_str);
+    reference.is_some_and(|reference| gone.contains(reference))
+}
+
+/// Returns whether a field is an example or another value, in which `links` means nothing. `parent`
+/// is the field that it is in: a response may be called `default`.
+fn is_value(parent: &str, key: &str) -> bool {
+    const VALUES: [&str; 7] = [
+        "const",
+        "dataValue",
+        "default",
+        "enum",
+        "example",
+        "examples",
+        "value",
+    ];
+    !matches!(parent, "responses" | "callbacks" | "pathItems" | "paths") && VALUES.contains(&key)
 }
 
 // Recursive, since the readers bound how deep a document is.
-fn remove_links_below(node: &mut Node, chosen: &Chosen<'_>, gone: &HashSet<String>) {
+fn remove_links_below(node: &mut Node, parent: &str, chosen: &Chosen<'_>, gone: &HashSet<String>) {
     match &mut node.value {
         NodeValue::Object(entries) => {
             for entry in entries {
+                if is_value(parent, &entry.key) {
+                    continue;
+                }
                 if entry.key == "links" {
                     retain(&mut entry.value, |link| {
-                        let reference = link.value.get("$ref").and_then(Node::as_str);
-                        reference.is_none_or(|reference| !gone.contains(reference))
-                            && chosen.has_target(&link.value)
+                        !refers_to(&link.value, gone) && chosen.has_target(&link.value)
                     });
                 }
-                remove_links_below(&mut entry.value, chosen, gone);
+                remove_links_below(&mut entry.value, &entry.key, chosen, gone);
             }
         }
         NodeValue::Array(items) => {
             for item in items {
-                remove_links_below(item, chosen, gone);
+                remove_links_below(item, "", chosen, gone);
             }
         }
         _ => {}

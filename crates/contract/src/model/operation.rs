@@ -27,8 +27,10 @@ pub struct Operation {
     /// The names and values of the query in the label, which every request has. Empty for nearly
     /// every operation.
     pub query: Vec<(String, String)>,
-    /// The first tag of the operation. Others are not used.
+    /// The first tag of the operation, by which operations are grouped.
     pub tag: Option<String>,
+    /// The further tags of the operation.
+    pub more_tags: Vec<String>,
     /// A summary in one line.
     pub summary: Option<String>,
     /// A description in `CommonMark`.

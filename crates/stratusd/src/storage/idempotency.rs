@@ -83,13 +83,18 @@ pub async fn lookup(
 /// for no standby, and one that writes waits until they have everything before it.
 pub async fn confirm(c: &mut Connection<'_>, stored: &Stored) -> Result<(), StorageError> {
     if c.is_postgres() {
-        c.touch(
-            statement!(
-                "UPDATE idempotency SET expires_at = expires_at WHERE project_id = $1 AND id = $2"
-            ),
-            &[&stored.project_id, &stored.id],
-        )
-        .await?;
+        let rows = c
+            .touch(
+                statement!(
+                    "UPDATE idempotency SET expires_at = expires_at WHERE project_id = $1 AND id = $2"
+                ),
+                &[&stored.project_id, &stored.id],
+            )
+            .await?;
+        // The response has expired since it was read.
+        if rows == 0 {
+            return Err(StorageError::Conflict);
+        }
     }
     Ok(())
 }

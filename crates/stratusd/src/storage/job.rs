@@ -83,7 +83,7 @@ impl<C> Offer<C> {
         let mut offered = self.offered();
         offered.change.take()?;
         Some(if offered.was_locked {
-            StorageError::Locked("it has been held since the change first ran".into())
+            StorageError::Locked("the change has met it, and its turn has not come again".into())
         } else {
             StorageError::Unavailable("the changes before it take too long".into())
         })

@@ -427,8 +427,15 @@ impl<W: Watch> Writer<W> {
         self.committing = begun.elapsed();
         committed.map_err(|error| self.undone(error))?;
         self.watch.reached(Moment::Committed)?;
-        // Nobody will ever read what was committed to a file that is not in its place any more.
-        self.ensure_in_place()
+        // What was committed to a file that is not in its place any more is read again only if
+        // somebody puts the file back.
+        self.ensure_in_place().map_err(|_| {
+            StorageError::Other(
+                "the database file was taken away during the commit, so it is not known whether \
+                 the change will be there"
+                    .into(),
+            )
+        })
     }
 
     /// Makes sure that a transaction whose commit has failed with an error stays undone, and returns

@@ -202,7 +202,7 @@ impl Schedule {
             state.holds(job.group(), turn);
             false
         } else {
-            state.passes(job.group(), turn)
+            state.passes(job.group(), turn, committed.is_ok())
         };
         if is_freed {
             self.come.notify_waiters();
@@ -341,9 +341,10 @@ impl State {
         }
     }
 
-    /// Ends the turn of a change that has met no lock. If it had met one before, frees its group;
-    /// returns whether it did.
-    fn passes(&mut self, group: &Group, turn: Option<Turn>) -> bool {
+    /// Ends the turn of a change that has met no lock. If it had met one before and is made, frees its
+    /// group; returns whether it did. A change that fails for another reason says nothing about the
+    /// lock.
+    fn passes(&mut self, group: &Group, turn: Option<Turn>, is_made: bool) -> bool {
         let Some(turn) = turn else { return false };
         let now = Instant::now();
         self.places.push(Reverse(now));
@@ -351,9 +352,9 @@ impl State {
         let Some(held) = held.filter(|held| held.number == turn.number) else {
             return false;
         };
-        if turn.kind == Kind::New {
-            held.new.stage = Stage::Empty;
-            self.make_due(group, Kind::New, now);
+        if turn.kind == Kind::New || !is_made {
+            held.flow(turn.kind).stage = Stage::Empty;
+            self.make_due(group, turn.kind, now);
             return false;
         }
         if let Some(held) = self.held.remove(group) {
