@@ -1,6 +1,6 @@
 //! Two contracts side by side, with the schemas of both sorted into classes of equal meaning.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use contract::model::{Contract, Keywords, SchemaId, SchemaKind};
 use serde_json::{Value, json};
@@ -248,7 +248,8 @@ fn own(keywords: &Keywords) -> String {
         [
             &keywords.pattern,
             &keywords.format,
-            &keywords.content_encoding
+            &keywords.content_encoding,
+            &keywords.content_media_type
         ],
         keywords.unique_items,
         required,
@@ -259,33 +260,122 @@ fn own(keywords: &Keywords) -> String {
     .to_string()
 }
 
-/// Returns the coarsest classes in which equal schemas have equal parts, by refining the classes of
-/// equal own keywords until nothing changes. Schemas that contain themselves need no special case.
+/// Returns the coarsest classes in which equal schemas have equal parts. Schemas that contain
+/// themselves need no special case.
+///
+/// The classes of equal own keywords are split until nothing changes. The largest piece of a class
+/// keeps its number, so that a schema gets a new one only as often as its class is halved, and only
+/// those that have it as a part are looked at again.
 fn refine(nodes: &[Node]) -> Vec<Class> {
-    let mut known: HashMap<&str, u32> = HashMap::new();
-    let mut classes: Vec<u32> = Vec::with_capacity(nodes.len());
-    for node in nodes {
-        let next = u32::try_from(known.len()).unwrap_or(u32::MAX);
-        classes.push(*known.entry(&node.own).or_insert(next));
+    let mut partition = Partition::of(nodes);
+    let mut users: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
+    for (index, node) in nodes.iter().enumerate() {
+        for (_, part) in &node.parts {
+            users[*part].push(index);
+        }
     }
-    let mut count = known.len();
-    loop {
-        let mut known: HashMap<(u32, Vec<(u32, u32)>), u32> = HashMap::new();
-        let mut finer = Vec::with_capacity(nodes.len());
-        for (node, class) in nodes.iter().zip(&classes) {
-            let mut parts: Vec<(u32, u32)> = node
-                .parts
-                .iter()
-                .map(|(label, part)| (*label, classes[*part]))
+    let mut pending: BTreeSet<usize> = (0..nodes.len()).collect();
+    while !pending.is_empty() {
+        let moved = partition.split(nodes, &pending);
+        pending = moved
+            .iter()
+            .flat_map(|index| &users[*index])
+            .copied()
+            .collect();
+    }
+    // Numbers in the order of the documents, so that they do not depend on the order of splitting.
+    let mut known: HashMap<u32, u32> = HashMap::new();
+    let mut number = |class: &u32| {
+        let next = u32::try_from(known.len()).unwrap_or(u32::MAX);
+        Class(*known.entry(*class).or_insert(next))
+    };
+    partition.classes.iter().map(&mut number).collect()
+}
+
+/// The schemas, sorted into classes.
+struct Partition {
+    /// The class of each schema.
+    classes: Vec<u32>,
+    /// The schemas of each class.
+    members: Vec<Vec<usize>>,
+    /// The place of each schema among the members of its class.
+    places: Vec<usize>,
+}
+
+impl Partition {
+    fn of(nodes: &[Node]) -> Self {
+        let mut known: HashMap<&str, u32> = HashMap::new();
+        let mut partition = Self {
+            classes: Vec::with_capacity(nodes.len()),
+            members: Vec::new(),
+            places: Vec::with_capacity(nodes.len()),
+        };
+        for (index, node) in nodes.iter().enumerate() {
+            let next = u32::try_from(known.len()).unwrap_or(u32::MAX);
+            let class = *known.entry(&node.own).or_insert(next);
+            if class == next {
+                partition.members.push(Vec::new());
+            }
+            let members = &mut partition.members[class as usize];
+            partition.classes.push(class);
+            partition.places.push(members.len());
+            members.push(index);
+        }
+        partition
+    }
+
+    /// Splits the classes of the schemas of which a part has another class than before. Returns the
+    /// schemas that have got a new class.
+    fn split(&mut self, nodes: &[Node], pending: &BTreeSet<usize>) -> Vec<usize> {
+        let mut pieces: BTreeMap<(u32, Vec<(u32, u32)>), Vec<usize>> = BTreeMap::new();
+        for index in pending {
+            let parts = nodes[*index].parts.iter();
+            let mut parts: Vec<(u32, u32)> = parts
+                .map(|(label, part)| (*label, self.classes[*part]))
                 .collect();
             parts.sort_unstable();
-            let next = u32::try_from(known.len()).unwrap_or(u32::MAX);
-            finer.push(*known.entry((*class, parts)).or_insert(next));
+            let piece = pieces.entry((self.classes[*index], parts)).or_default();
+            piece.push(*index);
         }
-        classes = finer;
-        if known.len() == count {
-            return classes.into_iter().map(Class).collect();
+        let mut by_class: BTreeMap<u32, Vec<Vec<usize>>> = BTreeMap::new();
+        for ((class, _), piece) in pieces {
+            by_class.entry(class).or_default().push(piece);
         }
-        count = known.len();
+        let mut moved = Vec::new();
+        for (class, mut pieces) in by_class {
+            let looked_at: usize = pieces.iter().map(Vec::len).sum();
+            let others = self.members[class as usize].len() - looked_at;
+            pieces.sort_by_key(Vec::len);
+            // The others have parts of the same classes as before, which none of the pieces has.
+            if pieces.last().is_some_and(|largest| largest.len() > others) {
+                let largest: HashSet<usize> = pieces.pop().into_iter().flatten().collect();
+                let pieces_of_class: HashSet<usize> = pieces.iter().flatten().copied().collect();
+                let members = self.members[class as usize].iter().copied();
+                let rest: Vec<usize> = members
+                    .filter(|index| !largest.contains(index) && !pieces_of_class.contains(index))
+                    .collect();
+                pieces.push(rest);
+            }
+            for piece in pieces.into_iter().filter(|piece| !piece.is_empty()) {
+                self.give_new_class(&piece);
+                moved.extend(piece);
+            }
+        }
+        moved
+    }
+
+    fn give_new_class(&mut self, piece: &[usize]) {
+        let new = u32::try_from(self.members.len()).unwrap_or(u32::MAX);
+        for (place, index) in piece.iter().enumerate() {
+            let members = &mut self.members[self.classes[*index] as usize];
+            let left = self.places[*index];
+            members.swap_remove(left);
+            if let Some(other) = members.get(left) {
+                self.places[*other] = left;
+            }
+            self.classes[*index] = new;
+            self.places[*index] = place;
+        }
+        self.members.push(piece.to_vec());
     }
 }
