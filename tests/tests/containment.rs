@@ -38,9 +38,13 @@ fn contract(one: &Value, other: &Value) -> Option<Contract> {
 }
 
 fn decide(one: &Value, other: &Value) -> Containment {
+    decide_as(one, other, Reading::Exact)
+}
+
+fn decide_as(one: &Value, other: &Value, reading: Reading) -> Containment {
     let contract = contract(one, other).expect("the schemas have no errors");
     let (one, other) = (contract.components["One"], contract.components["Other"]);
-    contain((&contract, one), (&contract, other), Reading::Exact)
+    contain((&contract, one), (&contract, other), reading)
 }
 
 fn validator(contract: &Contract, id: SchemaId) -> Validator {
@@ -67,6 +71,15 @@ fn assert_witness(one: &Value, other: &Value, witness: Value) {
         decide(one, other),
         Containment::Broken(witness),
         "{one} in {other}"
+    );
+}
+
+#[track_caller]
+fn assert_broken(one: &Value, other: &Value, reading: Reading) {
+    let decided = decide_as(one, other, reading);
+    assert!(
+        matches!(decided, Containment::Broken(_)),
+        "{one} in {other}: {decided:?}"
     );
 }
 
@@ -207,6 +220,142 @@ fn witnesses_are_small() {
         &json!({"type": "string"}),
         json!(null),
     );
+}
+
+#[test]
+fn a_property_is_looked_for_under_every_name() {
+    let texts = json!({"type": "object", "additionalProperties": {"type": "string"}});
+    assert_broken(
+        &texts,
+        &json!({"patternProperties": {"^[a-z]+$": {"type": "string"}}, "additionalProperties": false}),
+        Reading::Exact,
+    );
+    let number = json!({"type": "integer"});
+    let three = json!({"a": number, "b": number, "c": number});
+    assert_broken(
+        &json!({"type": "object", "properties": three, "additionalProperties": {"type": "string"}}),
+        &json!({"properties": three, "patternProperties": {"^[a-z]$": number}}),
+        Reading::Exact,
+    );
+    assert_broken(
+        &json!({"type": "object", "properties": {"long_name": {"type": "string"}}}),
+        &json!({"propertyNames": {"maxLength": 3}}),
+        Reading::Request,
+    );
+    let not_e = json!({"type": "object", "patternProperties": {"^e": false}, "additionalProperties": {"type": "string"}});
+    assert_broken(&not_e, &json!({"maxProperties": 1}), Reading::Exact);
+    assert_broken(
+        &json!({"type": "object", "additionalProperties": {"type": "boolean"}}),
+        &json!({"anyOf": [{"additionalProperties": {"const": true}}, {"additionalProperties": {"const": false}}]}),
+        Reading::Exact,
+    );
+    assert_broken(
+        &json!({"type": "object", "properties": {"extra": false}, "additionalProperties": number}),
+        &json!({"additionalProperties": false}),
+        Reading::Exact,
+    );
+}
+
+#[test]
+fn names_of_a_finite_pattern_are_all_looked_at() {
+    assert_contained(
+        &json!({"type": "object", "patternProperties": {"^[ab]$": {"type": "string"}}, "additionalProperties": false}),
+        &json!({"maxProperties": 2}),
+    );
+}
+
+#[test]
+fn a_value_beside_an_excluded_one_is_not_overlooked() {
+    assert_broken(
+        &json!({"type": "object", "required": ["a"], "properties": {"a": {"enum": [0, 1]}}, "maxProperties": 1}),
+        &json!({"const": {"a": 0}}),
+        Reading::Exact,
+    );
+    assert_broken(
+        &json!({"type": "array", "items": {"enum": [0, 1]}, "minItems": 1, "maxItems": 1}),
+        &json!({"const": [0]}),
+        Reading::Exact,
+    );
+}
+
+#[test]
+fn equal_items_are_looked_for_after_those_that_are_asked_for() {
+    let both = json!({
+        "type": "array",
+        "items": {"type": "string"},
+        "allOf": [{"contains": {"const": "x"}}, {"contains": {"const": "y"}}],
+        "maxItems": 3,
+    });
+    assert_broken(&both, &json!({"uniqueItems": true}), Reading::Exact);
+}
+
+#[test]
+fn lengths_are_compared_beside_a_pattern_that_looks_around() {
+    let text =
+        |pattern: &str, max: u64| json!({"type": "string", "pattern": pattern, "maxLength": max});
+    let not_x = "^(?!x).*$";
+    assert_broken(&text(not_x, 30), &text(not_x, 20), Reading::Exact);
+    assert_broken(
+        &text("^(?=.*[A-Z])(?=.*[0-9]).{8,}$", 60),
+        &text("^(?=.*[A-Z])(?=.*[0-9]).{12,}$", 60),
+        Reading::Exact,
+    );
+}
+
+/// Returns a list of schemas, each the part of the one before, as one schema.
+fn nested(part: impl Fn(Value) -> Value, depth: usize, mut leaf: Value) -> Value {
+    for _ in 0..depth {
+        leaf = part(leaf);
+    }
+    leaf
+}
+
+#[test]
+fn values_that_grow_beyond_bounds_are_undecided() {
+    let long = |items: Value| json!({"type": "array", "minItems": 1500, "items": items});
+    let text = |max: u64| json!({"type": "string", "maxLength": max});
+    let decided = decide(&nested(long, 3, text(9)), &nested(long, 3, text(5)));
+    assert!(
+        matches!(decided, Containment::Undecided { .. }),
+        "{decided:?}"
+    );
+    // A value has as many leaves as two to the power of the number of schemas.
+    let pairs = |leaf: Value| {
+        let mut schemas = json!({"S30": leaf});
+        for number in 0..30 {
+            let next = json!({"$ref": format!("#/components/schemas/S{}", number + 1)});
+            schemas[format!("S{number}")] = json!({"type": "object", "required": ["a", "b"], "properties": {"a": next, "b": next}});
+        }
+        let document = json!({
+            "openapi": "3.1.0",
+            "info": { "title": "Small", "version": "0.1.0" },
+            "paths": {},
+            "components": { "schemas": schemas },
+        });
+        let loaded = contract::load_text("small.json", document.to_string().as_bytes());
+        loaded.contract.expect("the schemas have no errors")
+    };
+    let (one, other) = (pairs(text(9)), pairs(text(5)));
+    let (first, second) = (one.components["S0"], other.components["S0"]);
+    let decided = contain((&one, first), (&other, second), Reading::Exact);
+    assert!(
+        matches!(decided, Containment::Undecided { .. }),
+        "{decided:?}"
+    );
+}
+
+#[test]
+fn a_union_of_many_schemas_is_given_up() {
+    let union = |first: u64| {
+        let branch = |number: u64| {
+            let name = format!("p{number}");
+            let max = if number == 0 { first } else { number };
+            json!({"type": "object", "required": [name], "properties": {name: {"type": "string", "maxLength": max}}})
+        };
+        json!({"oneOf": (0..40).map(branch).collect::<Vec<_>>()})
+    };
+    let decided = decide(&union(9), &union(5));
+    assert_ne!(decided, Containment::Contained);
 }
 
 #[test]

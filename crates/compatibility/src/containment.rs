@@ -3,10 +3,11 @@
 //! Start at [`contain`]. `pair` sorts the schemas of both contracts into classes of equal meaning;
 //! `tableau` searches for a value that fits one schema and not the other; `expand` writes schemas
 //! for it as facts and alternatives; `decimal`, `strings`, `arrays` and `objects` find a value of a
-//! type. Every value that is found is validated by the `jsonschema` crate against both schemas
+//! type, within a `budget`. Every value that is found is validated by the `jsonschema` crate against both schemas
 //! before it is returned. What the search cannot decide is tried with random values (`sample`).
 
 mod arrays;
+mod budget;
 mod decimal;
 mod evaluate;
 mod expand;
@@ -88,6 +89,7 @@ pub(crate) struct Context<'c> {
     patterns: pattern::Patterns,
     formats: format::Formats,
     validators: Validators,
+    budget: budget::Budget,
 }
 
 /// A question about two schemas.
@@ -110,6 +112,7 @@ impl<'c> Context<'c> {
             patterns: pattern::Patterns::default(),
             formats: format::Formats::new(base.formats),
             validators: Validators::default(),
+            budget: budget::Budget::default(),
         }
     }
 
@@ -155,6 +158,11 @@ impl<'c> Context<'c> {
             }
             Outcome::Nothing | Outcome::Unknown(_) => None,
         }
+    }
+
+    /// Returns whether a format rejects any string.
+    pub(crate) fn is_asserted(&self, format: &str) -> bool {
+        self.formats.is_asserted(format)
     }
 
     /// Returns whether a value fits a schema, by the `jsonschema` crate.

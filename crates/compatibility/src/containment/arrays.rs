@@ -4,13 +4,15 @@ use serde_json::Value;
 
 use super::evaluate::is_equal;
 use super::facts::{Arrays, Facts};
-use super::outcome::Outcome;
+use super::outcome::{HEAVY, MOST_WEIGHT, Outcome, weigh};
 use super::tableau::{Extra, Literal, Tableau};
 
 /// The most items of an array that is searched for.
 const MOST_ITEMS: usize = 2000;
 /// The most items that must differ from each other.
 const MOST_UNIQUE: usize = 300;
+/// The last place at which two equal neighbours are tried.
+const MOST_TWINS: usize = 16;
 /// The most ways of placing the items that some keyword asks for.
 const MOST_PLACINGS: usize = 64;
 
@@ -27,17 +29,20 @@ impl Tableau<'_, '_> {
             unknown = Some("arrays in which many items are asked for");
         }
         for placing in placings {
-            // Two equal items are searched among the first two, and the first two of the rest.
+            // Two equal items are searched among all neighbours up to the tail, and up to those
+            // that are placed. From there on, one place is like the other.
             let tail = tail(arrays);
-            let twins: &[Option<usize>] = match (arrays.is_repeated, tail) {
-                (false, _) => &[None],
-                (true, 0) => &[Some(0)],
-                (true, _) => &[Some(0), Some(tail)],
+            let last = tail.max(end(&placing));
+            let twins: Vec<Option<usize>> = if arrays.is_repeated {
+                (0..=last.min(MOST_TWINS)).map(Some).collect()
+            } else {
+                vec![None]
             };
+            let is_partial = last > MOST_TWINS || tail > 1 || placing.len() > 1;
             for twin in twins {
-                match self.fill(facts, &placing, *twin) {
+                match self.fill(facts, &placing, twin) {
                     Outcome::Value(value) => return Outcome::Value(value),
-                    Outcome::Nothing if twin.is_some() && tail > 1 => {
+                    Outcome::Nothing if twin.is_some() && is_partial => {
                         unknown = Some("equal items of arrays with different items");
                     }
                     Outcome::Nothing => {}
@@ -51,11 +56,7 @@ impl Tableau<'_, '_> {
     /// Searches for the items of an array. `twin` is the first of two equal neighbours.
     fn fill(&self, facts: &Facts, placing: &Placing, twin: Option<usize>) -> Outcome {
         let arrays = &facts.arrays;
-        let placed = placing
-            .iter()
-            .map(|(index, _)| index + 1)
-            .max()
-            .unwrap_or(0);
+        let placed = end(placing);
         let twins = twin.map_or(0, |first| first + 2);
         let least = usize::try_from(arrays.min).unwrap_or(usize::MAX);
         let mut count = least.max(placed).max(twins);
@@ -67,13 +68,20 @@ impl Tableau<'_, '_> {
             return Outcome::Unknown("long arrays");
         }
         let mut items: Vec<Value> = Vec::new();
+        let mut weight = 1;
+        // Whether an array is excluded in whose place there might be another one.
+        let mut is_passed = false;
         loop {
             if arrays.max.is_some_and(|max| count as u64 > max) {
-                return Outcome::Nothing;
+                return nothing(is_passed);
             }
             while items.len() < count {
                 let index = items.len();
+                if weight > MOST_WEIGHT {
+                    return Outcome::Unknown(HEAVY);
+                }
                 if index > 0 && twin == Some(index - 1) {
+                    weight += weigh(&items[index - 1]);
                     items.push(items[index - 1].clone());
                     continue;
                 }
@@ -90,23 +98,47 @@ impl Tableau<'_, '_> {
                     facts: Vec::new(),
                 };
                 match self.solve(literals, &extra) {
-                    Outcome::Value(value) => items.push(value),
+                    Outcome::Value(value) => {
+                        weight += weigh(&value);
+                        items.push(value);
+                    }
                     // Other items before this one might leave a value for it.
-                    Outcome::Nothing if arrays.is_unique && index > 0 && tail(arrays) > 0 => {
+                    Outcome::Nothing
+                        if arrays.is_unique
+                            && index > 0
+                            && (tail(arrays) > 0 || !placing.is_empty()) =>
+                    {
                         return Outcome::Unknown("items that must differ");
                     }
-                    other => return other,
+                    Outcome::Nothing => return nothing(is_passed),
+                    Outcome::Unknown(why) => return Outcome::Unknown(why),
                 }
             }
             if !is_excluded(&items) {
                 return Outcome::Value(Value::Array(items));
             }
-            if count > least + facts.excluded.len() {
+            if count > least + facts.excluded.len() + placed + twins {
                 return Outcome::Unknown("arrays that must differ");
             }
+            is_passed |= !items.is_empty();
             count += 1;
         }
     }
+}
+
+/// Returns the result of a search that finds nothing, after it has passed over arrays or not.
+fn nothing(is_passed: bool) -> Outcome {
+    if is_passed {
+        Outcome::Unknown("arrays that must differ")
+    } else {
+        Outcome::Nothing
+    }
+}
+
+/// Returns the index after the last item that is placed.
+fn end(placing: &Placing) -> usize {
+    let ends = placing.iter().map(|(index, _)| index + 1);
+    ends.max().unwrap_or(0)
 }
 
 /// Returns the index from which all items have the same schemas.

@@ -1,5 +1,7 @@
 //! Evaluates schemas on values, with three results: fits, does not fit, unclear.
 
+use std::cell::Cell;
+
 use contract::format;
 use contract::model::{Keywords, SchemaId, SchemaKind, Types};
 use serde_json::{Map, Value};
@@ -11,6 +13,8 @@ use crate::pair::Class;
 
 /// The deepest nesting of schemas that is followed.
 const MOST_DEPTH: usize = 200;
+/// The most schemas that are looked at for one value.
+const MOST_STEPS: usize = 200_000;
 
 /// Returns whether a value fits a schema, or `None` if that is unclear. A lenient reader accepts
 /// unknown values of extensible enumerations.
@@ -23,6 +27,7 @@ pub(crate) fn evaluate(
     let evaluation = Evaluation {
         context,
         is_lenient,
+        steps: Cell::new(0),
     };
     evaluation.schema(class, value, 0)
 }
@@ -65,6 +70,7 @@ pub(crate) fn is_equal(one: &Value, other: &Value) -> bool {
 struct Evaluation<'e, 'c> {
     context: &'e Context<'c>,
     is_lenient: bool,
+    steps: Cell<usize>,
 }
 
 /// The conjunction of results: false if one is, otherwise unclear if one is.
@@ -110,7 +116,8 @@ fn counts(
 
 impl Evaluation<'_, '_> {
     fn schema(&self, class: Class, value: &Value, depth: usize) -> Option<bool> {
-        if depth > MOST_DEPTH {
+        self.steps.set(self.steps.get() + 1);
+        if depth > MOST_DEPTH || self.steps.get() > MOST_STEPS {
             return None;
         }
         let (side, kind) = self.context.pair.member(class);

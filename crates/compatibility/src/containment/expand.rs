@@ -140,6 +140,11 @@ impl Schema<'_, '_, '_> {
 
     fn exactly_one(&self) -> Alternatives {
         let ids = &self.keywords.one_of;
+        if has_many_pairs(ids) {
+            // This lets values through that fit several branches; each value is validated at the
+            // end.
+            return ids.iter().map(|id| vec![self.holds(*id)]).collect();
+        }
         (0..ids.len())
             .map(|chosen| {
                 // The chosen one first: most others then fail at once.
@@ -336,7 +341,7 @@ impl Schema<'_, '_, '_> {
     fn not_exactly_one(&self, ways: &mut Alternatives) {
         let ids = &self.keywords.one_of;
         ways.push(ids.iter().map(|id| self.fails(*id)).collect());
-        if ids.len() * ids.len() > 2 * MOST_PAIRS {
+        if has_many_pairs(ids) {
             ways.push(unclear("a `oneOf` with many branches"));
             return;
         }
@@ -425,6 +430,10 @@ impl Schema<'_, '_, '_> {
             ]);
         }
     }
+}
+
+fn has_many_pairs(ids: &[SchemaId]) -> bool {
+    ids.len() * ids.len() > 2 * MOST_PAIRS
 }
 
 fn unclear(why: &'static str) -> Vec<Atom> {

@@ -11,7 +11,7 @@ use super::pattern::{Pattern, Patterns};
 
 /// The most states of a product of automata.
 const MOST_STATES: usize = 4096;
-/// The most transitions that are followed to find the lengths of the strings.
+/// The most states and transitions that are looked at to find the lengths of the strings.
 const MOST_STEPS: usize = 4_000_000;
 /// The most characters beyond ASCII that stand for all others.
 const MOST_WIDE_CHARACTERS: usize = 1500;
@@ -123,9 +123,26 @@ impl Language {
                 break;
             }
         }
+        // The start stays the first state. If it is dead, every state is.
+        is_live[0] = true;
+        let mut numbers = vec![0; is_live.len()];
+        let mut count = 0;
+        for (number, is_live) in numbers.iter_mut().zip(&is_live) {
+            *number = count;
+            count += usize::from(*is_live);
+        }
         for edges in &mut self.edges {
             edges.retain(|edge| is_live[edge.to]);
-            self.is_abridged |= edges.iter().any(|edge| edge.is_abridged);
+        }
+        let mut state = 0..;
+        self.edges
+            .retain(|_| state.next().is_some_and(|state| is_live[state]));
+        let mut state = 0..;
+        self.accepting
+            .retain(|_| state.next().is_some_and(|state| is_live[state]));
+        for edge in self.edges.iter_mut().flatten() {
+            edge.to = numbers[edge.to];
+            self.is_abridged |= edge.is_abridged;
         }
     }
 
@@ -140,7 +157,10 @@ impl Language {
         };
         // A string that is longer than this passes a state twice, and stays in the language
         // without the part in between.
-        let reach = min.saturating_add(self.edges.len()).saturating_add(most);
+        let states = self.edges.len();
+        let reach = min
+            .saturating_add(states.saturating_mul(2))
+            .saturating_add(most);
         let max = max.map_or(usize::MAX, |max| usize::try_from(max).unwrap_or(usize::MAX));
         let last = reach.min(max);
         if min > max {
@@ -149,7 +169,10 @@ impl Language {
                 is_complete: true,
             };
         }
-        let transitions: usize = self.edges.iter().map(Vec::len).sum::<usize>().max(1);
+        let transitions: usize = states + self.edges.iter().map(Vec::len).sum::<usize>();
+        // A language with strings of any length has one that passes a state twice and no state
+        // three times.
+        let mut is_finite = true;
         // For each number of characters, the states from which so many lead to the end.
         let mut ends: Vec<Vec<bool>> = vec![self.accepting.clone()];
         let mut list = Vec::new();
@@ -171,6 +194,7 @@ impl Language {
                     .collect();
                 ends.push(now);
             }
+            is_finite &= length < states || !ends[length][0];
             if length >= min && ends[length][0] {
                 self.spell(0, length, &ends, &mut String::new(), &mut list, most);
                 if list.len() >= most {
@@ -182,7 +206,7 @@ impl Language {
             }
         }
         Words {
-            is_complete: list.is_empty() || (last == max && !self.is_abridged),
+            is_complete: list.is_empty() || ((last == max || is_finite) && !self.is_abridged),
             list,
         }
     }

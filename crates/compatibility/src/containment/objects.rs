@@ -7,14 +7,14 @@ use serde_json::{Map, Value};
 use super::Reading;
 use super::evaluate::{evaluate, is_equal};
 use super::facts::{Fact, Facts, Objects};
-use super::outcome::Outcome;
+use super::outcome::{HEAVY, MOST_WEIGHT, Outcome, weigh};
 use super::tableau::{Extra, Literal, Role, Tableau};
 
 /// The most properties that an object is given only to have enough of them.
 const MOST_FILLERS: usize = 300;
 /// The most ways of choosing names for the properties that some keyword asks for.
 const MOST_CHOICES: usize = 400;
-/// The number of names of each pattern that are tried.
+/// The number of names that are tried beyond those that are needed.
 const NAMES: usize = 3;
 
 /// The name of a property that no schema names.
@@ -33,6 +33,19 @@ struct Search<'f> {
     is_partial: bool,
 }
 
+/// Names for properties.
+struct Names {
+    list: Vec<String>,
+    /// Whether every other name that is possible behaves like one of the list.
+    is_whole: bool,
+}
+
+/// A property that must be there, under one of some names.
+struct Asked {
+    names: Names,
+    literal: Option<Literal>,
+}
+
 impl Tableau<'_, '_> {
     /// Searches for an object that fulfils the facts.
     pub(crate) fn object(&self, facts: &Facts) -> Outcome {
@@ -44,22 +57,22 @@ impl Tableau<'_, '_> {
                 chosen.entry(name.clone()).or_default().push(*literal);
             }
         }
-        for (candidates, literal) in self.candidates(&search) {
+        for Asked { names, literal } in self.asked(&search) {
+            if search.is_partial || !names.is_whole {
+                unknown = Some("names of properties by patterns");
+            }
             let mut next = Vec::new();
-            for chosen in &choices {
-                for name in &candidates {
-                    let mut chosen = chosen.clone();
-                    let literals = chosen.entry(name.clone()).or_default();
-                    literals.extend(literal);
-                    next.push(chosen);
+            let pairs = choices
+                .iter()
+                .flat_map(|chosen| names.list.iter().map(move |name| (chosen, name)));
+            for (chosen, name) in pairs {
+                if next.len() >= MOST_CHOICES {
+                    unknown = Some("objects in which many properties are asked for");
+                    break;
                 }
-            }
-            if next.len() > MOST_CHOICES {
-                unknown = Some("objects in which many properties are asked for");
-                next.truncate(MOST_CHOICES);
-            }
-            if search.is_partial {
-                unknown = Some("names of properties by several patterns");
+                let mut chosen = chosen.clone();
+                chosen.entry(name.clone()).or_default().extend(literal);
+                next.push(chosen);
             }
             choices = next;
         }
@@ -73,72 +86,175 @@ impl Tableau<'_, '_> {
         unknown.map_or(Outcome::Nothing, Outcome::Unknown)
     }
 
-    /// Returns, for each property that must be there without a name, the names that it may have,
-    /// and the literal that its value must fulfil.
-    fn candidates(&self, search: &Search<'_>) -> Vec<(Vec<String>, Option<Literal>)> {
+    /// Returns the properties that must be there without a certain name.
+    fn asked(&self, search: &Search<'_>) -> Vec<Asked> {
         let objects = &search.facts.objects;
-        let fresh = search.fresh(1);
+        // Each of them may need a name of its own.
+        let count = objects.outside.len() + objects.matching.len() + objects.some_name.len();
+        if count == 0 {
+            return Vec::new();
+        }
+        let fresh = self.fresh(search, count);
         let mut out = Vec::new();
         for outside in &objects.outside {
-            let is_outside = |name: &String| {
-                !outside.named.contains(name)
-                    && !objects.absent.contains(name)
-                    && outside
-                        .patterns
-                        .iter()
-                        .all(|pattern| self.context.patterns.matches(pattern, name) == Some(false))
+            let is_outside = |name: &&String| {
+                !outside.named.contains(*name)
+                    && !objects.absent.contains(*name)
+                    && self.matches_none(&outside.patterns, name)
             };
-            let of_patterns = search
-                .patterns
-                .iter()
-                .flat_map(|pattern| self.words(pattern, &outside.patterns, NAMES));
-            let names = search
-                .names
-                .iter()
-                .cloned()
-                .chain(fresh.clone())
-                .chain(of_patterns);
-            let mut names: Vec<String> = names.filter(is_outside).collect();
-            names.extend(self.spelled(search, &outside.patterns, &[]));
-            names.dedup();
-            out.push((names, Some(outside.literal)));
+            let known = search.names.iter().filter(is_outside).cloned();
+            let mut names = Names {
+                list: known.chain(fresh.list.iter().cloned()).collect(),
+                is_whole: fresh.is_whole,
+            };
+            for pattern in &search.patterns {
+                if !outside.patterns.contains(pattern) {
+                    let pattern = std::slice::from_ref(pattern);
+                    names.append(self.names(search, pattern, &outside.patterns, count));
+                }
+            }
+            if !objects.each_name.is_empty() {
+                names.append(self.spelled(search, &[], &outside.patterns, &[]));
+            }
+            out.push(Asked {
+                names,
+                literal: Some(outside.literal),
+            });
         }
         for (pattern, literal) in &objects.matching {
             let matches = |name: &&String| {
                 !objects.absent.contains(*name)
                     && self.context.patterns.matches(pattern, name) == Some(true)
             };
-            let known = search.names.iter().filter(matches).cloned();
-            let mut names: Vec<String> = known.collect();
-            names.extend(self.words(pattern, &[], NAMES));
+            let wanted = std::slice::from_ref(pattern);
+            let mut names = Names {
+                list: search.names.iter().filter(matches).cloned().collect(),
+                is_whole: true,
+            };
+            names.append(self.names(search, wanted, &[], count));
             for other in search.patterns.iter().filter(|other| *other != pattern) {
-                names.extend(self.words(pattern, std::slice::from_ref(other), 1));
+                names.append(self.names(search, wanted, std::slice::from_ref(other), 1));
             }
-            out.push((names, Some(*literal)));
+            out.push(Asked {
+                names,
+                literal: Some(*literal),
+            });
         }
         for literal in &objects.some_name {
-            out.push((self.spelled(search, &[], &[*literal]), None));
+            let mut names = self.named(search, *literal);
+            // The properties that are asked for besides might need the same name.
+            names.is_whole &= count == 1;
+            out.push(Asked {
+                names,
+                literal: None,
+            });
         }
         out
     }
 
-    /// Returns a name that fulfils what is said of the names of all properties, if anything is.
-    fn spelled(&self, search: &Search<'_>, unwanted: &[String], more: &[Literal]) -> Vec<String> {
-        let objects = &search.facts.objects;
-        if objects.each_name.is_empty() && more.is_empty() {
-            return Vec::new();
+    /// Returns names that fulfil a literal.
+    fn named(&self, search: &Search<'_>, literal: Literal) -> Names {
+        let mut names = Names {
+            list: Vec::new(),
+            is_whole: true,
+        };
+        for name in &search.names {
+            match self.suits(literal, name) {
+                Some(true) => names.list.push(name.clone()),
+                Some(false) => {}
+                None => names.is_whole = false,
+            }
         }
-        let literals = [&objects.each_name[..], more].concat();
-        let not = unwanted.iter().cloned().map(Fact::NotPattern);
+        names.append(self.spelled(search, &[], &search.patterns, &[literal]));
+        for pattern in &search.patterns {
+            let pattern = std::slice::from_ref(pattern);
+            names.append(self.spelled(search, pattern, &[], &[literal]));
+        }
+        names
+    }
+
+    /// Returns a name that fulfils what is said of the names of all properties, and more.
+    fn spelled(
+        &self,
+        search: &Search<'_>,
+        wanted: &[String],
+        unwanted: &[String],
+        more: &[Literal],
+    ) -> Names {
+        let literals = [&search.facts.objects.each_name[..], more].concat();
+        let wanted = wanted.iter().cloned().map(Fact::Pattern);
+        let unwanted = unwanted.iter().cloned().map(Fact::NotPattern);
         let names = search.names.iter().cloned().map(Value::String);
         let extra = Extra {
             excluded: names.collect(),
-            facts: not.collect(),
+            facts: wanted.chain(unwanted).collect(),
         };
-        match self.solve(literals, &extra) {
-            Outcome::Value(Value::String(name)) => vec![name],
-            _ => Vec::new(),
+        let outcome = self.solve_text(&literals, &extra);
+        Names {
+            is_whole: !matches!(outcome, Outcome::Unknown(_)),
+            list: match outcome {
+                Outcome::Value(Value::String(name)) => vec![name],
+                _ => Vec::new(),
+            },
         }
+    }
+
+    /// Returns names that no schema names and that match no pattern.
+    fn fresh(&self, search: &Search<'_>, count: usize) -> Names {
+        let numbered = (2..).map(|number| format!("{FRESH}_{number}"));
+        let list: Vec<String> = std::iter::once(FRESH.to_owned())
+            .chain(numbered)
+            .filter(|name| !search.names.contains(name))
+            .take(count)
+            .filter(|name| self.matches_none(&search.patterns, name))
+            .collect();
+        let mut names = Names {
+            is_whole: true,
+            list,
+        };
+        if names.list.len() < count {
+            names.append(self.names(search, &[], &search.patterns, count));
+        }
+        names
+    }
+
+    /// Returns names that no schema names, and that match some patterns and not others.
+    fn names(
+        &self,
+        search: &Search<'_>,
+        wanted: &[String],
+        unwanted: &[String],
+        count: usize,
+    ) -> Names {
+        // So many words may be names that some schema names, and the empty one reads badly.
+        let most = count + search.names.len() + 1;
+        let Some(words) = self.words(wanted, unwanted, most) else {
+            return Names {
+                list: Vec::new(),
+                is_whole: false,
+            };
+        };
+        let is_new = |name: &String| !search.names.contains(name);
+        let mut list: Vec<String> = words.list.into_iter().filter(is_new).collect();
+        list.sort_by_key(String::is_empty);
+        Names {
+            is_whole: words.is_complete || list.len() >= count,
+            list: list.into_iter().take(count).collect(),
+        }
+    }
+
+    /// Returns whether a name certainly matches none of some patterns.
+    fn matches_none(&self, patterns: &[String], name: &str) -> bool {
+        let mut patterns = patterns.iter();
+        patterns.all(|pattern| self.context.patterns.matches(pattern, name) == Some(false))
+    }
+
+    /// Returns whether a name fulfils a literal, or `None` if that is unclear.
+    fn suits(&self, literal: Literal, name: &str) -> Option<bool> {
+        let is_lenient = literal.role == Role::Receiver && self.reading == Reading::Response;
+        let text = Value::String(name.to_owned());
+        let result = evaluate(self.context, literal.class, &text, is_lenient)?;
+        Some(result == literal.is_positive)
     }
 
     /// Searches for the values of the chosen properties and of all that must be there besides.
@@ -154,11 +270,18 @@ impl Tableau<'_, '_> {
             return Outcome::Nothing;
         }
         let mut entries = Map::new();
+        let mut weight = 1;
         for (name, more) in &chosen {
             match self.property(objects, name, more) {
-                Outcome::Value(value) => entries.insert(name.clone(), value),
+                Outcome::Value(value) => {
+                    weight += name.len() + weigh(&value);
+                    entries.insert(name.clone(), value);
+                }
                 other => return other,
-            };
+            }
+            if weight > MOST_WEIGHT {
+                return Outcome::Unknown(HEAVY);
+            }
         }
         self.pad(search, entries)
     }
@@ -168,27 +291,31 @@ impl Tableau<'_, '_> {
         let objects = &search.facts.objects;
         let least = usize::try_from(objects.min).unwrap_or(usize::MAX);
         let is_done = |entries: &Map<String, Value>| {
-            let value = Value::Object(entries.clone());
-            entries.len() >= least
-                && !search
-                    .facts
-                    .excluded
-                    .iter()
-                    .any(|other| is_equal(&value, other))
+            let excluded = &search.facts.excluded;
+            let is_excluded = || {
+                let value = Value::Object(entries.clone());
+                excluded.iter().any(|other| is_equal(&value, other))
+            };
+            entries.len() >= least && (excluded.is_empty() || !is_excluded())
         };
+        if is_done(&entries) {
+            return Outcome::Value(Value::Object(entries));
+        }
         if least > entries.len() + MOST_FILLERS {
             return Outcome::Unknown("objects with many properties");
         }
-        let fillers = search.names.iter().cloned();
-        let of_patterns = search
-            .patterns
-            .iter()
-            .flat_map(|pattern| self.words(pattern, &[], least.min(MOST_FILLERS) + NAMES));
-        let fillers = fillers
-            .chain(of_patterns)
-            .chain(search.fresh(least.max(NAMES)));
+        let count = least + NAMES;
+        let mut fillers = Names {
+            list: search.names.iter().cloned().collect(),
+            is_whole: !search.is_partial,
+        };
+        for pattern in &search.patterns {
+            fillers.append(self.names(search, std::slice::from_ref(pattern), &[], count));
+        }
+        fillers.append(self.fresh(search, count));
         let mut unknown = None;
-        for name in fillers.collect::<Vec<_>>() {
+        let mut weight = weigh(&Value::Object(entries.clone()));
+        for name in fillers.list {
             if is_done(&entries) {
                 break;
             }
@@ -198,39 +325,42 @@ impl Tableau<'_, '_> {
             let needs_more = objects.dependent.iter().any(|(one, _)| *one == name);
             match self.property(objects, &name, &[]) {
                 Outcome::Value(value) if !needs_more => {
+                    weight += name.len() + weigh(&value);
                     entries.insert(name, value);
                 }
                 Outcome::Value(_) => unknown = Some("properties that need others"),
                 Outcome::Nothing => {}
                 Outcome::Unknown(why) => unknown = Some(why),
             }
+            if weight > MOST_WEIGHT {
+                return Outcome::Unknown(HEAVY);
+            }
         }
+        let is_excluded = !search.facts.excluded.is_empty() && objects.max != Some(0);
         if !is_done(&entries) {
             return match unknown {
                 Some(why) => Outcome::Unknown(why),
-                None if search.is_partial || !objects.each_name.is_empty() => {
-                    Outcome::Unknown("names of properties by patterns")
-                }
-                None if !search.facts.excluded.is_empty() => {
-                    Outcome::Unknown("objects that must differ")
-                }
+                None if !fillers.is_whole => Outcome::Unknown("names of properties by patterns"),
+                None if is_excluded => Outcome::Unknown("objects that must differ"),
                 None => Outcome::Nothing,
             };
         }
-        if objects.max.is_some_and(|max| entries.len() as u64 > max) {
-            return Outcome::Nothing;
+        match objects.max {
+            // Other values of the same properties might not be excluded.
+            Some(max) if entries.len() as u64 > max && is_excluded => {
+                Outcome::Unknown("objects that must differ")
+            }
+            Some(max) if entries.len() as u64 > max => Outcome::Nothing,
+            _ => Outcome::Value(Value::Object(entries)),
         }
-        Outcome::Value(Value::Object(entries))
     }
 
     /// Searches for the value of a property.
     fn property(&self, objects: &Objects, name: &str, more: &[Literal]) -> Outcome {
-        let text = Value::String(name.to_owned());
         for literal in &objects.each_name {
-            let is_lenient = literal.role == Role::Receiver && self.reading == Reading::Response;
-            match evaluate(self.context, literal.class, &text, is_lenient) {
-                Some(result) if result == literal.is_positive => {}
-                Some(_) => return Outcome::Nothing,
+            match self.suits(*literal, name) {
+                Some(true) => {}
+                Some(false) => return Outcome::Nothing,
                 None => return Outcome::Unknown("`propertyNames`"),
             }
         }
@@ -276,7 +406,8 @@ impl Tableau<'_, '_> {
 impl<'f> Search<'f> {
     fn of(facts: &'f Facts) -> Self {
         let objects = &facts.objects;
-        let mut names: BTreeSet<String> = objects.required.clone();
+        let mut names: BTreeSet<String> =
+            objects.required.union(&objects.absent).cloned().collect();
         let mut patterns: BTreeSet<String> = BTreeSet::new();
         for group in &objects.groups {
             names.extend(group.named.iter().map(|(name, _)| name.clone()));
@@ -299,15 +430,17 @@ impl<'f> Search<'f> {
             patterns,
         }
     }
+}
 
-    /// Returns names that no schema names.
-    fn fresh(&self, count: usize) -> Vec<String> {
-        let numbered = (2..).map(|number| format!("{FRESH}_{number}"));
-        std::iter::once(FRESH.to_owned())
-            .chain(numbered)
-            .filter(|name| !self.names.contains(name))
-            .take(count.min(MOST_FILLERS))
-            .collect()
+impl Names {
+    /// Appends names that behave differently.
+    fn append(&mut self, other: Self) {
+        self.is_whole &= other.is_whole;
+        for name in other.list {
+            if !self.list.contains(&name) {
+                self.list.push(name);
+            }
+        }
     }
 }
 

@@ -1,10 +1,15 @@
 //! Random values of a schema, for what the search does not decide.
 
+use std::collections::HashMap;
+use std::rc::Rc;
+
 use contract::model::{Keywords, SchemaId, SchemaKind, Types};
 use serde_json::{Map, Value};
 
 use super::evaluate::evaluate;
 use super::format::samples;
+use super::language::Language;
+use super::strings::simple_texts;
 use super::{Containment, Context, Question, Reading};
 use crate::pair::Side;
 
@@ -14,6 +19,8 @@ pub const MOST_SAMPLES: usize = 400;
 const DEEP: usize = 5;
 /// The deepest nesting of values.
 const MOST_DEPTH: usize = 12;
+/// The most strings that are tried for a pattern without an automaton.
+const MOST_TEXTS: usize = 200;
 /// The number of strings of a pattern to choose from.
 const WORDS: usize = 24;
 
@@ -21,9 +28,12 @@ impl Context<'_> {
     /// Tries random values: returns the first that is sent and not accepted, or how many agreed.
     pub(super) fn sample(&self, question: &Question<'_>, why: &'static str) -> Containment {
         let receiver = question.sender.other();
-        let mut random = Random(0x9e37_79b9_7f4a_7c15);
+        let mut random = Random::default();
         let mut agreed = 0;
         for _ in 0..MOST_SAMPLES {
+            if !self.budget.sample() {
+                break;
+            }
             let Some(value) = self.random(question.sender, question.sent, &mut random, 0) else {
                 continue;
             };
@@ -51,7 +61,7 @@ impl Context<'_> {
 
     /// Returns a random value that mostly fits a schema, or `None` if none was found.
     fn random(&self, side: Side, id: SchemaId, random: &mut Random, depth: usize) -> Option<Value> {
-        if depth > MOST_DEPTH {
+        if depth > MOST_DEPTH || !self.budget.part() {
             return None;
         }
         let contract = self.pair.contract(side);
@@ -162,20 +172,31 @@ impl Context<'_> {
         if let Some(sample) = random.of(samples(format)) {
             return (*sample).to_owned();
         }
-        let patterns: Vec<String> = keywords.pattern.iter().cloned().collect();
-        let language = super::language::Language::new(&self.patterns, &patterns, &[]);
         let min = keywords.min_length.unwrap_or(0);
-        let words = language.map(|language| {
-            let most = if patterns.is_empty() { 4 } else { WORDS };
-            language.words(min, keywords.max_length, most).list
-        });
-        let words = words.unwrap_or_else(|| {
-            let witness = patterns
-                .iter()
-                .filter_map(|pattern| jsonschema_regex::pattern_witness(pattern));
-            witness.collect()
-        });
+        let wanted = (keywords.pattern.clone(), min, keywords.max_length);
+        let words = if let Some(words) = random.words.get(&wanted) {
+            Rc::clone(words)
+        } else {
+            let words: Rc<[String]> = self.words_of(&wanted).into();
+            random.words.insert(wanted, Rc::clone(&words));
+            words
+        };
         random.of(&words).cloned().unwrap_or_default()
+    }
+
+    /// Returns some strings that match a pattern.
+    fn words_of(&self, (pattern, min, max): &Text) -> Vec<String> {
+        let patterns: Vec<String> = pattern.iter().cloned().collect();
+        let most = if patterns.is_empty() { 4 } else { WORDS };
+        if let Some(language) = Language::new(&self.patterns, &patterns, &[]) {
+            return language.words(*min, *max, most).list;
+        }
+        let matches = |text: &String| {
+            let mut patterns = patterns.iter();
+            patterns.all(|pattern| self.patterns.matches(pattern, text) == Some(true))
+        };
+        let texts = simple_texts(&patterns, *min, *max).into_iter();
+        texts.take(MOST_TEXTS).filter(matches).collect()
     }
 }
 
@@ -217,14 +238,30 @@ fn merge(one: Option<Value>, other: Value) -> Value {
 }
 
 /// Random numbers by xorshift. Always the same, so that a verdict does not change between runs.
-struct Random(u64);
+struct Random {
+    state: u64,
+    /// The strings to choose from for a pattern and bounds of the length.
+    words: HashMap<Text, Rc<[String]>>,
+}
+
+/// The pattern, the smallest and the largest length of a string.
+type Text = (Option<String>, u64, Option<u64>);
+
+impl Default for Random {
+    fn default() -> Self {
+        Self {
+            state: 0x9e37_79b9_7f4a_7c15,
+            words: HashMap::new(),
+        }
+    }
+}
 
 impl Random {
     fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
+        self.state ^= self.state << 13;
+        self.state ^= self.state >> 7;
+        self.state ^= self.state << 17;
+        self.state
     }
 
     fn below(&mut self, bound: usize) -> usize {

@@ -5,12 +5,16 @@ use serde_json::Value;
 use super::evaluate::is_equal;
 use super::facts::{Facts, Strings};
 use super::format::{is_narrower, samples};
-use super::language::Language;
+use super::language::{Language, Words};
 use super::outcome::Outcome;
 use super::tableau::Tableau;
 
 /// The number of strings of the patterns that are tried against formats.
 const MOST_TRIES: usize = 64;
+/// The longest strings that are made up where a pattern has no automaton.
+const MOST_SIMPLE: usize = 10_000;
+/// The number of lengths above the smallest of which strings are made up.
+const LENGTHS: usize = 24;
 
 impl Tableau<'_, '_> {
     /// Returns whether a string fulfils the facts, or `None` if a pattern cannot be used.
@@ -67,13 +71,7 @@ impl Tableau<'_, '_> {
         let patterns = &self.context.patterns;
         let Some(language) = Language::new(patterns, &strings.patterns, &strings.not_patterns)
         else {
-            // Simple strings, in case that one of them fits.
-            let witnesses = strings
-                .patterns
-                .iter()
-                .filter_map(|pattern| jsonschema_regex::pattern_witness(pattern));
-            let simple = ["", "a", "A", "0", "-", " ", "é", "aa", "a0", "a-"].map(str::to_owned);
-            return match first(&mut witnesses.chain(simple)) {
+            return match self.simple(facts) {
                 Some(found) => Outcome::Value(Value::String(found)),
                 None => {
                     Outcome::Unknown("a pattern that looks around, refers back or is too large")
@@ -92,10 +90,59 @@ impl Tableau<'_, '_> {
         }
     }
 
-    /// Returns some strings that match one pattern and none of the others.
-    pub(crate) fn words(&self, pattern: &str, unwanted: &[String], most: usize) -> Vec<String> {
-        Language::new(&self.context.patterns, &[pattern.to_owned()], unwanted)
-            .map(|language| language.words(0, None, most).list)
-            .unwrap_or_default()
+    /// Searches for a string among simple ones, where a pattern has no automaton.
+    fn simple(&self, facts: &Facts) -> Option<String> {
+        let strings = &facts.strings;
+        for text in simple_texts(&strings.patterns, strings.min, strings.max) {
+            let is_excluded = facts.excluded.iter().any(|other| *other == text.as_str());
+            // Where a pattern takes too long, so it does on the next string.
+            if self.fits(strings, &text)? && !is_excluded {
+                return Some(text);
+            }
+        }
+        None
     }
+
+    /// Returns some strings that match some patterns and not others, or `None` if that is unclear.
+    pub(crate) fn words(
+        &self,
+        wanted: &[String],
+        unwanted: &[String],
+        most: usize,
+    ) -> Option<Words> {
+        let language = Language::new(&self.context.patterns, wanted, unwanted)?;
+        Some(language.words(0, None, most))
+    }
+}
+
+/// Returns simple strings of different lengths within bounds, some of which may match patterns.
+pub(super) fn simple_texts(patterns: &[String], min: u64, max: Option<u64>) -> Vec<String> {
+    let Ok(least) = usize::try_from(min) else {
+        return Vec::new();
+    };
+    if least > MOST_SIMPLE {
+        return Vec::new();
+    }
+    let mut starts: Vec<String> = patterns
+        .iter()
+        .filter_map(|pattern| jsonschema_regex::pattern_witness(pattern))
+        .collect();
+    starts.extend(["", " ", "é", "-", "a-"].map(str::to_owned));
+    let mut out = Vec::new();
+    for length in least..=least.saturating_add(LENGTHS) {
+        if max.is_some_and(|max| length as u64 > max) {
+            break;
+        }
+        for start in &starts {
+            let count = start.chars().count();
+            if count > length {
+                continue;
+            }
+            for letters in ["a", "0", "A", "aA0", "aA0-"] {
+                let rest = letters.chars().cycle().take(length - count);
+                out.push(start.chars().chain(rest).collect());
+            }
+        }
+    }
+    out
 }

@@ -8,6 +8,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 use serde_json::Value;
 
@@ -18,8 +19,10 @@ use super::outcome::Outcome;
 use super::{Context, Reading};
 use crate::pair::Class;
 
-/// The most conjunctions that one search looks at.
-const MOST_STEPS: usize = 60_000;
+/// The most schemas, facts and conjunctions that one search looks at.
+const MOST_STEPS: usize = 100_000;
+/// Why a search is given up that takes too many steps.
+const LONG: &str = "too many alternatives";
 /// The deepest nesting of values that are searched.
 const MOST_DEPTH: usize = 40;
 
@@ -67,7 +70,7 @@ pub(crate) struct Tableau<'p, 'c> {
 struct Branch {
     seen: Vec<Literal>,
     facts: Facts,
-    open: Vec<Alternatives>,
+    open: Vec<Rc<Alternatives>>,
 }
 
 impl<'p, 'c> Tableau<'p, 'c> {
@@ -111,7 +114,7 @@ impl<'p, 'c> Tableau<'p, 'c> {
         self.path
             .borrow_mut()
             .push(is_plain.then(|| literals.clone()));
-        let outcome = self.solve_types(&literals, extra);
+        let outcome = self.solve_types(&literals, extra, &Type::ALL);
         self.path.borrow_mut().pop();
         let met = self.met.get();
         let is_settled = matches!(outcome, Outcome::Value(_)) || met >= depth;
@@ -123,9 +126,17 @@ impl<'p, 'c> Tableau<'p, 'c> {
         outcome
     }
 
-    fn solve_types(&self, literals: &[Literal], extra: &Extra) -> Outcome {
+    /// Searches for a string that fulfils all literals.
+    pub(crate) fn solve_text(&self, literals: &[Literal], extra: &Extra) -> Outcome {
+        self.path.borrow_mut().push(None);
+        let outcome = self.solve_types(literals, extra, &[Type::String]);
+        self.path.borrow_mut().pop();
+        outcome
+    }
+
+    fn solve_types(&self, literals: &[Literal], extra: &Extra, types: &[Type]) -> Outcome {
         let mut unknown = None;
-        for kind in Type::ALL {
+        for kind in types.iter().copied() {
             let mut branch = Branch::default();
             branch.facts.excluded.clone_from(&extra.excluded);
             let literals = literals.iter().copied().map(Atom::Literal);
@@ -142,9 +153,19 @@ impl<'p, 'c> Tableau<'p, 'c> {
         unknown.map_or(Outcome::Nothing, Outcome::Unknown)
     }
 
+    /// Counts steps. Returns false if the search, or all searches together, have taken too many.
+    fn count(&self, steps: usize) -> bool {
+        self.steps.set(self.steps.get().saturating_add(steps));
+        self.context.budget.steps(steps) && self.steps.get() <= MOST_STEPS
+    }
+
     /// Adds atoms to a conjunction. Returns false if nothing can fulfil it any more.
     fn add(&self, branch: &mut Branch, mut atoms: Vec<Atom>, kind: Type) -> bool {
         while let Some(atom) = atoms.pop() {
+            if !self.count(1) {
+                branch.facts.unclear = Some(LONG);
+                return true;
+            }
             let literal = match atom {
                 Atom::Fact(fact) => {
                     if !branch.facts.add(fact) {
@@ -170,10 +191,11 @@ impl<'p, 'c> Tableau<'p, 'c> {
             };
             atoms.extend(expansion.atoms);
             for mut alternatives in expansion.alternatives {
+                self.count(alternatives.iter().map(Vec::len).sum());
                 match alternatives.len() {
                     0 => return false,
                     1 => atoms.append(&mut alternatives[0]),
-                    _ => branch.open.push(alternatives),
+                    _ => branch.open.push(Rc::new(alternatives)),
                 }
             }
         }
@@ -198,9 +220,8 @@ impl<'p, 'c> Tableau<'p, 'c> {
     }
 
     fn search(&self, branch: &Branch, kind: Type) -> Outcome {
-        self.steps.set(self.steps.get() + 1);
-        if self.steps.get() > MOST_STEPS {
-            return Outcome::Unknown("too many alternatives");
+        if !self.count(1) {
+            return Outcome::Unknown(LONG);
         }
         let simplified;
         let branch = if kind == Type::Object && !branch.open.is_empty() {
@@ -219,9 +240,9 @@ impl<'p, 'c> Tableau<'p, 'c> {
         let mut rest = branch.clone();
         let alternatives = rest.open.swap_remove(fewest);
         let mut unknown = None;
-        for alternative in alternatives {
+        for alternative in alternatives.iter() {
             let mut next = rest.clone();
-            if !self.add(&mut next, alternative, kind) {
+            if !self.add(&mut next, alternative.clone(), kind) {
                 continue;
             }
             match self.search(&next, kind) {
@@ -244,7 +265,7 @@ impl<'p, 'c> Tableau<'p, 'c> {
         let objects = &branch.facts.objects;
         'next: for alternatives in &branch.open {
             let mut left = Vec::new();
-            for alternative in alternatives {
+            for alternative in alternatives.iter() {
                 if let [Atom::Fact(Fact::Property(name, literal))] = alternative.as_slice() {
                     let mut literals = objects.literals(name);
                     if objects.absent.contains(name) {
@@ -275,7 +296,7 @@ impl<'p, 'c> Tableau<'p, 'c> {
             }
             match left.len() {
                 0 => return None,
-                _ => out.open.push(left),
+                _ => out.open.push(Rc::new(left)),
             }
         }
         Some(out)

@@ -1,0 +1,51 @@
+//! What all searches of one comparison may take together.
+
+use std::cell::Cell;
+
+/// The most schemas, facts and conjunctions that all searches together look at.
+const MOST_STEPS: usize = 2_000_000;
+/// The most random values that are generated for all searches together.
+const MOST_SAMPLES: usize = 8_000;
+/// The most parts of these values.
+const MOST_PARTS: usize = 200_000;
+
+/// What is left for the searches of a comparison.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    steps: Cell<usize>,
+    samples: Cell<usize>,
+    parts: Cell<usize>,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self {
+            steps: Cell::new(MOST_STEPS),
+            samples: Cell::new(MOST_SAMPLES),
+            parts: Cell::new(MOST_PARTS),
+        }
+    }
+}
+
+impl Budget {
+    /// Takes steps of a search. Returns false if not so many are left.
+    pub(crate) fn steps(&self, count: usize) -> bool {
+        take(&self.steps, count)
+    }
+
+    /// Takes a random value. Returns false if none is left.
+    pub(crate) fn sample(&self) -> bool {
+        take(&self.samples, 1)
+    }
+
+    /// Takes a part of a random value. Returns false if none is left.
+    pub(crate) fn part(&self) -> bool {
+        take(&self.parts, 1)
+    }
+}
+
+fn take(left: &Cell<usize>, count: usize) -> bool {
+    let rest = left.get().checked_sub(count);
+    left.set(rest.unwrap_or(0));
+    rest.is_some()
+}
