@@ -666,6 +666,95 @@ fn small_changes_are_judged() {
 }
 
 #[test]
+fn information_that_disappears_is_said() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let size = |schema: &str| {
+        let pet = format!("        name: {{type: string}}\n        size: {schema}\n");
+        small(&pet) + "    Size: {type: integer}\n    Ten: {type: integer, default: 10}\n"
+    };
+    let judge = |old: &str, new: &str, more: &[&str]| {
+        let write = |file: &str, text: &str| {
+            fs::write(folder.path().join(file), text).expect("the document can be written");
+        };
+        write("old.yaml", old);
+        write("new.yaml", new);
+        let (code, printed, wrong) =
+            diff(folder.path(), &[&["old.yaml", "new.yaml"], more].concat());
+        (code, if printed.is_empty() { wrong } else { printed })
+    };
+    let with_default = "{$ref: '#/components/schemas/Size', default: 10}";
+    let rows = [
+        (
+            "a text is no longer encoded",
+            size("{type: string, contentEncoding: base64}"),
+            size("{type: string}"),
+            "content-changed",
+        ),
+        (
+            "a text has another media type",
+            size("{type: string, contentMediaType: text/plain}"),
+            size("{type: string, contentMediaType: text/html}"),
+            "content-changed",
+        ),
+        (
+            "a text has another format that nothing checks",
+            size("{type: string, format: color}"),
+            size("{type: string, format: colour}"),
+            "content-changed",
+        ),
+        (
+            "responses no longer have a property",
+            size("{type: string}"),
+            size("{type: string, writeOnly: true}"),
+            "response-property-removed",
+        ),
+        (
+            "a default beside a reference changes",
+            size(with_default),
+            size("{type: integer, default: 20}"),
+            "default-changed",
+        ),
+        (
+            "a default behind a reference changes",
+            size("{$ref: '#/components/schemas/Ten'}"),
+            size("{type: integer, default: 20}"),
+            "default-changed",
+        ),
+        (
+            "a default in an only part changes",
+            size("{allOf: [{$ref: '#/components/schemas/Ten'}]}"),
+            size("{type: integer}"),
+            "default-changed",
+        ),
+        (
+            "the last property goes",
+            size("{type: string}"),
+            size("{type: string}").replace(
+                "      required: [name]\n      properties:\n        name: {type: string}\n        size: {type: string}\n",
+                "",
+            ),
+            "request-property-removed",
+        ),
+    ];
+    for (name, old, new, rule) in rows {
+        let (code, printed) = judge(&old, &new, &["--format", "json"]);
+        assert_eq!(code, 5, "{name}: {printed}");
+        let report: Value = serde_json::from_str(&printed).expect("the report is JSON");
+        let findings = report["findings"].as_array().expect("findings are a list");
+        let found = findings.iter().filter(|found| found["rule"] == rule);
+        let most = if rule == "request-property-removed" {
+            2
+        } else {
+            1
+        };
+        assert_eq!(found.count(), most, "{name}: {report:#}");
+    }
+    let part = size("{allOf: [{$ref: '#/components/schemas/Ten'}]}");
+    let (code, printed) = judge(&part, &size("{type: integer, default: 10}"), &[]);
+    assert_eq!(code, 0, "{printed}");
+}
+
+#[test]
 fn a_document_of_several_files_is_read_from_a_git_revision() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let git = |arguments: &[&str]| {

@@ -18,6 +18,9 @@ pub(super) struct Declared {
     pub(super) required: HashSet<String>,
     /// Whether other properties are forbidden.
     pub(super) is_closed: bool,
+    /// Whether properties may be declared in a way that is not collected here, or are not declared
+    /// because they have no fixed names.
+    pub(super) is_open: bool,
 }
 
 impl Declared {
@@ -29,15 +32,28 @@ impl Declared {
 
     fn collect(&mut self, contract: &Contract, id: SchemaId, depth: usize) {
         let SchemaKind::Object(keywords) = &contract.schema(id).kind else {
+            self.is_open = true;
             return;
         };
         if depth > MOST_DEPTH {
+            self.is_open = true;
             return;
         }
         for (name, id) in &keywords.properties {
             self.properties.entry(name.clone()).or_default().push(*id);
         }
         self.required.extend(keywords.required.iter().cloned());
+        let is_blank = keywords.reference.is_none() && keywords.all_of.is_empty();
+        self.is_open |= match keywords.types {
+            Some(types) => !types.contains(Types::OBJECT),
+            None => is_blank && keywords.properties.is_empty(),
+        };
+        self.is_open |= !keywords.any_of.is_empty()
+            || !keywords.one_of.is_empty()
+            || keywords.if_schema.is_some()
+            || !keywords.dependent_schemas.is_empty()
+            || !keywords.pattern_properties.is_empty()
+            || keywords.additional_properties.is_some();
         let rest = [
             keywords.additional_properties,
             keywords.unevaluated_properties,

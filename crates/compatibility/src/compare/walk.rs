@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use contract::model::{Contract, SchemaId, SchemaKind};
+use contract::model::{Contract, Keywords, SchemaId, SchemaKind};
 use contract::source::Span;
 use serde_json::Value;
 
@@ -22,7 +22,12 @@ pub(super) struct Walks {
     nodes: Vec<Node>,
     known: HashMap<Key, usize>,
     roots: Vec<Root>,
+    /// The number of pairs that are being judged, each a part of the one before.
+    depth: usize,
 }
+
+/// The deepest nesting of pairs of schemas that are judged by their parts.
+const MOST_DEPTH: usize = 250;
 
 /// A pair of schemas, and what was found there.
 struct Node {
@@ -141,15 +146,23 @@ impl Comparison<'_> {
             revision: pair.end(Side::Revision, key.revision),
             ..key
         };
-        let defaults = self.defaults(key);
-        self.walks.nodes[index].found.extend(defaults);
         // Where references lead to, a pair is the same for everyone who refers to it.
         if end != key {
             let part = self.walk(end);
             self.walks.nodes[index].parts.extend(part);
             return Some(index);
         }
+        if self.walks.depth >= MOST_DEPTH {
+            let found = self.undecided(key, "schemas that nest deeply", 0);
+            self.walks.nodes[index].found.push(found);
+            self.walks.nodes[index].is_broken = key.concern == Concern::Breaks;
+            return Some(index);
+        }
+        let changed = self.defaults(key).into_iter().chain(self.annotations(key));
+        self.walks.nodes[index].found.extend(changed);
+        self.walks.depth += 1;
         self.judge(index, key);
+        self.walks.depth -= 1;
         Some(index)
     }
 
@@ -179,7 +192,7 @@ impl Comparison<'_> {
                 continue;
             };
             self.walks.nodes[index].parts.push(node);
-            if self.is_broken(node, &mut HashSet::new()) {
+            if self.is_broken(node) {
                 assumed.insert(self.classes(part));
             }
         }
@@ -216,14 +229,24 @@ impl Comparison<'_> {
     }
 
     /// Returns whether a pair or one of its parts is not contained.
-    fn is_broken(&self, node: usize, seen: &mut HashSet<usize>) -> bool {
-        if !seen.insert(node) {
-            return false;
+    fn is_broken(&self, node: usize) -> bool {
+        self.any(node, None, |node| node.is_broken || node.is_doubted)
+    }
+
+    /// Returns whether a pair or one of its parts, except one, is of a kind.
+    fn any(&self, node: usize, except: Option<usize>, is_one: impl Fn(&Node) -> bool) -> bool {
+        let mut seen: HashSet<usize> = except.into_iter().collect();
+        let mut pending = vec![node];
+        while let Some(node) = pending.pop() {
+            if seen.insert(node) {
+                let node = &self.walks.nodes[node];
+                if is_one(node) {
+                    return true;
+                }
+                pending.extend(&node.parts);
+            }
         }
-        let node = &self.walks.nodes[node];
-        node.is_broken
-            || node.is_doubted
-            || node.parts.iter().any(|part| self.is_broken(*part, seen))
+        false
     }
 
     fn contain(&self, key: Key, assumed: &HashSet<(Class, Class)>) -> Containment {
@@ -297,9 +320,12 @@ impl Comparison<'_> {
 
     fn undecided(&self, key: Key, why: &str, agreed: usize) -> Found {
         let (name, changes) = self.words(key);
-        let message = format!(
-            "{name}: not decided, because of {why}; {agreed} generated values agree: {changes}"
-        );
+        let tried = match agreed {
+            0 => "no generated value could be tried".to_owned(),
+            1 => "1 generated value agrees".to_owned(),
+            _ => format!("{agreed} generated values agree"),
+        };
+        let message = format!("{name}: not decided, because of {why}; {tried}: {changes}");
         self.found(key, Kind::Undecided, "undecided", message)
     }
 
@@ -323,10 +349,8 @@ impl Comparison<'_> {
 
     /// Returns a finding if more values are accepted, or fewer are sent, and no part says so.
     fn widened(&self, index: usize, key: Key, value: &Value) -> Option<Found> {
-        let is_said = self.walks.nodes[index].parts.iter().any(|part| {
-            let mut seen = HashSet::from([index]);
-            self.says(*part, &mut seen)
-        });
+        let mut parts = self.walks.nodes[index].parts.iter();
+        let is_said = parts.any(|part| self.any(*part, Some(index), |node| !node.found.is_empty()));
         if is_said || !self.walks.nodes[index].found.is_empty() {
             return None;
         }
@@ -348,15 +372,6 @@ impl Comparison<'_> {
         })
     }
 
-    /// Returns whether a pair or one of its parts has a finding.
-    fn says(&self, node: usize, seen: &mut HashSet<usize>) -> bool {
-        if !seen.insert(node) {
-            return false;
-        }
-        let node = &self.walks.nodes[node];
-        !node.found.is_empty() || node.parts.iter().any(|part| self.says(*part, seen))
-    }
-
     /// Returns findings about properties that only one of two schemas has.
     fn properties(&self, key: Key, is_contained: bool) -> Vec<Found> {
         let (old, new) = (self.base(), self.revision());
@@ -373,7 +388,8 @@ impl Comparison<'_> {
                 };
                 // A closed schema refuses the property, and a required one is missed: both are
                 // found by the search.
-                if is_to_api && !other.is_closed && !other.properties.is_empty() {
+                let is_known = !other.properties.is_empty() || !other.is_open;
+                if is_to_api && !other.is_closed && is_known {
                     out.push(Found {
                         rule: "request-property-removed",
                         message: format!("{name}: the property `{property}` is no longer read"),
@@ -388,10 +404,26 @@ impl Comparison<'_> {
                 }
                 continue;
             };
-            let is_read_only = |contract: &Contract, ids: &[SchemaId]| {
-                ids.iter().any(|id| is_read_only(contract, *id))
+            let becomes = |is_one: &dyn Fn(&Keywords) -> bool| {
+                others.iter().any(|id| is_marked(new, *id, is_one))
+                    && !ids.iter().any(|id| is_marked(old, *id, is_one))
             };
-            if is_to_api && is_read_only(new, others) && !is_read_only(old, ids) {
+            // The search misses a required property that is no longer sent.
+            let is_optional =
+                !one.required.contains(property) && !other.required.contains(property);
+            if !is_to_api && is_optional && becomes(&|keywords| keywords.write_only) {
+                out.push(Found {
+                    base: span,
+                    revision: others.first().map(|id| new.schema(*id).span),
+                    ..self.found(
+                        key,
+                        Kind::InformationRemoved,
+                        "response-property-removed",
+                        format!("{name}: the property `{property}` is no longer sent"),
+                    )
+                });
+            }
+            if is_to_api && becomes(&|keywords| keywords.read_only) {
                 let message = format!("{name}: the property `{property}` has become read-only");
                 out.push(Found {
                     base: span,
@@ -431,20 +463,9 @@ impl Comparison<'_> {
         if !key.flow.is_to_api() {
             return None;
         }
-        let default = |contract: &Contract, id: SchemaId| match &contract.schema(id).kind {
-            SchemaKind::Object(keywords) => keywords.default.clone(),
-            SchemaKind::Bool(_) => None,
-        };
-        let one = default(self.base(), key.base);
-        let other = default(self.revision(), key.revision);
-        // A default beside one reference and behind the other is found at the target.
-        let is_reference = |contract: &Contract, id: SchemaId| match &contract.schema(id).kind {
-            SchemaKind::Object(keywords) => keywords.reference.is_some(),
-            SchemaKind::Bool(_) => false,
-        };
-        let is_unclear =
-            is_reference(self.base(), key.base) != is_reference(self.revision(), key.revision);
-        if one == other || is_unclear {
+        let one = effective_default(self.base(), key.base, 0);
+        let other = effective_default(self.revision(), key.revision, 0);
+        if one == other || self.is_default_of_parts(key) {
             return None;
         }
         let name = describe::name(self.revision(), key.revision);
@@ -456,6 +477,65 @@ impl Comparison<'_> {
             shown(one)
         );
         Some(self.found(key, Kind::MeaningChanged, "default-changed", message))
+    }
+
+    /// Returns whether the defaults of both schemas are those of parts that are compared as well.
+    fn is_default_of_parts(&self, key: Key) -> bool {
+        let (SchemaKind::Object(one), SchemaKind::Object(other)) = (
+            &self.base().schema(key.base).kind,
+            &self.revision().schema(key.revision).kind,
+        ) else {
+            return false;
+        };
+        let is_own = one.default.is_some() || other.default.is_some();
+        let has_pair = one.reference.is_some() && other.reference.is_some()
+            || one.all_of.len() == 1 && other.all_of.len() == 1;
+        !is_own && has_pair
+    }
+
+    /// Returns a finding if the schemas say differently how a value is to be read.
+    fn annotations(&self, key: Key) -> Option<Found> {
+        let said = |contract: &Contract, id: SchemaId| match &contract.schema(id).kind {
+            SchemaKind::Object(keywords) => [
+                keywords.content_encoding.clone(),
+                keywords.content_media_type.clone(),
+                self.unasserted(keywords),
+            ],
+            SchemaKind::Bool(_) => Default::default(),
+        };
+        let one = said(self.base(), key.base);
+        let other = said(self.revision(), key.revision);
+        let shown = |value: &Option<String>| match value {
+            Some(value) => format!("`{value}`"),
+            None => "none".to_owned(),
+        };
+        let rows = ["contentEncoding", "contentMediaType", "format"]
+            .into_iter()
+            .zip(one.iter().zip(&other));
+        let changes: Vec<String> = rows
+            .filter(|(_, (one, other))| one != other)
+            .map(|(keyword, (one, other))| {
+                format!("`{keyword}` is {} instead of {}", shown(other), shown(one))
+            })
+            .collect();
+        if changes.is_empty() {
+            return None;
+        }
+        let name = describe::name(self.revision(), key.revision);
+        let message = format!(
+            "{name}: the same value means something else: {}",
+            changes.join(", ")
+        );
+        Some(self.found(key, Kind::MeaningChanged, "content-changed", message))
+    }
+
+    /// Returns the format of a schema, if the search does not see it.
+    fn unasserted(&self, keywords: &Keywords) -> Option<String> {
+        let format = keywords.format.as_ref()?;
+        let is_seen = format == "password"
+            || contract::format::integer_range(format).is_some()
+            || self.context.is_asserted(format);
+        (!is_seen).then(|| format.clone())
     }
 
     /// Returns the findings of all pairs, each with the operations that it reaches and a message
@@ -548,11 +628,30 @@ impl Comparison<'_> {
 /// The most operations that are tried for a message that shows a finding.
 const MOST_ROOTS: usize = 4;
 
-fn is_read_only(contract: &Contract, id: SchemaId) -> bool {
+/// Returns whether a schema, or the one that it refers to, has a keyword.
+fn is_marked(contract: &Contract, id: SchemaId, is_one: &dyn Fn(&Keywords) -> bool) -> bool {
     [id, contract.resolve(id)]
         .into_iter()
         .any(|id| match &contract.schema(id).kind {
-            SchemaKind::Object(keywords) => keywords.read_only,
+            SchemaKind::Object(keywords) => is_one(keywords),
             SchemaKind::Bool(_) => false,
         })
+}
+
+/// Returns the default of a schema: its own, that of the schema that it refers to, or that of its
+/// only `allOf`.
+fn effective_default(contract: &Contract, id: SchemaId, depth: usize) -> Option<Value> {
+    let SchemaKind::Object(keywords) = &contract.schema(id).kind else {
+        return None;
+    };
+    if keywords.default.is_some() || depth > MOST_DEPTH {
+        return keywords.default.clone();
+    }
+    let only = match keywords.all_of.as_slice() {
+        [only] => Some(*only),
+        _ => None,
+    };
+    let parts = keywords.reference.into_iter().chain(only);
+    let mut defaults = parts.filter_map(|part| effective_default(contract, part, depth + 1));
+    defaults.next()
 }
