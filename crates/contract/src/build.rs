@@ -168,7 +168,7 @@ fn tags(root: &Node, operations: &[Operation]) -> Vec<Tag> {
     }
     for name in operations
         .iter()
-        .filter_map(|operation| operation.tag.as_ref())
+        .filter_map(|operation| operation.tags.first())
     {
         tags.entry(name.clone()).or_insert_with(|| Tag {
             name: name.clone(),

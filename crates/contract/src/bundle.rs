@@ -258,20 +258,7 @@ fn values(keywords: &Keywords, out: &mut Map<String, Value>) {
 }
 
 fn type_names(types: Types) -> Value {
-    let known = [
-        (Types::STRING, "string"),
-        (Types::INTEGER, "integer"),
-        (Types::NUMBER, "number"),
-        (Types::BOOLEAN, "boolean"),
-        (Types::ARRAY, "array"),
-        (Types::OBJECT, "object"),
-        (Types::NULL, "null"),
-    ];
-    let names: Vec<&str> = known
-        .iter()
-        .filter(|(kind, _)| types.contains(*kind))
-        .map(|(_, name)| *name)
-        .collect();
+    let names: Vec<&str> = types.names().collect();
     match names.as_slice() {
         [one] => (*one).into(),
         many => many.into(),

@@ -28,8 +28,20 @@ pub struct Diagnostic {
     pub help: Option<String>,
     /// Other spans that belong to the diagnostic, each with a label.
     pub related: Vec<(Span, String)>,
+    /// The changes of the text that mend what is wrong, where there is one certain way. They do not
+    /// overlap.
+    pub edits: Vec<Edit>,
     /// The name that the diagnostic is about, where a repair needs it.
     pub(crate) subject: Option<String>,
+}
+
+/// A change of a file: what a span is replaced by.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Edit {
+    /// The bytes that are replaced.
+    pub span: Span,
+    /// The new text.
+    pub replacement: String,
 }
 
 impl Diagnostic {
@@ -43,6 +55,7 @@ impl Diagnostic {
             message: message.into(),
             help: None,
             related: Vec::new(),
+            edits: Vec::new(),
             subject: None,
         }
     }
@@ -66,6 +79,14 @@ impl Diagnostic {
     /// Sets the name that the diagnostic is about.
     pub(crate) fn about(mut self, subject: &str) -> Self {
         self.subject = Some(subject.to_owned());
+        self
+    }
+
+    /// Adds a change of the text that mends what is wrong.
+    #[must_use]
+    pub fn edit(mut self, span: Span, replacement: impl Into<String>) -> Self {
+        let replacement = replacement.into();
+        self.edits.push(Edit { span, replacement });
         self
     }
 
@@ -134,24 +155,32 @@ pub fn render(sources: &Sources, diagnostics: &[Diagnostic]) -> String {
 /// The number of diagnostics with the same words that are shown with an excerpt.
 const SHOWN: usize = 3;
 
-/// Returns everything in a diagnostic but its span. Diagnostics for which this is equal are shown
-/// as one group.
-fn words(diagnostic: &Diagnostic) -> (Severity, &str, &str, Option<&str>, &[(Span, String)]) {
-    (
-        diagnostic.severity,
-        diagnostic.code,
-        &diagnostic.message,
-        diagnostic.help.as_deref(),
-        &diagnostic.related,
-    )
+/// Returns what a diagnostic says, without what it is about. Diagnostics for which this is equal are
+/// shown as one group.
+fn words(diagnostic: &Diagnostic) -> (Severity, &str, String) {
+    let message = nameless(&diagnostic.message);
+    (diagnostic.severity, diagnostic.code, message)
 }
+
+/// Returns a message without the names in it, which are between backticks.
+fn nameless(message: &str) -> String {
+    message.split('`').step_by(2).collect::<Vec<_>>().join("`")
+}
+
+/// The most characters of a name that are shown beside a position.
+const LONGEST_NAME: usize = 40;
 
 /// Appends the positions of diagnostics that are not shown with an excerpt, grouped by file.
 fn others(out: &mut String, sources: &Sources, diagnostics: &[&Diagnostic]) {
     let mut file = None;
     for diagnostic in diagnostics {
         let start = sources.line_column(diagnostic.span);
-        let position = format!("{}:{}", start.line, start.column);
+        let mut position = format!("{}:{}", start.line, start.column);
+        // What sets it apart from those that are shown.
+        if let Some(name) = diagnostic.message.split('`').nth(1) {
+            let name: String = harmless(name).chars().take(LONGEST_NAME).collect();
+            position.push_str(&format!(" {name}"));
+        }
         let is_full = out.len() - out.rfind('\n').unwrap_or(0) + position.len() > WIDTH;
         if file == Some(diagnostic.span.file) && !is_full {
             out.push_str(&format!(", {position}"));

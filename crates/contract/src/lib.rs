@@ -13,25 +13,31 @@
 mod build;
 pub mod bundle;
 mod circles;
+mod declared;
 pub mod diagnostic;
 mod documents;
+pub mod fix;
 mod foreign;
 pub mod format;
 mod gather;
+mod keys;
 mod lint;
 mod load;
 mod mapping;
 pub mod model;
+mod moment;
 pub mod node;
 mod node_ref;
 mod normalise;
 pub mod number;
 pub mod overlay;
+pub mod place;
 pub mod pointer;
 mod reach;
 pub mod read;
 mod resolve;
 mod reverse;
+pub mod rules;
 pub mod source;
 mod spelling;
 mod syntax;
@@ -42,9 +48,12 @@ pub use diagnostic::{Diagnostic, Severity, render};
 pub use foreign::{READINGS, Reading, Repair};
 pub use lint::LintSet;
 pub use load::{
-    Loaded, NotInContract, Options, draft_overlay, load, load_text, load_text_with, load_with,
+    Loaded, NotInContract, OpenFiles, Options, draft_overlay, identity, load, load_text,
+    load_text_with, load_with,
 };
 pub use mapping::{LocalCopy, Mapping, WrongLocalCopy};
 pub use model::Contract;
+pub use moment::Moment;
 pub use reverse::{reversed, reversed_count};
 pub use source::Sources;
+pub use spelling::nearest;

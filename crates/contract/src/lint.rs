@@ -6,23 +6,35 @@
 
 mod circles;
 mod context;
+mod contradictions;
+mod discriminators;
+mod expression;
+mod expressions;
 mod impossible;
+mod interoperable;
+mod links;
 mod one_way;
 mod operations;
+mod overlapping;
 mod paging;
 mod parts;
 mod paths;
 mod querystring;
+mod required;
 mod security;
+mod similar;
+mod statuses;
+mod style;
 mod unbounded;
 mod unused;
 mod values;
 
 pub(crate) use context::Context;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use crate::diagnostic::Diagnostic;
+use crate::source::Span;
 
 /// A set of lints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -30,8 +42,31 @@ pub enum LintSet {
     /// What the standard forbids, and what probably does not say what its author means. This set
     /// always runs.
     Correct,
+    /// What is right, but which tools read differently.
+    Interoperable,
     /// What is right, but serves callers or servers badly.
     Style,
+}
+
+impl LintSet {
+    /// Every set, those that matter most first.
+    pub const ALL: [Self; 3] = [Self::Correct, Self::Interoperable, Self::Style];
+
+    /// Returns the name of the set, as in `--set style`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Correct => "correct",
+            Self::Interoperable => "interoperable",
+            Self::Style => "style",
+        }
+    }
+}
+
+/// Returns the spans of dates in values that their schemas accept as the texts that they are, if one of
+/// these diagnostics is about a date.
+pub(crate) fn right_dates(context: &Context<'_, '_>, found: &[Diagnostic]) -> HashSet<Span> {
+    values::right_dates(context, found)
 }
 
 /// Runs the lints of the set [`LintSet::Correct`] and of `sets`.
@@ -44,11 +79,22 @@ pub(crate) fn check(context: &Context<'_, '_>, sets: &BTreeSet<LintSet>) -> Vec<
     unused::check(context, &mut diagnostics);
     circles::check(context, &mut diagnostics);
     impossible::check(context, &mut diagnostics);
+    contradictions::check(context, &mut diagnostics);
+    discriminators::check(context, &mut diagnostics);
+    similar::check(context, &mut diagnostics);
+    required::check(context, &mut diagnostics);
+    overlapping::check(context, &mut diagnostics);
+    statuses::check(context, &mut diagnostics);
+    links::check(context, &mut diagnostics);
+    expressions::check(context, &mut diagnostics);
     paging::check(context, &mut diagnostics);
     one_way::check(context, &mut diagnostics);
     values::check(context, &mut diagnostics);
+    if sets.contains(&LintSet::Interoperable) {
+        interoperable::check(context, &mut diagnostics);
+    }
     if sets.contains(&LintSet::Style) {
-        unbounded::check(context, &mut diagnostics);
+        style::check(context, &mut diagnostics);
     }
     diagnostics
 }

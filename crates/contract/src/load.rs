@@ -1,6 +1,7 @@
 //! Loads a contract: reads the document and the local files that it refers to, builds the model and
 //! lints it.
 
+mod causes;
 mod choosing;
 mod dialect;
 mod drafting;
@@ -16,6 +17,7 @@ use jsonschema::Uri;
 use crate::build::{Built, build};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::documents::{Base, Document, Documents, METASCHEMA, Unavailable};
+use crate::fix;
 use crate::foreign::{Repair, Repairs, inline_misplaced, is_accepted};
 use crate::gather::gather;
 use crate::lint::{self, LintSet};
@@ -23,16 +25,17 @@ use crate::mapping::Mapping;
 use crate::model::{Contract, Dialect, Formats};
 use crate::node::Node;
 use crate::normalise::{correct_sections, normalise};
-use crate::read::read;
+use crate::read::{is_about_date, read};
 use crate::resolve::Resolver;
 use crate::source::{FileId, SourceFile, Sources, Span};
 use crate::syntax;
 use crate::uri::absolute;
 
 pub use drafting::{NotInContract, draft_overlay};
+pub use files::{OpenFiles, identity};
 
 use dialect::dialect;
-use files::{clean, identity, read_file, relative};
+use files::{clean, read_file, relative};
 use overlays::Pending;
 use survey::{Survey, Target};
 
@@ -56,6 +59,8 @@ pub struct Options {
     pub foreign: bool,
     /// The tags and the ids of the operations that the contract has; all operations if empty.
     pub only: Vec<String>,
+    /// Texts that are read in place of files.
+    pub open: OpenFiles,
 }
 
 /// The result of loading a document.
@@ -90,10 +95,11 @@ fn read_files(path: &Path, options: &Options) -> Loader {
         sets: options.sets.clone(),
         foreign: options.foreign,
         only: options.only.clone(),
+        open: options.open.clone(),
         ..Loader::default()
     };
     let name = path.display().to_string();
-    match read_file(path) {
+    match read_file(path, &options.open) {
         Ok(bytes) => {
             let root = loader.read(&name, &bytes);
             // Also if the document is not JSON or YAML: one run reports everything.
@@ -155,6 +161,7 @@ struct Loader {
     sets: BTreeSet<LintSet>,
     foreign: bool,
     only: Vec<String>,
+    open: OpenFiles,
     sources: Sources,
     diagnostics: Vec<Diagnostic>,
     /// What was corrected in the documents before they were checked, which no later check of them
@@ -255,10 +262,14 @@ impl Loader {
                 "is one too many: a contract has at most {MOST_FILES} files"
             )));
         }
-        let bytes = read_file(path).map_err(Unavailable::Unreadable)?;
-        let mut root = self
-            .read(&path.display().to_string(), &bytes)
-            .ok_or(Unavailable::Broken)?;
+        let open = std::mem::take(&mut self.open);
+        let bytes = read_file(path, &open).map_err(Unavailable::Unreadable);
+        let root = bytes.and_then(|bytes| {
+            self.read(&path.display().to_string(), &bytes)
+                .ok_or(Unavailable::Broken)
+        });
+        self.open = open;
+        let mut root = root?;
         self.overlay(&mut root, Some(identity));
         self.push(root, &relative(path, home), base);
         Ok(self.documents.list.len() - 1)
@@ -285,12 +296,16 @@ impl Loader {
             Some(whole) if !self.only.is_empty() => self.choose(&whole),
             contract => contract,
         };
+        causes::keep_causes(&self.sources, &mut self.diagnostics);
         self.diagnostics.sort_by(|a, b| {
             (a.span, a.severity, a.code, &a.message).cmp(&(b.span, b.severity, b.code, &b.message))
         });
         // A callback that several operations use is linted for each of them, with equal
         // diagnostics.
         self.diagnostics.dedup();
+        for diagnostic in &mut self.diagnostics {
+            fix::keep_quotes(&self.sources, &mut diagnostic.edits);
+        }
         let wrong = self.is_wrong(&self.diagnostics);
         Loaded {
             sources: self.sources,
@@ -386,6 +401,10 @@ impl Loader {
             sources: &self.sources,
             is_wrong: self.is_wrong(&self.diagnostics),
         };
+        // Read by the schema, a date in quotes or not is the same text.
+        let dates = lint::right_dates(&context, &self.diagnostics);
+        self.diagnostics
+            .retain(|diagnostic| !(is_about_date(diagnostic) && dates.contains(&diagnostic.span)));
         let diagnostics = lint::check(&context, &self.sets);
         self.diagnostics.extend(diagnostics);
         contract.yaml = Some(&self.sources.file(FileId::default()).text)

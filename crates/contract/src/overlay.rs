@@ -14,6 +14,7 @@ mod pattern;
 mod query;
 mod read;
 mod select;
+mod selector;
 
 pub(crate) use apply::apply;
 pub use bounds::{
@@ -22,3 +23,4 @@ pub use bounds::{
 };
 pub use draft::{Draft, DraftAction, DraftChange};
 pub(crate) use read::{Overlay, read, too_many};
+pub use selector::{Match, NotSelected, NotSelector, Selector};

@@ -7,8 +7,8 @@ use crate::node_ref::{NodeRef, address};
 use crate::pointer;
 use crate::resolve::Resolver;
 
-/// Returns the addresses of the components of which operations, webhooks or the security of the
-/// document use at least a part.
+/// Returns the addresses of the components of which operations, webhooks, the security or the
+/// extensions of the document use at least a part.
 pub(crate) fn used_components(resolver: &Resolver<'_>) -> HashSet<usize> {
     let root = resolver.root();
     let Some(components) = root.key("components") else {
@@ -27,11 +27,34 @@ pub(crate) fn used_components(resolver: &Resolver<'_>) -> HashSet<usize> {
             .iter()
             .filter_map(|key| Some((root.document, root.node.get(key)?))),
     );
+    // Extensions can use components too.
+    let extensions = root.entries();
+    let extensions = extensions.filter(|(entry, _)| entry.key.starts_with("x-"));
+    let extensions = extensions.map(|(_, at)| (at.document, at.node));
+    reach.pending.extend(extensions);
     if let Some(security) = root.key("security") {
         reach.security(security.node);
     }
     while let Some((document, node)) = reach.pending.pop() {
         reach.visit(document, node);
+    }
+    reach.used
+}
+
+/// Returns the addresses of the components that a node refers to, without those that these refer to.
+pub(crate) fn named_components<'a>(resolver: &Resolver<'a>, at: &NodeRef<'a>) -> HashSet<usize> {
+    let mut reach = Reach {
+        resolver,
+        heirs: HashMap::new(),
+        seen: HashSet::new(),
+        pending: vec![(at.document, at.node)],
+        used: HashSet::new(),
+    };
+    while let Some((document, node)) = reach.pending.pop() {
+        // Another component is pending because of a reference to it.
+        if !reach.used.contains(&address(node)) || address(node) == address(at.node) {
+            reach.visit(document, node);
+        }
     }
     reach.used
 }

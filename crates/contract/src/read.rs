@@ -1,18 +1,22 @@
 //! Reads bytes into nodes: chooses between JSON and YAML, and limits the size.
 
 mod json;
+mod recovery;
 mod scalar;
 mod yaml;
 
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::Diagnostic;
 use crate::node::Node;
 use crate::source::{SourceFile, Sources, Span};
 
 /// The largest file that is read, in bytes.
 pub const MAX_BYTES: usize = 64 * 1024 * 1024;
 
-/// Parses a JSON or YAML document, and adds its text to `sources`. Returns `None` after an error.
-/// Errors and warnings are added to `diagnostics`.
+/// Parses a JSON or YAML document, and adds its text to `sources`. Errors and warnings are added to
+/// `diagnostics`.
+///
+/// Returns `None` if there is nothing to go on with. After an error in YAML, lines that are broken
+/// are left out, so that the rest is still checked.
 pub fn read(
     sources: &mut Sources,
     name: &str,
@@ -61,7 +65,6 @@ pub fn read(
         text,
     });
     let text = sources.file(file).text.clone();
-    let before = diagnostics.len();
     let looks_like_json = text.trim_start().starts_with(['{', '[']);
     let named_yaml = name.ends_with(".yaml") || name.ends_with(".yml");
     // JSON first, for its better messages. YAML in flow style starts with the same characters, so a
@@ -74,9 +77,18 @@ pub fn read(
             return node;
         }
     }
-    let node = yaml::read(file, &text, diagnostics);
-    let failed = diagnostics[before..]
-        .iter()
-        .any(|diagnostic| diagnostic.severity == Severity::Error);
-    node.filter(|_| !failed)
+    yaml::read(file, &text, diagnostics)
+}
+
+/// Returns whether a diagnostic says that some readers take a text for a date.
+pub(crate) fn is_about_date(diagnostic: &Diagnostic) -> bool {
+    diagnostic.code == "ambiguous-scalar" && diagnostic.message.ends_with(scalar::DATE)
+}
+
+/// Returns the lines of a document that were left out because of the error that a diagnostic reports.
+pub(crate) fn left_out(diagnostic: &Diagnostic) -> impl Iterator<Item = Span> {
+    let related = diagnostic.related.iter();
+    related
+        .filter(|(_, label)| label == yaml::LEFT_OUT)
+        .map(|(span, _)| *span)
 }

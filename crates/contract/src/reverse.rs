@@ -65,7 +65,7 @@ fn reversing(contract: &Contract) -> Reversing {
         reversing.webhook(webhook);
     }
     for operation in contract.operations.iter().chain(&contract.webhooks) {
-        reversing.callbacks(operation, operation.tag.as_deref());
+        reversing.callbacks(operation, &operation.tags);
     }
     reversing
 }
@@ -85,13 +85,13 @@ impl Reversing {
             webhook,
             &format!("/{}", webhook.path),
             &webhook.id,
-            webhook.tag.clone(),
+            &webhook.tags,
         );
     }
 
-    /// Adds the callbacks of an operation, and the callbacks of those. A callback without a tag has
-    /// the tag of its operation.
-    fn callbacks(&mut self, operation: &Operation, tag: Option<&str>) {
+    /// Adds the callbacks of an operation, and the callbacks of those. A callback without tags has
+    /// those of its operation.
+    fn callbacks(&mut self, operation: &Operation, tags: &[String]) {
         // A callback component that is used under two names is one callback.
         let mut pointers = HashSet::new();
         let callbacks = operation
@@ -118,20 +118,19 @@ impl Reversing {
             } else {
                 callback.id.clone()
             };
-            let tag = callback.tag.as_deref().or(tag);
-            self.add(
-                callback,
-                &format!("/{}/{name}", operation.id),
-                &id,
-                tag.map(str::to_owned),
-            );
-            self.callbacks(callback, tag);
+            let tags = if callback.tags.is_empty() {
+                tags
+            } else {
+                &callback.tags
+            };
+            self.add(callback, &format!("/{}/{name}", operation.id), &id, tags);
+            self.callbacks(callback, tags);
         }
     }
 
     /// Adds an operation at a path, or at a numbered one if the path belongs to another path item.
     /// Does nothing if the operation was added before.
-    fn add(&mut self, operation: &Operation, path: &str, id: &str, tag: Option<String>) {
+    fn add(&mut self, operation: &Operation, path: &str, id: &str, tags: &[String]) {
         let old = operation
             .pointer
             .rsplit_once('/')
@@ -155,7 +154,7 @@ impl Reversing {
             .expect("there is always another number");
         let mut operation = Operation {
             id,
-            tag,
+            tags: tags.to_vec(),
             segments: vec![PathPart::Literal(path.clone())],
             path: path.clone(),
             callbacks: Vec::new(),
@@ -176,7 +175,7 @@ fn tags(contract: &Contract, operations: &[Operation]) -> Vec<Tag> {
     let mut tags = contract.tags.clone();
     for name in operations
         .iter()
-        .filter_map(|operation| operation.tag.as_ref())
+        .filter_map(|operation| operation.tags.first())
     {
         if tags.iter().all(|tag| tag.name != *name) {
             tags.push(Tag {

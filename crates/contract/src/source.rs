@@ -68,6 +68,11 @@ impl Sources {
         FileId(id)
     }
 
+    /// Returns the index of every file, in the order in which they were added.
+    pub fn ids(&self) -> impl Iterator<Item = FileId> {
+        (0..self.next().0).map(FileId)
+    }
+
     /// Returns the index that the next file gets.
     pub(crate) fn next(&self) -> FileId {
         FileId(u16::try_from(self.files.len()).unwrap_or(u16::MAX))
@@ -77,6 +82,11 @@ impl Sources {
     #[must_use]
     pub fn file(&self, id: FileId) -> &SourceFile {
         &self.files[usize::from(id.0)]
+    }
+
+    /// Returns every file with its index, in the order in which they were read.
+    pub fn files(&self) -> impl Iterator<Item = (FileId, &SourceFile)> {
+        (0..).map(FileId).zip(&self.files)
     }
 
     /// Returns the text of a span, or an empty string if the span is not in the file.

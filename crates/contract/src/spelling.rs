@@ -7,10 +7,8 @@ use std::collections::HashSet;
 /// Names that differ only in case and separators count as equal, since these are the most common
 /// mistakes. Otherwise a third of the characters may differ, but at most three: beyond that a
 /// suggestion is more often wrong than right.
-pub(crate) fn nearest<'c>(
-    word: &str,
-    candidates: impl Iterator<Item = &'c str>,
-) -> Option<&'c str> {
+#[must_use]
+pub fn nearest<'c>(word: &str, candidates: impl Iterator<Item = &'c str>) -> Option<&'c str> {
     similar(word, candidates)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
@@ -65,7 +63,7 @@ fn similar<'c>(
 }
 
 /// Returns a word in lower case without separators.
-fn fold(word: &str) -> String {
+pub(crate) fn fold(word: &str) -> String {
     word.chars()
         .filter(|char| !matches!(char, '-' | '_' | ' ' | '.'))
         .flat_map(char::to_lowercase)

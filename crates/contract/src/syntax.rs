@@ -6,23 +6,34 @@
 //! stack and visits each node once per kind of object, so that its cost is bounded by the size of
 //! the document, not by the number of paths through its references.
 
+mod addresses;
 mod bodies;
 mod bounds;
+mod composition;
 mod cycles;
+mod encodings;
+mod examples;
 mod formats;
 mod grammar;
 mod idle;
+mod kinds;
+mod links;
+mod metadata;
+mod names;
 mod objects;
 mod parameters;
 mod patterns;
 mod report;
 mod responses;
 mod schema;
+mod security;
 mod since_32;
 mod tags;
 mod walk;
 
-pub(crate) use grammar::{COMPONENTS, DOCUMENT, Field, Grammar, SCHEMA};
+pub(crate) use grammar::{
+    CALLBACK_GRAMMAR, CALLBACK_ITEM, COMPONENTS, DOCUMENT, Field, Grammar, Need, SCHEMA, Shape,
+};
 pub(crate) use patterns::why_unusable;
 pub(crate) use report::misspelt;
 pub(crate) use walk::{Reference, Syntax};
@@ -34,7 +45,6 @@ use crate::model::Dialect;
 use crate::node::Entry;
 use crate::node_ref::address;
 use crate::resolve::Resolver;
-use grammar::{CALLBACK_GRAMMAR, CALLBACK_ITEM, Need, Shape};
 use walk::{Item, Walk};
 
 /// Checks the document and everything that its references lead to. Adds diagnostics, and returns
@@ -213,6 +223,7 @@ impl<'a> Walk<'_, 'a> {
             );
         };
         match self.resolver.resolve(item.document, item.node, text) {
+            Ok(target) if kinds::is_wrong(self, entry.value.span, &target, shape) => {}
             Ok(target) => {
                 self.note(&entry.value, &target, shape);
                 self.enter(item, entry, &target, shape);

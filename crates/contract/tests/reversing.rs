@@ -28,6 +28,7 @@ paths:
   /pets:
     post:
       operationId: subscribe
+      parameters: [{ name: url, in: query, schema: {} }, { name: other, in: query, schema: {} }]
       responses: { "204": { description: Done. } }
       callbacks: @@
 components:

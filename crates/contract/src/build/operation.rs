@@ -10,7 +10,7 @@ use crate::pointer;
 use crate::source::Span;
 
 use super::builder::Builder;
-use super::fields::{flag, text};
+use super::fields::{flag, lifetime, text};
 use super::id;
 use super::metadata::{security, servers};
 use super::origins::OperationSite;
@@ -153,11 +153,12 @@ impl<'a> Builder<'_, 'a> {
             path: caller.path.to_owned(),
             segments,
             query,
-            tag: tags(node).next(),
-            more_tags: tags(node).skip(1).collect(),
+            tags: tags(node),
             summary: text(node, "summary"),
             description: text(node, "description"),
             deprecated: flag(node, "deprecated"),
+            deprecation: lifetime(node, "x-deprecation"),
+            sunset: lifetime(node, "x-sunset"),
             parameters,
             request_body: self.body_of(at),
             responses: self.responses(at),
@@ -247,8 +248,8 @@ fn declared<'a>(item: &NodeRef<'a>, dialect: Dialect) -> Vec<Declared<'a>> {
     found
 }
 
-fn tags(node: &Node) -> impl Iterator<Item = String> {
+fn tags(node: &Node) -> Vec<String> {
     let tags = node.get("tags").and_then(Node::as_array);
     let tags = tags.unwrap_or_default().iter().map_while(Node::as_str);
-    tags.map(str::to_owned)
+    tags.map(str::to_owned).collect()
 }

@@ -1,6 +1,6 @@
 //! The nodes that the parts of a contract were read from.
 
-use crate::model::SchemaId;
+use crate::model::{Location, SchemaId};
 use crate::node::Node;
 use crate::source::Span;
 
@@ -41,10 +41,14 @@ pub(crate) enum Role {
 pub(crate) struct OperationSite<'a> {
     /// The operation object.
     pub(crate) node: &'a Node,
+    /// The index of its document.
+    pub(crate) document: usize,
     /// The span of the key of its path, webhook or callback.
     pub(crate) path_span: Span,
     /// The template of its path, or `None` for webhooks and callbacks.
     pub(crate) template: Option<&'a str>,
+    /// The name and the location of each parameter, including those of the path item.
+    pub(crate) parameters: Vec<(&'a str, Location)>,
     /// The name and the span of each path parameter, including those of the path item.
     pub(crate) path_parameters: Vec<(&'a str, Span)>,
     /// The name and the span of each parameter that is declared twice in one list.

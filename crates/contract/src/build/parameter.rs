@@ -61,8 +61,14 @@ impl<'a> Builder<'_, 'a> {
             .filter(|(parameter, _, _)| parameter.location == Location::Path)
             .map(|(_, name, span)| (*name, *span))
             .collect();
+        let all = merged
+            .iter()
+            .map(|(parameter, name, _)| (*name, parameter.location))
+            .collect();
         let site = OperationSite {
             node: operation.node,
+            document: operation.document,
+            parameters: all,
             path_span: operation.node.span,
             template: None,
             path_parameters,

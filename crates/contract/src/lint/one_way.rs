@@ -22,12 +22,12 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
 
 fn diagnostic(name: &str, way: Way, dialect: Dialect, span: Span) -> Diagnostic {
     let (kind, whole) = match way {
-        Way::Request => ("read-only", "a request"),
-        Way::Response => ("write-only", "a response"),
+        Way::Request => ("read-only", "what callers send"),
+        Way::Response => ("write-only", "what the API sends"),
     };
     let consequence = match dialect {
         Dialect::V30 => "so its type makes it optional in both directions",
-        Dialect::V31 | Dialect::V32 => "which must contain it nevertheless",
+        Dialect::V31 | Dialect::V32 => "where it is required nevertheless",
     };
     Diagnostic::warning(
         "one-way-required",

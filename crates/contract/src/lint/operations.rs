@@ -31,6 +31,7 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
         &context.origins.operations,
         diagnostics,
     );
+    repeated_tags(&context.origins.operations, diagnostics);
     for (name, span) in context
         .origins
         .operations
@@ -79,6 +80,12 @@ fn ids<'a>(
             );
             continue;
         }
+        if let Some(why) = uncallable(id) {
+            diagnostics.push(
+                Diagnostic::warning("bad-operation-id", node.span, why)
+                    .help("begin with a letter, and write letters, digits, `_` and `-`"),
+            );
+        }
         match ids.get(id) {
             None => {
                 ids.insert(id, node.span);
@@ -95,6 +102,44 @@ fn ids<'a>(
         }
     }
     ids
+}
+
+/// Returns why no program can have an operation id as a name.
+fn uncallable(id: &str) -> Option<&'static str> {
+    // Separators that other tools take for those between words.
+    let is_separator = |char: char| "_-./:~#$@|,;+*=()[]{}&".contains(char);
+    let is_legal = |char: char| char.is_alphanumeric() || is_separator(char);
+    if !id.chars().any(char::is_alphabetic) {
+        Some("the operationId has no letter, so no language has it as a name")
+    } else if id.starts_with(|first: char| first.is_numeric()) {
+        Some("the operationId begins with a digit, so no language has it as a name")
+    } else if !id.chars().all(is_legal) {
+        Some("the operationId has characters that no language has in a name")
+    } else {
+        None
+    }
+}
+
+/// Reports tags that an operation has twice.
+fn repeated_tags(sites: &[OperationSite<'_>], diagnostics: &mut Vec<Diagnostic>) {
+    for site in sites {
+        let tags = site.node.get("tags").and_then(Node::as_array);
+        let mut seen = HashSet::new();
+        for tag in tags.unwrap_or_default() {
+            if let Some(name) = tag.as_str()
+                && !seen.insert(name)
+            {
+                diagnostics.push(
+                    Diagnostic::warning(
+                        "duplicate-tag",
+                        tag.span,
+                        format!("the operation has the tag `{name}` twice"),
+                    )
+                    .help("remove one of them"),
+                );
+            }
+        }
+    }
 }
 
 fn tags(root: &Node, sites: &[OperationSite<'_>], diagnostics: &mut Vec<Diagnostic>) {

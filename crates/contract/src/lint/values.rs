@@ -1,10 +1,14 @@
 //! Defaults, examples and listed values that their schemas reject.
 
+use std::collections::{HashMap, HashSet};
+
 use super::context::Context;
 use crate::build::{Role, ValueSite};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::model::{Contract, SchemaId, SchemaKind};
 use crate::node::{Node, NodeValue};
+use crate::node_ref::address;
+use crate::read::is_about_date;
 use crate::source::Span;
 use crate::validate::{Validation, Violation};
 
@@ -15,9 +19,19 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
         Validation::Judged(rejected) if rejected.is_empty() => {}
         Validation::Judged(rejected) => {
             let in_use = reachable(context.contract);
+            let keywords = Places::of(context);
+            let mut seen = HashSet::new();
             for (site, violation) in rejected {
+                // Once for the values of an `enum`: usually its `type` is the cause.
+                if site.role == Role::Member && !seen.insert(site.schema) {
+                    continue;
+                }
                 let is_used = in_use[site.schema.index()];
-                diagnostics.push(diagnostic_of(site, violation, is_used));
+                let found = diagnostic_of(site, violation, is_used);
+                diagnostics.push(match keywords.place(violation) {
+                    Some((span, label)) => found.related(span, label),
+                    None => found,
+                });
             }
         }
         Validation::TooCostly(first) => {
@@ -39,6 +53,61 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
             }
         }
     }
+}
+
+/// The nodes of the schemas of a contract, in which to look up the keywords that reject values.
+struct Places<'l, 'a> {
+    by_pointer: HashMap<&'l str, &'a Node>,
+}
+
+impl<'l, 'a> Places<'l, 'a> {
+    fn of(context: &Context<'l, 'a>) -> Self {
+        let schemas = context.contract.schemas.iter();
+        let nodes = context.origins.nodes.iter().copied();
+        Self {
+            by_pointer: schemas
+                .map(|schema| schema.pointer.as_str())
+                .zip(nodes)
+                .collect(),
+        }
+    }
+
+    /// Returns the span of the keyword that rejects a value, with a label, unless the document does
+    /// not have it as such.
+    fn place(&self, violation: &Violation) -> Option<(Span, String)> {
+        let (owner, keyword) = violation.keyword.rsplit_once('/')?;
+        let entry = self.by_pointer.get(owner)?.entry(keyword)?;
+        Some((entry.key_span, format!("rejected by this `{keyword}`")))
+    }
+}
+
+/// Returns the spans of dates in values that their schemas accept as the texts that they are. Looks
+/// for them only if a diagnostic is about a date.
+pub(super) fn right_dates(context: &Context<'_, '_>, found: &[Diagnostic]) -> HashSet<Span> {
+    let mut dates = HashSet::new();
+    let Validation::Judged(rejected) = &context.changes.validation else {
+        return dates;
+    };
+    if !found.iter().any(is_about_date) {
+        return dates;
+    }
+    let wrong: HashSet<usize> = rejected
+        .iter()
+        .map(|(site, _)| address(site.node))
+        .collect();
+    let values = context.origins.values.iter().map(|site| site.node);
+    let mut pending: Vec<&Node> = values
+        .filter(|node| !wrong.contains(&address(node)))
+        .collect();
+    while let Some(node) = pending.pop() {
+        match &node.value {
+            NodeValue::Array(items) => pending.extend(items),
+            NodeValue::Object(entries) => pending.extend(entries.iter().map(|entry| &entry.value)),
+            NodeValue::String(_) => drop(dates.insert(node.span)),
+            NodeValue::Null | NodeValue::Bool(_) | NodeValue::Number(_) => {}
+        }
+    }
+    dates
 }
 
 fn diagnostic_of(site: &ValueSite<'_>, violation: &Violation, is_used: bool) -> Diagnostic {

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::Loader;
 use crate::diagnostic::Diagnostic;
+use crate::keys::Keys;
 use crate::model::{Contract, Method, Operation};
 use crate::node::{Entry, Node, NodeValue};
 use crate::node_ref::{NodeRef, address};
@@ -63,18 +64,15 @@ impl Loader {
         })
     }
 
-    /// Returns the chosen operations. Reports each name that neither a tag nor an operation has.
+    /// Returns the chosen operations. Reports each chosen name that is not in the document.
     fn chosen<'c>(&mut self, whole: &'c Contract) -> Option<Chosen<'c>> {
         let all = || whole.operations.iter().chain(&whole.webhooks);
         let has = |operation: &Operation, name: &String| {
-            let mut tags = operation.tag.iter().chain(&operation.more_tags);
-            operation.id == *name || tags.any(|tag| tag == name)
+            operation.id == *name || operation.tags.contains(name)
         };
         let mut names: Vec<&str> = all()
-            .flat_map(|operation| {
-                let tags = operation.tag.iter().chain(&operation.more_tags);
-                tags.map(String::as_str).chain([&*operation.id])
-            })
+            .flat_map(|operation| operation.tags.iter().chain([&operation.id]))
+            .map(String::as_str)
             .collect();
         names.sort_unstable();
         names.dedup();
@@ -240,7 +238,7 @@ fn remove_links(root: &mut Node, chosen: &Chosen<'_>) {
             break;
         }
     }
-    remove_links_below(root, "", chosen, &gone);
+    remove_links_below(root, Keys::Keywords, chosen, &gone);
 }
 
 fn refers_to(link: &Node, gone: &HashSet<String>) -> bool {
@@ -248,40 +246,25 @@ fn refers_to(link: &Node, gone: &HashSet<String>) -> bool {
     reference.is_some_and(|reference| gone.contains(reference))
 }
 
-/// Returns whether a field is an example or another value, in which `links` means nothing. `parent`
-/// is the field that it is in: a response may be called `default`.
-fn is_value(parent: &str, key: &str) -> bool {
-    const VALUES: [&str; 7] = [
-        "const",
-        "dataValue",
-        "default",
-        "enum",
-        "example",
-        "examples",
-        "value",
-    ];
-    !matches!(parent, "responses" | "callbacks" | "pathItems" | "paths") && VALUES.contains(&key)
-}
-
 // Recursive, since the readers bound how deep a document is.
-fn remove_links_below(node: &mut Node, parent: &str, chosen: &Chosen<'_>, gone: &HashSet<String>) {
+fn remove_links_below(node: &mut Node, keys: Keys, chosen: &Chosen<'_>, gone: &HashSet<String>) {
     match &mut node.value {
         NodeValue::Object(entries) => {
             for entry in entries {
-                if is_value(parent, &entry.key) {
+                let Some(below) = keys.below(&entry.key) else {
                     continue;
-                }
-                if entry.key == "links" {
+                };
+                if keys == Keys::Keywords && entry.key == "links" {
                     retain(&mut entry.value, |link| {
                         !refers_to(&link.value, gone) && chosen.has_target(&link.value)
                     });
                 }
-                remove_links_below(&mut entry.value, &entry.key, chosen, gone);
+                remove_links_below(&mut entry.value, below, chosen, gone);
             }
         }
         NodeValue::Array(items) => {
             for item in items {
-                remove_links_below(item, "", chosen, gone);
+                remove_links_below(item, Keys::Keywords, chosen, gone);
             }
         }
         _ => {}

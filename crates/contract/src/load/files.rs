@@ -1,12 +1,39 @@
 //! Files and their paths.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use crate::read::MAX_BYTES;
 
-/// Reads a regular file of at most [`MAX_BYTES`] bytes. The error completes the sentence "the file
-/// …".
-pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, String> {
+/// Texts that are read in place of the files with the same paths, such as the unsaved files of an
+/// editor.
+#[derive(Debug, Clone, Default)]
+pub struct OpenFiles(HashMap<PathBuf, Arc<str>>);
+
+impl OpenFiles {
+    /// Sets the text of a file, which does not have to exist.
+    pub fn insert(&mut self, path: &Path, text: Arc<str>) {
+        self.0.insert(identity(path), text);
+    }
+
+    fn get(&self, path: &Path) -> Option<&Arc<str>> {
+        // Without open files, as in every command, no path has to be made canonical here.
+        if self.0.is_empty() {
+            return None;
+        }
+        self.0.get(&identity(path))
+    }
+}
+
+/// Reads an open file, or a regular file of at most [`MAX_BYTES`] bytes. The error completes the
+/// sentence "the file …".
+pub(super) fn read_file<'o>(path: &Path, open: &'o OpenFiles) -> Result<Cow<'o, [u8]>, String> {
+    if let Some(text) = open.get(path) {
+        // The reader of the bytes checks their size.
+        return Ok(Cow::Borrowed(text.as_bytes()));
+    }
     let about = std::fs::metadata(path).map_err(|error| format!("cannot be read: {error}"))?;
     if !about.is_file() {
         return Err("cannot be read: it is not a file".to_owned());
@@ -14,12 +41,15 @@ pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, String> {
     if about.len() > MAX_BYTES as u64 {
         return Err(format!("is larger than {MAX_BYTES} bytes"));
     }
-    std::fs::read(path).map_err(|error| format!("cannot be read: {error}"))
+    std::fs::read(path)
+        .map(Cow::Owned)
+        .map_err(|error| format!("cannot be read: {error}"))
 }
 
-/// Returns the canonical path, which is equal for two paths to the same file. For a missing file,
-/// returns the path as [`clean`] does.
-pub(super) fn identity(path: &Path) -> PathBuf {
+/// Returns the canonical path, which is equal for two paths to the same file. Of a missing file,
+/// returns the path without `.` and `..`.
+#[must_use]
+pub fn identity(path: &Path) -> PathBuf {
     // A missing file has no canonical path.
     path.canonicalize().unwrap_or_else(|_| clean(path))
 }

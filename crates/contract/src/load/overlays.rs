@@ -49,7 +49,8 @@ impl Loader {
 
     fn read_overlay(&mut self, path: &Path) -> Option<Node> {
         let span = self.next_span();
-        let bytes = match read_file(path) {
+        let open = self.open.clone();
+        let bytes = match read_file(path, &open) {
             Ok(bytes) if bytes.len() > MAX_OVERLAY_BYTES => {
                 self.add_empty(path);
                 let message = format!(
@@ -72,7 +73,12 @@ impl Loader {
                 return None;
             }
         };
-        self.read(&path.display().to_string(), &bytes)
+        let before = self.diagnostics.len();
+        let root = self.read(&path.display().to_string(), &bytes);
+        // A part of an overlay would make another document.
+        let mut found = self.diagnostics[before..].iter();
+        let is_wrong = found.any(|diagnostic| diagnostic.severity == Severity::Error);
+        root.filter(|_| !is_wrong)
     }
 
     /// Returns the empty span at the start of the file that is read next.

@@ -53,6 +53,22 @@ impl Contract {
         &self.schemas[id.0 as usize]
     }
 
+    /// Returns the operations that the API calls: the webhooks and the callbacks, in no particular
+    /// order.
+    pub(crate) fn called_operations(&self) -> Vec<&Operation> {
+        let callbacks = self
+            .operations
+            .iter()
+            .flat_map(|operation| &operation.callbacks);
+        let mut found: Vec<&Operation> = self.webhooks.iter().chain(callbacks).collect();
+        let mut next = 0;
+        while let Some(operation) = found.get(next) {
+            next += 1;
+            found.extend(&operation.callbacks);
+        }
+        found
+    }
+
     /// Returns the operations, webhooks and callbacks, with the callbacks of those, in no
     /// particular order.
     pub(crate) fn all_operations(&self) -> Vec<&Operation> {

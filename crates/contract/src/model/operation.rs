@@ -7,6 +7,7 @@ use super::parameter::Parameter;
 use super::response::Response;
 use super::security::Security;
 use super::server::Server;
+use crate::moment::Moment;
 use crate::source::Span;
 
 /// An operation.
@@ -27,16 +28,18 @@ pub struct Operation {
     /// The names and values of the query in the label, which every request has. Empty for nearly
     /// every operation.
     pub query: Vec<(String, String)>,
-    /// The first tag of the operation, by which operations are grouped.
-    pub tag: Option<String>,
-    /// The further tags of the operation.
-    pub more_tags: Vec<String>,
+    /// The tags of the operation. Operations are grouped by the first, [`tag`](Self::tag).
+    pub tags: Vec<String>,
     /// A summary in one line.
     pub summary: Option<String>,
     /// A description in `CommonMark`.
     pub description: Option<String>,
     /// Whether the operation is deprecated.
     pub deprecated: bool,
+    /// Since when the operation is deprecated: `x-deprecation`. `None` if `deprecated` is not set.
+    pub deprecation: Option<Moment>,
+    /// When the operation ends: `x-sunset`. `None` if `deprecated` is not set.
+    pub sunset: Option<Moment>,
     /// The parameters: those of the path item, then the operation's own. An own parameter takes the
     /// place of one of the path item with the same name and location.
     pub parameters: Vec<Parameter>,
@@ -55,6 +58,14 @@ pub struct Operation {
     pub pointer: String,
     /// The span of the method's key.
     pub span: Span,
+}
+
+impl Operation {
+    /// Returns the first tag, by which operations are grouped.
+    #[must_use]
+    pub fn tag(&self) -> Option<&str> {
+        self.tags.first().map(String::as_str)
+    }
 }
 
 /// The methods that a path item can have.

@@ -38,6 +38,21 @@ impl Types {
         Self(self.0 & !other.0)
     }
 
+    /// Returns the names of the types in the set, as `type` has them.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        let known = [
+            (Self::STRING, "string"),
+            (Self::INTEGER, "integer"),
+            (Self::NUMBER, "number"),
+            (Self::BOOLEAN, "boolean"),
+            (Self::ARRAY, "array"),
+            (Self::OBJECT, "object"),
+            (Self::NULL, "null"),
+        ];
+        let names = known.into_iter().filter(move |(ty, _)| self.contains(*ty));
+        names.map(|(_, name)| name)
+    }
+
     /// Returns whether the set is empty.
     #[must_use]
     pub fn is_empty(self) -> bool {

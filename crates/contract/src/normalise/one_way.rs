@@ -45,20 +45,8 @@ pub(super) fn relax(contract: &mut Contract) -> Vec<OneWay> {
 }
 
 fn find(contract: &Contract) -> Vec<OneWay> {
-    let in_requests = reached(contract, |operation| {
-        operation
-            .request_body
-            .iter()
-            .flat_map(|body| &body.content)
-            .collect()
-    });
-    let in_responses = reached(contract, |operation| {
-        operation
-            .responses
-            .iter()
-            .flat_map(|response| &response.content)
-            .collect()
-    });
+    let in_requests = reached(contract, Way::Request);
+    let in_responses = reached(contract, Way::Response);
     let mut found = Vec::new();
     for (way, ids) in [(Way::Request, in_requests), (Way::Response, in_responses)] {
         for schema in ids {
@@ -74,15 +62,20 @@ fn find(contract: &Contract) -> Vec<OneWay> {
 }
 
 /// Returns the schemas that the bodies of one direction consist of, directly or through others.
-/// `bodies` returns those of an operation.
-fn reached(
-    contract: &Contract,
-    bodies: impl Fn(&Operation) -> Vec<&MediaType>,
-) -> BTreeSet<SchemaId> {
+///
+/// A webhook or callback is a request that the API sends, so its body goes the way of a response.
+fn reached(contract: &Contract, way: Way) -> BTreeSet<SchemaId> {
     let mut pending: Vec<SchemaId> = Vec::new();
-    for operation in contract.all_operations() {
+    let own = contract.operations.iter();
+    let own = own.map(|operation| (operation, way));
+    let reversed = match way {
+        Way::Request => Way::Response,
+        Way::Response => Way::Request,
+    };
+    let called = contract.called_operations().into_iter();
+    for (operation, way) in own.chain(called.map(|operation| (operation, reversed))) {
         pending.extend(
-            bodies(operation)
+            bodies(operation, way)
                 .into_iter()
                 .flat_map(crate::model::MediaType::schemas),
         );
@@ -98,6 +91,20 @@ fn reached(
         }
     }
     seen
+}
+
+/// Returns the media types of the request body of an operation, or of its responses.
+fn bodies(operation: &Operation, way: Way) -> Vec<&MediaType> {
+    match way {
+        Way::Request => {
+            let body = operation.request_body.iter();
+            body.flat_map(|body| &body.content).collect()
+        }
+        Way::Response => {
+            let responses = operation.responses.iter();
+            responses.flat_map(|response| &response.content).collect()
+        }
+    }
 }
 
 /// Returns the required properties of a schema that are read-only, for a request, or write-only,

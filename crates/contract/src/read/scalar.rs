@@ -84,16 +84,23 @@ fn is_float(unsigned: &str) -> bool {
 /// Returns a diagnostic if YAML 1.1 and 1.2 give a plain value different meanings.
 pub(super) fn ambiguous(text: &str, span: Span) -> Option<Diagnostic> {
     let other = other_reading(text)?;
-    Some(diagnostic(text, &other, span))
+    let found = diagnostic(text, &other, span);
+    // A number such as `010` may be meant as 10, as 8 or as a string.
+    Some(match plain(text) {
+        Plain::Text => found.edit(span, quoted(text)),
+        Plain::Null | Plain::Bool(_) | Plain::Number(_) | Plain::NotFinite => found,
+    })
 }
 
-/// Returns a diagnostic if YAML 1.1 reads a plain key as a boolean, except for `y` and `n`. Other
-/// keys are safe: tools for OpenAPI read a status such as `200` as a string.
+/// Returns the YAML of a string in double quotes.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+/// Returns a diagnostic if YAML 1.1 reads a plain key as a boolean. Other keys are safe: tools for
+/// OpenAPI read a status such as `200` as a string.
 pub(super) fn ambiguous_key(text: &str, span: Span) -> Option<Diagnostic> {
-    // `y` and `n` are common names of coordinates, and hardly any reader still takes them for
-    // booleans.
-    let short = text.len() == 1;
-    (is_old_truth_value(text) && !short).then(|| diagnostic(text, "a boolean", span))
+    is_old_truth_value(text).then(|| diagnostic(text, "a boolean", span).edit(span, quoted(text)))
 }
 
 fn diagnostic(text: &str, other: &str, span: Span) -> Diagnostic {
@@ -106,6 +113,9 @@ fn diagnostic(text: &str, other: &str, span: Span) -> Diagnostic {
         "write `\"{text}\"` for a string, or the value in its usual form"
     ))
 }
+
+/// What readers of YAML 1.1 take a text such as `2024-01-31` for.
+pub(super) const DATE: &str = "a date";
 
 fn other_reading(text: &str) -> Option<String> {
     if is_old_truth_value(text) {
@@ -132,16 +142,24 @@ fn other_reading(text: &str) -> Option<String> {
     {
         return Some(format!("the number {}", unsigned.replace('_', "")));
     }
-    if unsigned.contains(':')
-        && unsigned
-            .split(':')
-            .all(|part| digits(part) && part.len() <= 2)
+    // Not a time such as `09:00`: the number may not begin with a zero.
+    if let Some((first, rest)) = unsigned.split_once(':')
+        && digits(first)
+        && !first.starts_with('0')
+        && rest.split(':').all(is_sixtieth)
     {
         return Some("a number in base 60".to_owned());
     }
-    is_date(text).then(|| "a date".to_owned())
+    is_date(text).then(|| DATE.to_owned())
 }
 
+/// Returns whether a text is a digit of a number in base 60: a number below 60 in decimal digits.
+fn is_sixtieth(text: &str) -> bool {
+    matches!(text.as_bytes(), [b'0'..=b'9'] | [b'0'..=b'5', b'0'..=b'9'])
+}
+
+/// Returns whether YAML 1.1 has a boolean of this name, except for `y` and `n`: these are common names
+/// of coordinates, and hardly any reader still takes them for booleans.
 fn is_old_truth_value(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let usual_case = text == lower || text == text.to_ascii_uppercase() || {
@@ -151,7 +169,7 @@ fn is_old_truth_value(text: &str) -> bool {
             .is_some_and(|first| first.is_ascii_uppercase())
             && characters.as_str() == &lower[1..]
     };
-    usual_case && matches!(lower.as_str(), "on" | "off" | "yes" | "no" | "y" | "n")
+    usual_case && matches!(lower.as_str(), "on" | "off" | "yes" | "no")
 }
 
 /// Returns whether a string has the shape of a date such as `2024-01-31`, alone or followed by a

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError};
 
 use super::json::duplicate;
+use super::recovery::{MOST_ERRORS, Recovery};
 use super::scalar::{self, Plain};
 use crate::diagnostic::Diagnostic;
 use crate::node::{Entry, MAX_DEPTH, Node, NodeValue};
@@ -17,9 +18,66 @@ use crate::source::{FileId, Span};
 /// expand to gigabytes.
 const ALIAS_BUDGET: usize = 1_000_000;
 
-/// Parses one YAML document. Returns `None` after an error that prevents reading on. Errors and
-/// warnings are added to `diagnostics`.
+/// The errors after which the lines that are broken can be left out.
+pub(super) const RECOVERABLE: [&str; 5] = [
+    "key-not-text",
+    "merge-key",
+    "not-finite",
+    "unknown-anchor",
+    "yaml-syntax",
+];
+
+/// The label of the lines that are left out after an error.
+pub(super) const LEFT_OUT: &str = "left out, to check the rest";
+
+/// Parses one YAML document. Errors and warnings are added to `diagnostics`.
+///
+/// After an error, the lines that are broken are left out and the rest is read. Returns `None` if
+/// that is not possible.
 pub(super) fn read(file: FileId, text: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Node> {
+    let mut found = Vec::new();
+    let error = match read_once(file, text, &mut found) {
+        Ok(node) => {
+            diagnostics.extend(found);
+            return node;
+        }
+        Err(error) => error,
+    };
+    let mut recovery = Recovery::new(text);
+    let mut next = Some(error);
+    for _ in 0..MOST_ERRORS {
+        let Some(error) = next.take() else { break };
+        let is_recoverable = RECOVERABLE.contains(&error.code);
+        let at = error.span.start as usize;
+        let left_out = if is_recoverable {
+            recovery.leave_out(at)
+        } else {
+            None
+        };
+        let Some(left_out) = left_out else {
+            diagnostics.push(*error);
+            break;
+        };
+        let span = Span::new(file, left_out.start, left_out.end);
+        diagnostics.push(error.related(span, LEFT_OUT));
+        found.clear();
+        match read_once(file, &recovery.text, &mut found) {
+            Ok(node) => {
+                diagnostics.extend(found);
+                return node.map(|mut node| {
+                    recovery.prune(&mut node);
+                    node
+                });
+            }
+            Err(error) => next = Some(error),
+        }
+    }
+    // What was found before the first error, since nothing after it was read.
+    diagnostics.extend(found);
+    None
+}
+
+fn read_once(file: FileId, text: &str, diagnostics: &mut Vec<Diagnostic>) -> Parsed<Option<Node>> {
     let mut reader = Reader {
         file,
         offsets: Offsets::new(text),
@@ -28,13 +86,7 @@ pub(super) fn read(file: FileId, text: &str, diagnostics: &mut Vec<Diagnostic>) 
         alias_budget: ALIAS_BUDGET,
         diagnostics,
     };
-    match reader.document() {
-        Ok(node) => node,
-        Err(diagnostic) => {
-            diagnostics.push(*diagnostic);
-            None
-        }
-    }
+    reader.document()
 }
 
 type Parsed<T> = Result<T, Box<Diagnostic>>;

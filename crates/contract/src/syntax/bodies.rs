@@ -10,7 +10,7 @@ use crate::node_ref::NodeRef;
 const MOST_LOOKS: usize = 200;
 
 /// Reports the media types of a body whose schema describes an object or array, although bodies of
-/// that type are passed on as bytes, so that no schema is applied.
+/// that type have no structure, so that no schema is applied.
 pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     for entry in item
         .node
@@ -29,7 +29,7 @@ pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
         else {
             continue;
         };
-        if is_read(&entry.key) || !is_structured(walk, document, schema) {
+        if !is_unstructured(&entry.key) || !is_structured(walk, document, schema) {
             continue;
         }
         walk.warning(
@@ -44,24 +44,25 @@ pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     }
 }
 
-/// Returns whether generated code parses bodies of a media type: JSON, forms, multipart and event
-/// streams.
-fn is_read(name: &str) -> bool {
-    let essence = name
-        .split(';')
-        .next()
-        .unwrap_or_default()
-        .trim()
-        .to_ascii_lowercase();
+/// Returns whether bodies of a media type are bytes or text without any structure that a schema could
+/// describe. Of others, such as XML, a schema says something, although no code applies it here.
+fn is_unstructured(name: &str) -> bool {
+    let essence = name.split(';').next().unwrap_or_default().trim();
+    let essence = essence.to_ascii_lowercase();
+    let kinds = ["audio/", "font/", "image/", "video/"];
     let exact = [
-        "application/json",
-        "text/json",
-        "application/x-www-form-urlencoded",
-        "text/event-stream",
+        "application/gzip",
+        "application/octet-stream",
+        "application/pdf",
+        "application/zip",
+        "text/html",
+        "text/plain",
     ];
-    exact.contains(&essence.as_str())
-        || essence.ends_with("+json")
-        || essence.starts_with("multipart/")
+    // `image/svg+xml` is XML.
+    (kinds.iter().any(|kind| essence.starts_with(kind)) && !essence.contains('+'))
+        || exact.contains(&essence.as_str())
+        // It says nothing of what a body is.
+        || essence == "*/*"
 }
 
 /// Returns whether a schema, or a schema in its `allOf`, `anyOf` or `oneOf`, describes an object or

@@ -6,6 +6,7 @@ use serde_json::Number;
 
 use super::walk::Walk;
 use crate::diagnostic::Diagnostic;
+use crate::format::integer_range;
 use crate::model::Dialect;
 use crate::node::Node;
 use crate::number::compare;
@@ -23,7 +24,63 @@ pub(super) fn check(walk: &mut Walk<'_, '_>, node: &Node) {
         inclusive(walk, node, low, high);
     }
     exclusive(walk, node);
+    beyond_format(walk, node);
     multiple_of(walk, node);
+}
+
+/// Reports bounds that no integer of the schema's format reaches.
+fn beyond_format(walk: &mut Walk<'_, '_>, node: &Node) {
+    let Some(format) = node.get("format").and_then(Node::as_str) else {
+        return;
+    };
+    let Some((least, most)) = integer_range(format) else {
+        return;
+    };
+    for key in ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"] {
+        let Some(value) = node.get(key) else { continue };
+        let Some(bound) = value.as_number() else {
+            continue;
+        };
+        // An exclusive bound is next to the last value that it allows.
+        let (below, above) = match key {
+            _ if !is_exclusive(walk, node, key) => (0, 0),
+            "minimum" | "exclusiveMinimum" => (1, 0),
+            _ => (0, 1),
+        };
+        let is_below = compare(bound, &moved(&least, -below)) == Some(Ordering::Less);
+        let is_above = compare(bound, &moved(&most, above)) == Some(Ordering::Greater);
+        // Many tools write the ends of `int64` as the nearest floating-point number.
+        let is_rounded = [&least, &most]
+            .iter()
+            .any(|end| end.as_f64() == bound.as_f64());
+        if (is_below || is_above) && !is_rounded {
+            walk.warning(
+                "bound-beyond-format",
+                value.span,
+                format!(
+                    "`{key}` is beyond the format `{format}`, whose values are {least} to {most}"
+                ),
+                "correct the bound, or the `format`".to_owned(),
+            );
+        }
+    }
+}
+
+/// Returns whether a bound excludes itself: by its name, or in 3.0 by the keyword beside it.
+fn is_exclusive(walk: &Walk<'_, '_>, node: &Node, key: &str) -> bool {
+    let beside = match key {
+        "minimum" => "exclusiveMinimum",
+        "maximum" => "exclusiveMaximum",
+        _ => return true,
+    };
+    walk.dialect == Dialect::V30 && node.get(beside).and_then(Node::as_bool) == Some(true)
+}
+
+/// Returns a number plus `by`, or the number itself if the sum is too large.
+fn moved(number: &Number, by: i128) -> Number {
+    let sum = number.as_i128().and_then(|number| number.checked_add(by));
+    sum.and_then(Number::from_i128)
+        .unwrap_or_else(|| number.clone())
 }
 
 fn inclusive(walk: &mut Walk<'_, '_>, node: &Node, low: &str, high: &str) {

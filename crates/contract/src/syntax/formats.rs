@@ -1,9 +1,9 @@
-//! Misspelt formats.
+//! Misspelt formats, and what a misspelt word of an open vocabulary means.
 
 use super::walk::Walk;
 use crate::format::{self, FORMATS};
 use crate::node::Node;
-use crate::spelling::nearest;
+use crate::spelling::fold;
 
 /// Common names of formats, each with its name in JSON Schema or OpenAPI.
 static ALIASES: &[(&str, &str)] = &[
@@ -37,17 +37,78 @@ pub(super) fn check(walk: &mut Walk<'_, '_>, node: &Node) {
     if format::lookup(format).is_some() {
         return;
     }
-    let lower = format.to_ascii_lowercase();
-    let alias = ALIASES.iter().find(|(alias, _)| *alias == lower);
-    let meant = alias
-        .map(|(_, meant)| *meant)
-        .or_else(|| nearest(format, FORMATS.iter().map(|format| format.name)));
+    let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
+    let meant = match meant(format, &names) {
+        Some(Meant::Perhaps(_)) if is_other(format) => None,
+        Some(meant) => Some(meant),
+        None => alias(format, node).map(Meant::Perhaps),
+    };
     if let Some(meant) = meant {
         walk.warning(
             "misspelt-format",
             value.span,
             format!("`{format}` is not a known format, so it is not checked"),
-            format!("did you mean `{meant}`?"),
+            format!("did you mean `{}`?", meant.name()),
         );
+        if let Meant::Certainly(name) = meant {
+            walk.mend(value.span, name);
+        }
     }
+}
+
+/// Returns the format that an alias means, if that format is for values of the schema's type.
+fn alias(format: &str, node: &Node) -> Option<&'static str> {
+    let lower = format.to_ascii_lowercase();
+    let (_, meant) = ALIASES.iter().find(|(alias, _)| *alias == lower)?;
+    let types = format::lookup(meant)?.types;
+    let of = node.get("type").and_then(Node::as_str);
+    let fits = types.is_empty() || of.is_none_or(|of| types.contains(&of));
+    fits.then_some(*meant)
+}
+
+/// Returns whether a format is one of a family in use whose names differ in little, such as
+/// `base32` and `uuidv7`.
+fn is_other(format: &str) -> bool {
+    let lower = format.to_ascii_lowercase();
+    let base = lower.strip_prefix("base");
+    base.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
+        || lower == "cuid"
+        || lower.starts_with("uuid")
+}
+
+/// The word of an open vocabulary that another one, which is not in it, means.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Meant<'w> {
+    /// Only letter case and separators differ.
+    Certainly(&'w str),
+    /// One letter differs, or the word is another name. It can also be right as it is.
+    Perhaps(&'w str),
+}
+
+impl<'w> Meant<'w> {
+    pub(super) fn name(self) -> &'w str {
+        match self {
+            Self::Certainly(name) | Self::Perhaps(name) => name,
+        }
+    }
+}
+
+/// The fewest characters of a word that is taken for one with another letter. Among shorter words,
+/// many that differ in one letter are both right.
+const LEAST_SIMILAR: usize = 6;
+
+/// Returns what a word means that is not one of the `known` words.
+pub(super) fn meant<'w>(word: &str, known: &[&'w str]) -> Option<Meant<'w>> {
+    let folded = fold(word);
+    if let Some(equal) = known.iter().find(|known| fold(known) == folded) {
+        return Some(Meant::Certainly(equal));
+    }
+    if word.chars().count() < LEAST_SIMILAR {
+        return None;
+    }
+    let is_near = |known: &&&str| {
+        known.len().abs_diff(word.len()) <= 4 && strsim::osa_distance(word, known) <= 1
+    };
+    let near = known.iter().find(is_near)?;
+    Some(Meant::Perhaps(near))
 }

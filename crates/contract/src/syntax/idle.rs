@@ -84,6 +84,8 @@ pub(super) fn check(walk: &mut Walk<'_, '_>, node: &Node) {
                 .field(&entry.key)
                 .is_some_and(|field| field.is_in(walk.dialect))
             && !types.iter().any(|name| about.contains(name))
+            // `required: true` is meant for the property, and reported as that.
+            && !(entry.key == "required" && entry.value.as_bool().is_some())
         {
             walk.warning(
                 "idle-keyword",

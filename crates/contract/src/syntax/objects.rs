@@ -3,7 +3,10 @@
 
 use super::grammar::{Grammar, Shape};
 use super::walk::{Item, Walk};
-use super::{bodies, parameters, responses, since_32, tags};
+use super::{
+    addresses, bodies, examples, links, metadata, names, parameters, responses, security, since_32,
+    tags,
+};
 use crate::model::{Dialect, PathPart};
 use crate::node::Node;
 use crate::resolve::RefProblem;
@@ -12,30 +15,60 @@ use crate::spelling::nearest;
 /// Checks what the table of fields cannot express about an object: fields that depend on each
 /// other, and fixed sets of values.
 pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, grammar: &Grammar) {
+    let has_deprecated = [
+        "an operation",
+        "a parameter",
+        "a header",
+        "a security scheme",
+    ];
+    addresses::lifetime(walk, item.node, has_deprecated.contains(&grammar.name));
     match grammar.name {
         "a parameter" => parameters::parameter(walk, item),
         "a header" => parameters::header(walk, item),
         "the document" => {
+            metadata::document(walk, item);
             since_32::document(walk, item);
             tags::check(walk, item);
         }
-        "a path item" => since_32::path_item(walk, item),
-        "an example" => since_32::example(walk, item),
-        "the flows object" => since_32::flows(walk, item),
-        "an operation" => responses::check(walk, item),
-        "the components object" => components(walk, item),
-        "a security scheme" => security_scheme(walk, item),
-        "a discriminator" => discriminator(walk, item),
-        // The operation may be declared later in the document, so a lint looks for it.
-        "a link" => {
-            if let Some(id) = item.node.get("operationId")
-                && let Some(name) = id.as_str()
-            {
-                walk.syntax.named.push((name, id.span));
-            }
+        "the info object" => metadata::info(walk, item),
+        "a contact" => {
+            addresses::urls(walk, item.node, &["url"]);
+            addresses::email(walk, item.node);
         }
-        "a server" => server(walk, item),
-        "a server variable" => server_variable(walk, item),
+        "a license" => metadata::license(walk, item),
+        "an external documentation object" => addresses::urls(walk, item.node, &["url"]),
+        "a path item" => {
+            metadata::servers(walk, item);
+            since_32::path_item(walk, item);
+        }
+        "an example" => {
+            examples::external(walk, item);
+            since_32::example(walk, item);
+        }
+        "a media type" => examples::both(walk, item),
+        "the flows object" => {
+            security::flows(walk, item);
+            since_32::flows(walk, item);
+        }
+        "an operation" => {
+            metadata::servers(walk, item);
+            responses::check(walk, item);
+        }
+        "the components object" => components(walk, item),
+        "a security scheme" => {
+            security_scheme(walk, item);
+            security::scheme(walk, item);
+        }
+        "a discriminator" => discriminator(walk, item),
+        "a link" => links::check(walk, item),
+        "a server" => {
+            server(walk, item);
+            metadata::server(walk, item);
+        }
+        "a server variable" => {
+            server_variable(walk, item);
+            metadata::server_variable(walk, item);
+        }
         "a request body" => {
             responses::media_types(walk, item);
             bodies::check(walk, item);
@@ -119,6 +152,11 @@ fn security_scheme<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
             format!("a key cannot be in `{text}`"),
             "write `query`, `header` or `cookie`".to_owned(),
         );
+    }
+    if needed.contains(&"in")
+        && let Some(location) = item.node.get("in").and_then(Node::as_str)
+    {
+        names::parameter(walk, item.node, location);
     }
 }
 
@@ -210,9 +248,10 @@ fn server_variable<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     ) else {
         return;
     };
-    if !allowed
-        .iter()
-        .any(|value| value.as_str() == default.as_str())
+    if !allowed.is_empty()
+        && !allowed
+            .iter()
+            .any(|value| value.as_str() == default.as_str())
     {
         walk.warning(
             "bad-default",

@@ -1,6 +1,8 @@
 //! Parameters and headers: where they are sent and how they are written.
 
 use super::bodies;
+use super::examples;
+use super::names;
 use super::responses::media_types;
 use super::walk::{Item, Walk};
 use crate::model::Dialect;
@@ -10,6 +12,7 @@ use crate::spelling::nearest;
 /// Checks the style of a header, and that it has a schema or one media type.
 pub(super) fn header<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     style(walk, item, "header");
+    examples::both(walk, item);
     typed(walk, item, "a header");
 }
 
@@ -36,6 +39,7 @@ pub(super) fn parameter<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
                 "write `path`, `query`, `header` or `cookie`".to_owned(),
             ),
         }
+        names::parameter(walk, item.node, location);
         style(walk, item, location);
     }
     if let Some(entry) = item.node.entry("allowEmptyValue")
@@ -49,6 +53,7 @@ pub(super) fn parameter<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
             "remove it, and let the schema accept the empty string".to_owned(),
         );
     }
+    examples::both(walk, item);
     typed(walk, item, "a parameter");
 }
 

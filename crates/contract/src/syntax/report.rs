@@ -4,7 +4,7 @@ use super::grammar::{Field, Grammar, Need, OLD_KEYWORDS, SCHEMA};
 use super::walk::{Item, Walk};
 use crate::diagnostic::Diagnostic;
 use crate::model::Dialect;
-use crate::node::{Entry, NodeValue};
+use crate::node::{Entry, Node, NodeValue};
 use crate::resolve::RefProblem;
 use crate::source::Span;
 use crate::spelling::nearest;
@@ -115,8 +115,11 @@ impl<'a> Walk<'_, 'a> {
         let known = grammar.fields.iter().filter(|field| field.is_in(dialect));
         match nearest(&entry.key, known.map(|field| field.name)) {
             Some(meant) => {
-                self.diagnostics
-                    .push(misspelt(&entry.key, meant, grammar, entry.key_span));
+                let mut found = misspelt(&entry.key, meant, grammar, entry.key_span);
+                if !self.is_free(entry, meant, grammar) {
+                    found.edits.clear();
+                }
+                self.diagnostics.push(found);
             }
             None => self.warning(
                 "unknown-keyword",
@@ -125,6 +128,26 @@ impl<'a> Walk<'_, 'a> {
                 format!("remove it, or rename it to `x-{}`", entry.key),
             ),
         }
+    }
+
+    /// Returns whether the object of a misspelt field has no field `meant`, and no field before the
+    /// misspelt one that is mended to it. Otherwise mending would repeat a key.
+    fn is_free(&self, misspelt: &Entry, meant: &str, grammar: &Grammar) -> bool {
+        let at = misspelt.key_span;
+        let mut documents = self.resolver.documents.list.iter();
+        let root = documents.find(|document| document.root.span.file == at.file);
+        let Some(entries) = root.and_then(|document| siblings(&document.root, at)) else {
+            return false;
+        };
+        let dialect = self.dialect;
+        let becomes_meant = |key: &str| {
+            let known = grammar.fields.iter().filter(|field| field.is_in(dialect));
+            grammar.field(key).is_none()
+                && nearest(key, known.map(|field| field.name)) == Some(meant)
+        };
+        let mut before = entries.iter().take_while(|entry| entry.key_span != at);
+        entries.iter().all(|entry| entry.key != meant)
+            && !before.any(|entry| becomes_meant(&entry.key))
     }
 
     pub(super) fn ignored_siblings(&mut self, entries: &'a [Entry], grammar: &'static Grammar) {
@@ -249,6 +272,9 @@ impl<'a> Walk<'_, 'a> {
         // In YAML, null can be written as nothing at all, which leaves no text to underline.
         let span = if empty { item.at } else { node.span };
         self.error("wrong-type", span, message, correction(item, wanted));
+        if let Some(text) = unquoted(item, wanted) {
+            self.mend(span, text);
+        }
     }
 }
 
@@ -289,11 +315,7 @@ fn correction(item: Item<'_>, wanted: &str) -> String {
     if item.key == "required" && wanted == "an array" {
         return "list the names of the required properties in the `required` of the object's schema".to_owned();
     }
-    let unquoted = node.as_str().filter(|text| {
-        (matches!(wanted, "a number" | "an integer from 0") && text.parse::<f64>().is_ok())
-            || (wanted == "true or false" && matches!(*text, "true" | "false"))
-    });
-    if let Some(text) = unquoted {
+    if let Some(text) = unquoted(item, wanted) {
         return format!("write {text} without quotes");
     }
     match (&node.value, wanted) {
@@ -304,6 +326,48 @@ fn correction(item: Item<'_>, wanted: &str) -> String {
     }
 }
 
+/// Returns the entries of the object that has a key at a span. What an alias of YAML repeats is found
+/// at its anchor only.
+fn siblings(root: &Node, key: Span) -> Option<&[Entry]> {
+    let mut node = root;
+    loop {
+        match &node.value {
+            NodeValue::Object(entries) => {
+                let after = entries.partition_point(|entry| entry.key_span.start <= key.start);
+                let entry = entries.get(after.checked_sub(1)?)?;
+                if entry.key_span == key {
+                    return Some(entries);
+                }
+                node = &entry.value;
+            }
+            NodeValue::Array(items) => {
+                let after = items.partition_point(|item| item.span.start <= key.start);
+                node = items.get(after.checked_sub(1)?)?;
+            }
+            NodeValue::Null | NodeValue::Bool(_) | NodeValue::Number(_) | NodeValue::String(_) => {
+                return None;
+            }
+        }
+    }
+}
+
+/// Returns the text of a string that is the wanted number or truth value in quotes.
+fn unquoted<'a>(item: Item<'a>, wanted: &str) -> Option<&'a str> {
+    item.node.as_str().filter(|text| {
+        (matches!(wanted, "a number" | "an integer from 0") && is_number(text))
+            || (wanted == "true or false" && matches!(*text, "true" | "false"))
+    })
+}
+
+/// Returns whether a text is a number of JSON. Others, such as `inf` and `.5`, are texts or errors
+/// without their quotes.
+fn is_number(text: &str) -> bool {
+    // The parser of JSON skips blanks around a number.
+    text.trim() == text
+        && serde_json::from_str::<serde_json::Number>(text).is_ok()
+        && text.parse::<f64>().is_ok_and(f64::is_finite)
+}
+
 /// Returns the diagnostic of a misspelt field.
 pub(crate) fn misspelt(key: &str, meant: &str, grammar: &Grammar, span: Span) -> Diagnostic {
     Diagnostic::error(
@@ -312,4 +376,5 @@ pub(crate) fn misspelt(key: &str, meant: &str, grammar: &Grammar, span: Span) ->
         format!("{} has no `{key}`", grammar.name),
     )
     .help(format!("did you mean `{meant}`?"))
+    .edit(span, meant)
 }

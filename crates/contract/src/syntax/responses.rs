@@ -1,9 +1,12 @@
 //! Responses and media types: their keys, and headers that have no effect.
 
+use super::encodings::is_media_type;
+use super::names;
 use super::since_32;
 use super::walk::{Item, Walk};
 use crate::model::StatusKey;
-use crate::node::Node;
+use crate::node::{Entry, Node};
+use crate::node_ref::NodeRef;
 
 /// Reports keys of an operation's `responses` that are not statuses, `responses` without any
 /// status, and a TRACE request with a body.
@@ -26,8 +29,14 @@ pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
         .iter()
         .filter(|entry| !entry.key.starts_with("x-"));
     let mut count = 0;
+    let mut is_success = false;
     for status in statuses {
         count += 1;
+        let key = StatusKey::parse(&status.key);
+        is_success |= !matches!(key, Some(StatusKey::Code(400..) | StatusKey::Range(4..)));
+        if let Some(StatusKey::Code(code)) = key {
+            bodiless(walk, item, status, code);
+        }
         if StatusKey::parse(&status.key).is_none() {
             walk.error(
                 "impossible-status",
@@ -35,6 +44,11 @@ pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
                 format!("`{}` is not a status", status.key),
                 status_help(&status.key),
             );
+            if let Some(meant) = meant(&status.key)
+                && is_free(responses, status, &meant)
+            {
+                walk.mend(status.key_span, &meant);
+            }
         }
     }
     if count == 0 {
@@ -44,16 +58,73 @@ pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
             "the operation has no responses".to_owned(),
             "add at least the response to a successful call".to_owned(),
         );
+    } else if !is_success {
+        walk.warning(
+            "missing-success",
+            entry.key_span,
+            "the operation has no response to a successful call".to_owned(),
+            "add one such as `\"200\"`".to_owned(),
+        );
     }
 }
 
-fn status_help(key: &str) -> String {
+/// Reports content of a response to which HTTP gives none (RFC 9110).
+fn bodiless<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, status: &'a Entry, code: u16) {
+    if !matches!(code, 204 | 205 | 304) {
+        return;
+    }
+    let start = NodeRef {
+        document: item.document,
+        node: &status.value,
+        pointer: "".into(),
+    };
+    let Some(target) = walk.resolver.follow(&start) else {
+        return;
+    };
+    let content = target.node.entry("content");
+    let content = content.filter(|entry| entry.value.as_object().is_some_and(|it| !it.is_empty()));
+    if let Some(content) = content {
+        // At the status, if the response is shared with others that may have a body.
+        let is_own = status.value.get("$ref").is_none();
+        walk.warning(
+            "impossible-body",
+            if is_own {
+                content.key_span
+            } else {
+                status.key_span
+            },
+            format!("a response with status {code} has no body"),
+            "remove `content`, or correct the status".to_owned(),
+        );
+    }
+}
+
+/// Returns the status that a key is in other letters, if it is one.
+fn meant(key: &str) -> Option<String> {
     let upper = key.to_ascii_uppercase();
     if matches!(StatusKey::parse(&upper), Some(StatusKey::Range(_))) {
-        return format!("write `{upper}`");
+        return Some(upper);
     }
-    if key.eq_ignore_ascii_case("default") {
-        return "write `default`".to_owned();
+    key.eq_ignore_ascii_case("default")
+        .then(|| "default".to_owned())
+}
+
+/// Returns whether no other response has the status `meant`, and none before `status` is mended to
+/// it.
+fn is_free(responses: &[Entry], status: &Entry, meant_status: &str) -> bool {
+    let mut before = responses
+        .iter()
+        .take_while(|entry| entry.key_span != status.key_span);
+    responses.iter().all(|entry| entry.key != meant_status)
+        && before.all(|entry| {
+            StatusKey::parse(&entry.key).is_some()
+                || meant(&entry.key).as_deref() != Some(meant_status)
+        })
+}
+
+fn status_help(key: &str) -> String {
+    if let Some(meant) = meant(key) {
+        return format!("write `{meant}`");
     }
     "write 100 to 599, a range such as `2XX`, or `default`".to_owned()
 }
@@ -66,6 +137,7 @@ pub(super) fn headers<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
         .and_then(Node::as_object)
         .unwrap_or_default()
     {
+        names::header(walk, &entry.key, entry.key_span);
         if entry.key.eq_ignore_ascii_case("content-type") {
             walk.warning(
                 "ignored-header",
@@ -86,13 +158,8 @@ pub(super) fn media_types<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
         return;
     };
     for entry in content {
-        // Parameters such as `charset` may follow, and are not judged.
         since_32::media_type(walk, item, entry);
-        let range = entry.key.split(';').next().unwrap_or_default().trim();
-        let legal = range.split_once('/').is_some_and(|(kind, sub)| {
-            !kind.is_empty() && !sub.is_empty() && !sub.contains('/') && !range.contains(' ')
-        });
-        if !legal {
+        if !is_media_type(&entry.key) {
             walk.warning(
                 "bad-media-type",
                 entry.key_span,

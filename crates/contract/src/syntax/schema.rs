@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use super::grammar::TYPES;
 use super::walk::{Item, Walk};
-use super::{bounds, formats, idle, patterns};
+use super::{addresses, bounds, composition, formats, idle, patterns};
 use crate::model::Dialect;
 use crate::node::{Node, NodeValue};
 use crate::spelling::nearest;
@@ -93,12 +93,14 @@ fn type_name(walk: &mut Walk<'_, '_>, node: &Node) {
 pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     let node = item.node;
     bounds::check(walk, node);
+    composition::check(walk, node);
     enumeration(walk, node);
     required(walk, node);
     patterns::check(walk, node);
     formats::check(walk, node);
     idle::check(walk, node);
     dynamic(walk, item);
+    addresses::lifetime(walk, node, true);
     if let Some(value) = node.get("x-secret")
         && value.as_bool().is_none()
     {

@@ -1,6 +1,8 @@
 //! What OpenAPI 3.2 adds and the tables cannot express: fields that exclude each other, methods,
 //! sequences and positions in bodies.
 
+use super::encodings;
+use super::names::is_token;
 use super::walk::{Item, Walk};
 use crate::model::{Dialect, Method, is_sequential};
 use crate::node::{Entry, Node};
@@ -71,14 +73,6 @@ pub(super) fn path_item<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     }
 }
 
-/// Returns whether a text is a token (RFC 9110, section 5.6.2), as a method is.
-fn is_token(text: &str) -> bool {
-    !text.is_empty()
-        && text
-            .chars()
-            .all(|char| char.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(char))
-}
-
 /// Reports fields of an example that exclude each other.
 pub(super) fn example<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     let pairs = [
@@ -132,6 +126,7 @@ pub(super) fn media_type<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, entry: &'a
         return;
     };
     let media = at.node;
+    encodings::check(walk, &at, &entry.key);
     let name = &entry.key;
     let is_32 = walk.dialect >= Dialect::V32;
     let item_schema = media

@@ -91,6 +91,13 @@ impl<'a> Walk<'_, 'a> {
             .push(Diagnostic::warning(code, span, message).help(help));
     }
 
+    /// Adds a change of the text to the diagnostic that was reported last: it mends what is wrong.
+    pub(super) fn mend(&mut self, span: Span, replacement: &str) {
+        if let Some(last) = self.diagnostics.pop() {
+            self.diagnostics.push(last.edit(span, replacement));
+        }
+    }
+
     /// Queues the value of an entry.
     pub(super) fn push(&mut self, from: Item<'a>, entry: &'a Entry, shape: Shape) {
         self.pending.push(Item {

@@ -21,7 +21,7 @@ pub(crate) struct Violation {
     /// The property that is missing, if that is the reason.
     missing: Option<String>,
     /// The pointer of the keyword that rejects.
-    keyword: String,
+    pub(crate) keyword: String,
     pub(crate) message: String,
 }
 
@@ -71,9 +71,17 @@ impl Violation {
 
 fn message(error: &ValidationError<'_>) -> String {
     match error.kind() {
-        ValidationErrorKind::AnyOf { .. } => "none of the schemas in `anyOf` accepts it".to_owned(),
-        ValidationErrorKind::OneOfNotValid { .. } => {
-            "none of the schemas in `oneOf` accepts it".to_owned()
+        ValidationErrorKind::AnyOf { context } => {
+            format!(
+                "none of the schemas in `anyOf` accepts it{}",
+                reasons(context)
+            )
+        }
+        ValidationErrorKind::OneOfNotValid { context } => {
+            format!(
+                "none of the schemas in `oneOf` accepts it{}",
+                reasons(context)
+            )
         }
         ValidationErrorKind::OneOfMultipleValid { .. } => {
             "more than one of the schemas in `oneOf` accepts it".to_owned()
@@ -84,6 +92,35 @@ fn message(error: &ValidationError<'_>) -> String {
             text.chars().take(300).collect()
         }
     }
+}
+
+/// The number of branches of an `anyOf` or `oneOf` whose reasons are said.
+const MOST_REASONS: usize = 4;
+
+/// Returns why each branch of a choice rejects a value.
+fn reasons(branches: &[Vec<ValidationError<'_>>]) -> String {
+    let shown = branches.iter().enumerate().take(MOST_REASONS);
+    let reasons = shown.filter_map(|(index, errors)| {
+        let error = errors.first()?;
+        let path = error.instance_path().as_str();
+        // The first token is the index of the value among all that are validated.
+        let path = path.get(1..).and_then(|path| path.split_once('/'));
+        let part = path.map_or(String::new(), |(_, path)| format!(" at `/{path}`"));
+        let text = error.masked_with("the value").to_string();
+        let text: String = text.chars().take(150).collect();
+        Some(format!("{}) {text}{part}", index + 1))
+    });
+    let reasons: Vec<String> = reasons.collect();
+    let more = branches.len().saturating_sub(MOST_REASONS);
+    let more = if more > 0 {
+        format!("; and {more} more")
+    } else {
+        String::new()
+    };
+    if reasons.is_empty() {
+        return String::new();
+    }
+    format!(": {}{more}", reasons.join("; "))
 }
 
 /// The schemas of a contract, in which to look up whether a missing property is read-only or

@@ -2,6 +2,7 @@
 //! with a similar document that is correct and has no diagnostics.
 
 mod keywords;
+mod legal;
 mod one_way;
 mod operations;
 mod paths;
@@ -9,8 +10,10 @@ mod references;
 mod reports;
 mod schemas;
 mod security;
+mod seeded;
 mod since_32;
 mod style;
+mod table;
 mod values;
 
 use contract::{Severity, load_text};

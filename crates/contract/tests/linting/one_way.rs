@@ -57,6 +57,7 @@ info: { title: Pets, version: "1" }
 paths:
   /pets:
     post:
+      parameters: [{ name: url, in: query, schema: { type: string } }]
       responses: { "204": { description: Done. } }
       callbacks:
         born:
@@ -68,7 +69,8 @@ paths:
     warning(
         "one-way-required",
         template,
-        "{ type: object, required: [id], properties: { ⟦id: { type: string, readOnly: true } } }",
-        "{ type: object, properties: { id: { type: string, readOnly: true } } }",
+        // The API sends this request.
+        "{ type: object, required: [id], properties: { ⟦id: { type: string, writeOnly: true } } }",
+        "{ type: object, required: [id], properties: { id: { type: string, readOnly: true } } }",
     );
 }

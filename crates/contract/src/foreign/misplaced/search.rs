@@ -3,50 +3,13 @@
 use std::collections::HashSet;
 
 use crate::documents::Documents;
+use crate::keys::Keys;
 use crate::model::Method;
 use crate::node::{Entry, Node};
 use crate::node_ref::{NodeRef, address};
 use crate::pointer::tokens;
 use crate::resolve::Resolver;
 use crate::source::Span;
-
-/// The keys below which a document holds values of the API, in which a reference is only data.
-const VALUES: [&str; 7] = [
-    "example",
-    "examples",
-    "default",
-    "enum",
-    "const",
-    "value",
-    "dataValue",
-];
-
-/// The keys whose values are maps: the keys below them are names of the author, not keywords.
-const MAPS: [&str; 23] = [
-    "$defs",
-    "additionalOperations",
-    "callbacks",
-    "content",
-    "definitions",
-    "dependentSchemas",
-    "encoding",
-    "headers",
-    "links",
-    "mapping",
-    "mediaTypes",
-    "parameters",
-    "pathItems",
-    "paths",
-    "patternProperties",
-    "properties",
-    "requestBodies",
-    "responses",
-    "schemas",
-    "scopes",
-    "securitySchemes",
-    "variables",
-    "webhooks",
-];
 
 /// A reference in a wrong place.
 pub(super) struct Misplaced {
@@ -83,13 +46,6 @@ pub(super) fn in_schemas(documents: &Documents) -> Vec<Misplaced> {
     found
 }
 
-/// What the keys of an object are.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Keys {
-    Keywords,
-    Names,
-}
-
 struct Properties<'f> {
     document: usize,
     path: Vec<usize>,
@@ -113,23 +69,14 @@ impl Properties<'_> {
 
     fn entry(&mut self, entry: &Entry, keys: Keys) {
         let key = entry.key.as_str();
-        if keys == Keys::Names {
-            // A property that is called `properties` has a schema, which can be a reference.
-            return self.node(&entry.value, Keys::Keywords);
-        }
-        if key == "properties" && is_only_reference(&entry.value) {
+        if keys == Keys::Keywords && key == "properties" && is_only_reference(&entry.value) {
             self.found.push(Misplaced {
                 what: What::Properties,
                 document: self.document,
                 path: self.path.clone(),
                 span: entry.key_span,
             });
-        } else if !VALUES.contains(&key) {
-            let below = if MAPS.contains(&key) {
-                Keys::Names
-            } else {
-                Keys::Keywords
-            };
+        } else if let Some(below) = keys.below(key) {
             self.node(&entry.value, below);
         }
     }

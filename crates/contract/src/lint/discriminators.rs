@@ -1,0 +1,372 @@
+//! Discriminators: whether each branch has their property, and whether their values lead to
+//! branches.
+
+use std::cell::LazyCell;
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::context::Context;
+use crate::diagnostic::Diagnostic;
+use crate::model::{Contract, Discriminator, Keywords, SchemaId, SchemaKind, Types};
+use crate::node::Node;
+use crate::source::Span;
+
+/// Reports branches that lack the property of their discriminator, do not require it, or allow no
+/// value of it that chooses them, and mappings to schemas that are no branches.
+pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
+    let contract = context.contract;
+    for (schema, node) in contract.schemas.iter().zip(&context.origins.nodes) {
+        if let SchemaKind::Object(keywords) = &schema.kind
+            && let Some(discriminator) = &keywords.discriminator
+            && let Some(written) = node.get("discriminator")
+        {
+            let union = Union {
+                context,
+                keywords,
+                discriminator,
+                written,
+            };
+            union.check(diagnostics);
+        }
+    }
+}
+
+/// A schema with a discriminator.
+struct Union<'u, 'l, 'a> {
+    context: &'u Context<'l, 'a>,
+    keywords: &'u Keywords,
+    discriminator: &'u Discriminator,
+    /// The node of the discriminator.
+    written: &'a Node,
+}
+
+impl Union<'_, '_, '_> {
+    fn check(&self, diagnostics: &mut Vec<Diagnostic>) {
+        let contract = self.context.contract;
+        let chosen = [&self.keywords.one_of, &self.keywords.any_of];
+        let branches: Vec<SchemaId> = chosen
+            .into_iter()
+            .flatten()
+            .copied()
+            // A branch for null makes the union nullable.
+            .filter(|branch| !is_null(contract, *branch))
+            .collect();
+        if branches.is_empty() {
+            // The discriminator is on a base schema, which others extend with `allOf`.
+            let mut own = Property::default();
+            own.add_keywords(
+                contract,
+                self.keywords,
+                &self.discriminator.property,
+                &mut 0,
+            );
+            diagnostics.extend(self.lack(&own, self.name_span(), "the schema"));
+            return;
+        }
+        self.properties(&branches, diagnostics);
+        self.mapping(&branches, diagnostics);
+    }
+
+    /// Returns the span of the name of the property.
+    fn name_span(&self) -> Span {
+        let name = self.written.get("propertyName");
+        name.map_or(self.written.span, |name| name.span)
+    }
+
+    /// Returns whether a value without the property is of a branch too, also if that branch does not
+    /// exist.
+    fn may_be_absent(&self) -> bool {
+        self.written.get("defaultMapping").is_some()
+    }
+
+    fn properties(&self, branches: &[SchemaId], diagnostics: &mut Vec<Diagnostic>) {
+        let contract = self.context.contract;
+        let name = &self.discriminator.property;
+        // What the union says beside its branches holds for each of them.
+        let mut beside = Property::default();
+        beside.add_own(contract, self.keywords, name);
+        for part in &self.keywords.all_of {
+            beside.add(contract, *part, name, &mut 0);
+        }
+        let properties: Vec<Property> = branches
+            .iter()
+            .map(|branch| {
+                let mut property = beside.clone();
+                property.add(contract, *branch, name, &mut 0);
+                property
+            })
+            .collect();
+        let is_optional = self.may_be_absent();
+        let lacks: Vec<bool> = properties
+            .iter()
+            .map(|property| property.lack(is_optional).is_some())
+            .collect();
+        // If all branches lack it, the cause is the name.
+        if lacks.iter().all(|lacks| *lacks) && branches.len() > 1 {
+            diagnostics.extend(self.lack(&properties[0], self.name_span(), "no branch"));
+            return;
+        }
+        for ((branch, property), lacks) in branches.iter().zip(&properties).zip(lacks) {
+            let span = self.context.origins.nodes[branch.index()].span;
+            if lacks {
+                diagnostics.extend(self.lack(property, span, "this branch"));
+            } else {
+                self.values(*branch, property, span, diagnostics);
+            }
+        }
+    }
+
+    fn lack(&self, property: &Property, span: Span, who: &str) -> Option<Diagnostic> {
+        let name = &self.discriminator.property;
+        let lack = property.lack(self.may_be_absent())?;
+        let is_none = who == "no branch";
+        let (message, help) = match (lack, is_none) {
+            (Lack::Undeclared, true) => (
+                format!("no branch declares the property `{name}` of the discriminator"),
+                "correct the name, or declare the property in each branch",
+            ),
+            (Lack::Undeclared, false) => (
+                format!("{who} does not declare the property `{name}` of its discriminator"),
+                "declare it, and add it to `required`",
+            ),
+            (Lack::Optional, true) => (
+                format!("no branch requires the property `{name}` of the discriminator"),
+                "add it to `required` in each branch",
+            ),
+            (Lack::Optional, false) => (
+                format!("{who} does not require the property `{name}` of its discriminator"),
+                "add it to `required`",
+            ),
+            (Lack::NoText, _) => (
+                format!("the property `{name}` of the discriminator must be a string"),
+                "write `type: string`",
+            ),
+        };
+        Some(Diagnostic::warning("discriminator-property", span, message).help(help))
+    }
+
+    /// Reports a branch whose property allows no value that chooses it.
+    fn values(
+        &self,
+        branch: SchemaId,
+        property: &Property,
+        span: Span,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) {
+        let Some(allowed) = &property.values else {
+            return;
+        };
+        let contract = self.context.contract;
+        let target = contract.resolve(branch);
+        let mut chooses = self
+            .discriminator
+            .mapping
+            .iter()
+            .filter(|(_, id)| contract.resolve(*id) == target || *id == branch)
+            .map(|(value, _)| value.as_str())
+            .peekable();
+        if chooses.peek().is_none() || self.may_be_absent() {
+            return;
+        }
+        if !chooses.any(|value| allowed.contains(value)) {
+            let name = &self.discriminator.property;
+            diagnostics.push(
+                Diagnostic::warning(
+                    "discriminator-value",
+                    span,
+                    format!("no value of `{name}` that this branch allows chooses it"),
+                )
+                .help(
+                    "add the value to `mapping`; without one, the value is the name of the schema",
+                ),
+            );
+        }
+    }
+
+    /// Reports values that lead to schemas that are no branches.
+    fn mapping(&self, branches: &[SchemaId], diagnostics: &mut Vec<Diagnostic>) {
+        let contract = self.context.contract;
+        let known: HashSet<SchemaId> = branches
+            .iter()
+            .flat_map(|branch| [*branch, contract.resolve(*branch)])
+            .collect();
+        // A branch can itself be a union, of which the value chooses a part.
+        let within = LazyCell::new(|| within(contract, branches));
+        for (value, target) in &self.discriminator.mapping {
+            let entry = self.written.get("mapping").and_then(|map| map.entry(value));
+            let Some(entry) = entry else { continue };
+            if known.contains(target) || known.contains(&contract.resolve(*target)) {
+                continue;
+            }
+            if within.contains(&contract.resolve(*target)) {
+                continue;
+            }
+            diagnostics.push(
+                Diagnostic::warning(
+                    "mapping-no-branch",
+                    entry.value.span,
+                    format!("`{value}` leads to a schema that is no branch"),
+                )
+                .help("add the schema to the branches, or correct the mapping"),
+            );
+        }
+    }
+}
+
+/// Returns the branches and the schemas that they are composed of, at any depth, with references
+/// followed.
+fn within(contract: &Contract, branches: &[SchemaId]) -> HashSet<SchemaId> {
+    let mut pending = branches.to_vec();
+    let mut seen = HashSet::new();
+    while let Some(id) = pending.pop() {
+        let id = contract.resolve(id);
+        if seen.insert(id)
+            && let SchemaKind::Object(keywords) = &contract.schema(id).kind
+        {
+            pending.extend(keywords.one_of.iter().chain(&keywords.any_of));
+            pending.extend(keywords.all_of.iter().chain(&keywords.reference));
+            if let Some(inner) = &keywords.discriminator {
+                pending.extend(inner.mapping.iter().map(|(_, id)| *id));
+            }
+        }
+    }
+    seen
+}
+
+fn is_null(contract: &Contract, id: SchemaId) -> bool {
+    match &contract.schema(contract.resolve(id)).kind {
+        SchemaKind::Object(keywords) => {
+            keywords.types == Some(Types::NULL)
+                || keywords.constant == Some(Value::Null)
+                || keywords.enumeration.as_deref() == Some(&[Value::Null])
+        }
+        SchemaKind::Bool(accepts) => !accepts,
+    }
+}
+
+/// The number of schemas that are looked at for one branch. If there are more, the branch counts as
+/// right.
+const MOST_LOOKS: usize = 500;
+
+/// What a schema says about the property of a discriminator.
+#[derive(Debug, Clone, Default)]
+struct Property {
+    is_declared: bool,
+    is_required: bool,
+    /// Whether a part of the schema could not be looked at, or may say anything.
+    is_unknown: bool,
+    /// Whether it accepts no string, number or boolean.
+    is_no_text: bool,
+    /// The texts of the values that it accepts, if it lists them.
+    values: Option<HashSet<String>>,
+}
+
+enum Lack {
+    Undeclared,
+    Optional,
+    NoText,
+}
+
+/// Returns the text of a string, number or boolean.
+fn scalar_text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+impl Property {
+    fn lack(&self, may_be_absent: bool) -> Option<Lack> {
+        match self {
+            Self {
+                is_unknown: true, ..
+            } => None,
+            Self {
+                is_declared: false, ..
+            } => Some(Lack::Undeclared),
+            Self {
+                is_no_text: true, ..
+            } => Some(Lack::NoText),
+            Self {
+                is_required: false, ..
+            } if !may_be_absent => Some(Lack::Optional),
+            Self { .. } => None,
+        }
+    }
+
+    fn add(&mut self, contract: &Contract, id: SchemaId, name: &str, looks: &mut usize) {
+        *looks += 1;
+        if *looks > MOST_LOOKS {
+            self.is_unknown = true;
+            return;
+        }
+        match &contract.schema(id).kind {
+            SchemaKind::Object(keywords) => self.add_keywords(contract, keywords, name, looks),
+            SchemaKind::Bool(_) => self.is_unknown = true,
+        }
+    }
+
+    fn add_keywords(
+        &mut self,
+        contract: &Contract,
+        keywords: &Keywords,
+        name: &str,
+        looks: &mut usize,
+    ) {
+        self.add_own(contract, keywords, name);
+        for part in keywords.reference.iter().chain(&keywords.all_of) {
+            self.add(contract, *part, name, looks);
+        }
+        for choices in [&keywords.one_of, &keywords.any_of] {
+            // What all choices say holds for the whole.
+            let parts: Vec<Self> = choices
+                .iter()
+                .map(|choice| {
+                    let mut part = Self::default();
+                    part.add(contract, *choice, name, looks);
+                    part
+                })
+                .collect();
+            if parts.is_empty() {
+                continue;
+            }
+            self.is_declared |= parts.iter().all(|part| part.is_declared || part.is_unknown);
+            self.is_required |= parts.iter().all(|part| part.is_required || part.is_unknown);
+        }
+        self.is_unknown |= keywords.if_schema.is_some();
+    }
+
+    fn add_own(&mut self, contract: &Contract, keywords: &Keywords, name: &str) {
+        self.is_required |= keywords.required.iter().any(|required| required == name);
+        let Some(id) = keywords.properties.get(name) else {
+            let others = [
+                keywords.additional_properties,
+                keywords.unevaluated_properties,
+            ];
+            let is_schema =
+                |id: SchemaId| matches!(contract.schema(id).kind, SchemaKind::Object(_));
+            self.is_unknown |= !keywords.pattern_properties.is_empty()
+                || others.into_iter().flatten().any(is_schema);
+            return;
+        };
+        self.is_declared = true;
+        if let SchemaKind::Object(property) = &contract.schema(contract.resolve(*id)).kind {
+            // By OpenAPI, tools may convert numbers and booleans to text.
+            let scalars = [Types::STRING, Types::INTEGER, Types::NUMBER, Types::BOOLEAN];
+            self.is_no_text |= property
+                .types
+                .is_some_and(|types| !scalars.iter().any(|scalar| types.contains(*scalar)));
+            let listed = property.enumeration.clone();
+            let listed = listed.or_else(|| Some(vec![property.constant.clone()?]));
+            if let Some(listed) = listed {
+                let texts: HashSet<String> = listed.iter().filter_map(scalar_text).collect();
+                self.values = Some(match self.values.take() {
+                    Some(values) => values.intersection(&texts).cloned().collect(),
+                    None => texts,
+                });
+            }
+        }
+    }
+}

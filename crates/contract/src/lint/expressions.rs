@@ -1,0 +1,253 @@
+//! The runtime expressions of callbacks and links: whether they can be read, and whether what they
+//! name exists.
+
+use super::context::Context;
+use super::expression::{Part, Side, parse, within};
+use crate::build::OperationSite;
+use crate::declared::may_hold;
+use crate::diagnostic::Diagnostic;
+use crate::model::{
+    Contract, Location, Operation, ParameterEncoding, SchemaId, SchemaKind, Style, Types,
+};
+use crate::node::Node;
+use crate::node_ref::NodeRef;
+use crate::pointer;
+use crate::source::Span;
+use crate::spelling::nearest;
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+/// Reports expressions in the keys of callbacks and in the parameters of links that cannot be read,
+/// and those that name a parameter or property that does not exist.
+pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
+    let open = open_queries(context.contract);
+    for site in &context.origins.operations {
+        let mut parameters = site.parameters.iter();
+        let sender = &Sender {
+            site,
+            has_open_query: parameters
+                .any(|(name, at)| *at == Location::Query && open.contains(name)),
+        };
+        let callbacks = at(site).key("callbacks");
+        for (_, callback) in callbacks.iter().flat_map(NodeRef::entries) {
+            let Some(callback) = context.resolver.follow(&callback) else {
+                continue;
+            };
+            for (entry, _) in callback.entries() {
+                if !entry.key.starts_with("x-") {
+                    let found = match within(&entry.key) {
+                        Some(written) => wrong(context, sender, None, &written),
+                        None => Some(Wrong {
+                            message: "the braces of the expression do not match".to_owned(),
+                            help: "write each expression as `{$request.body#/url}`".to_owned(),
+                        }),
+                    };
+                    diagnostics.extend(found.map(|found| found.at(entry.key_span)));
+                }
+            }
+        }
+        let responses = at(site).key("responses");
+        for (_, response) in responses.iter().flat_map(NodeRef::entries) {
+            let Some(response) = context.resolver.follow(&response) else {
+                continue;
+            };
+            let links = response.key("links");
+            for (_, link) in links.iter().flat_map(NodeRef::entries) {
+                let Some(link) = context.resolver.follow(&link) else {
+                    continue;
+                };
+                for value in values(link.node) {
+                    let Some(written) = value.as_str() else {
+                        continue;
+                    };
+                    let found = wrong(context, sender, Some(&response), &embedded(written));
+                    diagnostics.extend(found.map(|found| found.at(value.span)));
+                }
+            }
+        }
+    }
+}
+
+/// Returns the nodes of a link whose values may be expressions.
+fn values(link: &Node) -> impl Iterator<Item = &Node> {
+    let parameters = link.get("parameters").and_then(Node::as_object);
+    let parameters = parameters.unwrap_or_default().iter();
+    parameters
+        .map(|entry| &entry.value)
+        .chain(link.get("requestBody"))
+}
+
+/// An operation whose requests and responses expressions name.
+struct Sender<'s, 'a> {
+    site: &'s OperationSite<'a>,
+    /// Whether the query can have names that are not those of parameters.
+    has_open_query: bool,
+}
+
+/// Returns the names of the query parameters whose properties are names in the query.
+fn open_queries(contract: &Contract) -> HashSet<&str> {
+    let mut pending: Vec<&Operation> = contract.operations.iter().collect();
+    pending.extend(&contract.webhooks);
+    let mut open = HashSet::new();
+    while let Some(operation) = pending.pop() {
+        pending.extend(&operation.callbacks);
+        for parameter in &operation.parameters {
+            let is_spread = matches!(
+                parameter.encoding,
+                ParameterEncoding::Style {
+                    style: Style::Form,
+                    explode: true,
+                    ..
+                }
+            );
+            if parameter.location == Location::Query
+                && (parameter.is_whole_query
+                    || (is_spread && is_object(contract, parameter.schema)))
+            {
+                open.insert(parameter.name.as_str());
+            }
+        }
+    }
+    open
+}
+
+/// Returns whether values of a schema may be objects, unless it says nothing about them.
+fn is_object(contract: &Contract, id: SchemaId) -> bool {
+    let SchemaKind::Object(keywords) = &contract.schema(contract.resolve(id)).kind else {
+        return false;
+    };
+    if let Some(types) = keywords.types {
+        return types.contains(Types::OBJECT);
+    }
+    let mut parts = [&keywords.all_of, &keywords.any_of, &keywords.one_of].into_iter();
+    !keywords.properties.is_empty()
+        || keywords.additional_properties.is_some()
+        || parts.any(|parts| !parts.is_empty())
+}
+
+/// Returns the expressions in a value of a link, which is an expression, or a constant with
+/// expressions in braces.
+fn embedded(text: &str) -> Vec<&str> {
+    if is_meant(text) {
+        return vec![text];
+    }
+    text.match_indices("{$")
+        // Without a closing brace here, there is none later either.
+        .map_while(|(open, _)| {
+            let inner = &text[open + 1..];
+            Some(&inner[..inner.find('}')?])
+        })
+        .filter(|expression| is_meant(expression))
+        .collect()
+}
+
+/// Returns whether a text is meant as an expression: other constants begin with `$` too.
+fn is_meant(text: &str) -> bool {
+    let Some(rest) = text.strip_prefix('$') else {
+        return false;
+    };
+    let (known, word) = match rest.split_once('.') {
+        Some((word, _)) => (&["request", "response"][..], word),
+        None => (
+            &["url", "method", "statusCode", "request", "response"][..],
+            rest,
+        ),
+    };
+    nearest(word, known.iter().copied()).is_some()
+}
+
+fn at<'a>(site: &OperationSite<'a>) -> NodeRef<'a> {
+    NodeRef {
+        document: site.document,
+        node: site.node,
+        pointer: "".into(),
+    }
+}
+
+/// What is wrong with an expression.
+struct Wrong {
+    message: String,
+    help: String,
+}
+
+impl Wrong {
+    fn at(self, span: Span) -> Diagnostic {
+        Diagnostic::warning("bad-expression", span, self.message).help(self.help)
+    }
+}
+
+/// Returns what is wrong with the first wrong one of some expressions. `response` is the response that
+/// a link is in.
+fn wrong<'a>(
+    context: &Context<'_, 'a>,
+    sender: &Sender<'_, 'a>,
+    response: Option<&NodeRef<'a>>,
+    expressions: &[&str],
+) -> Option<Wrong> {
+    expressions.iter().find_map(|expression| {
+        let part = match parse(expression) {
+            Ok(part) => part,
+            Err(help) => {
+                return Some(Wrong {
+                    message: format!("`{expression}` is not a runtime expression"),
+                    help: help.to_owned(),
+                });
+            }
+        };
+        let what = missing(context, sender, response, part)?;
+        Some(Wrong {
+            message: format!("`{expression}` means nothing: {what}"),
+            help: "correct the name, or declare it".to_owned(),
+        })
+    })
+}
+
+/// Returns what does not exist of that which an expression names.
+fn missing<'a>(
+    context: &Context<'_, 'a>,
+    sender: &Sender<'_, 'a>,
+    response: Option<&NodeRef<'a>>,
+    part: Part<'_>,
+) -> Option<&'static str> {
+    let site = sender.site;
+    let declares = |location, name: &str| {
+        let mut parameters = site.parameters.iter();
+        parameters.any(|(other, at)| *at == location && *other == name)
+    };
+    match part {
+        // A header can be one that no document declares, such as `Location`.
+        Part::Whole | Part::Header(..) => None,
+        Part::Query(name) => (!sender.has_open_query && !declares(Location::Query, name))
+            .then_some("the operation has no such query parameter"),
+        Part::Path(name) => {
+            (!declares(Location::Path, name)).then_some("the path has no such parameter")
+        }
+        Part::Body(Side::Request, pointer) => {
+            let Some(body) = at(site).key("requestBody") else {
+                return Some("the operation has no request body");
+            };
+            (!holds(context, &body, pointer)).then_some("the request body declares nothing there")
+        }
+        Part::Body(Side::Response, pointer) => {
+            let response = response?;
+            (!holds_at(context, response, pointer)).then_some("the response declares nothing there")
+        }
+    }
+}
+
+fn holds<'a>(context: &Context<'_, 'a>, body: &NodeRef<'a>, pointer: &str) -> bool {
+    let body = context.resolver.follow(body);
+    body.is_none_or(|body| holds_at(context, &body, pointer))
+}
+
+/// Returns whether the content of a request body or response may have a value at a pointer.
+fn holds_at<'a>(context: &Context<'_, 'a>, body: &NodeRef<'a>, pointer: &str) -> bool {
+    let tokens: Vec<String> = pointer::tokens(pointer).map(Cow::into_owned).collect();
+    let path: Vec<&str> = tokens.iter().map(String::as_str).collect();
+    let content = body.key("content");
+    let mut schemas = content.iter().flat_map(NodeRef::entries).map(|(_, media)| {
+        let media = context.resolver.follow(&media)?;
+        media.key("schema")
+    });
+    schemas.any(|schema| schema.is_none_or(|schema| may_hold(context.resolver, &schema, &path)))
+}

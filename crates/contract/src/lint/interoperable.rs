@@ -1,0 +1,191 @@
+//! The set `interoperable`: what is right, but handled differently by tools.
+
+use std::collections::{HashMap, HashSet};
+
+use super::context::Context;
+use super::similar::folded;
+use crate::diagnostic::Diagnostic;
+use crate::format;
+use crate::model::{Dialect, Location, SchemaKind, Style, Types, split_label};
+use crate::model::{Operation, ParameterEncoding};
+use crate::node::Node;
+
+/// Runs the lints of the set `interoperable`.
+pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
+    schemas(context, diagnostics);
+    components(context, diagnostics);
+    for operation in &context.contract.operations {
+        shared_names(operation, diagnostics);
+        styles(context, operation, diagnostics);
+    }
+    paths(context, diagnostics);
+}
+
+/// Reports what tools read in several ways in schemas: arrays without `items`, formats that no
+/// standard has, several types, and integers beyond what JavaScript holds.
+fn schemas(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
+    for (schema, node) in context.contract.schemas.iter().zip(&context.origins.nodes) {
+        let SchemaKind::Object(keywords) = &schema.kind else {
+            continue;
+        };
+        let at = |key: &str| node.entry(key).map_or(node.span, |entry| entry.key_span);
+        let types = keywords.types.unwrap_or_default();
+        // In 3.0 it is an error.
+        if context.contract.dialect >= Dialect::V31
+            && types == Types::ARRAY
+            && keywords.items.is_none()
+            && keywords.prefix_items.is_empty()
+            && keywords.reference.is_none()
+            && keywords.all_of.is_empty()
+        {
+            diagnostics.push(
+                Diagnostic::warning(
+                    "missing-items",
+                    at("type"),
+                    "many tools reject an array without `items`",
+                )
+                .help("add `items`; `items: {}` takes anything"),
+            );
+        }
+        if let Some(value) = node.get("format")
+            && value
+                .as_str()
+                .is_some_and(|name| format::lookup(name).is_none())
+        {
+            diagnostics.push(
+                Diagnostic::warning(
+                    "unknown-format",
+                    value.span,
+                    "no standard has this format, so most tools ignore it",
+                )
+                .help("say the same with `pattern`, or explain it in the description"),
+            );
+        }
+        if types.without(Types::NULL).names().count() > 1 && node.get("type").is_some() {
+            diagnostics.push(
+                Diagnostic::warning(
+                    "several-types",
+                    at("type"),
+                    "many tools read only one type beside `null`",
+                )
+                .help("write `oneOf` with a schema for each type"),
+            );
+        }
+    }
+}
+
+/// Reports component schemas whose names differ only by case or separators.
+fn components(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
+    let root = context.resolver.root().node;
+    let components = root
+        .get("components")
+        .and_then(|components| components.get("schemas"));
+    let mut seen: HashMap<String, &str> = HashMap::new();
+    for entry in components.and_then(Node::as_object).unwrap_or_default() {
+        let first = *seen.entry(folded(&entry.key)).or_insert(&entry.key);
+        if first != entry.key {
+            diagnostics.push(
+                Diagnostic::warning(
+                    "similar-components",
+                    entry.key_span,
+                    format!(
+                        "the schemas `{first}` and `{}` differ only by case or separators",
+                        entry.key
+                    ),
+                )
+                .help("rename one of them: many tools write a file or type for each"),
+            );
+        }
+    }
+}
+
+/// Reports parameters of one operation that have the same name in several locations.
+fn shared_names(operation: &Operation, diagnostics: &mut Vec<Diagnostic>) {
+    let mut seen: HashMap<String, Location> = HashMap::new();
+    for parameter in &operation.parameters {
+        let first = *seen
+            .entry(folded(&parameter.name))
+            .or_insert(parameter.location);
+        if first != parameter.location {
+            diagnostics.push(
+                Diagnostic::warning(
+                    "shared-name",
+                    parameter.span,
+                    format!(
+                        "two parameters in different locations are called `{}`",
+                        parameter.name
+                    ),
+                )
+                .help("rename one of them: in most languages they are arguments of one function"),
+            );
+        }
+    }
+}
+
+/// Reports styles that the standard does not define for the type of their parameter.
+fn styles(context: &Context<'_, '_>, operation: &Operation, diagnostics: &mut Vec<Diagnostic>) {
+    let contract = context.contract;
+    for parameter in &operation.parameters {
+        let ParameterEncoding::Style { style, explode, .. } = &parameter.encoding else {
+            continue;
+        };
+        let SchemaKind::Object(keywords) =
+            &contract.schema(contract.resolve(parameter.schema)).kind
+        else {
+            continue;
+        };
+        let Some(types) = keywords.types else {
+            continue;
+        };
+        let has_parts = types.contains(Types::ARRAY) || types.contains(Types::OBJECT);
+        let is_undefined = match style {
+            Style::SpaceDelimited | Style::PipeDelimited => !has_parts || *explode,
+            Style::Form
+            | Style::Simple
+            | Style::Matrix
+            | Style::Label
+            | Style::DeepObject
+            | Style::Cookie => false,
+        };
+        if is_undefined {
+            diagnostics.push(
+                Diagnostic::warning(
+                    "undefined-style",
+                    parameter.span,
+                    "the standard does not say how this style writes such a value",
+                )
+                .help("remove `style`, or write `explode: false` with an array"),
+            );
+        }
+    }
+}
+
+/// Reports paths that tools match differently: with an empty segment, two parameters side by side, a
+/// query, a fragment, or characters that URLs do not have.
+fn paths(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
+    let root = context.resolver.root().node;
+    let paths = root.get("paths").and_then(Node::as_object);
+    let mut seen = HashSet::new();
+    for entry in paths.unwrap_or_default() {
+        let (template, label) = split_label(&entry.key);
+        let is_encoded = |char: char| char.is_ascii_graphic() && !"\"<>\\^`|".contains(char);
+        let why = if !label.is_empty() {
+            "a query or fragment in a path is no part of what most tools match"
+        } else if template.contains("}{") {
+            "nothing separates two parameters of the path"
+        } else if template.contains("//") {
+            "the path has an empty segment"
+        } else if !template.chars().all(is_encoded) {
+            "the path has characters that a URL must encode"
+        } else if !seen.insert(template.trim_end_matches('/').to_ascii_lowercase()) {
+            "the path differs from another one only by case or a slash"
+        } else {
+            continue;
+        };
+        diagnostics.push(
+            Diagnostic::warning("unusual-path", entry.key_span, why).help(
+                "write segments of letters, digits and `-`, and each parameter as a whole segment",
+            ),
+        );
+    }
+}

@@ -1,0 +1,91 @@
+//! Rules of the set `interoperable`.
+
+use super::frames::{COMPONENT, OPERATION, PARAMETER, PATHS, SCHEMA};
+use super::{Rule, document};
+use crate::diagnostic::Severity::Warning;
+use crate::lint::LintSet::Interoperable;
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        code: "missing-items",
+        set: Interoperable,
+        severity: Warning,
+        summary: "An array has no `items`.",
+        why: "OpenAPI 3.0 requires them, and many tools of later versions too.",
+        example: document(&SCHEMA, "{ ⟦type: array }", "{ type: array, items: {} }"),
+    },
+    Rule {
+        code: "unknown-format",
+        set: Interoperable,
+        severity: Warning,
+        summary: "No standard has such a format.",
+        why: "Most tools ignore it.",
+        example: document(
+            &SCHEMA,
+            "{ type: string, format: ⟦shoe-size }",
+            "{ type: string, format: date }",
+        ),
+    },
+    Rule {
+        code: "several-types",
+        set: Interoperable,
+        severity: Warning,
+        summary: "A schema has several types beside null.",
+        why: "Many tools read only one.",
+        example: document(
+            &SCHEMA,
+            "{ ⟦type: [string, integer] }",
+            r#"{ type: [string, "null"] }"#,
+        ),
+    },
+    Rule {
+        code: "similar-components",
+        set: Interoperable,
+        severity: Warning,
+        summary: "Two component schemas differ only by case or separators in their names.",
+        why: "Tools write a file or type for each, and one overwrites the other.",
+        example: document(
+            &COMPONENT,
+            r##"{ properties: { a: { $ref: "#/components/schemas/pet" } } }
+    ⟦pet: {}"##,
+            r##"{ properties: { a: { $ref: "#/components/schemas/Dog" } } }
+    Dog: {}"##,
+        ),
+    },
+    Rule {
+        code: "shared-name",
+        set: Interoperable,
+        severity: Warning,
+        summary: "Two parameters of an operation have one name in different locations.",
+        why: "In most languages they are arguments of one function.",
+        example: document(
+            &OPERATION,
+            r#"{ parameters: [{ name: a, in: query, schema: {} }, ⟦{ name: a, in: header, schema: {} }], responses: { "204": { description: Done. } } }"#,
+            r#"{ parameters: [{ name: a, in: query, schema: {} }, { name: b, in: header, schema: {} }], responses: { "204": { description: Done. } } }"#,
+        ),
+    },
+    Rule {
+        code: "undefined-style",
+        set: Interoperable,
+        severity: Warning,
+        summary: "The standard does not say how a style writes values of the parameter.",
+        why: "Each tool writes them in its own way.",
+        example: document(
+            &PARAMETER,
+            "{ name: a, in: query, style: pipeDelimited, schema: { type: string } }",
+            "{ name: a, in: query, style: pipeDelimited, explode: false, schema: { type: array, items: { type: string } } }",
+        ),
+    },
+    Rule {
+        code: "unusual-path",
+        set: Interoperable,
+        severity: Warning,
+        summary: "A path has an empty segment, a query, parameters side by side, or characters that URLs encode.",
+        why: "Tools match such paths differently.",
+        example: document(
+            &PATHS,
+            r#"⟦/pets//all: { get: { responses: { "204": { description: Done. } } } }"#,
+            r#"/pets/all: { get: { responses: { "204": { description: Done. } } } }"#,
+        ),
+    },
+];

@@ -1,0 +1,145 @@
+//! Rules about files: their size, their syntax, and what a YAML text means.
+
+use super::frames::{DOCUMENT, FIELD, JSON};
+use super::{Example, Rule, document};
+use crate::diagnostic::Severity::{Error, Warning};
+use crate::lint::LintSet::Correct;
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        code: "unreadable-file",
+        set: Correct,
+        severity: Error,
+        summary: "A file does not exist or cannot be read.",
+        why: "Nothing can be said about a contract of which a part is missing.",
+        example: Example::None("what is wrong is the path, not a document"),
+    },
+    Rule {
+        code: "too-large",
+        set: Correct,
+        severity: Error,
+        summary: "A file has more than 64 MiB, or parts of it are used so often that the contract would be too large.",
+        why: "The bound keeps the time and memory that a document of others can take within reason.",
+        example: Example::None("the smallest document has millions of bytes"),
+    },
+    Rule {
+        code: "too-deep",
+        set: Correct,
+        severity: Error,
+        summary: "The values of a file nest deeper than 120 levels.",
+        why: "Most tools that read the document would overflow their stack.",
+        example: Example::None("the smallest document has 120 pairs of brackets"),
+    },
+    Rule {
+        code: "too-many-aliases",
+        set: Correct,
+        severity: Error,
+        summary: "YAML aliases expand the document to more than a million nodes.",
+        why: "A few lines of aliases of aliases can take all memory of a reader.",
+        example: Example::None("the smallest document has seven lists of nine aliases each"),
+    },
+    Rule {
+        code: "not-utf8",
+        set: Correct,
+        severity: Error,
+        summary: "A file contains bytes that are not UTF-8.",
+        why: "JSON and YAML are UTF-8, and every reader would guess the other characters differently.",
+        example: Example::None("an example is text, and therefore UTF-8"),
+    },
+    Rule {
+        code: "empty-document",
+        set: Correct,
+        severity: Error,
+        summary: "The file is empty.",
+        why: "An empty file has no contract.",
+        example: document(
+            &DOCUMENT,
+            "",
+            "{ openapi: 3.1.0, info: { title: Pets, version: \"1\" }, paths: {} }",
+        ),
+    },
+    Rule {
+        code: "several-documents",
+        set: Correct,
+        severity: Error,
+        summary: "A YAML file has more than one document.",
+        why: "Readers differ in which of them they take.",
+        example: document(
+            &DOCUMENT,
+            "{ openapi: 3.1.0, info: { title: Pets, version: \"1\" }, paths: {} }\n---\n⟦more: 1\n",
+            "{ openapi: 3.1.0, info: { title: Pets, version: \"1\" }, paths: {} }\n",
+        ),
+    },
+    Rule {
+        code: "json-syntax",
+        set: Correct,
+        severity: Error,
+        summary: "A file is not JSON.",
+        why: "What follows the place cannot be read with certainty.",
+        example: document(&JSON, "\"x-order\": [1,⟦]", "\"x-order\": [1]"),
+    },
+    Rule {
+        code: "yaml-syntax",
+        set: Correct,
+        severity: Error,
+        summary: "A file is not YAML.",
+        why: "What follows the place cannot be read with certainty.",
+        example: document(&FIELD, "x-order: ⟦*first", "x-order: first"),
+    },
+    Rule {
+        code: "duplicate-key",
+        set: Correct,
+        severity: Error,
+        summary: "An object has the same key twice.",
+        why: "Some readers take the first value, some the last, and some refuse the file.",
+        example: document(
+            &FIELD,
+            "x-order: { a: 1, ⟦a: 2 }",
+            "x-order: { a: 1, b: 2 }",
+        ),
+    },
+    Rule {
+        code: "key-not-text",
+        set: Correct,
+        severity: Error,
+        summary: "A key of a YAML map is no string.",
+        why: "JSON, into which a contract must fit, has only strings as keys.",
+        example: document(&FIELD, "x-order: { ⟦[a]: 1 }", "x-order: { a: 1 }"),
+    },
+    Rule {
+        code: "merge-key",
+        set: Correct,
+        severity: Error,
+        summary: "A YAML map uses the merge key `<<`.",
+        why: "YAML 1.2 has no merge keys, so some readers merge and others see a property `<<`.",
+        example: document(
+            &FIELD,
+            "x-order: { ⟦<<: { a: 1 }, b: 2 }",
+            "x-order: { a: 1, b: 2 }",
+        ),
+    },
+    Rule {
+        code: "unknown-anchor",
+        set: Correct,
+        severity: Error,
+        summary: "A YAML alias is inside of the node that it names.",
+        why: "The value would contain itself, which JSON cannot express.",
+        example: document(&FIELD, "x-order: &first [⟦*first]", "x-order: &first [1]"),
+    },
+    Rule {
+        code: "not-finite",
+        set: Correct,
+        severity: Error,
+        summary: "A number of a YAML file is infinite or not a number.",
+        why: "JSON, into which a contract must fit, has no such numbers.",
+        example: document(&FIELD, "x-order: ⟦.inf", "x-order: \".inf\""),
+    },
+    Rule {
+        code: "ambiguous-scalar",
+        set: Correct,
+        severity: Warning,
+        summary: "A YAML scalar without quotes has different values in YAML 1.1 and 1.2.",
+        why: "Some tools read `no` as false and `010` as 8; we read YAML 1.2, where they are a string and 10.",
+        example: document(&FIELD, "x-country: ⟦no", "x-country: \"no\""),
+    },
+];

@@ -1,0 +1,37 @@
+//! Rules about security schemes and what requires them.
+
+use super::frames::{SCHEME, SECURITY};
+use super::{Rule, document};
+use crate::diagnostic::Severity::{Error, Warning};
+use crate::lint::LintSet::Correct;
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        code: "unknown-security-scheme",
+        set: Correct,
+        severity: Error,
+        summary: "A security requirement names a scheme that does not exist.",
+        why: "Nobody knows which credential to send.",
+        example: document(&SECURITY, "token: [] }, { ⟦tokne: []", "token: []"),
+    },
+    Rule {
+        code: "undeclared-scope",
+        set: Correct,
+        severity: Warning,
+        summary: "A security requirement names a scope that its scheme does not declare.",
+        why: "A caller cannot ask for it.",
+        example: document(&SECURITY, "token: [⟦raed]", "token: [read]"),
+    },
+    Rule {
+        code: "unknown-scheme-type",
+        set: Correct,
+        severity: Error,
+        summary: "There is no security scheme of such a type.",
+        why: "Nobody knows which credential to send.",
+        example: document(
+            &SCHEME,
+            "{ type: ⟦bearer }",
+            "{ type: http, scheme: bearer }",
+        ),
+    },
+];

@@ -1,0 +1,161 @@
+//! Rules of the set `style`.
+
+use super::frames::{FIELD, PARAMETER, PATHS, REQUEST, SCHEMA};
+use super::{Rule, document};
+use crate::diagnostic::Severity::Warning;
+use crate::lint::LintSet::Style;
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        code: "unbounded-array",
+        set: Style,
+        severity: Warning,
+        summary: "An array in a request may have any number of items.",
+        why: "A request of any size can reach the handler, up to the bound of the whole body.",
+        example: document(
+            &REQUEST,
+            "{ ⟦type: array, items: { type: integer } }",
+            "{ type: array, maxItems: 3, items: { type: integer } }",
+        ),
+    },
+    Rule {
+        code: "unbounded-text",
+        set: Style,
+        severity: Warning,
+        summary: "A string in a request may have any length.",
+        why: "A request of any size can reach the handler, up to the bound of the whole body.",
+        example: document(
+            &REQUEST,
+            "{ ⟦type: string }",
+            "{ type: string, maxLength: 3 }",
+        ),
+    },
+    Rule {
+        code: "missing-summary",
+        set: Style,
+        severity: Warning,
+        summary: "An operation has no summary.",
+        why: "Readers see only its path.",
+        example: document(
+            &PATHS,
+            r#"/pets: { get: { ⟦operationId: a, responses: { "204": { description: Done. } } } }"#,
+            r#"/pets: { get: { operationId: a, summary: List pets, responses: { "204": { description: Done. } } } }"#,
+        ),
+    },
+    Rule {
+        code: "missing-operation-id",
+        set: Style,
+        severity: Warning,
+        summary: "An operation has no operationId.",
+        why: "Each tool derives its own name.",
+        example: document(
+            &PATHS,
+            r#"/pets: { get: { ⟦summary: List pets, responses: { "204": { description: Done. } } } }"#,
+            r#"/pets: { get: { operationId: a, summary: List pets, responses: { "204": { description: Done. } } } }"#,
+        ),
+    },
+    Rule {
+        code: "missing-client-error",
+        set: Style,
+        severity: Warning,
+        summary: "An operation has no response to a request that it refuses.",
+        why: "Callers do not learn how errors look.",
+        example: document(
+            &PATHS,
+            r#"/pets: { ⟦get: { responses: { "204": { description: Done. } } } }"#,
+            r#"/pets: { get: { responses: { "204": { description: Done. }, "400": { description: Refused. } } } }"#,
+        ),
+    },
+    Rule {
+        code: "unexpected-body",
+        set: Style,
+        severity: Warning,
+        summary: "A GET, HEAD or DELETE request has a body.",
+        why: "Its meaning is not defined, and servers and proxies may drop it.",
+        example: document(
+            &PATHS,
+            r#"/pets: { get: { ⟦requestBody: { content: { application/json: {} } }, responses: { "204": { description: Done. } } } }"#,
+            r#"/pets: { post: { requestBody: { content: { application/json: {} } }, responses: { "204": { description: Done. } } } }"#,
+        ),
+    },
+    Rule {
+        code: "defaulted-required",
+        set: Style,
+        severity: Warning,
+        summary: "A required parameter has a default.",
+        why: "The default never applies.",
+        example: document(
+            &PARAMETER,
+            "{ name: a, in: query, required: true, schema: { type: integer, ⟦default: 1 } }",
+            "{ name: a, in: query, schema: { type: integer, default: 1 } }",
+        ),
+    },
+    Rule {
+        code: "trailing-slash",
+        set: Style,
+        severity: Warning,
+        summary: "A path, or the URL of a server, ends in a slash.",
+        why: "With and without it, URLs are different ones.",
+        example: document(
+            &PATHS,
+            r#"⟦/pets/: { get: { responses: { "204": { description: Done. } } } }"#,
+            r#"/pets: { get: { responses: { "204": { description: Done. } } } }"#,
+        ),
+    },
+    Rule {
+        code: "unused-tag",
+        set: Style,
+        severity: Warning,
+        summary: "No operation has a tag that the document declares.",
+        why: "Readers find an empty group.",
+        example: document(
+            &FIELD,
+            "tags: [{ name: ⟦pets }]",
+            "x-tags: [{ name: pets }]",
+        ),
+    },
+    Rule {
+        code: "similar-values",
+        set: Style,
+        severity: Warning,
+        summary: "Two values of an `enum` differ only by case.",
+        why: "Callers mistake one for the other.",
+        example: document(&SCHEMA, "{ enum: [cat, ⟦CAT] }", "{ enum: [cat, dog] }"),
+    },
+    Rule {
+        code: "mixed-casing",
+        set: Style,
+        severity: Warning,
+        summary: "A name is in another case than most names of its kind.",
+        why: "Callers misspell it.",
+        example: document(
+            &SCHEMA,
+            "{ properties: { first_pet: {}, last_pet: {}, ⟦nextPet: {} } }",
+            "{ properties: { first_pet: {}, last_pet: {}, next_pet: {} } }",
+        ),
+    },
+    Rule {
+        code: "unanchored-pattern",
+        set: Style,
+        severity: Warning,
+        summary: "A pattern is neither anchored at its start nor at its end.",
+        why: "It accepts every text with a part that matches.",
+        example: document(
+            &SCHEMA,
+            r#"{ type: string, pattern: ⟦"[a-z]" }"#,
+            r#"{ type: string, pattern: "^[a-z]$" }"#,
+        ),
+    },
+    Rule {
+        code: "backtracking-pattern",
+        set: Style,
+        severity: Warning,
+        summary: "A pattern repeats what is itself repeated.",
+        why: "Engines that backtrack take exponential time for some texts.",
+        example: document(
+            &SCHEMA,
+            r#"{ type: string, pattern: ⟦"^(a+)+$" }"#,
+            r#"{ type: string, pattern: "^a+$" }"#,
+        ),
+    },
+];

@@ -1,0 +1,86 @@
+//! The encoding of a body's parts: whether the parts exist, and whether the media type has parts.
+
+use super::walk::Walk;
+use crate::declared::may_hold;
+use crate::node::Node;
+use crate::node_ref::NodeRef;
+
+/// Checks the `encoding` of a media type object that a `content` has under `name`.
+pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, media: &NodeRef<'a>, name: &str) {
+    let Some(entry) = media.node.entry("encoding") else {
+        return;
+    };
+    let name = name.split(';').next().unwrap_or_default().trim();
+    let lower = name.to_ascii_lowercase();
+    let is_multipart = lower.starts_with("multipart/");
+    if !is_multipart && lower != "application/x-www-form-urlencoded" && !lower.contains('*') {
+        return walk.warning(
+            "unapplied-encoding",
+            entry.key_span,
+            format!("`encoding` is for the properties of forms and `multipart` bodies, and `{name}` is neither"),
+            "remove it, or correct the media type".to_owned(),
+        );
+    }
+    let schema = media.key("schema");
+    for part in entry.value.as_object().unwrap_or_default() {
+        if part.key.starts_with("x-") {
+            continue;
+        }
+        if let Some(schema) = &schema
+            && !may_hold(walk.resolver, schema, &[&part.key])
+        {
+            walk.warning(
+                "unapplied-encoding",
+                part.key_span,
+                format!("the body has no property `{}`", part.key),
+                "correct the name, or declare the property".to_owned(),
+            );
+            continue;
+        }
+        if !is_multipart && let Some(headers) = part.value.entry("headers") {
+            walk.warning(
+                "unapplied-encoding",
+                headers.key_span,
+                "the properties of a form have no headers".to_owned(),
+                "remove them, or write `multipart/form-data`".to_owned(),
+            );
+        }
+        media_types(walk, &part.value);
+    }
+}
+
+/// Reports a `contentType` that is no list of media types.
+fn media_types(walk: &mut Walk<'_, '_>, encoding: &Node) {
+    let Some(value) = encoding.get("contentType") else {
+        return;
+    };
+    let Some(text) = value.as_str() else { return };
+    // A comma within quotes is part of a parameter.
+    let (mut is_quoted, mut is_escaped) = (false, false);
+    let is_separator = |char: char| {
+        let was_escaped = std::mem::take(&mut is_escaped);
+        match char {
+            '"' if !was_escaped => is_quoted = !is_quoted,
+            '\\' => is_escaped = is_quoted && !was_escaped,
+            _ => {}
+        }
+        char == ',' && !is_quoted
+    };
+    if let Some(wrong) = text.split(is_separator).find(|part| !is_media_type(part)) {
+        walk.warning(
+            "bad-media-type",
+            value.span,
+            format!("`{}` is not a media type", wrong.trim()),
+            "write one such as `application/json`".to_owned(),
+        );
+    }
+}
+
+/// Returns whether a text is a media type or a range of them. Parameters such as `charset` may
+/// follow, and are not judged.
+pub(super) fn is_media_type(text: &str) -> bool {
+    let range = text.split(';').next().unwrap_or_default().trim();
+    range.split_once('/').is_some_and(|(kind, sub)| {
+        !kind.is_empty() && !sub.is_empty() && !sub.contains('/') && !range.contains(' ')
+    })
+}

@@ -1,0 +1,152 @@
+//! Security schemes: fields that other types of scheme have, and the URLs of OAuth flows.
+
+use super::addresses;
+use super::formats::{Meant, meant};
+use super::walk::{Item, Walk};
+use crate::node::Node;
+
+/// The types of security schemes, each with the fields that only such schemes have.
+const FIELDS: [(&str, &[&str]); 4] = [
+    ("apiKey", &["name", "in"]),
+    ("http", &["scheme", "bearerFormat"]),
+    ("oauth2", &["flows", "oauth2MetadataUrl"]),
+    ("openIdConnect", &["openIdConnectUrl"]),
+];
+
+/// The schemes of the `Authorization` header that IANA registers, in lower case.
+const HTTP_SCHEMES: [&str; 14] = [
+    "basic",
+    "bearer",
+    "concealed",
+    "digest",
+    "dpop",
+    "gnap",
+    "hoba",
+    "mutual",
+    "negotiate",
+    "oauth",
+    "privatetoken",
+    "scram-sha-1",
+    "scram-sha-256",
+    "vapid",
+];
+
+/// Reports fields of a security scheme that its type does not have, and a misspelt HTTP scheme.
+pub(super) fn scheme<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
+    let Some(kind) = item.node.get("type").and_then(Node::as_str) else {
+        return;
+    };
+    if kind != "mutualTLS" && FIELDS.iter().all(|(name, _)| *name != kind) {
+        return;
+    }
+    for (other, fields) in FIELDS.iter().filter(|(other, _)| *other != kind) {
+        for field in *fields {
+            if let Some(entry) = item.node.entry(field) {
+                walk.warning(
+                    "idle-keyword",
+                    entry.key_span,
+                    format!("`{field}` is for schemes of type `{other}`, and this is `{kind}`"),
+                    "remove it, or correct the `type`".to_owned(),
+                );
+            }
+        }
+    }
+    addresses::urls(walk, item.node, &["openIdConnectUrl", "oauth2MetadataUrl"]);
+    if kind == "http" {
+        http(walk, item.node);
+    }
+}
+
+fn http(walk: &mut Walk<'_, '_>, node: &Node) {
+    let Some(value) = node.get("scheme") else {
+        return;
+    };
+    let Some(text) = value.as_str() else { return };
+    let lower = text.to_ascii_lowercase();
+    if !HTTP_SCHEMES.contains(&lower.as_str())
+        && let Some(meant) = match lower.as_str() {
+            // Its tokens are sent as those of the scheme `bearer`, which OAuth 2.0 has registered.
+            "oauth2" => Some(Meant::Perhaps("bearer")),
+            _ => meant(&lower, &HTTP_SCHEMES),
+        }
+    {
+        walk.warning(
+            "misspelt-scheme",
+            value.span,
+            format!("`{text}` is not a registered scheme of the header `Authorization`"),
+            format!("did you mean `{}`?", meant.name()),
+        );
+        if let Meant::Certainly(name) = meant {
+            walk.mend(value.span, name);
+        }
+        return;
+    }
+    if lower != "bearer"
+        && let Some(entry) = node.entry("bearerFormat")
+    {
+        walk.warning(
+            "idle-keyword",
+            entry.key_span,
+            format!("`bearerFormat` is for the scheme `bearer`, and this is `{text}`"),
+            "remove it, or write `scheme: bearer`".to_owned(),
+        );
+    }
+}
+
+/// The URLs of OAuth flows: what each flow needs, and what it does not have.
+const FLOWS: [(&str, &[&str], &[&str]); 4] = [
+    ("implicit", &["authorizationUrl"], &["tokenUrl"]),
+    ("password", &["tokenUrl"], &["authorizationUrl"]),
+    ("clientCredentials", &["tokenUrl"], &["authorizationUrl"]),
+    ("authorizationCode", &["authorizationUrl", "tokenUrl"], &[]),
+];
+
+/// Reports flows of OAuth without their URLs, with URLs of other flows, or without any flow.
+pub(super) fn flows<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
+    let entries = item.node.as_object().unwrap_or_default();
+    if entries.iter().all(|entry| entry.key.starts_with("x-")) {
+        walk.warning(
+            "missing-keyword",
+            item.at,
+            "OAuth needs at least one flow".to_owned(),
+            "add one such as `clientCredentials`".to_owned(),
+        );
+    }
+    for (name, needed, idle) in FLOWS {
+        let Some(flow) = item.node.entry(name) else {
+            continue;
+        };
+        if flow.value.as_object().is_none() {
+            continue;
+        }
+        for key in needed {
+            if flow.value.get(key).is_none() {
+                walk.warning(
+                    "missing-keyword",
+                    flow.key_span,
+                    format!("the flow `{name}` needs `{key}`"),
+                    format!("add `{key}`"),
+                );
+            }
+        }
+        for key in idle {
+            if let Some(entry) = flow.value.entry(key) {
+                walk.warning(
+                    "idle-keyword",
+                    entry.key_span,
+                    format!("the flow `{name}` has no `{key}`"),
+                    "remove it, or correct the name of the flow".to_owned(),
+                );
+            }
+        }
+    }
+    for entry in entries {
+        let keys = [
+            "authorizationUrl",
+            "deviceAuthorizationUrl",
+            "tokenUrl",
+            "refreshUrl",
+        ];
+        addresses::urls(walk, &entry.value, &keys);
+    }
+}
