@@ -7,12 +7,14 @@
 mod bodies;
 mod describe;
 mod encoding;
+mod links;
 mod message;
 mod operations;
 mod parameters;
 mod responses;
 mod security;
 mod shape;
+mod sunset;
 mod walk;
 
 use std::collections::BTreeSet;

@@ -23,8 +23,9 @@ mod tableau;
 mod validate;
 
 use std::collections::HashSet;
+use std::rc::Rc;
 
-use contract::model::{Contract, SchemaId};
+use contract::model::{Contract, Keywords, SchemaId};
 use serde_json::Value;
 
 use crate::pair::{Class, Pair, Side};
@@ -158,6 +159,59 @@ impl<'c> Context<'c> {
             }
             Outcome::Nothing | Outcome::Unknown(_) => None,
         }
+    }
+
+    /// Returns a value that the branch `one` of a `oneOf` describes and the branch `other` accepts
+    /// too, with what is beside the `oneOf`, or `None` if none was found.
+    pub(crate) fn common(
+        &self,
+        one_of: SchemaId,
+        beside: &Rc<Keywords>,
+        (one, other): (SchemaId, SchemaId),
+    ) -> Option<Value> {
+        let side = Side::Base;
+        let literal = |id, role| Literal {
+            class: self.pair.class(side, id),
+            role,
+            is_positive: true,
+        };
+        let literals = vec![literal(one, Role::Sender), literal(other, Role::Receiver)];
+        let extra = Extra {
+            sent: Some((side, Rc::clone(beside))),
+            ..Extra::default()
+        };
+        let tableau = Tableau::new(self, Reading::Request, HashSet::new());
+        let Outcome::Value(value) = tableau.solve(literals, &extra) else {
+            return None;
+        };
+        let contract = self.pair.contract(side);
+        let fits_beside = || {
+            self.validators
+                .fits_beside_one_of(side, contract, one_of, &value)
+        };
+        let fits = self.is_valid(side, one, &value) == Some(true)
+            && self.is_valid(side, other, &value) == Some(true)
+            && fits_beside() == Some(true);
+        fits.then_some(value)
+    }
+
+    /// Returns a value that a receiver refuses, [`Containment::Contained`] if it accepts all.
+    pub(crate) fn refused(&self, side: Side, id: SchemaId, reading: Reading) -> Containment {
+        let literal = Literal {
+            class: self.pair.class(side, id),
+            role: Role::Receiver,
+            is_positive: false,
+        };
+        let tableau = Tableau::new(self, reading, HashSet::new());
+        let why = match tableau.solve(vec![literal], &Extra::default()) {
+            Outcome::Nothing => return Containment::Contained,
+            Outcome::Value(value) if self.is_valid(side, id, &value) == Some(false) => {
+                return Containment::Broken(value);
+            }
+            Outcome::Value(_) => "a value on which the validator disagrees",
+            Outcome::Unknown(why) => why,
+        };
+        Containment::Undecided { why, agreed: 0 }
     }
 
     /// Returns whether a format rejects any string.

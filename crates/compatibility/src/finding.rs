@@ -44,6 +44,8 @@ pub enum Kind {
     SuccessStatusChanged,
     /// A property that requests could set can no longer be set.
     PropertyBecameReadOnly,
+    /// What is deprecated ends earlier than was announced.
+    SunsetPulledForward,
     /// The same request means something else, as after a change of a default.
     MeaningChanged,
     /// Whether the change breaks anybody was not decided.
@@ -54,11 +56,12 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind, in order.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Breaking,
         Self::InformationRemoved,
         Self::SuccessStatusChanged,
         Self::PropertyBecameReadOnly,
+        Self::SunsetPulledForward,
         Self::MeaningChanged,
         Self::Undecided,
         Self::Compatible,
@@ -72,10 +75,17 @@ impl Kind {
             Self::InformationRemoved => "information removed",
             Self::SuccessStatusChanged => "success status changed",
             Self::PropertyBecameReadOnly => "property became read-only",
+            Self::SunsetPulledForward => "sunset pulled forward",
             Self::MeaningChanged => "meaning changed",
             Self::Undecided => "undecided",
             Self::Compatible => "compatible",
         }
+    }
+
+    /// Returns the kind as a policy names it, such as `information-removed`.
+    #[must_use]
+    pub fn name(self) -> String {
+        self.words().replace(' ', "-")
     }
 
     /// Returns whether a change of this kind is refused unless somebody allows it.
@@ -130,18 +140,14 @@ impl Version {
             needed: None,
             is_enough: true,
         };
-        let Ok(old) = semver::Version::parse(base) else {
-            return unclear;
-        };
         let breaks = findings.iter().any(|finding| finding.kind.is_gating());
-        let (major, minor, patch) = (old.major, old.minor, old.patch);
-        let next = |major, minor, patch| semver::Version::new(major, minor, patch);
-        let needed = match (findings.is_empty(), breaks, major) {
-            (true, ..) => old,
-            (_, true, 0) => next(0, minor.saturating_add(1), 0),
-            (_, true, _) => next(major.saturating_add(1), 0, 0),
-            (_, false, 0) => next(0, minor, patch.saturating_add(1)),
-            (_, false, _) => next(major, minor.saturating_add(1), 0),
+        let step = match (findings.is_empty(), breaks) {
+            (true, _) => Step::Nothing,
+            (false, true) => Step::Breaking,
+            (false, false) => Step::Addition,
+        };
+        let Some(needed) = step.from(base) else {
+            return unclear;
         };
         let is_enough = semver::Version::parse(revision).is_ok_and(|new| new >= needed);
         Self {
@@ -149,5 +155,35 @@ impl Version {
             is_enough,
             ..unclear
         }
+    }
+}
+
+/// How far a version has to rise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Step {
+    /// It can stay.
+    Nothing,
+    /// The next patch: nothing that its users can name has changed.
+    Patch,
+    /// The next minor version, or the next patch before 1.0.0.
+    Addition,
+    /// The next major version, or the next minor one before 1.0.0.
+    Breaking,
+}
+
+impl Step {
+    /// Returns the least version after this one, or `None` if it is no semantic version.
+    #[must_use]
+    pub fn from(self, base: &str) -> Option<semver::Version> {
+        let old = semver::Version::parse(base).ok()?;
+        let (major, minor, patch) = (old.major, old.minor, old.patch);
+        let next = |major, minor, patch| semver::Version::new(major, minor, patch);
+        Some(match (self, major) {
+            (Self::Nothing, _) => old,
+            (Self::Breaking, 0) => next(0, minor.saturating_add(1), 0),
+            (Self::Breaking, _) => next(major.saturating_add(1), 0, 0),
+            (Self::Patch, _) | (Self::Addition, 0) => next(major, minor, patch.saturating_add(1)),
+            (Self::Addition, _) => next(major, minor.saturating_add(1), 0),
+        })
     }
 }

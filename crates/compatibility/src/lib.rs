@@ -5,14 +5,24 @@
 //! Underneath, [`contain`] decides whether every value that fits one schema fits another, by
 //! meaning and not by text.
 //!
-//! Deliberately not here: what a change means for Rust code, and how findings are printed.
+//! [`compare_rust`] does the same for Rust programs: it compares what the generated crates of two
+//! contracts offer, as `codegen` says it.
+//!
+//! [`overlapping_branches`] is a lint: it asks the same search for values that two branches of a
+//! `oneOf` accept. It is here because the search is.
+//!
+//! Deliberately not here: how findings are printed.
 
 mod compare;
 mod containment;
 mod finding;
+mod overlap;
 mod pair;
+mod rust;
 
 pub use compare::compare;
 pub use containment::{Containment, MOST_SAMPLES, Reading, contain};
-pub use finding::{Finding, Kind, Report, Version, Witness};
+pub use finding::{Finding, Kind, Report, Step, Version, Witness};
+pub use overlap::overlapping_branches;
 pub use pair::Side;
+pub use rust::{RustFinding, RustReport, Who, compare_rust};

@@ -124,6 +124,13 @@ fn is_plain_reference(keywords: &Keywords) -> bool {
         && keywords.default.is_none()
         && !keywords.read_only
         && !keywords.write_only
+        && sunset_of(keywords).is_none()
+}
+
+/// Returns when what a schema describes ends, as the document writes it, if it is deprecated.
+fn sunset_of(keywords: &Keywords) -> Option<&Value> {
+    let sunset = keywords.extensions.get("x-sunset");
+    sunset.filter(|_| keywords.deprecated)
 }
 
 /// A schema as it is compared: what it says by itself, and its parts.
@@ -197,6 +204,13 @@ impl Node {
                 part(format!("{label}/{name}"), *id);
             }
         }
+        // It constrains nothing, but clients choose a type by it.
+        if let Some(discriminator) = &keywords.discriminator {
+            let property = &discriminator.property;
+            for (value, id) in &discriminator.mapping {
+                part(format!("discriminator/{property}/{value}"), *id);
+            }
+        }
         Self {
             own: own(keywords),
             parts,
@@ -256,6 +270,7 @@ fn own(keywords: &Keywords) -> String {
         dependent,
         keywords.default,
         [keywords.read_only, keywords.write_only, keywords.extensible],
+        sunset_of(keywords),
     ])
     .to_string()
 }

@@ -2,11 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use contract::model::MediaType;
+use contract::model::{MediaType, SchemaId};
+use serde_json::json;
 
 use super::walk::Place;
 use super::{Comparison, Flow, Found, OperationPair};
-use crate::finding::Kind;
+use crate::containment::Containment;
+use crate::finding::{Kind, Witness};
+use crate::pair::Side;
 
 impl<'c> Comparison<'c> {
     pub(super) fn request_body(&mut self, index: usize, pair: &OperationPair<'c>) {
@@ -47,11 +50,7 @@ impl<'c> Comparison<'c> {
                 self.contents(index, pair, flow, &old.content, &new.content, &place);
             }
             (Some(old), None) => {
-                let witness = if is_to_api {
-                    self.example_request(pair.base)
-                } else {
-                    None
-                };
+                let witness = is_to_api.then(|| self.example_request(pair.base));
                 self.add(
                     Some(&pair.name),
                     Found {
@@ -60,7 +59,7 @@ impl<'c> Comparison<'c> {
                         message: "the request no longer has a body".to_owned(),
                         base: Some(old.span),
                         revision: Some(pair.revision.span),
-                        witness,
+                        witness: witness.flatten(),
                     },
                 );
             }
@@ -74,11 +73,7 @@ impl<'c> Comparison<'c> {
                 } else {
                     (Kind::Compatible, "the request may have a body")
                 };
-                let witness = if is_asked {
-                    self.example_request(pair.base)
-                } else {
-                    None
-                };
+                let witness = is_asked.then(|| self.example_request(pair.base));
                 self.add(
                     Some(&pair.name),
                     Found {
@@ -87,7 +82,7 @@ impl<'c> Comparison<'c> {
                         message: what.to_owned(),
                         base: Some(pair.base.span),
                         revision: Some(new.span),
-                        witness,
+                        witness: witness.flatten(),
                     },
                 );
             }
@@ -223,28 +218,95 @@ impl<'c> Comparison<'c> {
                     self.schemas(index, place.clone(), one, other, flow);
                 }
                 (None, None) => {}
-                (one, _) => {
-                    // Without a schema, anything may be there.
-                    let is_narrower = one.is_none() == flow.is_to_api();
-                    let kind = if is_narrower {
-                        Kind::Undecided
-                    } else {
-                        Kind::Compatible
-                    };
-                    let name = self.pairs[index].name.clone();
-                    self.add(
-                        Some(&name),
-                        Found {
-                            kind,
-                            rule: "schema-missing",
-                            message: format!("{}: one side has no schema", describe(place)),
-                            base: Some(old.span),
-                            revision: Some(new.span),
-                            witness: None,
-                        },
-                    );
+                (Some(schema), None) => {
+                    self.missing_schema(index, place, flow, (old, new), (Side::Base, schema));
+                }
+                (None, Some(schema)) => {
+                    self.missing_schema(index, place, flow, (old, new), (Side::Revision, schema));
                 }
             }
+        }
+    }
+
+    /// Compares a media type that has a schema on one side only. Without one, anything may be there.
+    fn missing_schema(
+        &mut self,
+        index: usize,
+        place: &Place,
+        flow: Flow,
+        (old, new): (&'c MediaType, &'c MediaType),
+        (side, schema): (Side, SchemaId),
+    ) {
+        let refused = if side == flow.sender {
+            Containment::Contained
+        } else {
+            self.refused(side, schema, flow, &old.name)
+        };
+        let is_gone = side == Side::Base;
+        let (kind, what) = match (&refused, is_gone) {
+            (Containment::Contained, true) => (Kind::Compatible, "no longer has a schema"),
+            (Containment::Contained, false) => (Kind::Compatible, "has a schema, and had none"),
+            (Containment::Broken(_), true) => (
+                Kind::Breaking,
+                "no longer has a schema: clients may get what they do not expect",
+            ),
+            (Containment::Broken(_), false) => (
+                Kind::Breaking,
+                "has a schema, and had none: what could be sent is refused",
+            ),
+            (Containment::Undecided { .. }, _) => (
+                Kind::Undecided,
+                "has a schema on one side only, and whether that accepts anything is not decided",
+            ),
+        };
+        let witness = match refused {
+            Containment::Broken(value) => Some(
+                self.message(index, place, &value)
+                    .unwrap_or_else(|| Witness::Value(value.to_string())),
+            ),
+            Containment::Contained | Containment::Undecided { .. } => None,
+        };
+        let name = self.pairs[index].name.clone();
+        self.add(
+            Some(&name),
+            Found {
+                kind,
+                rule: "schema-missing",
+                message: format!("{} {what}", describe(place)),
+                base: Some(old.span),
+                revision: Some(new.span),
+                witness,
+            },
+        );
+    }
+
+    /// Returns a value of a media type that a schema refuses. Bodies that are no JSON are texts or
+    /// objects, of which a few are tried.
+    fn refused(&self, side: Side, schema: SchemaId, flow: Flow, media: &str) -> Containment {
+        let found = self.context.refused(side, schema, flow.reading);
+        let (essence, _) = parts(media);
+        if essence == "application/json" || essence.ends_with("+json") {
+            return found;
+        }
+        if found == Containment::Contained {
+            return found;
+        }
+        let is_object =
+            essence.starts_with("multipart/") || essence == "application/x-www-form-urlencoded";
+        let values = if is_object {
+            [json!({}), json!({ "a": "a" })]
+        } else {
+            [json!(""), json!("a")]
+        };
+        let mut values = values.into_iter();
+        let refused =
+            values.find(|value| self.context.is_valid(side, schema, value) == Some(false));
+        match refused {
+            Some(value) => Containment::Broken(value),
+            None => Containment::Undecided {
+                why: "a body that is no JSON",
+                agreed: 0,
+            },
         }
     }
 }

@@ -223,16 +223,5 @@ fn structure(one: &Keywords, other: &Keywords, out: &mut Vec<String>) {
 }
 
 fn type_names(types: Types) -> String {
-    let known = [
-        (Types::STRING, "string"),
-        (Types::INTEGER, "integer"),
-        (Types::NUMBER, "number"),
-        (Types::BOOLEAN, "boolean"),
-        (Types::ARRAY, "array"),
-        (Types::OBJECT, "object"),
-        (Types::NULL, "null"),
-    ];
-    let names = known.iter().filter(|(kind, _)| types.contains(*kind));
-    let names: Vec<&str> = names.map(|(_, name)| *name).collect();
-    names.join(" or ")
+    types.names().collect::<Vec<_>>().join(" or ")
 }

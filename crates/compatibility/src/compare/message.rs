@@ -13,6 +13,16 @@ use crate::pair::Side;
 /// The most bytes of a command. A longer one is of no use in a terminal.
 const MOST_BYTES: usize = 20_000;
 
+/// What the shell replaces by the credential.
+const TOKEN: &str = "\"$TOKEN\"";
+
+/// Where a request has its credential, with all that stands before it there.
+enum Credential {
+    Header(String),
+    Cookie(String),
+    Query(String),
+}
+
 impl Comparison<'_> {
     /// Returns the message in which a value is at a place, or `None` if the rest of it cannot be
     /// made up.
@@ -104,7 +114,21 @@ impl Comparison<'_> {
                 encoding::encoded(value)
             ));
         }
-        if !cookies.is_empty() {
+        let credential = self.credential(operation);
+        // The shell fills in the credential, and nothing else, so it comes last in its text.
+        let secret = match &credential {
+            Some(Credential::Header(start)) => Some(start.clone()),
+            Some(Credential::Cookie(start)) => {
+                cookies.push(start.clone());
+                Some(format!("Cookie: {}", cookies.join("; ")))
+            }
+            Some(Credential::Query(start)) => {
+                query.push(start.clone());
+                None
+            }
+            None => None,
+        };
+        if !cookies.is_empty() && !matches!(credential, Some(Credential::Cookie(_))) {
             headers.push(format!("Cookie: {}", cookies.join("; ")));
         }
         let query = if query.is_empty() {
@@ -120,13 +144,15 @@ impl Comparison<'_> {
         if url.starts_with('-') || !url.chars().all(is_plain) {
             return None;
         }
-        words.push(quoted(&url));
+        words.push(match credential {
+            Some(Credential::Query(_)) => format!("{}{TOKEN}", quoted(&url)),
+            _ => quoted(&url),
+        });
         for line in headers {
             words.extend(["-H".to_owned(), quoted(&line)]);
         }
-        if let Some(start) = self.credential(operation) {
-            // The shell fills in the credential, and nothing else.
-            words.extend(["-H".to_owned(), format!("{}\"$TOKEN\"", quoted(&start))]);
+        if let Some(start) = secret {
+            words.extend(["-H".to_owned(), format!("{}{TOKEN}", quoted(&start))]);
         }
         if let Some(name) = media {
             let body = given.filter(|(at, _)| at.is_none()).map(|(_, value)| value);
@@ -161,20 +187,23 @@ impl Comparison<'_> {
         ])
     }
 
-    /// Returns the header of the credential, up to the credential.
-    fn credential(&self, operation: &Operation) -> Option<String> {
+    /// Returns where the credential is in a request, up to the credential.
+    fn credential(&self, operation: &Operation) -> Option<Credential> {
         let (name, _) = operation.security.first()?.schemes.first()?;
-        match &self.base().security_schemes.get(name)?.kind {
-            SecurityKind::ApiKey {
-                name,
-                location: Location::Header,
-            } => encoding::is_token(name).then(|| format!("{name}: ")),
+        let start = match &self.base().security_schemes.get(name)?.kind {
+            SecurityKind::ApiKey { name, location } => match location {
+                Location::Query => Credential::Query(format!("{}=", encoding::encoded(name))),
+                _ if !encoding::is_token(name) => return None,
+                Location::Cookie => Credential::Cookie(format!("{name}=")),
+                Location::Header | Location::Path => Credential::Header(format!("{name}: ")),
+            },
             SecurityKind::HttpBearer | SecurityKind::OAuth2 | SecurityKind::OpenIdConnect(_) => {
-                Some("Authorization: Bearer ".to_owned())
+                Credential::Header("Authorization: Bearer ".to_owned())
             }
-            SecurityKind::HttpBasic => Some("Authorization: Basic ".to_owned()),
-            SecurityKind::ApiKey { .. } | SecurityKind::Http(_) | SecurityKind::MutualTls => None,
-        }
+            SecurityKind::HttpBasic => Credential::Header("Authorization: Basic ".to_owned()),
+            SecurityKind::Http(_) | SecurityKind::MutualTls => return None,
+        };
+        Some(start)
     }
 
     fn server(&self, operation: &Operation) -> String {

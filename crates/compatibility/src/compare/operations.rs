@@ -2,7 +2,7 @@
 
 use contract::model::{Operation, PathPart, Server};
 
-use super::{Comparison, Flow, Found, OperationPair};
+use super::{Comparison, Flow, Found, OperationPair, sunset};
 use crate::finding::Kind;
 use crate::pair::Side;
 
@@ -11,20 +11,28 @@ impl<'c> Comparison<'c> {
     pub(super) fn document(&mut self) {
         let (base, revision) = (self.base(), self.revision());
         self.servers(None, &base.servers, &revision.servers);
-        if base.paging != revision.paging {
-            self.add(
-                None,
-                Found {
-                    kind: Kind::MeaningChanged,
-                    rule: "paging-changed",
-                    message: "`x-paging` has changed: clients that walk lists by it go wrong"
-                        .to_owned(),
-                    base: None,
-                    revision: None,
-                    witness: None,
-                },
-            );
+        self.flows_of_oauth();
+        if base.paging == revision.paging {
+            return;
         }
+        let (kind, rule, message) = if base.paging.is_none() {
+            let message = "`x-paging` says how to walk lists";
+            (Kind::Compatible, "paging-added", message)
+        } else {
+            let message = "`x-paging` has changed: clients that walk lists by it go wrong";
+            (Kind::MeaningChanged, "paging-changed", message)
+        };
+        self.add(
+            None,
+            Found {
+                kind,
+                rule,
+                message: message.to_owned(),
+                base: None,
+                revision: None,
+                witness: None,
+            },
+        );
     }
 
     /// Compares all operations, webhooks and callbacks.
@@ -121,7 +129,19 @@ impl<'c> Comparison<'c> {
                 Found {
                     kind: Kind::Compatible,
                     rule: "operation-deprecated",
-                    message: format!("{name} is deprecated"),
+                    message: sunset::deprecated(name, revision.sunset),
+                    base: Some(base.span),
+                    revision: Some(revision.span),
+                    witness: None,
+                },
+            );
+        } else if let Some(sunset) = sunset::changed(name, base.sunset, revision.sunset) {
+            self.add(
+                Some(name),
+                Found {
+                    kind: sunset.kind,
+                    rule: sunset.rule,
+                    message: sunset.message,
                     base: Some(base.span),
                     revision: Some(revision.span),
                     witness: None,

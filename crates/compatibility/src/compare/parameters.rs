@@ -1,12 +1,14 @@
 //! Compares the parameters of requests.
 
+use contract::Moment;
 use contract::model::{
-    Location, Operation, Parameter, ParameterEncoding, PathPart, SchemaId, SchemaKind, Style, Types,
+    Keywords, Location, Operation, Parameter, ParameterEncoding, PathPart, SchemaId, SchemaKind,
+    Style, Types,
 };
 use serde_json::Value;
 
 use super::walk::Place;
-use super::{Comparison, Found, OperationPair};
+use super::{Comparison, Found, OperationPair, sunset};
 use crate::finding::Kind;
 use crate::pair::Side;
 
@@ -73,7 +75,7 @@ impl<'c> Comparison<'c> {
             self.add_parameter(pair, Kind::Compatible, "parameter-optional", message, both);
         }
         if new.deprecated && !old.deprecated {
-            let message = format!("{} is deprecated", name(new));
+            let message = sunset::deprecated(&name(new), sunset_of(new));
             self.add_parameter(
                 pair,
                 Kind::Compatible,
@@ -81,6 +83,8 @@ impl<'c> Comparison<'c> {
                 message,
                 both,
             );
+        } else if let Some(sunset) = sunset::changed(&name(new), sunset_of(old), sunset_of(new)) {
+            self.add_parameter(pair, sunset.kind, sunset.rule, sunset.message, both);
         }
         if self.is_written_otherwise(old, new) {
             let message = format!("{} is written in another style", name(new));
@@ -158,8 +162,8 @@ impl<'c> Comparison<'c> {
         }
     }
 
-    /// Returns whether the parameter was a scalar and is any string now. On the wire, both are
-    /// text.
+    /// Returns whether the parameter was a scalar and is any string now, or was an array of these.
+    /// On the wire, both are text.
     fn is_text_of_any_kind(&self, old: &Parameter, new: &Parameter) -> bool {
         // In a media type such as JSON, a string is written otherwise than a number.
         let has_style =
@@ -167,30 +171,59 @@ impl<'c> Comparison<'c> {
         if !has_style(old) || !has_style(new) {
             return false;
         }
-        let schema = self.context.pair.end(Side::Revision, new.schema);
-        let is_any_string = match &self.revision().schema(schema).kind {
+        let (one, other) = (self.list(Side::Base, old), self.list(Side::Revision, new));
+        match (one, other) {
+            (Some((items, bounds)), Some((new_items, new_bounds))) => {
+                bounds == new_bounds && self.is_scalar(items) && self.is_any_string(new_items)
+            }
+            _ => self.is_scalar(old.schema) && self.is_any_string(new.schema),
+        }
+    }
+
+    /// Returns the items of an array that says nothing else about them, and its other bounds.
+    fn list(&self, side: Side, parameter: &Parameter) -> Option<(SchemaId, [Option<u64>; 2])> {
+        let contract = self.context.pair.contract(side);
+        let id = self.context.pair.end(side, parameter.schema);
+        let SchemaKind::Object(keywords) = &contract.schema(id).kind else {
+            return None;
+        };
+        let is_plain = keywords.types == Some(Types::ARRAY)
+            && is_free(keywords)
+            && !keywords.unique_items
+            && keywords.prefix_items.is_empty()
+            && keywords.contains.is_none()
+            && keywords.unevaluated_items.is_none();
+        let bounds = [keywords.min_items, keywords.max_items];
+        is_plain.then_some((keywords.items?, bounds))
+    }
+
+    /// Returns whether a schema of the contract after the change takes every string.
+    fn is_any_string(&self, id: SchemaId) -> bool {
+        let id = self.context.pair.end(Side::Revision, id);
+        match &self.revision().schema(id).kind {
             SchemaKind::Object(keywords) => {
                 keywords.types == Some(Types::STRING)
+                    && is_free(keywords)
                     && keywords.pattern.is_none()
                     && keywords.format.is_none()
-                    && keywords.enumeration.is_none()
-                    && keywords.constant.is_none()
                     && keywords.max_length.is_none()
                     && keywords.min_length.is_none_or(|min| min <= 1)
-                    && keywords.all_of.is_empty()
-                    && keywords.any_of.is_empty()
-                    && keywords.one_of.is_empty()
-                    && keywords.not.is_none()
-                    && keywords.if_schema.is_none()
-                    && keywords.reference.is_none()
             }
             SchemaKind::Bool(value) => *value,
-        };
+        }
+    }
+
+    /// Returns whether a schema of the contract before the change takes only scalars that are no
+    /// strings.
+    fn is_scalar(&self, id: SchemaId) -> bool {
+        let id = self.context.pair.end(Side::Base, id);
         let scalar = Types::INTEGER.with(Types::NUMBER).with(Types::BOOLEAN);
-        let was_scalar = self
-            .types(Side::Base, old)
-            .is_some_and(|types| !types.is_empty() && types.without(scalar).is_empty());
-        is_any_string && was_scalar
+        match &self.base().schema(id).kind {
+            SchemaKind::Object(keywords) => keywords
+                .types
+                .is_some_and(|types| !types.is_empty() && types.without(scalar).is_empty()),
+            SchemaKind::Bool(_) => false,
+        }
     }
 
     fn types(&self, side: Side, parameter: &Parameter) -> Option<Types> {
@@ -227,6 +260,22 @@ impl<'c> Comparison<'c> {
     }
 }
 
+/// Returns whether a schema says nothing by other schemas or listed values.
+fn is_free(keywords: &Keywords) -> bool {
+    keywords.enumeration.is_none()
+        && keywords.constant.is_none()
+        && keywords.all_of.is_empty()
+        && keywords.any_of.is_empty()
+        && keywords.one_of.is_empty()
+        && keywords.not.is_none()
+        && keywords.if_schema.is_none()
+        && keywords.reference.is_none()
+}
+
+fn sunset_of(parameter: &Parameter) -> Option<Moment> {
+    sunset::of(parameter.deprecated, &parameter.extensions)
+}
+
 /// Returns a parameter in words, such as ``the query parameter `page_size` ``.
 fn name(parameter: &Parameter) -> String {
     let place = match parameter.location {
@@ -254,6 +303,10 @@ fn is_same(base: &Operation, old: &Parameter, revision: &Operation, new: &Parame
             _ => false,
         },
         Location::Header => old.name.eq_ignore_ascii_case(&new.name),
-        Location::Query | Location::Cookie => old.name == new.name,
+        // The name of a whole query is in no request.
+        Location::Query => {
+            old.is_whole_query == new.is_whole_query && (old.is_whole_query || old.name == new.name)
+        }
+        Location::Cookie => old.name == new.name,
     }
 }

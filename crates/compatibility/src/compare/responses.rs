@@ -127,6 +127,7 @@ impl<'c> Comparison<'c> {
         let (_, flow) = Self::flows(pair);
         let status = status.to_string();
         self.headers(index, pair, &status, (old, new));
+        self.links(pair, &status, (old, new));
         let change = match (old.content.is_empty(), new.content.is_empty()) {
             (false, true) if pair.is_reversed => Some((
                 "response-body-removed",

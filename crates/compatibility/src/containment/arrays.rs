@@ -96,6 +96,7 @@ impl Tableau<'_, '_> {
                         Vec::new()
                     },
                     facts: Vec::new(),
+                    ..Extra::default()
                 };
                 match self.solve(literals, &extra) {
                     Outcome::Value(value) => {

@@ -32,18 +32,6 @@ pub(crate) fn evaluate(
     evaluation.schema(class, value, 0)
 }
 
-/// Returns the set that has the type of a value.
-pub(crate) fn types_of(value: &Value) -> Types {
-    match Type::of(value) {
-        Type::Null => Types::NULL,
-        Type::Boolean => Types::BOOLEAN,
-        Type::Number => Types::NUMBER,
-        Type::String => Types::STRING,
-        Type::Array => Types::ARRAY,
-        Type::Object => Types::OBJECT,
-    }
-}
-
 /// Returns whether two values are equal in JSON, in which `1` equals `1.0`.
 pub(crate) fn is_equal(one: &Value, other: &Value) -> bool {
     match (one, other) {
@@ -142,7 +130,7 @@ impl Evaluation<'_, '_> {
 
     fn listed(&self, keywords: &Keywords, value: &Value) -> bool {
         let of_type = keywords.types.is_none_or(|types| {
-            types.contains(types_of(value))
+            types.contains(Type::of(value).set())
                 || (types.contains(Types::INTEGER) && is_integer(value) == Some(true))
         });
         let is_open = self.is_lenient && keywords.extensible;

@@ -55,11 +55,30 @@ impl Tableau<'_, '_> {
     }
 }
 
+impl Tableau<'_, '_> {
+    /// Returns what the keywords of a sender, which are no schema of their own, say about values of
+    /// a type, or `None` if none of them fulfils it.
+    pub(crate) fn expand_sent(
+        &self,
+        side: Side,
+        keywords: &Keywords,
+        kind: Type,
+    ) -> Option<Expansion> {
+        let schema = Schema {
+            tableau: self,
+            side,
+            keywords,
+            role: Role::Sender,
+        };
+        schema.positive(kind)
+    }
+}
+
 /// A schema that is expanded.
 struct Schema<'t, 'p, 'c> {
     tableau: &'t Tableau<'p, 'c>,
     side: Side,
-    keywords: &'c Keywords,
+    keywords: &'t Keywords,
     role: Role,
 }
 
@@ -451,15 +470,7 @@ fn type_facts(keywords: &Keywords, kind: Type) -> Typed {
     let Some(types) = keywords.types else {
         return Typed::Always;
     };
-    let wanted = match kind {
-        Type::Null => Types::NULL,
-        Type::Boolean => Types::BOOLEAN,
-        Type::Number => Types::NUMBER,
-        Type::String => Types::STRING,
-        Type::Array => Types::ARRAY,
-        Type::Object => Types::OBJECT,
-    };
-    if types.contains(wanted) {
+    if types.contains(kind.set()) {
         Typed::Always
     } else if kind == Type::Number && types.contains(Types::INTEGER) {
         Typed::If(Fact::Integer)

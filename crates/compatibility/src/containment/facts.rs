@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use contract::model::Types;
 use serde_json::Value;
 
 use super::decimal::{Bound, Decimal, Numbers};
@@ -39,6 +40,18 @@ impl Type {
             Value::String(_) => Self::String,
             Value::Array(_) => Self::Array,
             Value::Object(_) => Self::Object,
+        }
+    }
+
+    /// Returns the set of this type alone.
+    pub(crate) fn set(self) -> Types {
+        match self {
+            Self::Null => Types::NULL,
+            Self::Boolean => Types::BOOLEAN,
+            Self::Number => Types::NUMBER,
+            Self::String => Types::STRING,
+            Self::Array => Types::ARRAY,
+            Self::Object => Types::OBJECT,
         }
     }
 }
@@ -111,7 +124,7 @@ pub(crate) struct PropertyGroup {
     pub(crate) withheld: Vec<String>,
 }
 
-/// A property that is neither named nor matches a pattern.
+/// A property that `properties` does not have, and whose name matches no pattern.
 #[derive(Debug, Clone)]
 pub(crate) struct Outside {
     pub(crate) named: Vec<String>,

@@ -19,6 +19,7 @@ const MOST_WIDE_CHARACTERS: usize = 1500;
 const CHARACTERS: usize = 8;
 
 /// The strings that match some patterns and do not match others.
+#[derive(Debug)]
 pub(crate) struct Language {
     edges: Vec<Vec<Edge>>,
     accepting: Vec<bool>,
@@ -26,6 +27,7 @@ pub(crate) struct Language {
     is_abridged: bool,
 }
 
+#[derive(Debug)]
 struct Edge {
     to: usize,
     characters: Vec<char>,

@@ -188,6 +188,7 @@ impl Tableau<'_, '_> {
         let extra = Extra {
             excluded: names.collect(),
             facts: wanted.chain(unwanted).collect(),
+            ..Extra::default()
         };
         let outcome = self.solve_text(&literals, &extra);
         Names {

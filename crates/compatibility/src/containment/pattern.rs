@@ -1,4 +1,5 @@
-//! Patterns, compiled once: as an automaton, and as an expression that matches one string.
+//! Patterns, compiled once: as an automaton, and as an expression that matches one string; and the
+//! languages of several patterns, built once.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -6,14 +7,25 @@ use std::rc::Rc;
 
 use regex_automata::dfa::{StartKind, dense};
 
+use super::language::Language;
+
 /// The most bytes of the automaton of one pattern.
 const MOST_AUTOMATON_BYTES: usize = 1 << 20;
 /// The most bytes that building the automaton of one pattern may use.
 const MOST_BUILDING_BYTES: usize = 8 << 20;
 
+/// The most languages that are kept. The names of one contract use a few dozen.
+const MOST_LANGUAGES: usize = 256;
+
 /// The patterns of a comparison.
 #[derive(Debug, Default)]
-pub(crate) struct Patterns(RefCell<HashMap<String, Rc<Pattern>>>);
+pub(crate) struct Patterns {
+    compiled: RefCell<HashMap<String, Rc<Pattern>>>,
+    languages: RefCell<HashMap<LanguageKey, Option<Rc<Language>>>>,
+}
+
+/// The patterns that match, and those that do not.
+type LanguageKey = (Vec<String>, Vec<String>);
 
 /// A compiled pattern.
 #[derive(Debug)]
@@ -32,14 +44,30 @@ enum Engine {
 
 impl Patterns {
     pub(crate) fn get(&self, pattern: &str) -> Rc<Pattern> {
-        if let Some(known) = self.0.borrow().get(pattern) {
+        if let Some(known) = self.compiled.borrow().get(pattern) {
             return Rc::clone(known);
         }
         let compiled = Rc::new(Pattern::compile(pattern));
-        self.0
+        self.compiled
             .borrow_mut()
             .insert(pattern.to_owned(), Rc::clone(&compiled));
         compiled
+    }
+
+    /// Returns the language of the strings that match some patterns and do not match others, or
+    /// `None` if a pattern has no automaton or the language is too large.
+    pub(crate) fn language(&self, wanted: &[String], unwanted: &[String]) -> Option<Rc<Language>> {
+        let key = (wanted.to_vec(), unwanted.to_vec());
+        if let Some(known) = self.languages.borrow().get(&key) {
+            return known.clone();
+        }
+        let language = Language::new(self, wanted, unwanted).map(Rc::new);
+        let mut languages = self.languages.borrow_mut();
+        if languages.len() >= MOST_LANGUAGES {
+            languages.clear();
+        }
+        languages.insert(key, language.clone());
+        language
     }
 
     /// Returns whether a string matches a pattern, or `None` if no engine can tell.

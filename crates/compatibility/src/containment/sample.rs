@@ -8,7 +8,6 @@ use serde_json::{Map, Value};
 
 use super::evaluate::evaluate;
 use super::format::samples;
-use super::language::Language;
 use super::strings::simple_texts;
 use super::{Containment, Context, Question, Reading};
 use crate::pair::Side;
@@ -188,7 +187,7 @@ impl Context<'_> {
     fn words_of(&self, (pattern, min, max): &Text) -> Vec<String> {
         let patterns: Vec<String> = pattern.iter().cloned().collect();
         let most = if patterns.is_empty() { 4 } else { WORDS };
-        if let Some(language) = Language::new(&self.patterns, &patterns, &[]) {
+        if let Some(language) = self.patterns.language(&patterns, &[]) {
             return language.words(*min, *max, most).list;
         }
         let matches = |text: &String| {

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::evaluate::is_equal;
 use super::facts::{Facts, Strings};
 use super::format::{is_narrower, samples};
-use super::language::{Language, Words};
+use super::language::Words;
 use super::outcome::Outcome;
 use super::tableau::Tableau;
 
@@ -69,8 +69,7 @@ impl Tableau<'_, '_> {
             return Outcome::Value(Value::String(found));
         }
         let patterns = &self.context.patterns;
-        let Some(language) = Language::new(patterns, &strings.patterns, &strings.not_patterns)
-        else {
+        let Some(language) = patterns.language(&strings.patterns, &strings.not_patterns) else {
             return match self.simple(facts) {
                 Some(found) => Outcome::Value(Value::String(found)),
                 None => {
@@ -110,7 +109,7 @@ impl Tableau<'_, '_> {
         unwanted: &[String],
         most: usize,
     ) -> Option<Words> {
-        let language = Language::new(&self.context.patterns, wanted, unwanted)?;
+        let language = self.context.patterns.language(wanted, unwanted)?;
         Some(language.words(0, None, most))
     }
 }

@@ -10,14 +10,15 @@ use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
+use contract::model::Keywords;
 use serde_json::Value;
 
 use super::evaluate::{evaluate, is_equal};
-use super::expand::{Alternatives, Atom};
+use super::expand::{Alternatives, Atom, Expansion};
 use super::facts::{Fact, Facts, Type};
 use super::outcome::Outcome;
 use super::{Context, Reading};
-use crate::pair::Class;
+use crate::pair::{Class, Side};
 
 /// The most schemas, facts and conjunctions that one search looks at.
 const MOST_STEPS: usize = 100_000;
@@ -48,6 +49,14 @@ pub(crate) struct Literal {
 pub(crate) struct Extra {
     pub(crate) excluded: Vec<Value>,
     pub(crate) facts: Vec<Fact>,
+    /// Keywords of a sender that are no schema of their own.
+    pub(crate) sent: Option<(Side, Rc<Keywords>)>,
+}
+
+impl Extra {
+    fn is_empty(&self) -> bool {
+        self.excluded.is_empty() && self.facts.is_empty() && self.sent.is_none()
+    }
 }
 
 /// A search, with what it has found out so far.
@@ -94,7 +103,7 @@ impl<'p, 'c> Tableau<'p, 'c> {
     pub(crate) fn solve(&self, mut literals: Vec<Literal>, extra: &Extra) -> Outcome {
         literals.sort_unstable();
         literals.dedup();
-        let is_plain = extra.excluded.is_empty() && extra.facts.is_empty();
+        let is_plain = extra.is_empty();
         let depth = self.path.borrow().len();
         if is_plain {
             if let Some(known) = self.known.borrow().get(&literals) {
@@ -141,7 +150,15 @@ impl<'p, 'c> Tableau<'p, 'c> {
             branch.facts.excluded.clone_from(&extra.excluded);
             let literals = literals.iter().copied().map(Atom::Literal);
             let facts = extra.facts.iter().cloned().map(Atom::Fact);
-            if !self.add(&mut branch, literals.chain(facts).collect(), kind) {
+            let mut all = Expansion::default();
+            if let Some((side, keywords)) = &extra.sent {
+                match self.expand_sent(*side, keywords, kind) {
+                    Some(sent) => all = sent,
+                    None => continue,
+                }
+            }
+            all.atoms.extend(literals.chain(facts));
+            if !self.add(&mut branch, all, kind) {
                 continue;
             }
             match self.search(&branch, kind) {
@@ -160,7 +177,11 @@ impl<'p, 'c> Tableau<'p, 'c> {
     }
 
     /// Adds atoms to a conjunction. Returns false if nothing can fulfil it any more.
-    fn add(&self, branch: &mut Branch, mut atoms: Vec<Atom>, kind: Type) -> bool {
+    fn add(&self, branch: &mut Branch, expansion: Expansion, kind: Type) -> bool {
+        let mut atoms = Vec::new();
+        if !self.open(branch, &mut atoms, expansion) {
+            return false;
+        }
         while let Some(atom) = atoms.pop() {
             if !self.count(1) {
                 branch.facts.unclear = Some(LONG);
@@ -189,14 +210,23 @@ impl<'p, 'c> Tableau<'p, 'c> {
             let Some(expansion) = self.expand(literal, kind) else {
                 return false;
             };
-            atoms.extend(expansion.atoms);
-            for mut alternatives in expansion.alternatives {
-                self.count(alternatives.iter().map(Vec::len).sum());
-                match alternatives.len() {
-                    0 => return false,
-                    1 => atoms.append(&mut alternatives[0]),
-                    _ => branch.open.push(Rc::new(alternatives)),
-                }
+            if !self.open(branch, &mut atoms, expansion) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Adds the alternatives of an expansion to a conjunction, and the rest of it to `atoms`.
+    /// Returns false if there are alternatives of which none is left.
+    fn open(&self, branch: &mut Branch, atoms: &mut Vec<Atom>, expansion: Expansion) -> bool {
+        atoms.extend(expansion.atoms);
+        for mut alternatives in expansion.alternatives {
+            self.count(alternatives.iter().map(Vec::len).sum());
+            match alternatives.len() {
+                0 => return false,
+                1 => atoms.append(&mut alternatives[0]),
+                _ => branch.open.push(Rc::new(alternatives)),
             }
         }
         true
@@ -242,7 +272,11 @@ impl<'p, 'c> Tableau<'p, 'c> {
         let mut unknown = None;
         for alternative in alternatives.iter() {
             let mut next = rest.clone();
-            if !self.add(&mut next, alternative.clone(), kind) {
+            let chosen = Expansion {
+                atoms: alternative.clone(),
+                alternatives: Vec::new(),
+            };
+            if !self.add(&mut next, chosen, kind) {
                 continue;
             }
             match self.search(&next, kind) {

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use contract::bundle::{schema_bundle, schema_reference};
 use contract::model::{Contract, Formats, SchemaId};
 use indexmap::IndexMap;
-use jsonschema::Validator;
+use jsonschema::{ValidationOptions, Validator};
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 
@@ -34,13 +34,37 @@ impl Validators {
             let bundle = bundles
                 .entry(side)
                 .or_insert_with(|| schema_bundle(contract));
-            jsonschema::draft202012::options()
-                .should_validate_formats(contract.formats == Formats::Assertion)
+            options(contract)
                 .build(&excerpt(bundle, schema_reference(contract, id)))
                 .ok()
         });
         Some(validator.as_ref()?.is_valid(value))
     }
+
+    /// Returns whether a value fits all keywords of a schema but its `oneOf`, or `None` if they
+    /// cannot be compiled.
+    pub(crate) fn fits_beside_one_of(
+        &self,
+        side: Side,
+        contract: &Contract,
+        id: SchemaId,
+        value: &Value,
+    ) -> Option<bool> {
+        let mut bundles = self.bundles.borrow_mut();
+        let bundle = bundles
+            .entry(side)
+            .or_insert_with(|| schema_bundle(contract));
+        let mut excerpt = excerpt(bundle, schema_reference(contract, id));
+        let schema = excerpt.pointer_mut("/$defs/0")?.as_object_mut()?;
+        schema.remove("oneOf")?;
+        let validator = options(contract).build(&excerpt).ok()?;
+        Some(validator.is_valid(value))
+    }
+}
+
+fn options(contract: &Contract) -> ValidationOptions<'_> {
+    jsonschema::draft202012::options()
+        .should_validate_formats(contract.formats == Formats::Assertion)
 }
 
 /// Returns a schema with all that it refers to. The validator looks through all that it is given,

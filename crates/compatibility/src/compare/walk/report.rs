@@ -1,0 +1,102 @@
+//! Collects the findings of all pairs of schemas, each with the operations that it reaches and a
+//! message that shows it.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use serde_json::Value;
+
+use super::super::Comparison;
+use super::Key;
+use crate::containment::Containment;
+use crate::finding::{Finding, Kind, Witness};
+
+impl Comparison<'_> {
+    /// Returns the findings of all pairs, each with the operations that it reaches and a message
+    /// that shows it.
+    pub(in crate::compare) fn schema_findings(&mut self) -> Vec<Finding> {
+        let mut reached: HashMap<usize, Vec<usize>> = HashMap::new();
+        for (index, root) in self.walks.roots.iter().enumerate() {
+            let mut seen = HashSet::new();
+            let mut pending = vec![root.node];
+            while let Some(node) = pending.pop() {
+                if seen.insert(node) {
+                    pending.extend(&self.walks.nodes[node].parts);
+                    if !self.walks.nodes[node].found.is_empty() {
+                        reached.entry(node).or_default().push(index);
+                    }
+                }
+            }
+        }
+        let mut findings: Vec<Finding> = Vec::new();
+        for (index, node) in self.walks.nodes.iter().enumerate() {
+            let Some(roots) = reached.get(&index) else {
+                continue;
+            };
+            let operations: BTreeSet<String> = roots
+                .iter()
+                .map(|root| self.pairs[self.walks.roots[*root].operation].name.clone())
+                .collect();
+            for found in &node.found {
+                // The same pair can be compared for several concerns.
+                let known = findings.iter_mut().find(|known| {
+                    known.rule == found.rule
+                        && known.message == found.message
+                        && (known.base, known.revision) == (found.base, found.revision)
+                });
+                if let Some(known) = known {
+                    known.operations.extend(operations.iter().cloned());
+                    continue;
+                }
+                let witness = match (&found.witness, &node.value) {
+                    (Some(witness), _) => Some(witness.clone()),
+                    (None, Some(value)) if found.kind == Kind::Breaking => {
+                        Some(self.witness(node.key, roots, value))
+                    }
+                    _ => None,
+                };
+                findings.push(Finding {
+                    kind: found.kind,
+                    rule: found.rule,
+                    message: found.message.clone(),
+                    base: found.base,
+                    revision: found.revision,
+                    operations: operations.iter().cloned().collect(),
+                    witness,
+                });
+            }
+        }
+        findings
+    }
+
+    /// Returns a whole message that shows that a pair of schemas is not contained, or the value
+    /// alone if no message shows this and nothing else.
+    fn witness(&self, key: Key, roots: &[usize], value: &Value) -> Witness {
+        let cause = self.classes(key);
+        let mut others = HashSet::new();
+        for node in self.walks.nodes.iter().filter(|node| node.is_broken) {
+            let classes = self.classes(node.key);
+            if classes != cause && node.key.flow == key.flow {
+                others.insert(classes);
+            }
+        }
+        for root in roots.iter().take(MOST_ROOTS) {
+            let root = &self.walks.roots[*root];
+            let whole = self.walks.nodes[root.node].key;
+            let body = if self.classes(whole) == cause {
+                Containment::Broken(value.clone())
+            } else {
+                self.contain(whole, &others)
+            };
+            let Containment::Broken(body) = body else {
+                continue;
+            };
+            if let Some(witness) = self.message(root.operation, &root.place, &body) {
+                return witness;
+            }
+        }
+        Witness::Value(value.to_string())
+    }
+}
+
+/// The most operations that are tried for a message that shows a finding.
+const MOST_ROOTS: usize = 4;
