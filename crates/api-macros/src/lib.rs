@@ -22,10 +22,11 @@ mod responses;
 mod scalar;
 mod schema;
 mod shape;
+mod stubs;
 mod union;
 
 use proc_macro::TokenStream;
-use syn::{DeriveInput, parse_macro_input};
+use syn::{DeriveInput, Ident, ItemTrait, parse_macro_input};
 
 macro_rules! derives {
     ($($(#[$docs:meta])* $derive:ident($function:ident, $($attribute:ident),*) => $expand:path;)*) => {
@@ -85,4 +86,15 @@ derives! {
     /// `#[body(json)]`, or `#[body]` where the field's type is an enum of media types, and
     /// `#[header(name = "ETag", required)]`; or such an enum, on variants `#[body(json)]`.
     ResponseParts(response_parts_derive, body, header) => response_parts::expand;
+}
+
+/// Adds to the trait of a tag, whose module is named in `#[stubs(module)]`, a macro `module_stubs!`
+/// that stands in for operations which an implementation does not have yet.
+#[proc_macro_attribute]
+pub fn stubs(module: TokenStream, item: TokenStream) -> TokenStream {
+    let module = parse_macro_input!(module as Ident);
+    let item = parse_macro_input!(item as ItemTrait);
+    stubs::expand(&module, &item)
+        .unwrap_or_else(syn::Error::into_compile_error)
+        .into()
 }

@@ -44,7 +44,7 @@ pub use config::{BuildError, Config, http_builder};
 pub use credential::{Scheme, Secret};
 pub use decode::{content_type, decode, decode_text, empty, events, map, stream, upgrade};
 pub use error::{
-    Error, InterruptedResponse, InvalidResponse, NoResponse, OversizedResponse, Result,
+    Error, InterruptedResponse, InvalidResponse, NoResponse, OversizedResponse, OwnError, Result,
 };
 pub use events::{Event, EventStream};
 pub use futures_core::Stream;

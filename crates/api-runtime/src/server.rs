@@ -63,6 +63,7 @@ mod streams;
 mod text;
 mod traces;
 mod tree;
+#[cfg(feature = "jsonschema")]
 mod violations;
 mod written;
 
@@ -70,7 +71,8 @@ mod written;
 pub mod openapi;
 
 pub use crate::trace_context::TraceContext;
-pub use api_macros::{Request, RequestBody, ResponseParts, Responses};
+pub use crate::{default_status, range_status};
+pub use api_macros::{Request, RequestBody, ResponseParts, Responses, stubs};
 pub use axum::Router;
 pub use axum::extract::Multipart;
 pub use axum::response::{IntoResponse, Response};
@@ -89,13 +91,15 @@ pub use operation::{
 pub use problem::{Problem, ProblemBody};
 pub use rate_limit::{RateLimit, RatePolicy};
 pub use rejection::{Rejected, Rejection, RejectionKind, RenderRejection, Violation};
-pub use request_head::RequestHead;
+pub use request_head::{RequestHead, not_implemented};
 pub use request_id::RequestId;
 pub use response::with_header;
 pub use router::{App, Blueprint, OperationId, Route, RouteFuture, RouteResult, router};
 #[doc(no_inline)]
 pub use serde_json;
-pub use status::{DefaultStatus, RangeStatus, Statuses, UnlistedStatusError};
+pub use status::{
+    CheckedNumber, DefaultStatus, RangeStatus, Statuses, UnlistedStatusError, status_digit,
+};
 pub use streams::{
     ByteStream, Event, EventStream, Handshake, ItemError, ItemStream, StreamError, Upgrade,
 };

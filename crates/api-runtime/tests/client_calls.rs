@@ -346,8 +346,9 @@ async fn a_secret_is_asked_for_with_each_call_and_within_its_time_out() {
     let down = get().await.unwrap_err();
     assert_eq!(
         down.to_string(),
-        "the request was not sent: the source of its credential failed"
+        "the request of `thing_view` was not sent: the source of its credential failed"
     );
+    assert_eq!(down.operation(), Some(ID));
     let cause = std::error::Error::source(&down).unwrap();
     assert_eq!(cause.to_string(), "the token server is down");
     assert!(!down.is_timeout());
@@ -402,6 +403,76 @@ async fn a_function_runs_around_every_attempt() {
         (Some(ID), 7)
     );
     assert_eq!(attempts.load(Ordering::Relaxed), 3);
+}
+
+/// An error of a program that signs requests.
+#[derive(Debug)]
+struct Unsigned;
+
+impl std::fmt::Display for Unsigned {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the key hunter2 is locked")
+    }
+}
+
+impl std::error::Error for Unsigned {}
+
+#[tokio::test]
+async fn a_function_around_an_attempt_fails_with_an_error_of_its_own() {
+    let server = Server::playing([Step::HangUp, Step::Respond(200, "", r#"{"id": 1}"#)]).await;
+    let attempts = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&attempts);
+    let transport = server
+        .config()
+        .retries(Retries::new(2).first_pause(Duration::from_millis(1)))
+        .around(move |request, next| {
+            let number = counter.fetch_add(1, Ordering::Relaxed);
+            Box::pin(async move {
+                if number == 2 {
+                    return Err(Unsigned.into());
+                }
+                let response = next.run(request).await?;
+                Ok(response)
+            })
+        })
+        .build()
+        .unwrap();
+    // An error of the connection that the function passes on is one like any other.
+    let get = async || call::<Thing>(&transport, Method::GET, OPEN).await;
+    assert_eq!(get().await.unwrap().id, 1);
+    // One of its own is not: the call is not repeated.
+    let error = get().await.unwrap_err();
+    assert_eq!(attempts.load(Ordering::Relaxed), 3);
+    assert_eq!(
+        error.to_string(),
+        "the call of `thing_view` failed: the function around its attempts returned an error"
+    );
+    assert!(!format!("{error:?}").contains("hunter2"));
+    assert!(!error.is_retryable() && !error.is_timeout() && error.status().is_none());
+    let error = error.into_untyped();
+    assert_eq!(error.operation(), Some(ID));
+    let Error::Around(own) = error else {
+        panic!("{error}");
+    };
+    assert!(own.error().is::<Unsigned>());
+}
+
+#[tokio::test]
+async fn an_error_without_its_typed_body_keeps_what_was_received() {
+    let server = Server::playing([
+        Step::Respond(404, "", r#"{"code": 404, "why": "gone"}"#),
+        Step::Respond(404, "", "gone"),
+        Step::Respond(200, "", r#"{"id": 1}"#),
+    ])
+    .await;
+    let transport = server.config().build().unwrap();
+    for body in [r#"{"code": 404, "why": "gone"}"#, "gone"] {
+        let error = call::<Thing>(&transport, Method::GET, OPEN).await;
+        let error = error.unwrap_err().into_untyped();
+        assert_eq!(error.received().unwrap(), body);
+        assert_eq!(error.status(), Some(StatusCode::NOT_FOUND));
+        assert!(!format!("{error:?}").contains("gone"));
+    }
 }
 
 #[tokio::test]
@@ -682,7 +753,10 @@ async fn an_event_that_is_too_large_is_skipped() {
         }
         let seen = collect(events).await.into_iter().map(|event| match event {
             Ok(event) => event.data,
-            Err(Error::OversizedEvent(limit)) => limit.to_string(),
+            Err(error @ Error::OversizedEvent { limit, .. }) => {
+                assert_eq!(error.operation(), Some(ID));
+                limit.to_string()
+            }
             Err(error) => error.to_string(),
         });
         assert_eq!(seen.collect::<Vec<_>>(), expected);
@@ -725,6 +799,7 @@ async fn the_items_of_a_page_that_does_not_fit_are_made_one_by_one() {
     .await;
     let transport = server.config().build().unwrap();
     let paging = runtime::Paging {
+        operation: ID,
         key: "id".to_owned(),
         items: "items",
         count: None,

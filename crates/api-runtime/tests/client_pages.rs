@@ -67,6 +67,7 @@ impl List {
 
 fn paging(key: &str) -> Paging {
     Paging {
+        operation: "name_list",
         key: key.to_owned(),
         items: "items",
         count: Some("count"),
@@ -161,7 +162,7 @@ async fn a_server_that_repeats_a_page_is_an_error() {
     let error = items.into_iter().last().unwrap().unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the list cannot be read to its end: the server repeats a page"
+        "the list of `name_list` cannot be read to its end: the server repeats a page"
     );
 }
 
@@ -174,7 +175,7 @@ async fn an_item_without_the_key_is_an_error() {
     let error = items.into_iter().last().unwrap().unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the list cannot be read to its end: an item has no `place`, which the next page starts after"
+        "the list of `name_list` cannot be read to its end: an item has no `place`, which the next page starts after"
     );
 }
 

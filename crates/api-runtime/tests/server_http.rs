@@ -1,6 +1,6 @@
 //! Tests of the run time of servers: requests into the router of a small API, written as the
 //! generator would write it.
-#![cfg(feature = "server")]
+#![cfg(all(feature = "server", feature = "jsonschema"))]
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -65,6 +65,8 @@ const fn operation(
         responses: &[],
         errors: &[],
         rejections: &[],
+        deprecation: None,
+        sunset: None,
         security: SECURITY,
         challenge: "Bearer",
     }

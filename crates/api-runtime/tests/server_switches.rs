@@ -39,6 +39,8 @@ const fn operation(id: &'static str, method: Method) -> Operation {
         responses: RESPONSES,
         errors: &[],
         rejections: &[],
+        deprecation: None,
+        sunset: None,
         security: SECURITY,
         challenge: "Bearer",
     }
@@ -209,6 +211,74 @@ async fn routers_are_merged_and_take_layers_for_their_routes() {
             "{path}"
         );
     }
+}
+
+#[tokio::test]
+async fn a_route_of_axum_is_found_however_a_request_escapes_its_path() {
+    static ESCAPED: Operation = Operation {
+        path: "/a b,c/\u{e9}",
+        ..operation("escaped", Method::GET)
+    };
+    let serve = |app, call| -> RouteFuture { Box::pin(respond(app, call)) };
+    let app = App {
+        api: (),
+        security: (),
+    };
+    let router = server::router(Blueprint {
+        app,
+        routes: vec![Route::new(&ESCAPED, serve)],
+        guard: None,
+        render: Problem,
+        contract: ContractTexts {
+            json: JSON,
+            yaml: "openapi: 3.1.0\n",
+        },
+        config: Config::new().as_routes(),
+    });
+    for path in ["/a%20b,c/%C3%A9", "/a%20b%2Cc/%c3%a9"] {
+        let request = Request::get(path).body(HttpBody::empty());
+        let request = request.expect("the request is valid");
+        let Ok(response) = Service::call(&mut router.clone(), request).await;
+        assert_eq!(response.status(), StatusCode::UNAUTHORIZED, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_handler_that_is_not_written_yet_ends_with_501() {
+    let mut router = router_by(
+        |_, _| {
+            Box::pin(async {
+                tokio::task::yield_now().await;
+                server::not_implemented().await
+            })
+        },
+        Config::new(),
+    );
+    let request = Request::get("/things").body(HttpBody::empty());
+    let request = request.expect("the request is valid");
+    let response = Service::call(&mut router, request);
+    let response = tokio::time::timeout(Duration::from_secs(5), response).await;
+    let Ok(response) = response.expect("the request ends");
+    assert_eq!(response.status(), StatusCode::NOT_IMPLEMENTED);
+    let body = response.into_body().collect().await.expect("it is whole");
+    let body = String::from_utf8_lossy(&body.to_bytes()).into_owned();
+    assert!(
+        body.contains("does not implement this operation yet"),
+        "{body}"
+    );
+}
+
+#[tokio::test]
+#[should_panic(expected = "outside of a request")]
+async fn not_implemented_is_for_handlers() {
+    server::not_implemented::<()>().await;
+}
+
+#[test]
+fn a_secret_is_compared_with_a_text() {
+    let secret = server::Secret::new("hunter2");
+    assert!(secret == "hunter2" && secret == *"hunter2" && secret == secret.clone());
+    assert!(secret != "hunter" && secret != "hunter3" && secret != "");
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
+use syn::Type;
 
 use super::properties::{Object, Property};
 use crate::schema::unraw;
@@ -33,7 +34,6 @@ pub(super) fn expand(object: &Object<'_>) -> TokenStream {
         .as_ref()
         .map(|(field, _)| quote!(#field: ::core::default::Default::default(),));
     let names: Vec<_> = required.iter().map(|property| &property.ident).collect();
-    let types: Vec<_> = required.iter().map(|property| &property.ty).collect();
     let setters = setters(object, &rest);
     let made = quote!(#ident { #(#names,)* #(#rest_values,)* #additional });
     let constructor = if required.len() <= ARGUMENTS {
@@ -48,11 +48,18 @@ pub(super) fn expand(object: &Object<'_>) -> TokenStream {
                 }
             }
         });
+        let types = required.iter().map(|property| taken(&property.ty));
+        let texts = required.iter().filter(|property| is_text(&property.ty));
+        let texts = texts.map(|property| {
+            let name = &property.ident;
+            quote!(let #name = ::core::convert::Into::into(#name);)
+        });
         quote! {
             impl #ident {
                 /// Creates the value from its required properties.
                 #[must_use]
                 pub fn new(#(#names: #types),*) -> Self {
+                    #(#texts)*
                     #made
                 }
             }
@@ -100,6 +107,23 @@ fn from_fields(object: &Object<'_>, required: &[&Property], made: &TokenStream) 
     }
 }
 
+/// Returns the type that a constructor takes for a field: for a `String` all that converts into one,
+/// such as a literal.
+///
+/// The other types are taken as they are: a caller that writes `text.try_into()?` leaves it to the
+/// compiler which type that is.
+fn taken(ty: &Type) -> TokenStream {
+    if is_text(ty) {
+        quote!(impl ::core::convert::Into<#ty>)
+    } else {
+        quote!(#ty)
+    }
+}
+
+fn is_text(ty: &Type) -> bool {
+    matches!(ty, Type::Path(path) if path.path.is_ident("String"))
+}
+
 /// Generates a `with_…` method for each field in `rest` and for additional properties. Returns
 /// `None` if there are no such fields and no additional properties.
 fn setters(object: &Object<'_>, rest: &[&Property]) -> Option<TokenStream> {
@@ -123,8 +147,10 @@ fn setters(object: &Object<'_>, rest: &[&Property]) -> Option<TokenStream> {
                 quote!(impl ::core::convert::Into<::core::option::Option<#inner>>),
                 quote!(::core::convert::Into::into(value)),
             )
+        } else if is_text(inside) {
+            (taken(inside), quote!(::core::convert::Into::into(value)))
         } else {
-            (quote!(#inside), quote!(value))
+            (taken(inside), quote!(value))
         };
         let value = if property.optional {
             quote!(::core::option::Option::Some(#value))

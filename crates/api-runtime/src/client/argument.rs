@@ -12,14 +12,24 @@ pub type Argument<T> = Result<T, InvalidArgument>;
 #[derive(Clone, PartialEq, Eq)]
 pub struct InvalidArgument {
     operation: Option<&'static str>,
-    problem: String,
+    problem: Problem,
+}
+
+/// What is wrong with an argument.
+#[derive(Clone, PartialEq, Eq)]
+enum Problem {
+    /// The argument with this name is not set. Every builder begins with one of these for each
+    /// required argument, so it costs no allocation.
+    Missing(&'static str),
+    /// Another problem, in words.
+    Other(String),
 }
 
 impl InvalidArgument {
     pub(super) fn new(problem: impl Into<String>) -> Self {
         Self {
             operation: None,
-            problem: problem.into(),
+            problem: Problem::Other(problem.into()),
         }
     }
 
@@ -40,13 +50,16 @@ impl InvalidArgument {
 /// Prints the argument and what is wrong with it, and no value.
 impl fmt::Display for InvalidArgument {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.problem)
+        match &self.problem {
+            Problem::Missing(name) => write!(f, "`{name}` is required but not set"),
+            Problem::Other(problem) => f.write_str(problem),
+        }
     }
 }
 
 impl fmt::Debug for InvalidArgument {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.problem, f)
+        fmt::Debug::fmt(&self.to_string(), f)
     }
 }
 
@@ -97,9 +110,11 @@ impl Call<'_> {
     }
 
     /// Returns the error for a required argument whose setter has not been called.
-    pub fn missing<T>(&self, name: &str) -> Argument<T> {
-        let problem = format!("`{name}` is required but not set");
-        Err(InvalidArgument::new(problem).of(self.id()))
+    pub fn missing<T>(&self, name: &'static str) -> Argument<T> {
+        Err(InvalidArgument {
+            operation: Some(self.id()),
+            problem: Problem::Missing(name),
+        })
     }
 }
 

@@ -1,5 +1,6 @@
 //! Functions of the program that run around every attempt of a call.
 
+use std::error::Error;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -7,8 +8,15 @@ use std::sync::Arc;
 
 use reqwest::{Request, Response};
 
-/// The future of a function that runs around an attempt.
-pub type Around<'n> = Pin<Box<dyn Future<Output = reqwest::Result<Response>> + Send + 'n>>;
+use super::secret_source::BoxError;
+
+/// The future of a function that runs around an attempt. Its error is that of
+/// [`Next::run`], or one of its own, which ends the call.
+pub type Around<'n> = Pin<Box<dyn Future<Output = Attempt> + Send + 'n>>;
+
+/// The response to an attempt, or why there is none: a [`reqwest::Error`], or an error of the
+/// program.
+pub(super) type Attempt = Result<Response, BoxError>;
 
 /// A function that sends a request, or responds in place of the API, as
 /// [`Config::around`](super::Config::around) describes it.
@@ -26,9 +34,10 @@ impl<'n> Next<'n> {
     ///
     /// # Errors
     ///
-    /// If there is no response, or none in time.
-    pub async fn run(self, request: Request) -> reqwest::Result<Response> {
-        self.0.execute(request).await
+    /// A [`reqwest::Error`] if there is no response, or none in time. Return it as it is, so that
+    /// the call can be repeated.
+    pub async fn run(self, request: Request) -> Result<Response, Box<dyn Error + Send + Sync>> {
+        Ok(self.0.execute(request).await?)
     }
 }
 

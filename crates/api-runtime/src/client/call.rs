@@ -56,7 +56,8 @@ impl Call<'_> {
     }
 
     /// Returns the id of the operation.
-    pub(super) fn id(&self) -> &'static str {
+    #[must_use]
+    pub fn id(&self) -> &'static str {
         self.operation.id
     }
 

@@ -57,7 +57,7 @@ impl fmt::Debug for Config {
     }
 }
 
-/// Prints a base URL without the user and password in it, but only the origin of an exact URL, such
+/// Prints a base URL without the user, password, query and fragment in it, but only the origin of an exact URL, such
 /// as that of a webhook's subscriber: the rest is often a secret that protects the subscriber.
 impl fmt::Debug for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -69,6 +69,12 @@ impl fmt::Debug for Target {
                         let _ = url
                             .set_password(None)
                             .and_then(|()| url.set_username("[redacted]"));
+                    }
+                    if url.query().is_some() {
+                        url.set_query(Some("[redacted]"));
+                    }
+                    if url.fragment().is_some() {
+                        url.set_fragment(Some("[redacted]"));
                     }
                     write!(f, "\"{url}\"")
                 }
@@ -389,6 +395,19 @@ mod tests {
             printed.contains("hooks.example.com") && !printed.contains("s3cret"),
             "{printed}"
         );
+    }
+
+    #[test]
+    fn the_secrets_of_a_base_url_that_is_refused_are_not_printed() {
+        for secret in ["/v1?key=s3cret", "/v1#s3cret"] {
+            let config = Config::new(&format!("https://api.example.com{secret}"), "test/1", 0);
+            let printed = format!("{config:?}");
+            assert!(
+                printed.contains("api.example.com/v1") && !printed.contains("s3cret"),
+                "{printed}"
+            );
+            assert!(config.build().is_err());
+        }
     }
 
     #[test]

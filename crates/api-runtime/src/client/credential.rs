@@ -110,7 +110,7 @@ impl Slot {
                         .unwrap_or_else(|late| Err(late.into())),
                     None => asked.await,
                 };
-                let secret = secret.map_err(Error::NoCredential)?;
+                let secret = secret.map_err(Error::no_credential)?;
                 let credential = Credential::new(*scheme, secret);
                 let unsendable = || InvalidArgument::new(UNSENDABLE);
                 credential.ok_or_else(unsendable)?.apply(request);

@@ -86,7 +86,9 @@ async fn whole<T, E>(mut response: Response, form: Form<T>) -> Result<ResponseVa
         is_text,
     });
     match read(&body) {
-        Ok(value) => Ok(ResponseValue::new(value, status, headers).of(operation)),
+        Ok(value) => Ok(ResponseValue::new(value, status, headers)
+            .of(operation)
+            .keep(body)),
         Err(error) => {
             let invalid = InvalidResponse::new(status, headers, body, error, operation, check);
             Err(Error::InvalidResponse(Box::new(invalid)))
@@ -135,7 +137,7 @@ pub fn stream(mut response: Response) -> ResponseValue<ByteStream> {
     let status = response.status();
     let headers = mem::take(response.headers_mut());
     let operation = origin(&response).operation;
-    let body = ByteStream::new(response.bytes_stream());
+    let body = ByteStream::new(response.bytes_stream()).of(operation);
     ResponseValue::new(body, status, headers).of(operation)
 }
 

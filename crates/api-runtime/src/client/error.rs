@@ -13,6 +13,7 @@ use super::call::Origin;
 use super::decode::origin;
 use super::misfit::Misfit;
 use super::retry_after::retry_after;
+use super::secret_source::BoxError;
 use super::{InvalidArgument, ResponseValue, map};
 
 /// The result of a call: the response, or why there is none. `E` is the body of the errors that the
@@ -29,7 +30,10 @@ pub enum Error<E = ()> {
     InvalidRequest(InvalidArgument),
     /// The request was not sent: the program's [source of a secret](super::SecretSource) failed, or
     /// took longer than the time-out of the call. The error is that of the source.
-    NoCredential(Box<dyn std::error::Error + Send + Sync>),
+    NoCredential(Box<OwnError>),
+    /// The program's function [around every attempt](super::Config::around) failed with an error of
+    /// its own. The call is not repeated.
+    Around(Box<OwnError>),
     /// There was no response, or none in time.
     Communication(Box<NoResponse>),
     /// An error response that the contract lists.
@@ -38,16 +42,34 @@ pub enum Error<E = ()> {
     InterruptedResponse(Box<InterruptedResponse>),
     /// A listed response whose body has more bytes than the client reads into memory.
     OversizedResponse(Box<OversizedResponse>),
-    /// An event of an untyped stream that has more bytes than this limit. The stream goes on with
-    /// the next one.
-    OversizedEvent(usize),
+    /// An event of an untyped stream that has more bytes than `limit`. The stream goes on with the
+    /// next one.
+    #[non_exhaustive]
+    OversizedEvent {
+        /// The most bytes that an event may have.
+        limit: usize,
+        /// The id of the operation, if the stream belongs to a call.
+        operation: Option<&'static str>,
+    },
     /// A listed response whose body does not fit the contract.
     InvalidResponse(Box<InvalidResponse>),
     /// A response, success or error, that the contract does not list. Its body can still be read.
     UnexpectedResponse(Box<reqwest::Response>),
     /// A list that cannot be read to its end: the server repeats a page, or an item does not have
     /// the property after whose value the next page starts.
-    Paging(String),
+    #[non_exhaustive]
+    Paging {
+        /// Why not.
+        reason: String,
+        /// The id of the operation.
+        operation: &'static str,
+    },
+}
+
+/// The error of a function of the program, which the client has called.
+pub struct OwnError {
+    operation: Option<&'static str>,
+    source: BoxError,
 }
 
 /// Why there was no response.
@@ -78,6 +100,27 @@ pub struct InvalidResponse {
     body: Bytes,
     error: serde_json::Error,
     misfit: Misfit,
+}
+
+impl OwnError {
+    fn new(source: BoxError) -> Box<Self> {
+        Box::new(Self {
+            operation: None,
+            source,
+        })
+    }
+
+    /// Returns the error of the function.
+    #[must_use]
+    pub fn error(&self) -> &(dyn std::error::Error + Send + Sync + 'static) {
+        &*self.source
+    }
+
+    /// Returns the error of the function by value.
+    #[must_use]
+    pub fn into_error(self) -> Box<dyn std::error::Error + Send + Sync> {
+        self.source
+    }
 }
 
 impl NoResponse {
@@ -182,14 +225,28 @@ impl<E> Error<E> {
         Self::UnexpectedResponse(Box::new(response))
     }
 
+    /// Returns the error of a call whose source of a secret has failed.
+    pub(super) fn no_credential(source: BoxError) -> Self {
+        Self::NoCredential(OwnError::new(source))
+    }
+
+    /// Returns the error of a call whose last attempt has failed.
+    pub(super) fn of_attempt(error: BoxError) -> Self {
+        match error.downcast::<reqwest::Error>() {
+            Ok(error) => (*error).into(),
+            Err(own) => Self::Around(OwnError::new(own)),
+        }
+    }
+
     /// Returns the status, if there was a response.
     #[must_use]
     pub fn status(&self) -> Option<StatusCode> {
         match self {
             Self::InvalidRequest(_)
             | Self::NoCredential(_)
-            | Self::OversizedEvent(_)
-            | Self::Paging(_) => None,
+            | Self::Around(_)
+            | Self::OversizedEvent { .. }
+            | Self::Paging { .. } => None,
             Self::Communication(error) => error.source.status(),
             Self::ErrorResponse(response) => Some(response.status()),
             Self::InterruptedResponse(response) => Some(response.status),
@@ -205,8 +262,9 @@ impl<E> Error<E> {
         match self {
             Self::InvalidRequest(_)
             | Self::NoCredential(_)
-            | Self::OversizedEvent(_)
-            | Self::Paging(_)
+            | Self::Around(_)
+            | Self::OversizedEvent { .. }
+            | Self::Paging { .. }
             | Self::Communication(_) => None,
             Self::ErrorResponse(response) => Some(response.headers()),
             Self::InterruptedResponse(response) => Some(&response.headers),
@@ -221,6 +279,19 @@ impl<E> Error<E> {
     pub fn body(&self) -> Option<&E> {
         match self {
             Self::ErrorResponse(response) => Some(response),
+            _ => None,
+        }
+    }
+
+    /// Returns the body as it was received, if the contract lists this response, and its body has
+    /// arrived. Do not log it: it may have secrets.
+    ///
+    /// An error [without its typed body](Self::into_untyped) still has it.
+    #[must_use]
+    pub fn received(&self) -> Option<&Bytes> {
+        match self {
+            Self::ErrorResponse(response) => response.received(),
+            Self::InvalidResponse(response) => Some(&response.body),
             _ => None,
         }
     }
@@ -250,7 +321,7 @@ impl<E> Error<E> {
     #[must_use]
     pub fn is_timeout(&self) -> bool {
         match self {
-            Self::NoCredential(error) => error.is::<tokio::time::error::Elapsed>(),
+            Self::NoCredential(error) => error.source.is::<tokio::time::error::Elapsed>(),
             Self::Communication(error) => error.source.is_timeout(),
             Self::InterruptedResponse(response) => response.source.is_timeout(),
             _ => false,
@@ -265,26 +336,29 @@ impl<E> Error<E> {
         retry_after(self.headers()?)
     }
 
-    /// Returns the id of the operation in the contract, such as `pet_view`. Returns `None` for an
-    /// error of a stream or a list, and for an argument that cannot be written where it belongs.
+    /// Returns the id of the operation in the contract, such as `pet_view`. Returns `None` if the
+    /// error belongs to no call.
     #[must_use]
     pub fn operation(&self) -> Option<&'static str> {
         match self {
             Self::InvalidRequest(reason) => reason.operation(),
+            Self::NoCredential(error) | Self::Around(error) => error.operation,
             Self::Communication(error) => error.operation,
             Self::ErrorResponse(response) => response.operation(),
             Self::InterruptedResponse(response) => response.operation,
             Self::OversizedResponse(response) => response.origin.operation,
             Self::InvalidResponse(response) => response.misfit.operation(),
             Self::UnexpectedResponse(response) => origin(response).operation,
-            Self::NoCredential(_) | Self::OversizedEvent(_) | Self::Paging(_) => None,
+            Self::OversizedEvent { operation, .. } => *operation,
+            Self::Paging { operation, .. } => Some(operation),
         }
     }
 
-    /// Sets the operation of an error that came before the response.
+    /// Sets the operation of an error that knows none.
     pub(super) fn of(mut self, operation: Option<&'static str>) -> Self {
         match (&mut self, operation) {
             (Self::Communication(error), _) => error.operation = operation,
+            (Self::NoCredential(error) | Self::Around(error), _) => error.operation = operation,
             (Self::InvalidRequest(reason), Some(operation)) => {
                 *reason = reason.clone().of(operation);
             }
@@ -299,7 +373,8 @@ impl<E> Error<E> {
         operation.map_or_else(String::new, |id| format!(" {preposition} `{id}`"))
     }
 
-    /// Returns the error without its typed body, so that operations share one error type.
+    /// Returns the error without its typed body, so that operations share one error type. What was
+    /// [received](Self::received) stays.
     #[must_use]
     pub fn into_untyped(self) -> Error {
         self.map_response(|response| map(response, drop))
@@ -313,14 +388,15 @@ impl<E> Error<E> {
         match self {
             Self::InvalidRequest(reason) => Error::InvalidRequest(reason),
             Self::NoCredential(error) => Error::NoCredential(error),
+            Self::Around(error) => Error::Around(error),
             Self::Communication(error) => Error::Communication(error),
             Self::ErrorResponse(response) => Error::listed(change(*response)),
             Self::InterruptedResponse(response) => Error::InterruptedResponse(response),
             Self::OversizedResponse(response) => Error::OversizedResponse(response),
-            Self::OversizedEvent(limit) => Error::OversizedEvent(limit),
+            Self::OversizedEvent { limit, operation } => Error::OversizedEvent { limit, operation },
             Self::InvalidResponse(response) => Error::InvalidResponse(response),
             Self::UnexpectedResponse(response) => Error::UnexpectedResponse(response),
-            Self::Paging(reason) => Error::Paging(reason),
+            Self::Paging { reason, operation } => Error::Paging { reason, operation },
         }
     }
 }
@@ -350,9 +426,16 @@ impl<E> fmt::Display for Error<E> {
             Self::InvalidRequest(reason) => {
                 write!(f, "the request{} was not sent: {reason}", self.words("of"))
             }
-            Self::NoCredential(_) => {
-                f.write_str("the request was not sent: the source of its credential failed")
-            }
+            Self::NoCredential(_) => write!(
+                f,
+                "the request{} was not sent: the source of its credential failed",
+                self.words("of")
+            ),
+            Self::Around(_) => write!(
+                f,
+                "the call{} failed: the function around its attempts returned an error",
+                self.words("of")
+            ),
             Self::Communication(error) if error.source.is_timeout() => {
                 write!(f, "no response from the API{} in time", self.words("to"))
             }
@@ -383,9 +466,10 @@ impl<E> fmt::Display for Error<E> {
                 self.words("of"),
                 response.origin.limit
             ),
-            Self::OversizedEvent(limit) => write!(
+            Self::OversizedEvent { limit, .. } => write!(
                 f,
-                "an event has more than {limit} bytes; set a larger `max_item_bytes` to read it"
+                "an event{} has more than {limit} bytes; set a larger `max_item_bytes` to read it",
+                self.words("of")
             ),
             Self::InvalidResponse(response) => response.fmt(f),
             Self::UnexpectedResponse(response) => {
@@ -396,7 +480,11 @@ impl<E> fmt::Display for Error<E> {
                     response.status()
                 )
             }
-            Self::Paging(reason) => write!(f, "the list cannot be read to its end: {reason}"),
+            Self::Paging { reason, .. } => write!(
+                f,
+                "the list{} cannot be read to its end: {reason}",
+                self.words("of")
+            ),
         }
     }
 }
@@ -405,7 +493,8 @@ impl<E: fmt::Debug> fmt::Debug for Error<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::InvalidRequest(reason) => f.debug_tuple("InvalidRequest").field(reason).finish(),
-            Self::NoCredential(_) => f.debug_tuple("NoCredential").finish_non_exhaustive(),
+            Self::NoCredential(error) => f.debug_tuple("NoCredential").field(error).finish(),
+            Self::Around(error) => f.debug_tuple("Around").field(error).finish(),
             Self::Communication(error) => f
                 .debug_struct("Communication")
                 .field("operation", &error.operation)
@@ -437,16 +526,33 @@ impl<E: fmt::Debug> fmt::Debug for Error<E> {
                 .debug_struct("UnexpectedResponse")
                 .field("status", &response.status())
                 .finish_non_exhaustive(),
-            Self::OversizedEvent(limit) => f.debug_tuple("OversizedEvent").field(limit).finish(),
-            Self::Paging(reason) => f.debug_tuple("Paging").field(reason).finish(),
+            Self::OversizedEvent { limit, operation } => f
+                .debug_struct("OversizedEvent")
+                .field("limit", limit)
+                .field("operation", operation)
+                .finish(),
+            Self::Paging { reason, operation } => f
+                .debug_struct("Paging")
+                .field("reason", reason)
+                .field("operation", operation)
+                .finish(),
         }
+    }
+}
+
+/// Prints no error of the program, which may have secrets.
+impl fmt::Debug for OwnError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OwnError")
+            .field("operation", &self.operation)
+            .finish_non_exhaustive()
     }
 }
 
 impl<E: fmt::Debug> std::error::Error for Error<E> {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::NoCredential(error) => Some(&**error),
+            Self::NoCredential(error) | Self::Around(error) => Some(&*error.source),
             Self::Communication(error) => Some(&error.source),
             Self::InterruptedResponse(response) => Some(&response.source),
             // The cause of an invalid response is left out: its text may quote the body.

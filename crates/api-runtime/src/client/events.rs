@@ -82,8 +82,11 @@ impl Stream for EventStream {
         loop {
             while let Some(frame) = this.ready.pop_front() {
                 let Frame::Whole(frame) = frame else {
-                    let limit = this.splitter.limit;
-                    return Poll::Ready(Some(Err(Error::OversizedEvent(limit))));
+                    let error = Error::OversizedEvent {
+                        limit: this.splitter.limit,
+                        operation: this.bytes.operation(),
+                    };
+                    return Poll::Ready(Some(Err(error)));
                 };
                 if let Some(event) = this.parser.event(&frame) {
                     return Poll::Ready(Some(Ok(event)));

@@ -21,6 +21,8 @@ use crate::Wire;
 /// How a list is split into pages.
 #[derive(Debug, Clone)]
 pub struct Paging {
+    /// The id of the operation.
+    pub operation: &'static str,
     /// The property of an item that the next page starts after.
     pub key: String,
     /// The property of a page that has the items.
@@ -300,7 +302,7 @@ impl<'a, I, E> Walk<'a, I, E> {
             None => self.ended = true,
             // A server that ignores the cursor would be called without end.
             Some(Ok(key)) if self.cursor.as_ref() == Some(&key) => {
-                return Err(Error::Paging("the server repeats a page".to_owned()));
+                return Err(self.unreadable("the server repeats a page".to_owned()));
             }
             Some(Ok(key)) => self.cursor = Some(key),
             Some(Err(error)) => self.failed = Some(error),
@@ -321,10 +323,17 @@ impl<'a, I, E> Walk<'a, I, E> {
     fn key_of(&self, page: &Extent) -> Result<Value, Error<E>> {
         match &page.key {
             Some(key @ (Value::String(_) | Value::Number(_))) => Ok(key.clone()),
-            _ => Err(Error::Paging(format!(
+            _ => Err(self.unreadable(format!(
                 "an item has no `{}`, which the next page starts after",
                 self.paging.key
             ))),
+        }
+    }
+
+    fn unreadable(&self, reason: String) -> Error<E> {
+        Error::Paging {
+            reason,
+            operation: self.paging.operation,
         }
     }
 }

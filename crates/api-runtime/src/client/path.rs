@@ -1,7 +1,7 @@
 //! Arguments in the path of a URL. They are escaped, and those that would change which path is
 //! called are rejected.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use reqwest::RequestBuilder;
@@ -25,6 +25,9 @@ const SEGMENT: &AsciiSet = &CONTROLS
     .add(b'{')
     .add(b'|')
     .add(b'}');
+
+/// The bytes that a URL has room for beyond those of its template, so that most grow no more.
+const ROOM: usize = 64;
 
 impl Call<'_> {
     /// Returns a GET request of the operation, with the given arguments in its path.
@@ -89,15 +92,22 @@ impl Call<'_> {
     /// If an argument is empty, `.` or `..`: URL parsers remove such segments, so another path would
     /// be called.
     pub fn url(&self, arguments: &[&dyn fmt::Display]) -> Argument<String> {
-        let mut url = self.base_url().to_owned();
-        let mut texts = self.path().split(['{', '}']);
-        url.extend(texts.next());
-        // Between two texts stands the name of a parameter.
-        for (argument, text) in arguments.iter().zip(texts.skip(1).step_by(2)) {
-            let segment = escape(&argument.to_string());
-            url.push_str(checked_segment(&segment).map_err(|error| error.of(self.id()))?);
+        let (base, mut template) = (self.base_url(), self.path());
+        let mut url = String::with_capacity(base.len() + template.len() + ROOM);
+        url.push_str(base);
+        for argument in arguments {
+            // A generated call has as many arguments as its template has names.
+            let Some((text, rest)) = template.split_once('{') else {
+                break;
+            };
             url.push_str(text);
+            let start = url.len();
+            write!(Escaped(&mut url), "{argument}")
+                .map_err(|_| InvalidArgument::new("an argument of the path cannot be written"))?;
+            checked_segment(&url[start..]).map_err(|error| error.of(self.id()))?;
+            template = rest.split_once('}').map_or("", |(_, rest)| rest);
         }
+        url.push_str(template);
         Ok(url)
     }
 }
@@ -120,6 +130,16 @@ pub fn escaped_url(
         url.push_str(text);
     }
     Ok(url)
+}
+
+/// Escapes what is written, and appends it to a URL.
+struct Escaped<'a>(&'a mut String);
+
+impl fmt::Write for Escaped<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.extend(utf8_percent_encode(text, SEGMENT));
+        Ok(())
+    }
 }
 
 /// Escapes an argument, so that it is one segment of the path, or a part of one.

@@ -5,6 +5,7 @@
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
+use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 
 /// A response: its value, status and headers. It derefs to its value.
@@ -13,6 +14,7 @@ pub struct ResponseValue<T> {
     status: StatusCode,
     headers: HeaderMap,
     operation: Option<&'static str>,
+    received: Option<Bytes>,
 }
 
 impl<T> ResponseValue<T> {
@@ -24,6 +26,7 @@ impl<T> ResponseValue<T> {
             status,
             headers,
             operation: None,
+            received: None,
         }
     }
 
@@ -31,6 +34,18 @@ impl<T> ResponseValue<T> {
     pub(super) fn of(mut self, operation: Option<&'static str>) -> Self {
         self.operation = operation;
         self
+    }
+
+    /// Keeps the body as it was received, unless the status is a success: only errors are read
+    /// again, and successes may be large.
+    pub(super) fn keep(mut self, body: Bytes) -> Self {
+        self.received = (!self.status.is_success()).then_some(body);
+        self
+    }
+
+    /// Returns the body as it was received, if the status is no success and the body is a value.
+    pub(super) fn received(&self) -> Option<&Bytes> {
+        self.received.as_ref()
     }
 
     /// Returns the value.
@@ -65,6 +80,7 @@ impl<T> ResponseValue<T> {
             status: self.status,
             headers: self.headers,
             operation: self.operation,
+            received: self.received,
         }
     }
 }

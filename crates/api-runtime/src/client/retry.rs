@@ -10,9 +10,10 @@ use std::hash::BuildHasher as _;
 use std::time::Duration;
 
 use http::{Method, StatusCode};
-use reqwest::{Request, Response};
+use reqwest::Request;
 use tokio::time::{Instant, sleep};
 
+use super::around::Attempt;
 use super::retry_after::retry_after;
 
 /// How often a failed call is repeated, and after which pauses.
@@ -66,9 +67,9 @@ impl Retries {
         &self,
         mut request: Request,
         execute: impl Fn(Request) -> F,
-    ) -> reqwest::Result<Response>
+    ) -> Attempt
     where
-        F: Future<Output = reqwest::Result<Response>>,
+        F: Future<Output = Attempt>,
     {
         let idempotent = is_idempotent(&request);
         let deadline = request
@@ -104,12 +105,12 @@ impl Retries {
     }
 
     /// Returns the pause before the next attempt, or `None` if the call must not be repeated.
-    fn pause(
-        &self,
-        result: &reqwest::Result<Response>,
-        idempotent: bool,
-        failed: u32,
-    ) -> Option<Duration> {
+    fn pause(&self, result: &Attempt, idempotent: bool, failed: u32) -> Option<Duration> {
+        // An error of the program says nothing about the next attempt.
+        let result = match result {
+            Ok(response) => Ok(response),
+            Err(error) => Err(error.downcast_ref::<reqwest::Error>()?),
+        };
         match result {
             Ok(response) if idempotent && is_transient(response.status()) => {
                 match retry_after(response.headers()) {
@@ -192,7 +193,7 @@ pub(super) fn is_transient(status: StatusCode) -> bool {
 mod tests {
     use std::cell::RefCell;
 
-    use reqwest::Url;
+    use reqwest::{Response, Url};
 
     use super::*;
 

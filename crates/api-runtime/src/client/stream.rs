@@ -12,12 +12,29 @@ use super::Error;
 
 /// A response body that is read while it arrives: a [`Stream`] of pieces, or one piece with
 /// [`bytes`](Self::bytes).
-pub struct ByteStream(Pin<Box<dyn Stream<Item = reqwest::Result<Bytes>> + Send + Sync>>);
+pub struct ByteStream {
+    pieces: Pin<Box<dyn Stream<Item = reqwest::Result<Bytes>> + Send + Sync>>,
+    operation: Option<&'static str>,
+}
 
 impl ByteStream {
     /// Returns a body that consists of `pieces`.
     pub fn new(pieces: impl Stream<Item = reqwest::Result<Bytes>> + Send + Sync + 'static) -> Self {
-        Self(Box::pin(pieces))
+        Self {
+            pieces: Box::pin(pieces),
+            operation: None,
+        }
+    }
+
+    /// Sets the operation that the body belongs to, which errors name.
+    pub(super) fn of(mut self, operation: Option<&'static str>) -> Self {
+        self.operation = operation;
+        self
+    }
+
+    /// Returns the operation that the body belongs to.
+    pub(super) fn operation(&self) -> Option<&'static str> {
+        self.operation
     }
 
     /// Reads the rest of the body into memory. Read the stream instead if the body may be large.
@@ -36,11 +53,13 @@ impl Stream for ByteStream {
     type Item = Result<Bytes, Error>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.0.as_mut().poll_next(cx).map_err(Error::from)
+        let operation = self.operation;
+        let piece = self.pieces.as_mut().poll_next(cx);
+        piece.map_err(|error| Error::from(error).of(operation))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        self.0.size_hint()
+        self.pieces.size_hint()
     }
 }
 

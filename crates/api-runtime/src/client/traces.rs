@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use reqwest::{Request, Response};
+use reqwest::Request;
 use tracing::Span;
 use tracing::field::Empty;
 
+use super::around::Attempt;
 use crate::trace_context::TraceContext;
 
 /// The operation that a call is of.
@@ -54,7 +55,7 @@ pub(super) fn start(
 }
 
 /// Notes the status of the response, or why there is none.
-pub(super) fn end(span: &Span, result: &reqwest::Result<Response>) {
+pub(super) fn end(span: &Span, result: &Attempt) {
     let is_error = match result {
         Ok(response) => {
             let status = response.status();
@@ -63,7 +64,7 @@ pub(super) fn end(span: &Span, result: &reqwest::Result<Response>) {
             status.is_client_error() || status.is_server_error()
         }
         Err(error) => {
-            span.record("error.type", kind(error));
+            span.record("error.type", error.downcast_ref().map_or("program", kind));
             true
         }
     };

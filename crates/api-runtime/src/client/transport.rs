@@ -10,7 +10,7 @@ use serde::Serialize;
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
-use super::around::Run;
+use super::around::{Attempt, Run};
 use super::call::Origin;
 use super::config::{self, Target};
 use super::credential::Slot;
@@ -106,11 +106,13 @@ impl Transport {
         request: RequestBuilder,
         security: Security,
     ) -> Result<Response, Error<E>> {
-        let of_operation = |error: reqwest::Error| Error::<E>::from(error).of(Some(operation.id));
-        let mut request = request.build().map_err(of_operation)?;
+        let of_operation = |error: Error<E>| error.of(Some(operation.id));
+        let mut request = request
+            .build()
+            .map_err(|error| of_operation(error.into()))?;
         self.prepare(&mut request, security)
             .await
-            .map_err(|error| error.of(Some(operation.id)))?;
+            .map_err(of_operation)?;
         let traces = self.settings.traces.as_ref();
         let span = traces::start(operation, &mut request, traces);
         let sending = async {
@@ -121,7 +123,7 @@ impl Transport {
         };
         let result = sending.instrument(span.clone()).await;
         traces::end(&span, &result);
-        let mut response = result.map_err(of_operation)?;
+        let mut response = result.map_err(|error| of_operation(Error::of_attempt(error)))?;
         response.extensions_mut().insert(Origin {
             operation: Some(operation.id),
             limit: self.settings.response_limit,
@@ -130,9 +132,9 @@ impl Transport {
     }
 
     /// Sends a request once.
-    async fn attempt(&self, request: Request) -> reqwest::Result<Response> {
+    async fn attempt(&self, request: Request) -> Attempt {
         match &self.settings.around {
-            None => self.http.execute(request).await,
+            None => Ok(self.http.execute(request).await?),
             Some(around) => around(request, Next::new(&self.http)).await,
         }
     }

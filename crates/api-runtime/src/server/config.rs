@@ -128,7 +128,12 @@ impl Config {
     /// router can be merged with others and take a `route_layer`.
     ///
     /// An unknown path is then a 404 of axum, without credentials and without the contract's error
-    /// body, unless another router serves it.
+    /// body, unless another router serves it. So is `/%70ets` for `/pets`: escape no letter or digit
+    /// of a path.
+    ///
+    /// axum panics if two routers that are merged have a path in common. To merge two APIs, switch
+    /// the contract of one of them off with [`without_contract`](Self::without_contract), or nest
+    /// them under different paths.
     #[must_use]
     pub fn as_routes(mut self) -> Self {
         self.as_routes = true;

@@ -20,10 +20,13 @@ use super::rejection::{Rejected, Rejection, RejectionKind, Violation};
 use super::streams::{ByteStream, ItemStream, Upgrade};
 use super::text::{Guess, InputError, Text};
 use super::tree::{Object, bracketed};
+#[cfg(feature = "jsonschema")]
 use super::violations;
 use super::written::decode_parameter;
+#[cfg(feature = "jsonschema")]
+use crate::Schemas;
+use crate::Wire;
 use crate::items::Framing;
-use crate::{Schemas, Wire};
 
 /// The number of violations that the message of a rejection spells out.
 const SPELLED_OUT: usize = 3;
@@ -142,6 +145,7 @@ impl<'c> Inputs<'c> {
 
     /// Decodes the body of an operation that takes only JSON. Returns `None` after recording the
     /// error.
+    #[cfg(feature = "jsonschema")]
     pub async fn json<T: Wire>(&mut self, body: &Body, schemas: &'static Schemas) -> Option<T> {
         match self.chosen(body).await {
             Chosen::Media(at) => self.json_as(body, at, schemas).await,
@@ -152,6 +156,7 @@ impl<'c> Inputs<'c> {
 
     /// Decodes the body as JSON. `at` is the index of its media type in `body`. Returns `None`
     /// after recording all violations.
+    #[cfg(feature = "jsonschema")]
     pub async fn json_as<T: Wire>(
         &mut self,
         body: &Body,

@@ -109,6 +109,12 @@ impl Document {
             value.insert("tags".to_owned(), json!([tag]));
         }
         value.insert("security".to_owned(), security(operation));
+        for (name, header) in [
+            ("x-deprecation", operation.deprecation),
+            ("x-sunset", operation.sunset),
+        ] {
+            value.extend(header.map(|header| (name.to_owned(), header.into())));
+        }
         let parameters = operation.parameters.iter();
         let parameters: Vec<Value> = parameters
             .map(|parameter| {

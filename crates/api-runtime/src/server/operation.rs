@@ -27,6 +27,12 @@ pub struct Operation {
     pub errors: &'static [ListedResponse],
     /// The statuses of the responses that the router makes by itself, and no handler returns.
     pub rejections: &'static [u16],
+    /// The value of `Deprecation` in each response (RFC 9745), such as `@1767225600`, if the operation
+    /// is deprecated and the contract says since when.
+    pub deprecation: Option<&'static str>,
+    /// The value of `Sunset` in each response (RFC 8594), if the contract says when the operation
+    /// ends.
+    pub sunset: Option<&'static str>,
     /// The security requirements: alternatives, each with the schemes that must all be satisfied.
     /// An operation without alternatives needs no credential.
     pub security: &'static [&'static [Scheme]],
@@ -112,6 +118,8 @@ impl Operation {
             responses: &[],
             errors: &[],
             rejections: &[],
+            deprecation: None,
+            sunset: None,
             security,
             challenge,
         }

@@ -84,6 +84,8 @@ pub enum RejectionKind {
     TooManyRequests,
     /// 503: credentials cannot be checked now, or there is no room for the request.
     Unavailable,
+    /// 501: the operation is not written yet.
+    NotImplemented,
     /// 500: the handler panicked, its response cannot be written, or a handwritten `RequestBody`
     /// returned no value and no violation.
     Internal,
@@ -107,6 +109,7 @@ impl RejectionKind {
             Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::TooManyRequests => StatusCode::TOO_MANY_REQUESTS,
             Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+            Self::NotImplemented => StatusCode::NOT_IMPLEMENTED,
             Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }

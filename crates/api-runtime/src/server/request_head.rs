@@ -1,16 +1,46 @@
 //! [`RequestHead`]: what a handler can know of its request beside its arguments.
 
+use std::cell::Cell;
 use std::fmt;
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::Poll;
 
 use http::request::Parts;
 use http::{Extensions, HeaderMap, Method, Uri};
 
+use super::rejection::{Rejection, RejectionKind};
 use super::request_id::RequestId;
+use super::router::{RouteFuture, RouteResult};
 
 tokio::task_local! {
-    /// The head of the request that this task serves.
-    static CURRENT: RequestHead;
+    /// The request that this task serves.
+    static CURRENT: Current;
+}
+
+/// A request that is served.
+struct Current {
+    head: RequestHead,
+    /// Whether its handler has called [`not_implemented`].
+    is_not_implemented: Cell<bool>,
+}
+
+/// Ends the request with 501: for an operation that is not written yet, or a case of it. The body is
+/// that of every rejection, in the contract's error schema.
+///
+/// What comes after it in the handler never runs.
+///
+/// # Panics
+///
+/// Outside of a request, such as in a task that a handler has spawned.
+pub async fn not_implemented<T>() -> T {
+    let is_marked = CURRENT.try_with(|current| current.is_not_implemented.set(true));
+    assert!(
+        is_marked.is_ok(),
+        "`not_implemented` is called outside of a request"
+    );
+    // Who polls the handler sees the mark, and drops this future.
+    std::future::pending().await
 }
 
 /// The head of a request, for handlers and checks of credentials that need more than their
@@ -49,12 +79,24 @@ impl RequestHead {
     /// `None` outside of both, such as in a task that a handler has spawned.
     #[must_use]
     pub fn current() -> Option<Self> {
-        CURRENT.try_with(Clone::clone).ok()
+        CURRENT.try_with(|current| current.head.clone()).ok()
     }
 
-    /// Makes this the current head while a future runs.
-    pub(super) fn scope<F: Future>(self, future: F) -> impl Future<Output = F::Output> {
-        CURRENT.scope(self, future)
+    /// Makes this the current head while a route runs. A call of [`not_implemented`] ends the route.
+    pub(super) fn scope(self, mut route: RouteFuture) -> impl Future<Output = RouteResult> {
+        let current = Current {
+            head: self,
+            is_not_implemented: Cell::new(false),
+        };
+        let watched = poll_fn(move |context| match route.as_mut().poll(context) {
+            Poll::Pending if CURRENT.with(|current| current.is_not_implemented.get()) => {
+                let message = "the server does not implement this operation yet";
+                let rejection = Rejection::new(RejectionKind::NotImplemented, message);
+                Poll::Ready(Err(Box::new(rejection)))
+            }
+            polled => polled,
+        });
+        CURRENT.scope(current, watched)
     }
 
     /// Returns the method.

@@ -143,7 +143,8 @@ fn mounted(routes: Option<BTreeSet<String>>, service: impl Responding) -> axum::
 ///
 /// A segment with a parameter is one parameter of axum's, which cannot hold all templates (see
 /// `path`), and has a number for a name, because axum wants one name for all templates that begin
-/// alike. The service finds the operation itself.
+/// alike. So is one that requests may escape, which axum would compare as it is. The service finds
+/// the operation itself.
 fn routes<T, R>(blueprint: &Blueprint<T, R>) -> BTreeSet<String> {
     let templates = blueprint.routes.iter().map(|route| route.operation.path);
     let texts = ["/openapi.json", "/openapi.yaml"];
@@ -155,11 +156,13 @@ fn routes<T, R>(blueprint: &Blueprint<T, R>) -> BTreeSet<String> {
         // A label is no part of the path that a request has.
         let path = path.split(['?', '#']).next().unwrap_or_default();
         let segment = |(at, segment): (usize, &str)| {
-            // axum has other uses for what begins with a colon or an asterisk.
-            if segment.contains('{') || segment.starts_with([':', '*']) {
-                format!("{{{at}}}")
-            } else {
+            // RFC 3986, section 2.3: the characters that need no escape anywhere. axum has other
+            // uses for braces, and for what begins with a colon or an asterisk.
+            let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+            if segment.bytes().all(is_plain) {
                 segment.to_owned()
+            } else {
+                format!("{{{at}}}")
             }
         };
         path.split('/')
@@ -359,6 +362,11 @@ where
         let outcome = head.scope((route.serve)(Arc::clone(&self.app), call));
         let mut response = self.settle(operation, outcome, &request.span).await;
         request.end(response.status());
+        for (name, value) in lifetime(operation) {
+            // A handler that sends one knows more about the resource.
+            let entry = response.headers_mut().entry(name);
+            entry.or_insert(HeaderValue::from_static(value));
+        }
         response.extensions_mut().insert(OperationId(operation.id));
         if let Some(context) = request.context {
             response.extensions_mut().insert(context);
@@ -478,15 +486,32 @@ where
             .iter()
             .flat_map(|(route, _)| [route.operation.responses, route.operation.errors])
             .flatten();
-        let names: BTreeSet<&str> = responses
+        let listed = responses
             .flat_map(|response| response.headers)
-            .map(|listed| listed.name)
-            .collect();
+            .filter_map(|listed| HeaderName::from_bytes(listed.name.as_bytes()).ok());
+        let operations = self.routes.iter().map(|(route, _)| route.operation);
+        let added = operations.flat_map(lifetime).map(|(name, _)| name);
+        let mut names: Vec<HeaderName> = listed.chain(added).collect();
+        names.sort_by(|one, other| one.as_str().cmp(other.as_str()));
+        names.dedup();
         names
-            .into_iter()
-            .filter_map(|name| HeaderName::from_bytes(name.as_bytes()).ok())
-            .collect()
     }
+}
+
+/// The header that says since when an operation is deprecated (RFC 9745).
+const DEPRECATION: HeaderName = HeaderName::from_static("deprecation");
+/// The header that says when an operation ends (RFC 8594).
+const SUNSET: HeaderName = HeaderName::from_static("sunset");
+
+/// Returns the headers of each response of an operation that is going away.
+fn lifetime(operation: &Operation) -> impl Iterator<Item = (HeaderName, &'static str)> + use<> {
+    let headers = [
+        (DEPRECATION, operation.deprecation),
+        (SUNSET, operation.sunset),
+    ];
+    headers
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)))
 }
 
 /// Makes the response to `HEAD`: everything but the body, with its length where that is known.

@@ -67,11 +67,7 @@ impl<T: Statuses> DefaultStatus<T> {
     pub const fn new(status: StatusCode) -> Result<Self, UnlistedStatusError> {
         let code = status.as_u16();
         let range = T::DEFAULT;
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "a status has three digits, and `try_from` is not const"
-        )]
-        let digit = (code / 100) as u8;
+        let digit = status_digit(code);
         if code < *range.start()
             || code > *range.end()
             || is_listed(T::LISTED, Status::Code(code))
@@ -82,17 +78,17 @@ impl<T: Statuses> DefaultStatus<T> {
         Ok(Self(status, PhantomData))
     }
 
-    /// Creates the value from a constant: `DefaultStatus::of::<409>()`. A status that may not be
-    /// sent does not compile.
+    /// Creates the value from a constant, for [`default_status!`](crate::default_status).
+    ///
+    /// # Panics
+    ///
+    /// If the status may not be sent.
+    #[doc(hidden)]
     #[must_use]
-    pub const fn of<const CODE: u16>() -> Self {
-        const {
-            match Self::new(known(CODE)) {
-                Ok(status) => status,
-                Err(_) => {
-                    panic!("this status has a response of its own, or `default` cannot have it")
-                }
-            }
+    pub const fn constant(code: u16) -> Self {
+        match Self::new(known(code)) {
+            Ok(status) => status,
+            Err(_) => panic!("this status has a response of its own, or `default` cannot have it"),
         }
     }
 }
@@ -111,18 +107,109 @@ impl<T: Statuses, const DIGIT: u8> RangeStatus<T, DIGIT> {
         Ok(Self(status, PhantomData))
     }
 
-    /// Creates the value from a constant: `RangeStatus::of::<409>()`. A status that may not be sent
-    /// does not compile.
+    /// Creates the value from a constant, for [`range_status!`](crate::range_status).
+    ///
+    /// # Panics
+    ///
+    /// If the status may not be sent.
+    #[doc(hidden)]
     #[must_use]
-    pub const fn of<const CODE: u16>() -> Self {
-        const {
-            match Self::new(known(CODE)) {
-                Ok(status) => status,
-                Err(_) => {
-                    panic!("this status has a response of its own, or begins with another digit")
-                }
-            }
+    pub const fn constant(code: u16) -> Self {
+        match Self::new(known(code)) {
+            Ok(status) => status,
+            Err(_) => panic!("this status has a response of its own, or begins with another digit"),
         }
+    }
+}
+
+/// Creates the [`DefaultStatus`](crate::server::DefaultStatus) of an enum of responses from a number:
+/// `default_status!(PetViewError, 503)`.
+///
+/// A status that may not be sent does not compile, and `cargo check` says so too.
+///
+/// ```
+/// # use api_runtime::server::{DefaultStatus, ListedResponse, Statuses, default_status};
+/// # struct PetViewError;
+/// # impl Statuses for PetViewError {
+/// #     const LISTED: &'static [&'static [ListedResponse]] = &[&[ListedResponse::code(404)]];
+/// # }
+/// let status: DefaultStatus<PetViewError> = default_status!(PetViewError, 503);
+/// # assert_eq!(status.get(), 503);
+/// ```
+///
+/// The contract lists 404 with a response of its own:
+///
+/// ```compile_fail,no_run
+/// # use api_runtime::server::{DefaultStatus, ListedResponse, Statuses, default_status};
+/// # struct PetViewError;
+/// # impl Statuses for PetViewError {
+/// #     const LISTED: &'static [&'static [ListedResponse]] = &[&[ListedResponse::code(404)]];
+/// # }
+/// # async fn view() -> DefaultStatus<PetViewError> {
+/// default_status!(PetViewError, 404)
+/// # }
+/// ```
+#[macro_export]
+macro_rules! default_status {
+    ($responses:ty, $code:expr $(,)?) => {{
+        // A constant of its own, since `cargo check` evaluates only these, and no expression of an
+        // `async` function.
+        const STATUS: $crate::server::DefaultStatus<$responses> =
+            $crate::server::DefaultStatus::constant($code);
+        STATUS
+    }};
+}
+
+/// Creates the [`RangeStatus`](crate::server::RangeStatus) of an enum of responses from a number:
+/// `range_status!(PetViewError, 409)`.
+///
+/// A status that may not be sent does not compile, and `cargo check` says so too.
+#[macro_export]
+macro_rules! range_status {
+    ($responses:ty, $code:expr $(,)?) => {{
+        const CODE: u16 = $code;
+        const STATUS: $crate::server::RangeStatus<
+            $responses,
+            { $crate::server::status_digit(CODE) },
+        > = $crate::server::RangeStatus::constant(CODE);
+        STATUS
+    }};
+}
+
+/// Returns the first digit of a status.
+#[doc(hidden)]
+#[must_use]
+pub const fn status_digit(code: u16) -> u8 {
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a status has three digits, and `try_from` is not const"
+    )]
+    {
+        (code / 100) as u8
+    }
+}
+
+/// A number that is checked before it is a status: none is.
+///
+/// It is only here to say, where a number is converted, what to write instead.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "a number must be checked before it is a status of `{Self}`",
+    label = "this number is not checked",
+    note = "for a constant, write `server::default_status!({Self}, 503)`, or `server::range_status!({Self}, 503)` for a range",
+    note = "for a status that is known when the program runs, write `DefaultStatus::new(status)?`, or `RangeStatus::new(status)?`"
+)]
+pub trait CheckedNumber {}
+
+impl<T: Statuses + CheckedNumber> From<u16> for DefaultStatus<T> {
+    fn from(code: u16) -> Self {
+        Self::constant(code)
+    }
+}
+
+impl<T: Statuses + CheckedNumber, const DIGIT: u8> From<u16> for RangeStatus<T, DIGIT> {
+    fn from(code: u16) -> Self {
+        Self::constant(code)
     }
 }
 
