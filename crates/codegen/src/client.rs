@@ -13,11 +13,13 @@ mod parts;
 mod progenitor;
 mod responses;
 mod root;
+mod surface;
 mod tag;
 mod text;
 
 pub use error::ClientError;
 pub use progenitor::writes_request;
+pub(crate) use surface::surface;
 
 use std::collections::HashMap;
 

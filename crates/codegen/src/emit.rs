@@ -3,9 +3,11 @@
 //!
 //! The folder of a generated crate belongs to the generator as a whole: a file in it that is not
 //! generated any more is removed. A folder or file that was not generated is an error, and is never
-//! overwritten. No symbolic link is followed.
+//! overwritten. No symbolic link is followed. The workspace around the crates belongs to whoever
+//! has made it; only its list of members is edited.
 
 mod diff;
+mod members;
 mod scan;
 
 use std::collections::BTreeSet;
@@ -19,13 +21,24 @@ pub use scan::is_generated;
 use crate::File;
 use scan::Entry;
 
+/// The ends of the names of crates that a contract can have.
+const PARTS: [&str; 7] = [
+    "types",
+    "client",
+    "server",
+    "webhook-sender",
+    "webhook-receiver",
+    "runtime",
+    "macros",
+];
+
 /// Writes files below a folder, and removes the files of generated crates that are not generated
-/// any more.
+/// any more. Makes the crates members of the workspace around the folder, or of a new one in it.
 ///
 /// A file that has the right content already is not written, so that cargo does not compile it
 /// again. Each file is replaced in one step, so that no reader sees half of it.
 pub fn write(out: &Path, files: &[File]) -> Result<Emitted, EmitError> {
-    let differences = compare(out, files)?;
+    let (differences, members) = compare(out, files)?;
     let mut emitted = Emitted::default();
     // The manifest, which marks a crate as generated, comes first. Without it a run after an
     // interrupted one would find a folder that is not marked, and refuse it.
@@ -35,7 +48,7 @@ pub fn write(out: &Path, files: &[File]) -> Result<Emitted, EmitError> {
     for difference in marks.into_iter().chain(others) {
         match difference {
             Difference::Changed { file, .. } | Difference::Missing { file } => {
-                replace(out, file)?;
+                replace(&below(out, &file.path), &file.text)?;
                 emitted.files.push(file.path.clone());
             }
             Difference::Orphaned { path } => {
@@ -45,13 +58,18 @@ pub fn write(out: &Path, files: &[File]) -> Result<Emitted, EmitError> {
         }
     }
     emitted.files.sort();
+    // Last, since a member without a manifest stops cargo.
+    if let Some(edit) = members {
+        replace(&edit.path, &edit.wanted)?;
+        emitted.edited = edit.found.is_some().then_some(edit.path);
+    }
     Ok(emitted)
 }
 
 /// Compares files with the folder that should hold them, and returns every difference. Nothing is
 /// written.
 pub fn check(out: &Path, files: &[File]) -> Result<Vec<Stale>, EmitError> {
-    let differences = compare(out, files)?;
+    let (differences, members) = compare(out, files)?;
     let stale = differences.into_iter().map(|difference| {
         let path = difference.path().to_owned();
         let (kind, diff) = match difference {
@@ -76,7 +94,21 @@ pub fn check(out: &Path, files: &[File]) -> Result<Vec<Stale>, EmitError> {
         };
         Stale { path, kind, diff }
     });
-    Ok(stale.collect())
+    let members = members.map(|edit| {
+        let kind = if edit.found.is_some() {
+            StaleKind::Stale
+        } else {
+            StaleKind::Missing
+        };
+        let found = edit.found.unwrap_or_default();
+        let diff = diff::unified(&edit.label, &found, &edit.wanted);
+        Stale {
+            path: edit.label,
+            kind,
+            diff,
+        }
+    });
+    Ok(members.into_iter().chain(stale).collect())
 }
 
 /// The files that [`write()`] has written and removed, sorted.
@@ -86,6 +118,8 @@ pub struct Emitted {
     pub files: Vec<String>,
     /// The files that were removed.
     pub removed: Vec<String>,
+    /// The manifest of a workspace, if its list of members has changed.
+    pub edited: Option<PathBuf>,
 }
 
 /// A file that writing would change, create or remove, with the diff.
@@ -122,6 +156,14 @@ pub enum EmitError {
     /// A symbolic link has the path of a folder.
     #[error("`{}` is a symbolic link, and those are not followed: put a folder in its place", .0.display())]
     Link(PathBuf),
+    /// The manifest of the workspace cannot be edited.
+    #[error("failed to add members to `{}`: {message}", path.display())]
+    Manifest {
+        /// The manifest.
+        path: PathBuf,
+        /// What is wrong with it.
+        message: String,
+    },
     /// A folder has the path of a file, or a file that of a folder.
     #[error("`{}` is not a {wanted}: move it away", path.display())]
     WrongKind {
@@ -170,11 +212,20 @@ impl Difference<'_> {
     }
 }
 
-/// Returns everything that writing would change, sorted by path.
-fn compare<'f>(out: &Path, files: &'f [File]) -> Result<Vec<Difference<'f>>, EmitError> {
+/// Returns every file that writing would change, sorted by path, and the edit of the workspace.
+fn compare<'f>(
+    out: &Path,
+    files: &'f [File],
+) -> Result<(Vec<Difference<'f>>, Option<members::Edit>), EmitError> {
     let folders: BTreeSet<&str> = files
         .iter()
         .filter_map(|file| Some(file.path.split_once('/')?.0))
+        .collect();
+    let others = other_parts(&folders);
+    let gone: Vec<&str> = others
+        .iter()
+        .map(String::as_str)
+        .filter(|folder| is_generated(&out.join(folder)))
         .collect();
     let mut differences = Vec::new();
     // All of them before anything is written, so that an error leaves the disk as it was.
@@ -192,8 +243,8 @@ fn compare<'f>(out: &Path, files: &'f [File]) -> Result<Vec<Difference<'f>>, Emi
             }),
             Entry::File(found) if found == file.text.as_bytes() => {}
             Entry::File(found) => {
-                // Folders of crates were checked as a whole above; a file outside any, such as the
-                // workspace's manifest, has to be marked itself.
+                // Folders of crates were checked as a whole above; a file outside any has to be
+                // marked itself.
                 if !file.path.contains('/') && !scan::starts_with_mark(&found) {
                     return Err(EmitError::NotGenerated(out.join(&file.path)));
                 }
@@ -201,7 +252,8 @@ fn compare<'f>(out: &Path, files: &'f [File]) -> Result<Vec<Difference<'f>>, Emi
             }
         }
     }
-    for folder in &folders {
+    for folder in folders.iter().chain(&gone) {
+        scan::ensure_ours(&out.join(folder))?;
         let found = scan::files(&out.join(folder), folder)?;
         let orphans = found
             .into_iter()
@@ -209,21 +261,41 @@ fn compare<'f>(out: &Path, files: &'f [File]) -> Result<Vec<Difference<'f>>, Emi
         differences.extend(orphans.map(|path| Difference::Orphaned { path }));
     }
     differences.sort_by(|a, b| a.path().cmp(b.path()));
-    Ok(differences)
+    // A crate that is by hand now, or not there, is no member because of the generator.
+    let left: Vec<String> = others
+        .into_iter()
+        .filter(|folder| is_generated(&out.join(folder)) || !out.join(folder).exists())
+        .collect();
+    let members = members::edit(out, &folders, &left)?;
+    Ok((differences, members))
+}
+
+/// Returns the names of the crates that the same contract could have and does not have.
+fn other_parts(folders: &BTreeSet<&str>) -> Vec<String> {
+    let prefix = folders
+        .iter()
+        .find_map(|folder| folder.strip_suffix("-types"));
+    let Some(prefix) = prefix else {
+        return Vec::new();
+    };
+    PARTS
+        .iter()
+        .map(|part| format!("{prefix}-{part}"))
+        .filter(|name| !folders.contains(name.as_str()))
+        .collect()
 }
 
 /// Replaces a file in one step: writes a new file beside it, and renames that one.
-fn replace(out: &Path, file: &File) -> Result<(), EmitError> {
-    let path = below(out, &file.path);
-    let folder = path.parent().unwrap_or(out);
+fn replace(path: &Path, text: &str) -> Result<(), EmitError> {
+    let folder = path.parent().unwrap_or(Path::new(""));
     fs::create_dir_all(folder).map_err(|error| EmitError::io("create", folder, error))?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let draft = folder.join(format!(".{name}.{}", std::process::id()));
-    let done = fs::write(&draft, &file.text).and_then(|()| fs::rename(&draft, &path));
+    let done = fs::write(&draft, text).and_then(|()| fs::rename(&draft, path));
     done.map_err(|error| {
         // The first error is the one to report.
         let _ = fs::remove_file(&draft);
-        EmitError::io("write", &path, error)
+        EmitError::io("write", path, error)
     })
 }
 

@@ -11,6 +11,7 @@
 pub mod emit;
 pub mod file;
 pub mod ir;
+pub mod surface;
 
 mod client;
 mod generate;
@@ -19,6 +20,7 @@ mod manifest;
 mod names;
 mod options;
 mod parallel;
+mod preview;
 mod server;
 mod tokens;
 mod types;
@@ -27,4 +29,5 @@ pub use client::{ClientError, writes_request};
 pub use file::File;
 pub use generate::{Error, check_prefix, generate};
 pub use lower::{lower, lower_both};
-pub use options::{Options, Runtime};
+pub use options::{Options, Runtime, RuntimeError};
+pub use preview::Preview;

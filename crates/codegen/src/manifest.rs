@@ -1,6 +1,6 @@
 //! The pass that makes crates of the generated sources: it generates manifests, READMEs and
-//! licences, and for a contract outside this workspace a copy of the run time, which is
-//! `api-runtime` and `api-macros`.
+//! licences, and a copy of the run time (`stratus-runtime` and `stratus-runtime-macros`) where crates
+//! have one of their own.
 
 mod embedded;
 mod example;
@@ -20,18 +20,14 @@ use self::text::{feature_key, mark, one_line, quoted, shortened};
 use crate::file::File;
 use crate::ir::{Api, Tag};
 use crate::options::Runtime;
-use crate::{names, types};
+use crate::{names, server, types};
 
 /// Generates the manifest, the README and the licence files of every crate. If the run time is
-/// copied, generates its crates as well, and the manifest of a workspace around all of them.
+/// copied, generates its crates as well.
 pub(crate) fn files(api: &Api<'_>, events: Option<&Api<'_>>, runtime: &Runtime) -> Vec<File> {
-    let path = match runtime {
-        Runtime::Path(path) => path.as_str(),
-        Runtime::Copy => "../api-runtime",
-    };
+    let source = runtime::source(runtime, &api.names.prefix);
     let mut files = Vec::new();
-    let crates = crates(api, events);
-    for (of, part) in &crates {
+    for (of, part) in crates(api, events) {
         let folder = of.names.package(part.name());
         let mut put = |name: &str, text: String| {
             files.push(File {
@@ -39,20 +35,22 @@ pub(crate) fn files(api: &Api<'_>, events: Option<&Api<'_>>, runtime: &Runtime) 
                 text,
             });
         };
-        put("Cargo.toml", manifest(of, *part, path));
-        put("README.md", readme::readme(of, *part));
+        put("Cargo.toml", manifest(of, part, &source));
+        put("README.md", readme::readme(of, part));
         for (name, text) in licence::texts(&api.contract.info) {
             put(name, text);
         }
     }
-    if *runtime == Runtime::Copy {
-        files.extend(runtime::files());
-        files.push(File {
-            path: "Cargo.toml".to_owned(),
-            text: workspace(&crates),
-        });
+    if let Some(prefix) = runtime.copied(&api.names.prefix) {
+        files.extend(runtime::files(prefix));
     }
     files
+}
+
+/// Returns the version of the run time that generated crates are written for, which is also the
+/// generator's.
+pub(crate) fn runtime_version() -> &'static str {
+    inherit::package("version")
 }
 
 /// Returns every crate: the types, then the client and the server of each direction.
@@ -212,14 +210,19 @@ fn features(api: &Api<'_>, part: Part) -> String {
         Part::Server => feature(
             "The OpenAPI document, derived from the code that serves it.",
             names::UTOIPA,
-            &["api-runtime/utoipa".to_owned(), format!("{types}/utoipa")],
+            // The document is derived from the schemas.
+            &[
+                "api-runtime/utoipa".to_owned(),
+                format!("{types}/schemas"),
+                format!("{types}/utoipa"),
+            ],
         ),
     }
     let default: Vec<String> = default.into_iter().map(quoted).collect();
     format!("default = [{}]\n{}", default.join(", "), lines.concat())
 }
 
-/// Generates the entries of `[dependencies]`. `runtime` is the path of `api-runtime`.
+/// Generates the entries of `[dependencies]`. `runtime` is where the run time is.
 fn dependencies(api: &Api<'_>, part: Part, runtime: &str) -> String {
     let uses = match part {
         Part::Types if types::needs_validator(api) => "\"jsonschema\"",
@@ -232,18 +235,15 @@ fn dependencies(api: &Api<'_>, part: Part, runtime: &str) -> String {
     } else {
         format!(", features = [{uses}]")
     };
-    let mut lines = vec![format!(
-        "api-runtime = {{ path = {}, version = {}{uses} }}\n",
-        quoted(runtime),
-        quoted(inherit::package("version"))
-    )];
+    let mut lines = vec![format!("api-runtime = {{ {runtime}{uses} }}\n")];
     if part != Part::Types {
         let types = api.names.package("types");
         let mut requirement = version(api);
         // A version requirement cannot have build metadata.
         requirement.build = semver::BuildMetadata::EMPTY;
         // A server checks JSON bodies by the schemas, to report all that is wrong with one.
-        let schemas = if part == Part::Server {
+        // Without JSON bodies, it spares the compiler the validator.
+        let schemas = if part == Part::Server && server::needs_schemas(api) {
             ", features = [\"schemas\"]"
         } else {
             ""
@@ -266,12 +266,16 @@ fn dependencies(api: &Api<'_>, part: Part, runtime: &str) -> String {
     lines.concat()
 }
 
-/// Generates the entries of `[dev-dependencies]`, which the README's example of a server needs.
-/// Empty for the other crates.
+/// Generates the entries of `[dev-dependencies]`, which the README's example of a client or server
+/// needs. Empty for the types crate.
 fn dev_dependencies(part: Part) -> String {
     let needs: &[(&str, &[&str])] = match part {
-        Part::Types | Part::Client => &[],
-        Part::Server => &[("axum", &["http1", "tokio"]), ("tokio", &["net"])],
+        Part::Types => &[],
+        Part::Client => &[("tokio", &["macros", "rt-multi-thread"])],
+        Part::Server => &[
+            ("axum", &["http1", "tokio"]),
+            ("tokio", &["macros", "net", "rt-multi-thread"]),
+        ],
     };
     needs
         .iter()
@@ -286,22 +290,6 @@ fn dev_dependencies(part: Part) -> String {
             }
         })
         .collect()
-}
-
-/// Generates the manifest of a workspace around the given crates and the copy of the run time.
-fn workspace(crates: &[(&Api<'_>, Part)]) -> String {
-    let mut members: Vec<String> = crates
-        .iter()
-        .map(|(of, part)| of.names.package(part.name()))
-        .chain(runtime::CRATES.iter().map(|(name, ..)| (*name).to_owned()))
-        .collect();
-    members.sort();
-    let members: Vec<String> = members.iter().map(|member| quoted(member)).collect();
-    format!(
-        "{}\n\n[workspace]\nresolver = \"3\"\nmembers = [{}]\n",
-        mark("#"),
-        members.join(", ")
-    )
 }
 
 #[cfg(test)]

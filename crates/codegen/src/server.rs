@@ -11,6 +11,7 @@ mod request;
 mod response;
 mod router;
 mod security;
+mod surface;
 mod tag;
 mod words;
 mod yaml;
@@ -21,13 +22,36 @@ use quote::quote;
 use self::names::{fixed, types_crate};
 use crate::emit::MARK;
 use crate::file::File;
-use crate::ir::Api;
+use crate::ir::{Api, Operation};
 use crate::parallel;
-use crate::tokens::{file_attribute, ident, inner_docs, letters, rust_file};
+use crate::tokens::{RustFile, file_attribute, ident, inner_docs, letters, rust_file};
+pub(crate) use security::{Check, checks};
+pub(crate) use surface::surface;
+pub(crate) use tag::is_secured;
 
 /// Generates every source file of the server crate, and the contract that it serves.
 pub(crate) fn files(api: &Api<'_>) -> Vec<File> {
     parallel::map(&jobs(api), |job| job.write(api))
+}
+
+/// Returns whether the server crate needs the schemas of the types crate: it reads JSON bodies, and
+/// names all violations of one.
+pub(crate) fn needs_schemas(api: &Api<'_>) -> bool {
+    request::has_json_body(api)
+}
+
+/// Returns the name of the module that re-exports the types crate.
+pub(crate) fn types_module(api: &Api<'_>) -> String {
+    fixed(api, "types")
+}
+
+/// Generates what the server crate has for one operation: the method of its tag's trait, and the
+/// request.
+pub(crate) fn single(api: &Api<'_>, operation: &Operation) -> String {
+    let mut text = RustFile::rest();
+    text.add(tag::excerpt(api, operation));
+    text.add(request::items(api, operation));
+    text.finish()
 }
 
 /// A file of the server crate that has to be generated.
@@ -141,12 +165,15 @@ fn has_shared_responses(api: &Api<'_>) -> bool {
 /// Generates `lib.rs`.
 fn library(api: &Api<'_>) -> TokenStream {
     let title = inner_docs(&format!(
-        "Serves {}: implement the trait of each tag, and `router` does the rest.\n\n\
+        "Serves {}: implement the trait of each tag, and `router` does the rest.",
+        api.contract.info.title
+    ));
+    let text = inner_docs(
+        "# Parts\n\n\
          Start at [`Api`], which is all traits together, and [`router`]. \
          Credentials, parameters and bodies are checked before an implementation is called.\n\n\
          `openapi.json` and `openapi.yaml` beside the sources are the contract, which the router serves.",
-        api.contract.info.title
-    ));
+    );
     let tags = api.tags.iter().map(|tag| {
         let feature = &tag.feature;
         let (module, file) = (ident(&tag.module), file_attribute(tag));
@@ -169,7 +196,7 @@ fn library(api: &Api<'_>) -> TokenStream {
     let (types, types_crate) = (module("types"), types_crate(api));
     let openapi = module("openapi");
     let letters = letters(api);
-    let schemas = request::has_json_body(api).then(|| {
+    let schemas = needs_schemas(api).then(|| {
         quote! {
             #[allow(unused_imports, reason = "without any tag there is no body to check")]
             use #types_crate::schemas::SCHEMAS;
@@ -177,6 +204,9 @@ fn library(api: &Api<'_>) -> TokenStream {
     });
     quote! {
         #title
+        // The README comes first, since it begins with an example.
+        #![doc = include_str!("../README.md")]
+        #text
         // Deprecated operations are marked for callers; the crate itself still has to serve them.
         #![allow(deprecated)]
         #![allow(missing_docs, reason = "the contract does not describe everything")]
@@ -193,8 +223,5 @@ fn library(api: &Api<'_>) -> TokenStream {
         pub use #types_crate as #types;
         pub use api_runtime::server;
         pub use #router::{Api, OPERATIONS, router};
-        #[cfg(doctest)]
-        #[doc = include_str!("../README.md")]
-        struct Readme;
     }
 }

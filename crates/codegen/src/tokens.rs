@@ -6,7 +6,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 use syn::visit_mut::{self, VisitMut};
 
-use crate::ir::{Api, Primitive, Tag, TypeId, TypeRef};
+use crate::ir::{Api, Operation, Primitive, Tag, TypeId, TypeRef};
 use doc_lines::doc_lines;
 pub(crate) use doc_lines::is_deceptive;
 
@@ -28,6 +28,18 @@ pub(crate) fn ident(name: &str) -> Ident {
         Some(raw) => Ident::new_raw(raw, Span::call_site()),
         None => Ident::new(name, Span::call_site()),
     }
+}
+
+/// Returns the attribute `deprecated` of a method, if the operation is deprecated, with since when
+/// and until when as far as the contract says so.
+pub(crate) fn deprecated(operation: &Operation) -> Option<TokenStream> {
+    let since = operation.deprecation.map(|since| format!("since {since}"));
+    let sunset = operation.sunset.map(|sunset| format!("sunset on {sunset}"));
+    let note: Vec<String> = since.into_iter().chain(sunset).collect();
+    // Not as `since`, which is a version.
+    let note = (!note.is_empty()).then(|| note.join(", "));
+    let note = note.map(|note| quote!((note = #note)));
+    operation.deprecated.then(|| quote!(#[deprecated #note]))
 }
 
 /// Returns a type as tokens. `named` returns the path of an item of the types crate. `any` is the
@@ -111,19 +123,6 @@ pub(crate) fn docs(text: &str) -> TokenStream {
 /// compiles no code block in it.
 pub(crate) fn inner_docs(text: &str) -> TokenStream {
     let lines = doc_lines(text);
-    quote!(#(#![doc = #lines])*)
-}
-
-/// Returns a string of the generator as an inner doc comment, in which rustdoc compiles the
-/// examples.
-pub(crate) fn inner_docs_with_examples(text: &str) -> TokenStream {
-    let lines = text.lines().map(|line| {
-        if line.is_empty() {
-            String::new()
-        } else {
-            format!(" {line}")
-        }
-    });
     quote!(#(#![doc = #lines])*)
 }
 

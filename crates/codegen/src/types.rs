@@ -5,6 +5,7 @@
 
 mod attributes;
 mod item;
+mod surface;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -18,6 +19,7 @@ use crate::File;
 use crate::ir::{Api, Tag, TypeDef, TypeKind};
 use crate::parallel;
 use crate::tokens::{RustFile, file_attribute, ident, inner_docs, letters, rust_file};
+pub(crate) use surface::surface;
 
 /// The name of the module of the types that belong to no single tag, see `lower::reach::mark`.
 const SHARED: &str = "shared";
@@ -61,6 +63,13 @@ pub(crate) fn files(api: &Api<'_>) -> Vec<File> {
         }
     }
     files
+}
+
+/// Generates one item of the types crate.
+pub(crate) fn single(api: &Api<'_>, def: &TypeDef) -> String {
+    let mut text = RustFile::rest();
+    text.add(item::item(api, def));
+    text.finish()
 }
 
 /// The most items that one thread writes before it takes the next ones.

@@ -1,7 +1,7 @@
 //! The builder of an operation: a structure with an argument per parameter, a setter for each of
 //! them, and `send`.
 
-mod body;
+pub(super) mod body;
 mod request;
 mod response;
 

@@ -51,7 +51,7 @@ pub(super) fn stream(
     Some(quote! {
         #docs
         pub fn stream(self) -> runtime::Items<'a, #item, #error> {
-            let paging = runtime::Paging { key: #key, items: #wire, count: #size };
+            let paging = runtime::Paging { operation: self.client.id(), key: #key, items: #wire, count: #size };
             paging.pages(move |key| {
                 let mut call = self.clone();
                 #start_after

@@ -8,11 +8,11 @@ use super::common::CommonResponses;
 use super::names::ClientNames;
 use super::parts;
 use crate::ir::{Api, SecurityScheme};
-use crate::tokens::{docs, file_attribute, ident, inner_docs, inner_docs_with_examples, letters};
+use crate::tokens::{docs, file_attribute, ident, inner_docs, letters};
 
 /// Returns the file `lib.rs`.
 pub(super) fn tokens(api: &Api<'_>, names: &ClientNames, common: &CommonResponses) -> TokenStream {
-    let head = head(api, names, common);
+    let head = head(api, common);
     let letters = letters(api);
     let reexports = reexports(api, names);
     let modules = modules(api, names);
@@ -33,51 +33,36 @@ pub(super) fn tokens(api: &Api<'_>, names: &ClientNames, common: &CommonResponse
 }
 
 /// Returns the doc comment of the crate.
-fn head(api: &Api<'_>, names: &ClientNames, common: &CommonResponses) -> TokenStream {
+fn head(api: &Api<'_>, common: &CommonResponses) -> TokenStream {
     let info = &api.contract.info;
     let title = inner_docs(&format!(
         "Client of {}, version {}.",
         one_line(&info.title),
         one_line(&info.version)
     ));
-    let credential = api
-        .security
-        .iter()
-        .zip(&names.credentials)
-        .find_map(|(scheme, method)| {
-            Some(match &scheme.kind {
-                SecurityKind::HttpBasic => format!(".{method}(\"name\", \"password\")"),
-                SecurityKind::MutualTls => return None,
-                _ => format!(".{method}(\"credential\")"),
-            })
-        });
-    let (krate, credential) = (api.names.krate("client"), credential.unwrap_or_default());
-    // Only this example is compiled. Code in the words of the contract must not be, so those are a
-    // doc comment of their own.
-    let mut text = "\n# Example\n\n```rust\n".to_owned();
-    text.extend([
-        format!("let client = {krate}::Client::builder(\"http://localhost:8080\"){credential}.build()?;\n"),
-        format!("# Ok::<(), {krate}::BuildError>(())\n```\n\n"),
-    ]);
-    text.push_str(
-        "Each tag is a module and a cargo feature, with a trait that gives [`Client`] a method per operation. \
+    let text = inner_docs(
+        "# Parts\n\n\
+         Each tag is a module and a cargo feature, with a trait that gives [`Client`] a method per operation. \
          A method returns a builder: a setter per parameter, `send()`, and `stream()` if the operation is a list.\n\n\
          Responses are read leniently: a property that is newer than this crate is accepted, and so is a newer value of an enumeration that the contract marks `x-extensible-enum`, as `Unlisted`. \
          An [`Error`] keeps the status, the headers and the contract's error body, and prints no secrets.\n\n\
          # Responses that do not fit the contract\n\n\
          One property that does not fit, such as a value that no enumeration lists or null for a required property, makes the whole response an [`Error`]. \
          Of a server that sends such responses, read them with `send().lenient()` instead: it returns a [`Lenient`] body, success or error, \
-         with what was received beside what fits. `stream().lenient()` does so for each item of a list.\n\n",
+         with what was received beside what fits. `stream().lenient()` does so for each item of a list.",
     );
-    let example = inner_docs_with_examples(&text);
     let description = info.description.as_deref().map(str::trim);
     let words: Vec<String> = [description.map(str::to_owned), common.table()]
         .into_iter()
         .flatten()
         .filter(|part| !part.is_empty())
         .collect();
-    let words = (!words.is_empty()).then(|| inner_docs(&words.join("\n\n")));
-    quote!(#title #example #words)
+    let words = (!words.is_empty()).then(|| {
+        let words = inner_docs(&words.join("\n\n"));
+        quote!(#![doc = ""] #words)
+    });
+    // The README comes first, since it begins with an example.
+    quote!(#title #![doc = include_str!("../README.md")] #text #words)
 }
 
 /// Returns a string with a single space in place of each run of white space.
@@ -91,6 +76,7 @@ fn reexports(api: &Api<'_>, names: &ClientNames) -> TokenStream {
     let error = api.error.as_ref().map_or_else(
         || {
             quote!(
+                #[doc(inline)]
                 pub use api_runtime::client::Error;
             )
         },
@@ -107,8 +93,10 @@ fn reexports(api: &Api<'_>, names: &ClientNames) -> TokenStream {
         use api_runtime::client as runtime;
 
         pub use #krate as #types;
+        pub use api_runtime::client::reqwest;
+        #[doc(inline)]
         pub use api_runtime::client::{
-            BuildError, ByteStream, Event, EventStream, ItemBody, ItemError, ItemStream, Items, Lenient, LenientExt, LenientItems, Misfit, Multipart, Next, Partial, ResponseValue, Retries, Secret, SecretSource, #server Span, Stream, TraceContext, TypedEvent, Violation, http_builder, reqwest,
+            Around, BuildError, ByteStream, Event, EventStream, ItemBody, ItemError, ItemStream, Items, Lenient, LenientExt, LenientItems, Misfit, Multipart, Next, OwnError, Partial, ResponseValue, Retries, Secret, SecretSource, #server Span, Stream, TraceContext, TypedEvent, Violation, http_builder,
         };
         #error
     }

@@ -6,7 +6,7 @@ use quote::quote;
 use super::names::ClientNames;
 use super::{parts, text};
 use crate::ir::{Api, Operation};
-use crate::tokens::{docs, ident, inner_docs};
+use crate::tokens::{deprecated, docs, ident, inner_docs};
 
 /// Returns the part of a tag's file before the builders: its docs, its imports and its trait. `at`
 /// is the index of the tag; the builders name types of the types crate if `names_types` is true.
@@ -67,7 +67,7 @@ pub(super) fn head(
 fn method(api: &Api<'_>, operation: &Operation) -> TokenStream {
     let (method, builder) = (ident(&operation.name), ident(&operation.pascal));
     let docs = docs(&text::operation(api, operation));
-    let deprecated = operation.deprecated.then(|| quote!(#[deprecated]));
+    let deprecated = deprecated(operation);
     quote! {
         #docs
         #deprecated

@@ -82,7 +82,7 @@ pub(super) fn send(
     errors: &Side,
 ) -> String {
     let mut docs = format!(
-        "Sends the request. A listed status from 400 on is [`runtime::Error::ErrorResponse`].\n\n{TABLE_HEAD}"
+        "Sends the request. A listed status from 400 on is [`Error::ErrorResponse`](crate::Error).\n\n{TABLE_HEAD}"
     );
     let errors = rows(api, errors)
         .into_iter()

@@ -1,5 +1,6 @@
 //! Operations with their parameters, bodies and responses.
 
+use contract::Moment;
 use contract::model::{
     Location, Method, ParameterEncoding, PathPart, SchemaId, Security, StatusKey,
 };
@@ -32,6 +33,10 @@ pub struct Operation {
     pub docs: String,
     /// Whether the operation is deprecated.
     pub deprecated: bool,
+    /// Since when it is deprecated, if the document says so.
+    pub deprecation: Option<Moment>,
+    /// When it ends, if the document says so.
+    pub sunset: Option<Moment>,
     /// The parameters, in the document's order.
     pub parameters: Vec<Parameter>,
     /// The request body.

@@ -16,7 +16,7 @@ pub(super) fn tags(contract: &Contract, crates: &CrateNames) -> Vec<Tag> {
     let used: HashSet<Option<&str>> = contract
         .operations
         .iter()
-        .map(|operation| operation.tag.as_deref())
+        .map(|operation| operation.tag())
         .collect();
     let declared = contract
         .tags

@@ -5,6 +5,7 @@ use contract::model::{Method, SecurityKind};
 use super::part::Part;
 use crate::client::names::{METHODS, SETTINGS};
 use crate::ir::{Api, Operation, Parameter, Primitive, TypeDef, TypeKind, TypeRef};
+use crate::server;
 use crate::tokens::foreign_type;
 
 /// Returns the example as a code block of Markdown, or `None` for a types crate without types.
@@ -47,14 +48,14 @@ fn client(api: &Api<'_>) -> String {
         format!("{krate}::Client::builder(\"https://api.example.com\"){credential}.build()?;\n");
     let Some(operation) = simple_operation(api) else {
         return format!(
-            "fn run() -> Result<(), Box<dyn std::error::Error>> {{\n    let _client = {make}    Ok(())\n}}\n"
+            "fn main() -> Result<(), Box<dyn std::error::Error>> {{\n    let _client = {make}    Ok(())\n}}\n"
         );
     };
     let tag = &api.tags[operation.tag];
     let arguments = arguments(operation);
     format!(
         "use {krate}::{}::{};\n\n\
-         async fn run() -> Result<(), Box<dyn std::error::Error>> {{\n    \
+         #[tokio::main]\nasync fn main() -> Result<(), Box<dyn std::error::Error>> {{\n    \
          let client = {make}    \
          let response = client\n        .{}()\n{arguments}        .send()\n        .await?;\n    \
          println!(\"{{}}\", response.status());\n    Ok(())\n}}\n",
@@ -136,60 +137,128 @@ fn is_simple(api: &Api<'_>, operation: &Operation) -> bool {
         })
 }
 
-/// Returns an example that serves an implementation of the server's traits.
+/// Returns a program that serves the API, in which no operation is written yet.
 fn server(api: &Api<'_>) -> String {
     let krate = api.names.krate("server");
-    let is_secured = api.operations.iter().any(|operation| {
-        operation
-            .security
-            .iter()
-            .any(|alternative| !alternative.schemes.is_empty())
-    });
-    let bound = if is_secured {
-        "Api<S::Principal>"
-    } else {
-        "Api"
-    };
-    let mut imports = vec!["Api", "router", "server"];
-    let mut parameters = vec![format!("api: impl {bound}")];
-    let mut arguments = vec!["api"];
-    let mut bounds = Vec::new();
+    let is_secured = (0..api.tags.len()).any(|tag| server::is_secured(api, tag));
+    let mut imports = vec!["router", "server"];
+    let mut arguments = vec!["Service"];
+    let mut roles = vec!["implements the API"];
+    let mut items = implementations(api, &krate);
+    if is_secured {
+        items.push_str(
+            "/// The caller of a request, as handlers get it.\n#[derive(Clone)]\nstruct Caller;\n\n",
+        );
+    }
     if !api.security.is_empty() {
-        imports.insert(1, "Security");
-        parameters.push("security: S".to_owned());
-        arguments.push("security");
-        bounds.push(("S", "Security".to_owned()));
+        imports.insert(0, "Security");
+        arguments.push("Service");
+        roles.push("checks credentials");
+        items.push_str(&security(api, is_secured));
     }
     if let Some(error) = &api.error {
-        let error = foreign_type(api, error).to_string().replace(' ', "");
-        parameters.push("render: R".to_owned());
-        arguments.push("render");
-        bounds.push(("R", format!("server::RenderRejection<Body = {error}>")));
+        arguments.push("Service");
+        roles.push("writes the bodies of rejections");
+        items.push_str(&rejections(api, &krate, error));
     } else {
         arguments.push("server::Problem");
     }
-    let names: Vec<&str> = bounds.iter().map(|(name, _)| *name).collect();
-    let generics = if names.is_empty() {
-        String::new()
-    } else {
-        format!("<{}>", names.join(", "))
+    let roles = match roles.split_last() {
+        Some((last, [])) => (*last).to_owned(),
+        Some((last, before)) => format!("{} and {last}", before.join(", ")),
+        None => String::new(),
     };
-    let bounds: String = bounds
-        .iter()
-        .map(|(name, bound)| format!("    {name}: {bound},\n"))
-        .collect();
-    let opening = if bounds.is_empty() {
-        " {\n".to_owned()
-    } else {
-        format!("\nwhere\n{bounds}{{\n")
-    };
+    let roles = roles.replacen('i', "I", 1);
     format!(
-        "use {krate}::{{{}}};\n\nasync fn serve{generics}({}) -> std::io::Result<()>{opening}    \
+        "use {krate}::{{{}}};\n\n/// {roles}.\nstruct Service;\n\n{items}\
+         #[tokio::main]\nasync fn main() -> std::io::Result<()> {{\n    \
          let app = router({}, server::Config::default());\n    \
          let listener = tokio::net::TcpListener::bind(\"127.0.0.1:8080\").await?;\n    \
          axum::serve(listener, app).await\n}}\n",
         imports.join(", "),
-        parameters.join(", "),
         arguments.join(", ")
+    )
+}
+
+/// Returns an implementation of each tag's trait, in which all operations are stubs.
+fn implementations(api: &Api<'_>, krate: &str) -> String {
+    let mut text = String::new();
+    if !api.tags.is_empty() {
+        text.push_str(
+            "// Each operation responds with 501. To begin with one, write it as a method, and list the others\n\
+             // of the tag in place of `..`: the compiler says which are missing.\n",
+        );
+    }
+    for (at, tag) in api.tags.iter().enumerate() {
+        let (generics, principal) = if server::is_secured(api, at) {
+            ("<Caller>", "Caller: ")
+        } else {
+            ("", "")
+        };
+        let (module, name) = (&tag.module, &tag.server_trait);
+        text.push_str(&format!(
+            "impl {krate}::{module}::{name}{generics} for Service {{\n    \
+             {krate}::{}_stubs!({principal}..);\n}}\n\n",
+            module.trim_start_matches("r#")
+        ));
+    }
+    text
+}
+
+/// Returns an implementation of `Security`, which accepts one secret where a credential is one.
+fn security(api: &Api<'_>, is_secured: bool) -> String {
+    let principal = if is_secured { "Caller" } else { "()" };
+    let mut text = format!("impl Security for Service {{\n    type Principal = {principal};\n");
+    for server::Check { name, arguments } in server::checks(api) {
+        let secret = match arguments.as_slice() {
+            [(ty, _)] => match ty.as_str() {
+                "Bearer" => Some("token"),
+                "ApiKey" => Some("value"),
+                "Basic" => Some("password"),
+                _ => None,
+            },
+            _ => None,
+        };
+        let credential = if secret.is_some() { "credential" } else { "_" };
+        let mut inputs: String = arguments
+            .iter()
+            .map(|(ty, has_scopes)| {
+                let scopes = if *has_scopes {
+                    "        _: &'static [&'static str],\n"
+                } else {
+                    ""
+                };
+                format!("        {credential}: server::{ty},\n{scopes}")
+            })
+            .collect();
+        inputs.push_str("        _: &'static server::Operation,\n");
+        let body = secret.map_or_else(
+            || "        Err(server::AuthError::Invalid)\n".to_owned(),
+            |field| {
+                format!(
+                    "        if credential.{field} == \"…\" {{\n            Ok({principal})\n        }} else {{\n            \
+                     Err(server::AuthError::Invalid)\n        }}\n"
+                )
+            },
+        );
+        text.push_str(&format!(
+            "\n    async fn {name}(\n        &self,\n{inputs}    ) -> Result<{principal}, server::AuthError> {{\n{body}    }}\n"
+        ));
+    }
+    text.push_str("}\n\n");
+    text
+}
+
+/// Returns an implementation of `RenderRejection`, whose error body is left to be written.
+fn rejections(api: &Api<'_>, krate: &str, error: &TypeRef) -> String {
+    let ty = foreign_type(api, error).to_string().replace(' ', "");
+    // The program depends on the server crate alone.
+    let types = format!("{krate}::{}::", server::types_module(api));
+    let ty = ty.replace(&format!("{}::", api.names.krate("types")), &types);
+    format!(
+        "impl server::RenderRejection for Service {{\n    type Body = {ty};\n\n    \
+         fn render(&self, rejection: &server::Rejection) -> Self::Body {{\n        \
+         // What the router rejects, such as an unknown path, has the contract's own error as its body.\n        \
+         unimplemented!(\"an error for {{}}: {{}}\", rejection.status, rejection.message)\n    }}\n}}\n\n"
     )
 }

@@ -7,7 +7,7 @@ use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
 /// This workspace's manifest, as it was when the generator was built.
 static WORKSPACE: LazyLock<DocumentMut> = LazyLock::new(|| {
-    include_str!("../../../../Cargo.toml")
+    include_str!("../../embedded/workspace.toml")
         .parse()
         .expect("the manifest that cargo read is TOML")
 });
@@ -24,7 +24,7 @@ pub(super) fn package(key: &str) -> &'static str {
 
 /// Returns the version of a dependency in `[workspace.dependencies]`.
 pub(super) fn dependency_version(name: &str) -> String {
-    let (base, _) = shared(name);
+    let (base, _) = shared(name, "");
     let version = base.get("version").and_then(Value::as_str);
     version
         .expect("every crate that generated code needs has a version")
@@ -32,24 +32,39 @@ pub(super) fn dependency_version(name: &str) -> String {
 }
 
 /// Returns the manifest of `api-runtime` or `api-macros` with the workspace's values in place of
-/// what it inherits.
+/// what it inherits, for a copy of the crate in a folder that has its new name.
 ///
-/// A path to the other of the two crates leads to the folder beside this one. The lints are
-/// removed, since they are for this workspace alone.
-pub(super) fn spelled_out(manifest: &str) -> String {
+/// A dependency on the other of the two crates leads to its copy beside this one. The lints are
+/// removed, since they are for this workspace alone, and so are the tests of examples.
+pub(super) fn spelled_out(manifest: &str, prefix: &str) -> String {
     let mut document: DocumentMut = manifest
         .parse()
         .expect("the manifest that cargo read is TOML");
     document.remove("lints");
     if let Some(about) = document.get_mut("package").and_then(Item::as_table_mut) {
         spell_out_package(about);
+        let name = about.get("name").and_then(Item::as_str).unwrap_or_default();
+        let name = copied_name(name, prefix);
+        about["name"] = toml_edit::value(name);
+    }
+    if let Some(library) = document.get_mut("lib").and_then(Item::as_table_mut) {
+        // Two copies in one workspace must not write the same files.
+        library.remove("name");
+        // The examples call the crate by the name that it has here.
+        library["doctest"] = toml_edit::value(false);
     }
     for name in DEPENDENCIES {
         if let Some(table) = document.get_mut(name).and_then(Item::as_table_mut) {
-            spell_out_dependencies(table);
+            spell_out_dependencies(table, prefix);
         }
     }
     document.to_string()
+}
+
+/// Returns the name of the copy of a crate: `museum-runtime` for `stratus-runtime`.
+pub(super) fn copied_name(package: &str, prefix: &str) -> String {
+    let part = package.rsplit('-').next().unwrap_or(package);
+    format!("{prefix}-{part}")
 }
 
 /// Replaces the inherited values of a `[package]` table by those of the workspace.
@@ -63,19 +78,24 @@ fn spell_out_package(about: &mut Table) {
 
 /// Replaces the inherited entries of a table of dependencies by those of the workspace, and removes
 /// dependencies on crates that are not copied.
-fn spell_out_dependencies(table: &mut Table) {
+fn spell_out_dependencies(table: &mut Table, prefix: &str) {
     for (key, item) in table.iter_mut() {
         if inherits(item) {
             let own = item
                 .as_table_like()
                 .expect("an entry with `workspace = true` is a table");
-            *item = toml_edit::value(merged(key.get(), own));
+            *item = toml_edit::value(merged(key.get(), own, prefix));
         }
     }
-    // A dependency on a path without a version is for this workspace's tests.
+    // Other packages of this workspace are for its tests.
+    let copies = ["macros", "runtime"].map(|part| format!("../{prefix}-{part}"));
+    let is_copied = |path: &Item| {
+        path.as_str()
+            .is_some_and(|path| copies.iter().any(|copy| copy == path))
+    };
     let foreign: Vec<String> = table
         .iter()
-        .filter(|(_, item)| item.get("path").is_some() && item.get("version").is_none())
+        .filter(|(_, item)| item.get("path").is_some_and(|path| !is_copied(path)))
         .map(|(name, _)| name.to_owned())
         .collect();
     for name in foreign {
@@ -93,8 +113,8 @@ fn inherits(item: &Item) -> bool {
 
 /// Returns the entry of a dependency that combines the keys of the workspace with `own`, those of
 /// the crate.
-fn merged(name: &str, own: &dyn TableLike) -> Value {
-    let (mut table, mut features) = shared(name);
+fn merged(name: &str, own: &dyn TableLike, prefix: &str) -> Value {
+    let (mut table, mut features) = shared(name, prefix);
     for feature in own
         .get("features")
         .and_then(Item::as_array)
@@ -123,8 +143,8 @@ fn merged(name: &str, own: &dyn TableLike) -> Value {
 }
 
 /// Returns what `[workspace.dependencies]` says about a dependency: everything but its features, and
-/// its features. A `path` becomes that of the folder beside the generated crate.
-fn shared(name: &str) -> (InlineTable, Array) {
+/// its features. A package of this workspace becomes its copy beside the crate.
+fn shared(name: &str, prefix: &str) -> (InlineTable, Array) {
     let mut table = InlineTable::new();
     let mut features = Array::new();
     let item = &WORKSPACE["workspace"]["dependencies"][name];
@@ -137,8 +157,11 @@ fn shared(name: &str) -> (InlineTable, Array) {
                 features = value.as_array().cloned().unwrap_or_default();
                 features.decor_mut().clear();
             }
-            "path" => {
-                table.insert("path", format!("../{name}").into());
+            "path" => {}
+            "package" => {
+                let copy = copied_name(value.as_str().unwrap_or_default(), prefix);
+                table.insert("path", format!("../{copy}").into());
+                table.insert("package", copy.into());
             }
             key => {
                 // Without the white space around it in the other manifest.

@@ -5,9 +5,9 @@ use contract::model::Info;
 use super::text::one_line;
 
 /// The text of the MIT licence.
-const MIT: &str = include_str!("../../../../LICENSE-MIT");
+const MIT: &str = include_str!("../../embedded/LICENSE-MIT");
 /// The text of the Apache licence, version 2.0.
-const APACHE: &str = include_str!("../../../../LICENSE-APACHE");
+const APACHE: &str = include_str!("../../embedded/LICENSE-APACHE");
 
 /// Returns the contract's licence as an SPDX expression, or `None` if it has none that SPDX knows.
 pub(super) fn expression(info: &Info) -> Option<String> {
@@ -47,7 +47,7 @@ pub(super) fn texts(info: &Info) -> Vec<(&'static str, String)> {
     texts
 }
 
-/// Returns the name and the text of each licence file of `api-runtime` and `api-macros`, whose
+/// Returns the name and the text of each licence file of the run time's crates, whose
 /// licences are those of this workspace.
 pub(super) fn own_texts() -> [(&'static str, String); 2] {
     [

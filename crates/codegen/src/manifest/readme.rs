@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::part::Part;
 use super::text::{mark, one_line, plain, shortened};
 use super::{example, licence};
-use crate::ir::{Api, Tag};
+use crate::ir::{Api, Tag, TypeDef, TypeKind};
 use crate::names;
 
 /// Generates the README of a crate.
@@ -22,6 +22,17 @@ pub(super) fn readme(api: &Api<'_>, part: Part) -> String {
     }
     if let Some(example) = example::example(api, part) {
         paragraph(&example);
+    }
+    if let Some(words) = construction(api, part) {
+        paragraph(&words);
+    }
+    let dependencies = super::dev_dependencies(part);
+    if !dependencies.is_empty() {
+        let name = api.names.package(part.name());
+        paragraph(&format!(
+            "A program beside this crate needs these lines in its `Cargo.toml`:\n\n\
+             ```toml\n[dependencies]\n{name} = {{ path = \"../{name}\" }}\n{dependencies}```"
+        ));
     }
     if part == Part::Client {
         paragraph(
@@ -42,6 +53,38 @@ pub(super) fn readme(api: &Api<'_>, part: Part) -> String {
     out.push('\n');
     out
 }
+
+/// Returns how a value of a type is made, in the README of the types.
+fn construction(api: &Api<'_>, part: Part) -> Option<String> {
+    if part != Part::Types {
+        return None;
+    }
+    let required = |def: &TypeDef| match &def.kind {
+        TypeKind::Object(object) => {
+            let fields = object.fields.iter();
+            fields
+                .filter(|field| field.required && field.default.is_none())
+                .count()
+        }
+        _ => 0,
+    };
+    let large = api.types.iter().find(|def| required(def) > ARGUMENTS);
+    let large = large.map_or_else(String::new, |def| {
+        let fields = match &def.kind {
+            TypeKind::Object(object) => object.fields_name.clone(),
+            _ => None,
+        };
+        let name = &def.name;
+        let fields = fields.unwrap_or_else(|| format!("{name}Fields"));
+        format!("\nA `{name}` has more, so it is made of a struct with a field for each: `{name}::from({fields} {{ … }})`.")
+    });
+    Some(format!(
+        "A value is made of its required properties, by `new` if these are at most {ARGUMENTS}, and then `with_…` sets an optional one.{large}"
+    ))
+}
+
+/// The most required properties that `new` takes.
+const ARGUMENTS: usize = 3;
 
 /// Returns the first paragraph, which says what the crate is.
 fn lead(api: &Api<'_>, part: Part) -> String {

@@ -147,13 +147,14 @@ fn every_source_of_the_run_time_is_copied() {
 #[test]
 fn a_copied_manifest_inherits_nothing() {
     for (krate, manifest, _) in runtime::CRATES {
-        let spelled_out = inherit::spelled_out(manifest);
+        let spelled_out = inherit::spelled_out(manifest, "zoo");
         let document: DocumentMut = spelled_out.parse().expect("the written manifest is TOML");
         assert!(
             !spelled_out.contains("workspace"),
             "{krate}:\n{spelled_out}"
         );
-        assert_eq!(document["package"]["name"].as_str(), Some(krate));
+        let name = krate.replace("api-", "zoo-");
+        assert_eq!(document["package"]["name"].as_str(), Some(name.as_str()));
         assert_eq!(document["package"]["edition"].as_str(), Some("2024"));
     }
 }
@@ -162,10 +163,10 @@ fn a_copied_manifest_inherits_nothing() {
 fn what_is_inherited_is_merged_with_what_is_said_here() {
     let manifest = "[dependencies]\nregex = { workspace = true, optional = true, features = [\"std\", \"unicode-perl\"] }\n\
                     api-macros.workspace = true\nthiserror.workspace = true\n\n[dev-dependencies]\ncontract.workspace = true\n";
-    insta::assert_snapshot!(inherit::spelled_out(manifest), @r#"
+    insta::assert_snapshot!(inherit::spelled_out(manifest, "zoo"), @r#"
     [dependencies]
     regex = { version = "1.13", default-features = false, features = ["std", "unicode", "perf", "unicode-perl"], optional = true }
-    api-macros = { path = "../api-macros", version = "0.1.0" }
+    api-macros = { path = "../zoo-macros", package = "zoo-macros", version = "0.1.0" }
     thiserror = "2.0"
 
     [dev-dependencies]
@@ -176,4 +177,55 @@ fn what_is_inherited_is_merged_with_what_is_said_here() {
 fn text_that_is_too_long_is_cut_at_a_word() {
     assert_eq!(text::shortened("one two, three", 9), "one two…");
     assert_eq!(text::shortened("one two", 9), "one two");
+}
+
+#[test]
+fn each_source_of_the_run_time_is_a_dependency_that_cargo_knows() {
+    let sources = [
+        (
+            "copy",
+            "package = \"zoo-runtime\", path = \"../zoo-runtime\", version = \"0.1.0\"",
+        ),
+        (
+            "copy=farm",
+            "package = \"farm-runtime\", path = \"../farm-runtime\", version = \"0.1.0\"",
+        ),
+        (
+            "version",
+            "package = \"stratus-runtime\", version = \"0.1.0\"",
+        ),
+        (
+            "version=0.1.7",
+            "package = \"stratus-runtime\", version = \"0.1.7\"",
+        ),
+        (
+            "git=https://git.example/s#1a2b",
+            "package = \"stratus-runtime\", git = \"https://git.example/s\", rev = \"1a2b\", version = \"0.1.0\"",
+        ),
+        (
+            "path=../r",
+            "package = \"stratus-runtime\", path = \"../r\", version = \"0.1.0\"",
+        ),
+    ];
+    for (text, line) in sources {
+        let runtime: Runtime = text.parse().expect("it is a run time");
+        assert_eq!(runtime::source(&runtime, "zoo"), line);
+    }
+}
+
+#[test]
+fn a_run_time_that_lacks_what_crates_call_is_refused() {
+    // The promise of docs/versions.md: the generator's version, or a later compatible one.
+    assert_eq!(super::runtime_version(), env!("CARGO_PKG_VERSION"));
+    for text in [
+        "version=0.0.9",
+        "version=0.2.0",
+        "version=1",
+        "git=https://git.example/s",
+        "path=",
+        "copy=A",
+        "none",
+    ] {
+        assert!(text.parse::<Runtime>().is_err(), "{text}");
+    }
 }

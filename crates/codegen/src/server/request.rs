@@ -95,7 +95,7 @@ fn field(api: &Api<'_>, parameter: &Parameter) -> TokenStream {
 
 /// Returns whether the field of a parameter is an `Option`. It is not if the parameter is in the
 /// path, which is never absent, or has a default.
-fn is_optional(parameter: &Parameter) -> bool {
+pub(super) fn is_optional(parameter: &Parameter) -> bool {
     !parameter.required && parameter.location != Location::Path && parameter.default.is_none()
 }
 
@@ -194,14 +194,14 @@ fn choices(api: &Api<'_>, operation: &Operation, body: &Body) -> TokenStream {
 
 /// Returns whether a request can be cloned, which it cannot if its body is a stream or if it takes
 /// over the connection.
-fn is_clone(operation: &Operation) -> bool {
+pub(super) fn is_clone(operation: &Operation) -> bool {
     let media = operation.body.iter().flat_map(|body| &body.media);
     !upgrades(operation) && !media.into_iter().any(payload::is_opaque)
 }
 
 /// Returns the name of the field for the connection: `upgrade`, or `upgrade_` if a parameter has
 /// that name.
-fn upgrade_field(operation: &Operation) -> Ident {
+pub(super) fn upgrade_field(operation: &Operation) -> Ident {
     let is_taken = operation
         .parameters
         .iter()
@@ -211,6 +211,6 @@ fn upgrade_field(operation: &Operation) -> Ident {
 
 /// Returns whether an operation lists a response 101, after which the connection uses another
 /// protocol.
-fn upgrades(operation: &Operation) -> bool {
+pub(super) fn upgrades(operation: &Operation) -> bool {
     operation.responses.iter().any(is_handshake)
 }

@@ -35,17 +35,7 @@ pub(super) fn items(api: &Api<'_>, operation: &Operation) -> TokenStream {
         name: if is_error { &error } else { &response }.clone(),
         beside: if is_error { &response } else { &error }.clone(),
         words: if is_error { "errors" } else { "responses" },
-        responses: operation
-            .responses
-            .iter()
-            .filter(|listed| !listed.is_rejection)
-            .filter(|listed| match listed.status {
-                // Without a listed success, `default` is in both enums: the contract leaves open
-                // which of them it is, and a handler must be able to return either.
-                StatusKey::Default => is_error || !has_success,
-                _ => listed.is_success() != is_error,
-            })
-            .collect(),
+        responses: listed(operation, is_error),
         // The ranges of the two enums do not overlap, so that each status is in one of them only.
         default: (!has_success).then_some(if is_error { (400, 599) } else { (200, 399) }),
     };
@@ -58,6 +48,22 @@ pub(super) fn items(api: &Api<'_>, operation: &Operation) -> TokenStream {
     });
     let [success, failure] = [side(false).items(), side(true).items()];
     quote!(#success #failure #(#structures)*)
+}
+
+/// Returns the responses that are variants of the enum of successes, or of that of errors.
+pub(super) fn listed(operation: &Operation, is_error: bool) -> Vec<&Response> {
+    let has_success = operation.responses.iter().any(Response::is_success);
+    operation
+        .responses
+        .iter()
+        .filter(|listed| !listed.is_rejection)
+        .filter(|listed| match listed.status {
+            // Without a listed success, `default` is in both enums: the contract leaves open
+            // which of them it is, and a handler must be able to return either.
+            StatusKey::Default => is_error || !has_success,
+            _ => listed.is_success() != is_error,
+        })
+        .collect()
 }
 
 /// Returns whether the handler chooses the status, within a range or for `default`.

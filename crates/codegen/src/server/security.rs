@@ -59,8 +59,33 @@ pub(super) fn module(api: &Api<'_>) -> TokenStream {
     }
 }
 
+/// A method of the trait `Security`, for the example of the README.
+pub(crate) struct Check {
+    /// The name of the method.
+    pub(crate) name: String,
+    /// For each scheme, the type that holds its credential, and whether scopes follow it.
+    pub(crate) arguments: Vec<(String, bool)>,
+}
+
+/// Returns the methods of the trait `Security`, by name.
+pub(crate) fn checks(api: &Api<'_>) -> Vec<Check> {
+    let mut checks: BTreeMap<String, Check> = BTreeMap::new();
+    for alternative in securities(api).flat_map(asked) {
+        let arguments = schemes(api, alternative).map(|(scheme, _)| {
+            let ty = credential_type(&scheme.kind).to_string();
+            (ty, has_scopes(&scheme.kind))
+        });
+        let check = Check {
+            name: method_ident(api, alternative).to_string(),
+            arguments: arguments.collect(),
+        };
+        checks.insert(method_name(api, alternative), check);
+    }
+    checks.into_values().collect()
+}
+
 /// Returns the alternatives that ask for a credential.
-fn asked(security: &Security) -> impl Iterator<Item = &SecurityRequirement> {
+pub(super) fn asked(security: &Security) -> impl Iterator<Item = &SecurityRequirement> {
     security
         .iter()
         .filter(|alternative| !alternative.schemes.is_empty())
@@ -68,7 +93,7 @@ fn asked(security: &Security) -> impl Iterator<Item = &SecurityRequirement> {
 
 /// Returns the security of each operation that asks for a credential, and that of unknown routes if
 /// it does.
-fn securities<'a>(api: &'a Api<'_>) -> impl Iterator<Item = &'a Security> {
+pub(super) fn securities<'a>(api: &'a Api<'_>) -> impl Iterator<Item = &'a Security> {
     api.operations
         .iter()
         .map(|operation| &operation.security)
@@ -119,7 +144,7 @@ fn scheme<'a>(api: &'a Api<'_>, wire: &str) -> Option<&'a SecurityScheme> {
 }
 
 /// Returns the schemes of an alternative, each with the scopes that it needs.
-fn schemes<'a>(
+pub(super) fn schemes<'a>(
     api: &'a Api<'_>,
     alternative: &'a SecurityRequirement,
 ) -> impl Iterator<Item = (&'a SecurityScheme, &'a [String])> {
@@ -131,7 +156,7 @@ fn schemes<'a>(
 
 /// Returns the name of the method that checks an alternative: `bearer`, or `app_id_and_app_key` for
 /// two schemes that are both needed.
-fn method_name(api: &Api<'_>, alternative: &SecurityRequirement) -> String {
+pub(super) fn method_name(api: &Api<'_>, alternative: &SecurityRequirement) -> String {
     let bare = |scheme: &SecurityScheme| scheme.name.trim_start_matches("r#").to_owned();
     let schemes: Vec<&SecurityScheme> = schemes(api, alternative)
         .map(|(scheme, _)| scheme)
@@ -224,13 +249,13 @@ fn argument_names(scheme: &SecurityScheme, is_alone: bool) -> (Ident, Ident) {
 }
 
 /// Returns whether a kind of scheme has scopes.
-fn has_scopes(kind: &SecurityKind) -> bool {
+pub(super) fn has_scopes(kind: &SecurityKind) -> bool {
     matches!(kind, SecurityKind::OAuth2 | SecurityKind::OpenIdConnect(_))
 }
 
 /// Returns the name of the type in `api_runtime::server` that holds the credential of a kind of
 /// scheme.
-fn credential_type(kind: &SecurityKind) -> Ident {
+pub(super) fn credential_type(kind: &SecurityKind) -> Ident {
     format_ident!(
         "{}",
         match kind {

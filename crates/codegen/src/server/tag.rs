@@ -1,6 +1,7 @@
 //! The file of a tag: its trait, and for each operation the request, the responses, the description
 //! and the route.
 
+use contract::Moment;
 use contract::model::{Method, StatusKey};
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
@@ -8,7 +9,7 @@ use quote::quote;
 use super::names::{constant, import, method_and_path, type_names};
 use super::{payload, request, response, security};
 use crate::ir::{Api, Operation};
-use crate::tokens::{RustFile, docs, ident, inner_docs};
+use crate::tokens::{RustFile, deprecated, docs, ident, inner_docs};
 
 /// Generates the file of a tag.
 pub(super) fn file(api: &Api<'_>, tag: usize) -> String {
@@ -57,7 +58,7 @@ fn head(api: &Api<'_>, tag: usize, operations: &[&Operation]) -> TokenStream {
 
 /// Returns whether an operation of a tag asks for credentials, so that its trait has a parameter
 /// for the principal.
-pub(super) fn is_secured(api: &Api<'_>, tag: usize) -> bool {
+pub(crate) fn is_secured(api: &Api<'_>, tag: usize) -> bool {
     api.operations_of(tag)
         .any(|operation| security::is_secured(&operation.security))
 }
@@ -80,23 +81,44 @@ fn trait_definition(api: &Api<'_>, tag: usize, operations: &[&Operation]) -> Tok
     } else {
         (quote!(), words)
     };
-    let methods = operations.iter().map(|operation| {
-        let words = docs(&format!("{}\n\n{}", operation.docs, method_and_path(operation)));
-        let deprecated = operation.deprecated.then(|| quote!(#[deprecated]));
-        let method = ident(&operation.name);
-        let principal = principal_type(operation).map(|ty| quote!(principal: #ty,));
-        let [request, response, error] = type_names(operation);
-        // An `async fn` would not promise a future that is `Send`, which the router needs.
-        quote! {
-            #words
-            #deprecated
-            fn #method(&self, #principal request: #request) -> impl Future<Output = Result<#response, #error>> + Send;
-        }
-    });
+    let methods = operations.iter().map(|operation| handler(operation));
+    let module = ident(&definition.module);
     quote! {
         #words
+        #[server::stubs(#module)]
         pub trait #name #generics: Send + Sync + 'static {
             #(#methods)*
+        }
+    }
+}
+
+/// Generates the method of a tag's trait for an operation.
+fn handler(operation: &Operation) -> TokenStream {
+    let words = docs(&format!(
+        "{}\n\n{}",
+        operation.docs,
+        method_and_path(operation)
+    ));
+    let deprecated = deprecated(operation);
+    let method = ident(&operation.name);
+    let principal = principal_type(operation).map(|ty| quote!(principal: #ty,));
+    let [request, response, error] = type_names(operation);
+    // An `async fn` would not promise a future that is `Send`, which the router needs.
+    quote! {
+        #words
+        #deprecated
+        fn #method(&self, #principal request: #request) -> impl Future<Output = Result<#response, #error>> + Send;
+    }
+}
+
+/// Generates the trait of an operation's tag with the method of this operation alone.
+pub(super) fn excerpt(api: &Api<'_>, operation: &Operation) -> TokenStream {
+    let name = ident(&api.tags[operation.tag].server_trait);
+    let generics = is_secured(api, operation.tag).then(|| quote!(<P>));
+    let method = handler(operation);
+    quote! {
+        pub trait #name #generics: Send + Sync + 'static {
+            #method
         }
     }
 }
@@ -131,6 +153,18 @@ fn description(api: &Api<'_>, operation: &Operation) -> TokenStream {
         StatusKey::Code(code) => Some(Literal::u16_unsuffixed(code)),
         StatusKey::Range(_) | StatusKey::Default => None,
     });
+    let header = |value: Option<String>| {
+        if let Some(value) = value {
+            quote!(Some(#value))
+        } else {
+            quote!(None)
+        }
+    };
+    let deprecation = operation
+        .deprecation
+        .map(|since| format!("@{}", since.seconds()));
+    let deprecation = header(deprecation);
+    let sunset = header(operation.sunset.map(Moment::http_date));
     let security = security::alternatives(&operation.security);
     let challenge = security::challenge(api, &operation.security);
     let tag = if let Some(tag) = &api.tags[operation.tag].name {
@@ -150,6 +184,8 @@ fn description(api: &Api<'_>, operation: &Operation) -> TokenStream {
             responses: #response::LISTED,
             errors: #error::LISTED,
             rejections: &[#(#rejections),*],
+            deprecation: #deprecation,
+            sunset: #sunset,
             security: #security,
             challenge: #challenge,
         };

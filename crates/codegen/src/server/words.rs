@@ -92,6 +92,15 @@ fn of_operation(
             "operationId",
         ],
     );
+    // The code has them as headers.
+    for (key, value) in [
+        ("x-deprecation", operation.deprecation),
+        ("x-sunset", operation.sunset),
+    ] {
+        if value.is_some() {
+            words.remove(key);
+        }
+    }
     // The code has one tag for each operation, so only another list of tags is a text.
     let own_tag = api.tags[operation.tag].name.as_deref();
     if words

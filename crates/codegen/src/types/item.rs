@@ -205,7 +205,7 @@ fn additional(api: &Api<'_>, additional: &Additional) -> Option<TokenStream> {
 
 /// Returns the derives of a newtype over a primitive. Floats have no total order, and strings
 /// cannot be copied.
-fn scalar_derives(inner: Primitive) -> TokenStream {
+pub(super) fn scalar_derives(inner: Primitive) -> TokenStream {
     match inner {
         Primitive::F32 | Primitive::F64 => quote!(Clone, Copy, PartialEq, PartialOrd, Scalar),
         Primitive::String => quote!(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar),
@@ -263,17 +263,10 @@ fn map_arguments(map: &Map) -> Arguments {
     arguments
 }
 
-/// Generates an enumeration.
-fn enumeration_tokens(
-    name: &proc_macro2::Ident,
-    enumeration: &Enumeration,
-    head: Head,
-) -> TokenStream {
-    let mut arguments = Arguments::default();
-    arguments.flag("extensible", enumeration.unlisted.is_some());
-    arguments.flag("json", !enumeration.strings);
+/// Returns the derives of an enumeration.
+pub(super) fn enumeration_derives(enumeration: &Enumeration) -> TokenStream {
     // An unlisted value is a `String`, which is not `Copy`, and has no order among the listed ones.
-    let derives = if enumeration.unlisted.is_some() {
+    if enumeration.unlisted.is_some() {
         quote!(Clone, Debug, PartialEq, Eq, Hash, Enumeration)
     } else {
         quote!(
@@ -287,7 +280,19 @@ fn enumeration_tokens(
             Ord,
             Enumeration
         )
-    };
+    }
+}
+
+/// Generates an enumeration.
+fn enumeration_tokens(
+    name: &proc_macro2::Ident,
+    enumeration: &Enumeration,
+    head: Head,
+) -> TokenStream {
+    let mut arguments = Arguments::default();
+    arguments.flag("extensible", enumeration.unlisted.is_some());
+    arguments.flag("json", !enumeration.strings);
+    let derives = enumeration_derives(enumeration);
     let head = head.with(&derives, arguments.attribute("enumeration").as_ref());
     let variants = enumeration.variants.iter().map(|(variant, value)| {
         let variant = ident(variant);

@@ -10,19 +10,14 @@ use super::super::responses::essence;
 use super::super::{parts, text};
 use super::request::style_tokens;
 use super::{Builder, initial};
-use crate::ir::{Body, Media, MediaKind, TypeRef};
+use crate::ir::{Body, Media, MediaKind, Operation, TypeRef};
 use crate::names::{identifier, snake, unique};
 use crate::tokens::{docs, ident};
 
 impl Builder<'_> {
-    /// Returns whether the builder can be cloned: whether every body that it may hold is in memory.
+    /// Returns whether the builder can be cloned.
     pub(super) fn body_can_be_cloned(&self) -> bool {
-        let media = parts::body_of(self.operation)
-            .into_iter()
-            .flat_map(|body| &body.media);
-        media
-            .map(|media| media.kind)
-            .all(|kind| matches!(kind, MediaKind::Json | MediaKind::Form | MediaKind::Text))
+        can_be_cloned(self.operation)
     }
 
     /// Returns the declaration of the builder's field for the body, if the operation has one. The
@@ -65,28 +60,14 @@ impl Builder<'_> {
         })
     }
 
-    /// Returns a setter of the body for each media type. The setter for JSON, or for the first
-    /// media type without JSON, is `body`; the others are called `body_form` and the like.
+    /// Returns a setter of the body for each media type.
     pub(super) fn body_setters(&self) -> Vec<TokenStream> {
         let Some(body) = parts::body_of(self.operation) else {
             return Vec::new();
         };
-        let parameters = &self.names.of(self.operation).parameters;
-        let mut taken: HashSet<String> = parameters.iter().cloned().collect();
-        let mut media: Vec<&Media> = body.media.iter().collect();
-        media.sort_by_key(|media| media.kind != MediaKind::Json);
-        media
+        setter_names(self.operation, &self.names.of(self.operation).parameters)
             .into_iter()
-            .enumerate()
-            .map(|(at, media)| {
-                let name = if at == 0 {
-                    "body".to_owned()
-                } else {
-                    format!("body_{}", kind_word(media, &body.media))
-                };
-                let name = ident(&identifier(&unique(&mut taken, name)));
-                self.body_setter(body, media, &name)
-            })
+            .map(|(name, media)| self.body_setter(body, media, &ident(&name)))
             .collect()
     }
 
@@ -187,9 +168,47 @@ impl Builder<'_> {
     }
 }
 
+/// Returns whether the builder of an operation can be cloned: whether every body that it may hold is
+/// in memory.
+pub(in crate::client) fn can_be_cloned(operation: &Operation) -> bool {
+    let media = parts::body_of(operation)
+        .into_iter()
+        .flat_map(|body| &body.media);
+    media
+        .map(|media| media.kind)
+        .all(|kind| matches!(kind, MediaKind::Json | MediaKind::Form | MediaKind::Text))
+}
+
+/// Returns the name of the setter of the body for each media type. The setter for JSON, or for the
+/// first media type without JSON, is `body`; the others are called `body_form` and the like.
+/// `parameters` are the names of the other setters.
+pub(in crate::client) fn setter_names<'o>(
+    operation: &'o Operation,
+    parameters: &[String],
+) -> Vec<(String, &'o Media)> {
+    let Some(body) = parts::body_of(operation) else {
+        return Vec::new();
+    };
+    let mut taken: HashSet<String> = parameters.iter().cloned().collect();
+    let mut media: Vec<&Media> = body.media.iter().collect();
+    media.sort_by_key(|media| media.kind != MediaKind::Json);
+    media
+        .into_iter()
+        .enumerate()
+        .map(|(at, media)| {
+            let name = if at == 0 {
+                "body".to_owned()
+            } else {
+                format!("body_{}", kind_word(media, &body.media))
+            };
+            (identifier(&unique(&mut taken, name)), media)
+        })
+        .collect()
+}
+
 /// Returns the type of the value that a caller sets for a media type, which is any JSON if the
 /// media type has no type.
-fn value_type(media: &Media) -> &TypeRef {
+pub(in crate::client) fn value_type(media: &Media) -> &TypeRef {
     media.ty.as_ref().unwrap_or(&TypeRef::Any)
 }
 

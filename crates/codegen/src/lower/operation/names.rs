@@ -38,7 +38,7 @@ pub(super) fn operation_names(
         .collect();
     for at in order {
         let operation = &contract.operations[at];
-        let module = &mut servers[by_name[&operation.tag.as_deref()]];
+        let module = &mut servers[by_name[&operation.tag()]];
         let suffixes = type_suffixes(operation);
         let types = |stem: &str| {
             suffixes
