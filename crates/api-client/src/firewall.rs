@@ -103,7 +103,7 @@ impl<'a> FirewallDetachSubnet<'a> {
         self
     }
 
-    /// Sends the request. A listed status from 400 on is [`runtime::Error::ErrorResponse`].
+    /// Sends the request. A listed status from 400 on is [`Error::ErrorResponse`](crate::Error).
     ///
     /// | Status | Body | Meaning |
     /// |---|---|---|

@@ -74,7 +74,7 @@ impl<'a> InferenceApiKeyCreate<'a> {
         self
     }
 
-    /// Sends the request. A listed status from 400 on is [`runtime::Error::ErrorResponse`].
+    /// Sends the request. A listed status from 400 on is [`Error::ErrorResponse`](crate::Error).
     ///
     /// | Status | Body | Meaning |
     /// |---|---|---|

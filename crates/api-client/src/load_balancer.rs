@@ -129,7 +129,7 @@ impl<'a> LoadBalancerList<'a> {
         self
     }
 
-    /// Sends the request. A listed status from 400 on is [`runtime::Error::ErrorResponse`].
+    /// Sends the request. A listed status from 400 on is [`Error::ErrorResponse`](crate::Error).
     ///
     /// | Status | Body | Meaning |
     /// |---|---|---|
@@ -157,6 +157,7 @@ impl<'a> LoadBalancerList<'a> {
     /// Returns every item of the list, page by page, after `start_after` if it is set. The first error ends the stream.
     pub fn stream(self) -> runtime::Items<'a, types::LoadBalancerSummary, types::Error> {
         let paging = runtime::Paging {
+            operation: self.client.id(),
             key: runtime::text(&self.order_column, "id"),
             items: "items",
             count: Some("count"),
@@ -242,7 +243,7 @@ impl<'a> ProjectLoadBalancerList<'a> {
         self
     }
 
-    /// Sends the request. A listed status from 400 on is [`runtime::Error::ErrorResponse`].
+    /// Sends the request. A listed status from 400 on is [`Error::ErrorResponse`](crate::Error).
     ///
     /// | Status | Body | Meaning |
     /// |---|---|---|
@@ -270,6 +271,7 @@ impl<'a> ProjectLoadBalancerList<'a> {
     /// Returns every item of the list, page by page, after `start_after` if it is set. The first error ends the stream.
     pub fn stream(self) -> runtime::Items<'a, types::LoadBalancerSummary, types::Error> {
         let paging = runtime::Paging {
+            operation: self.client.id(),
             key: runtime::text(&self.order_column, "id"),
             items: "items",
             count: Some("count"),
@@ -367,7 +369,7 @@ impl<'a> LoadBalancerUpdate<'a> {
         self
     }
 
-    /// Sends the request. A listed status from 400 on is [`runtime::Error::ErrorResponse`].
+    /// Sends the request. A listed status from 400 on is [`Error::ErrorResponse`](crate::Error).
     ///
     /// | Status | Body | Meaning |
     /// |---|---|---|
@@ -486,7 +488,7 @@ impl<'a> LoadBalancerDetachVm<'a> {
         self
     }
 
-    /// Sends the request. A listed status from 400 on is [`runtime::Error::ErrorResponse`].
+    /// Sends the request. A listed status from 400 on is [`Error::ErrorResponse`](crate::Error).
     ///
     /// | Status | Body | Meaning |
     /// |---|---|---|

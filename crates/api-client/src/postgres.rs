@@ -135,7 +135,7 @@ impl<'a> ProjectPostgresList<'a> {
         self
     }
 
-    /// Sends the request. A listed status from 400 on is [`runtime::Error::ErrorResponse`].
+    /// Sends the request. A listed status from 400 on is [`Error::ErrorResponse`](crate::Error).
     ///
     /// | Status | Body | Meaning |
     /// |---|---|---|
@@ -163,6 +163,7 @@ impl<'a> ProjectPostgresList<'a> {
     /// Returns every item of the list, page by page, after `start_after` if it is set. The first error ends the stream.
     pub fn stream(self) -> runtime::Items<'a, types::PostgresSummary, types::Error> {
         let paging = runtime::Paging {
+            operation: self.client.id(),
             key: runtime::text(&self.order_column, "id"),
             items: "items",
             count: Some("count"),
@@ -240,7 +241,7 @@ impl<'a> PostgresView<'a> {
         self
     }
 
-    /// Sends the request. A listed status from 400 on is [`runtime::Error::ErrorResponse`].
+    /// Sends the request. A listed status from 400 on is [`Error::ErrorResponse`](crate::Error).
     ///
     /// | Status | Body | Meaning |
     /// |---|---|---|
@@ -342,7 +343,7 @@ impl<'a> PostgresCreate<'a> {
         self
     }
 
-    /// Sends the request. A listed status from 400 on is [`runtime::Error::ErrorResponse`].
+    /// Sends the request. A listed status from 400 on is [`Error::ErrorResponse`](crate::Error).
     ///
     /// | Status | Body | Meaning |
     /// |---|---|---|
@@ -457,7 +458,7 @@ impl<'a> PostgresUpdate<'a> {
         self
     }
 
-    /// Sends the request. A listed status from 400 on is [`runtime::Error::ErrorResponse`].
+    /// Sends the request. A listed status from 400 on is [`Error::ErrorResponse`](crate::Error).
     ///
     /// | Status | Body | Meaning |
     /// |---|---|---|
@@ -587,7 +588,7 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
         self
     }
 
-    /// Sends the request. A listed status from 400 on is [`runtime::Error::ErrorResponse`].
+    /// Sends the request. A listed status from 400 on is [`Error::ErrorResponse`](crate::Error).
     ///
     /// | Status | Body | Meaning |
     /// |---|---|---|

@@ -101,7 +101,7 @@ impl<'a> PrivateSubnetView<'a> {
         self
     }
 
-    /// Sends the request. A listed status from 400 on is [`runtime::Error::ErrorResponse`].
+    /// Sends the request. A listed status from 400 on is [`Error::ErrorResponse`](crate::Error).
     ///
     /// | Status | Body | Meaning |
     /// |---|---|---|
@@ -208,7 +208,7 @@ impl<'a> PrivateSubnetCreate<'a> {
         self
     }
 
-    /// Sends the request. A listed status from 400 on is [`runtime::Error::ErrorResponse`].
+    /// Sends the request. A listed status from 400 on is [`Error::ErrorResponse`](crate::Error).
     ///
     /// | Status | Body | Meaning |
     /// |---|---|---|
@@ -334,7 +334,7 @@ impl<'a> PrivateSubnetConnect<'a> {
         self
     }
 
-    /// Sends the request. A listed status from 400 on is [`runtime::Error::ErrorResponse`].
+    /// Sends the request. A listed status from 400 on is [`Error::ErrorResponse`](crate::Error).
     ///
     /// | Status | Body | Meaning |
     /// |---|---|---|

@@ -93,7 +93,7 @@ impl<'a> VmList<'a> {
         self
     }
 
-    /// Sends the request. A listed status from 400 on is [`runtime::Error::ErrorResponse`].
+    /// Sends the request. A listed status from 400 on is [`Error::ErrorResponse`](crate::Error).
     ///
     /// | Status | Body | Meaning |
     /// |---|---|---|
@@ -121,6 +121,7 @@ impl<'a> VmList<'a> {
     /// Returns every item of the list, page by page, after `start_after` if it is set. The first error ends the stream.
     pub fn stream(self) -> runtime::Items<'a, types::Vm, types::Error> {
         let paging = runtime::Paging {
+            operation: self.client.id(),
             key: runtime::text(&self.order_column, "id"),
             items: "items",
             count: Some("count"),

@@ -8,6 +8,7 @@ use crate::security;
 /// Firewalls control which connections reach a private subnet.
 ///
 /// `P` is the principal, which the implementation of `Security` makes of a credential.
+#[server::stubs(firewall)]
 pub trait FirewallApi<P>: Send + Sync + 'static {
     /// Detach a private subnet from a firewall
     ///
@@ -124,6 +125,8 @@ pub static FIREWALL_DETACH_SUBNET: server::Operation = server::Operation {
     responses: FirewallDetachSubnetResponse::LISTED,
     errors: FirewallDetachSubnetError::LISTED,
     rejections: &[405, 408, 431],
+    deprecation: None,
+    sunset: None,
     security: &[&[server::Scheme::new("bearer", &[])]],
     challenge: "Bearer",
 };

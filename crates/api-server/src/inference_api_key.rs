@@ -8,6 +8,7 @@ use crate::security;
 /// API keys for the inference endpoints.
 ///
 /// `P` is the principal, which the implementation of `Security` makes of a credential.
+#[server::stubs(inference_api_key)]
 pub trait InferenceApiKeyApi<P>: Send + Sync + 'static {
     /// Create an inference API key
     ///
@@ -109,6 +110,8 @@ pub static INFERENCE_API_KEY_CREATE: server::Operation = server::Operation {
     responses: InferenceApiKeyCreateResponse::LISTED,
     errors: InferenceApiKeyCreateError::LISTED,
     rejections: &[405, 408, 431],
+    deprecation: None,
+    sunset: None,
     security: &[&[server::Scheme::new("bearer", &[])]],
     challenge: "Bearer",
 };

@@ -8,6 +8,7 @@ use crate::security;
 /// Load balancers distribute connections among the virtual machines of a private subnet.
 ///
 /// `P` is the principal, which the implementation of `Security` makes of a credential.
+#[server::stubs(load_balancer)]
 pub trait LoadBalancerApi<P>: Send + Sync + 'static {
     /// List the load balancers of a location
     ///
@@ -140,6 +141,8 @@ pub static LOAD_BALANCER_LIST: server::Operation = server::Operation {
     responses: LoadBalancerListResponse::LISTED,
     errors: LoadBalancerListError::LISTED,
     rejections: &[405, 431],
+    deprecation: None,
+    sunset: None,
     security: &[&[server::Scheme::new("bearer", &[])]],
     challenge: "Bearer",
 };
@@ -212,6 +215,8 @@ pub static PROJECT_LOAD_BALANCER_LIST: server::Operation = server::Operation {
     responses: ProjectLoadBalancerListResponse::LISTED,
     errors: ProjectLoadBalancerListError::LISTED,
     rejections: &[405, 431],
+    deprecation: None,
+    sunset: None,
     security: &[&[server::Scheme::new("bearer", &[])]],
     challenge: "Bearer",
 };
@@ -307,6 +312,8 @@ pub static LOAD_BALANCER_UPDATE: server::Operation = server::Operation {
     responses: LoadBalancerUpdateResponse::LISTED,
     errors: LoadBalancerUpdateError::LISTED,
     rejections: &[405, 408, 431],
+    deprecation: None,
+    sunset: None,
     security: &[&[server::Scheme::new("bearer", &[])]],
     challenge: "Bearer",
 };
@@ -409,6 +416,8 @@ pub static LOAD_BALANCER_DETACH_VM: server::Operation = server::Operation {
     responses: LoadBalancerDetachVmResponse::LISTED,
     errors: LoadBalancerDetachVmError::LISTED,
     rejections: &[405, 408, 431],
+    deprecation: None,
+    sunset: None,
     security: &[&[server::Scheme::new("bearer", &[])]],
     challenge: "Bearer",
 };

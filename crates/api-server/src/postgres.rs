@@ -8,6 +8,7 @@ use crate::security;
 /// Managed PostgreSQL databases.
 ///
 /// `P` is the principal, which the implementation of `Security` makes of a credential.
+#[server::stubs(postgres)]
 pub trait PostgresApi<P>: Send + Sync + 'static {
     /// List the Postgres databases of a project
     ///
@@ -161,6 +162,8 @@ pub static PROJECT_POSTGRES_LIST: server::Operation = server::Operation {
     responses: ProjectPostgresListResponse::LISTED,
     errors: ProjectPostgresListError::LISTED,
     rejections: &[405, 431],
+    deprecation: None,
+    sunset: None,
     security: &[&[server::Scheme::new("bearer", &[])]],
     challenge: "Bearer",
 };
@@ -238,6 +241,8 @@ pub static POSTGRES_VIEW: server::Operation = server::Operation {
     responses: PostgresViewResponse::LISTED,
     errors: PostgresViewError::LISTED,
     rejections: &[405, 431],
+    deprecation: None,
+    sunset: None,
     security: &[&[server::Scheme::new("bearer", &[])]],
     challenge: "Bearer",
 };
@@ -337,6 +342,8 @@ pub static POSTGRES_CREATE: server::Operation = server::Operation {
     responses: PostgresCreateResponse::LISTED,
     errors: PostgresCreateError::LISTED,
     rejections: &[405, 408, 431],
+    deprecation: None,
+    sunset: None,
     security: &[&[server::Scheme::new("bearer", &[])]],
     challenge: "Bearer",
 };
@@ -436,6 +443,8 @@ pub static POSTGRES_UPDATE: server::Operation = server::Operation {
     responses: PostgresUpdateResponse::LISTED,
     errors: PostgresUpdateError::LISTED,
     rejections: &[405, 408, 431],
+    deprecation: None,
+    sunset: None,
     security: &[&[server::Scheme::new("bearer", &[])]],
     challenge: "Bearer",
 };
@@ -546,6 +555,8 @@ pub static POSTGRES_RESET_SUPERUSER_PASSWORD: server::Operation = server::Operat
     responses: PostgresResetSuperuserPasswordResponse::LISTED,
     errors: PostgresResetSuperuserPasswordError::LISTED,
     rejections: &[405, 408, 431],
+    deprecation: None,
+    sunset: None,
     security: &[&[server::Scheme::new("bearer", &[])]],
     challenge: "Bearer",
 };

@@ -8,6 +8,7 @@ use crate::security;
 /// Private networks that connect the virtual machines of a location.
 ///
 /// `P` is the principal, which the implementation of `Security` makes of a credential.
+#[server::stubs(private_subnet)]
 pub trait PrivateSubnetApi<P>: Send + Sync + 'static {
     /// View a private subnet
     ///
@@ -128,6 +129,8 @@ pub static PRIVATE_SUBNET_VIEW: server::Operation = server::Operation {
     responses: PrivateSubnetViewResponse::LISTED,
     errors: PrivateSubnetViewError::LISTED,
     rejections: &[405, 431],
+    deprecation: None,
+    sunset: None,
     security: &[&[server::Scheme::new("bearer", &[])]],
     challenge: "Bearer",
 };
@@ -224,6 +227,8 @@ pub static PRIVATE_SUBNET_CREATE: server::Operation = server::Operation {
     responses: PrivateSubnetCreateResponse::LISTED,
     errors: PrivateSubnetCreateError::LISTED,
     rejections: &[405, 408, 431],
+    deprecation: None,
+    sunset: None,
     security: &[&[server::Scheme::new("bearer", &[])]],
     challenge: "Bearer",
 };
@@ -327,6 +332,8 @@ pub static PRIVATE_SUBNET_CONNECT: server::Operation = server::Operation {
     responses: PrivateSubnetConnectResponse::LISTED,
     errors: PrivateSubnetConnectError::LISTED,
     rejections: &[405, 408, 431],
+    deprecation: None,
+    sunset: None,
     security: &[&[server::Scheme::new("bearer", &[])]],
     challenge: "Bearer",
 };

@@ -8,6 +8,7 @@ use crate::security;
 /// Virtual machines in a location.
 ///
 /// `P` is the principal, which the implementation of `Security` makes of a credential.
+#[server::stubs(vm)]
 pub trait VmApi<P>: Send + Sync + 'static {
     /// List the virtual machines of a location
     ///
@@ -93,6 +94,8 @@ pub static VM_LIST: server::Operation = server::Operation {
     responses: VmListResponse::LISTED,
     errors: VmListError::LISTED,
     rejections: &[405, 431],
+    deprecation: None,
+    sunset: None,
     security: &[&[server::Scheme::new("bearer", &[])]],
     challenge: "Bearer",
 };
