@@ -3,6 +3,7 @@
 
 mod check;
 mod compile;
+mod lsp;
 mod peers;
 
 use std::fs;
@@ -12,11 +13,11 @@ use std::process::Command;
 
 use anyhow::{Context as _, bail};
 
-use crate::exit::Exit;
+use crate::Exit;
 use crate::workspace;
 
 /// The benchmarks of the package `tests`. Each is a program of its own.
-const PROGRAMS: [&str; 4] = ["codegen", "server", "client", "service"];
+const PROGRAMS: [&str; 5] = ["codegen", "diff", "server", "client", "service"];
 /// The benchmarks of the service as a process, which are ignored tests of the package `stratusd`.
 const PROCESSES: [&str; 2] = ["cost", "neighbours"];
 /// The benchmark of `cargo check` on generated crates.
@@ -24,6 +25,8 @@ const CHECK: &str = "check";
 /// The CPU time and memory of `cargo check` on types and clients, beside those of another generator.
 /// It runs only on request, because large documents take minutes.
 const COMPILE: &str = "compile";
+/// How long an editor waits for the language server.
+const LSP: &str = "lsp";
 /// The comparison with other generators. It runs only on request, because it takes half an hour.
 const PEERS: &str = "peers";
 
@@ -33,9 +36,10 @@ const PEERS: &str = "peers";
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Run only this benchmark
-    #[arg(value_parser = [PROGRAMS[0], PROGRAMS[1], PROGRAMS[2], PROGRAMS[3], PROCESSES[0], PROCESSES[1], CHECK, COMPILE, PEERS])]
+    #[arg(value_parser = [PROGRAMS[0], PROGRAMS[1], PROGRAMS[2], PROGRAMS[3], PROGRAMS[4], PROCESSES[0], PROCESSES[1], CHECK, COMPILE, LSP, PEERS])]
     only: Option<String>,
-    /// The documents of `compile`, which are read with --foreign, if not those that it makes
+    /// The documents of `compile`, which are read with --foreign, if not those that it makes, and
+    /// further ones of `lsp`
     #[arg(value_name = "DOCUMENT")]
     documents: Vec<PathBuf>,
     /// The number of rounds of `cost` and `neighbours`, if not the usual one
@@ -49,8 +53,9 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let root = workspace::root()?;
     let is_compile = arguments.only.as_deref() == Some(COMPILE);
-    if !arguments.documents.is_empty() && !is_compile {
-        bail!("only the benchmark `{COMPILE}` takes documents");
+    let is_lsp = arguments.only.as_deref() == Some(LSP);
+    if !arguments.documents.is_empty() && !is_compile && !is_lsp {
+        bail!("only the benchmarks `{COMPILE}` and `{LSP}` take documents");
     }
     let is_wanted = |name: &str| arguments.only.as_deref().is_none_or(|only| only == name);
     writeln!(out, "{}", machine())?;
@@ -87,6 +92,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     }
     if is_wanted(CHECK) {
         check::run(&root, out)?;
+    }
+    if is_wanted(LSP) {
+        lsp::run(&root, &arguments.documents, out)?;
     }
     if is_compile {
         compile::run(&root, &arguments.documents, out)?;

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context as _, bail};
 
-use crate::exit::Exit;
+use crate::Exit;
 use crate::service::{Build, PROJECT, Service};
 use crate::workspace;
 

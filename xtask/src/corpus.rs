@@ -16,8 +16,8 @@ use anyhow::{Context as _, bail};
 use codegen::Options;
 use contract::Severity;
 
-use crate::exit::Exit;
-use crate::workspace;
+use crate::Exit;
+use crate::{Progress, workspace};
 use known::Known;
 use report::{Outcome, Row, keywords};
 
@@ -63,8 +63,13 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     let scratch = root.join("target/corpus");
     let mut rows = Vec::new();
     writeln!(out, "{}", Row::HEAD)?;
-    for document in documents(folder, arguments.only.as_deref())? {
-        let row = judge(&document, &scratch, &root)?;
+    let documents = documents(folder, arguments.only.as_deref())?;
+    for (at, document) in documents.iter().enumerate() {
+        let name = document.file_name().unwrap_or_default().to_string_lossy();
+        let step = format!("{} of {}: {name}", at + 1, documents.len());
+        let progress = Progress::start(step);
+        let row = judge(document, &scratch, &root)?;
+        progress.end();
         writeln!(out, "{row}")?;
         // A document takes seconds to minutes, so its row is shown at once.
         out.flush()?;
@@ -175,7 +180,11 @@ fn judge(document: &Path, scratch: &Path, root: &Path) -> anyhow::Result<Row> {
     };
     // Before the files are written and checked, which measures the disk and cargo.
     row.milliseconds = start.elapsed().as_millis();
-    let is_ours = |path: &str| path.starts_with(&prefix) && path.ends_with(".rs");
+    let is_copied = |path: &str| {
+        let mut copies = ["macros/", "runtime/"].into_iter();
+        copies.any(|part| path.starts_with(&format!("{prefix}-{part}")))
+    };
+    let is_ours = |path: &str| path.ends_with(".rs") && !is_copied(path);
     row.lines = files
         .iter()
         .filter(|file| is_ours(&file.path))

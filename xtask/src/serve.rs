@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt;
 
 use anyhow::Context as _;
 
-use crate::exit::Exit;
+use crate::Exit;
 use crate::service::{Build, PROJECT, Service};
 use crate::workspace;
 
@@ -34,7 +34,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
         })?;
     }
     let service = Service::prepare(&root, root.join("target/serve"), Build::Alone)?;
-    let base = format!("http://{}/project/{PROJECT}", arguments.listen);
+    // What clients append paths to.
+    let api = format!("http://{}", arguments.listen);
+    let base = format!("{api}/project/{PROJECT}");
     // Databases of earlier runs still exist, so each run suggests a new name.
     let database = format!(
         "{base}/location/eu-central-h1/postgres/orders-{}",
@@ -43,8 +45,10 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     let header = format!("-H 'Authorization: Bearer {}'", service.token);
     writeln!(
         out,
-        "base URL  {base}\n\
+        "base URL  {api}\n\
+         project   {PROJECT}\n\
          token     {}\n\
+         contract  {api}/openapi.yaml\n\
          simulated databases, machines and networks: the API keeps records of them, and nothing runs\n\n\
          curl {header} '{base}/location/eu-central-h1/vm?order_column=name'\n\
          curl {header} -H 'Content-Type: application/json' -d '{{\"size\":\"standard-2\",\"storage_size\":64}}' {database}\n\

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::Context as _;
 
-use crate::exit::Exit;
+use crate::Exit;
 use crate::workspace;
 
 /// Load the service with 256 connections, on SQLite and then on PostgreSQL

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 
-use crate::exit::Exit;
+use crate::Exit;
 use crate::workspace;
 use machine::{Machine, Tool};
 use packages::Packages;
@@ -36,7 +36,8 @@ pub(crate) struct Arguments {
     /// Run the lints in place of the tests: clippy, rustdoc, crates without their features, packages
     #[arg(long)]
     lints: bool,
-    /// Run only the tests that need documents or tools from outside the repository, and conformance
+    /// Run only the tests that need documents or tools from outside the repository or take longest,
+    /// conformance, and a trial of publishing
     #[arg(long)]
     external: bool,
     /// Print what would run and what would be skipped, and run nothing
@@ -44,9 +45,10 @@ pub(crate) struct Arguments {
     plan: bool,
 }
 
-/// The test files of the package `tests` that need something from outside the repository: the
-/// corpus, the JSON Schema suite or cargo-semver-checks.
-const EXTERNAL: &str = "additions any_document corpus_crates json_schema_suite lenient";
+/// The test files of the package `tests` that need something from outside the repository, the
+/// corpus, the JSON Schema suite or cargo-semver-checks, or that compile crates for more than a
+/// minute, and are ignored elsewhere.
+const EXTERNAL: &str = "additions any_document anywhere corpus_crates json_schema_suite lenient rust_verdicts standalone";
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let root = workspace::root()?;
@@ -67,13 +69,21 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     }
     if arguments.external {
         steps.push(Step::xtask("conformance").needs(&machine, Tool::Python));
-        steps.push(tests(&machine).targets("tests", EXTERNAL));
+        // The nightly run compiles the packages too, which takes ten minutes.
+        let publish = "publish --dry-run --no-verify --allow-dirty";
+        steps.push(Step::cargo(publish).packages(&packages.published));
+        let step = tests(&machine).targets("tests", EXTERNAL);
+        steps.push(step.arguments(if machine.has(Tool::Nextest) {
+            "--run-ignored all"
+        } else {
+            "-- --include-ignored"
+        }));
     }
     if steps.is_empty() {
         writeln!(
             out,
             "not part of this run: the lints, which `cargo xtask test --lints` runs, and \
-             conformance, which `cargo xtask test --external` runs"
+             conformance, a trial of publishing and tests of several minutes, which `cargo xtask test --external` runs"
         )?;
         out.flush()?;
         steps = test_steps(&packages, &machine);
@@ -129,6 +139,7 @@ fn test_steps(packages: &Packages, machine: &Machine) -> Vec<Step> {
             .packages(&packages.by_hand)
             .needs(machine, Tool::Rustfmt),
         Step::xtask("codegen --check"),
+        Step::xtask("lint --deny warnings openapi.yaml"),
         // All at once: the doctests alone would compile the crates one after the other.
         Step::cargo("test --no-run --workspace"),
         Step::cargo("test --workspace --doc"),

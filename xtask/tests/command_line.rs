@@ -1,6 +1,8 @@
 //! Runs the commands as a terminal or CI does, and checks their output, the files that they write
 //! and their exit codes.
 
+#[path = "support/git.rs"]
+mod git;
 #[path = "support/program.rs"]
 mod program;
 
@@ -423,10 +425,11 @@ fn a_step_that_fails_stops_no_other_and_is_named_at_the_end() {
         .map(str::trim)
         .collect();
     let doctests = "cargo test --workspace --doc";
-    // `codegen --check` fails because the folder contains no contract.
-    assert_eq!(failed, ["cargo xtask codegen --check", doctests]);
+    // `codegen --check` and `lint` fail because the folder contains no contract.
+    let lint = "cargo xtask lint --deny warnings openapi.yaml";
+    assert_eq!(failed, ["cargo xtask codegen --check", lint, doctests]);
     assert!(
-        printed.ends_with("steps: 3 passed, 2 failed, 0 skipped\n"),
+        printed.ends_with("steps: 3 passed, 3 failed, 0 skipped\n"),
         "{printed}"
     );
 }
@@ -453,6 +456,7 @@ fn lints_and_external_tests_are_runs_of_their_own() {
                         "doc",
                         "check",
                         "package",
+                        "publish",
                     ]
                     .contains(word)
                 })
@@ -467,7 +471,7 @@ fn lints_and_external_tests_are_runs_of_their_own() {
         planned(&["--lints"]),
         (lints.map(str::to_owned).to_vec(), false)
     );
-    let both = lints.iter().chain(&["conformance", "nextest"]);
+    let both = lints.iter().chain(&["conformance", "publish", "nextest"]);
     let both = both.map(ToString::to_string);
     assert_eq!(
         planned(&["--lints", "--external"]),
@@ -490,7 +494,7 @@ fn what_is_missing_is_skipped_and_named_with_what_installs_it() {
         "{external}"
     );
     let (_, printed) = test_run(folder.path(), &cargo, &[], false);
-    assert!(printed.contains("conformance, which `cargo xtask test --external` runs"));
+    assert!(printed.contains("which `cargo xtask test --external` runs"));
     let install = |start: &str| {
         let mut lines = printed.lines().skip_while(|line| !line.starts_with(start));
         lines.nth(2).unwrap_or_default().trim().to_owned()
@@ -504,6 +508,7 @@ fn what_is_missing_is_skipped_and_named_with_what_installs_it() {
             "missing: cargo-semver-checks",
             "cargo install --locked cargo-semver-checks",
         ),
+        ("missing: git", "apt-get install git"),
         ("missing: strace", "apt-get install strace"),
         ("missing: STRATUS_CORPUS", "export STRATUS_CORPUS="),
         (
@@ -539,13 +544,21 @@ fn every_test_file_that_needs_something_from_outside_is_external() {
     let (code, printed) = test_run(folder.path(), &cargo, &["--external", "--plan"], false);
     assert_eq!(code, 0, "{printed}");
     let plan = printed.lines().last().expect("the plan has a step");
-    let listed: Vec<&str> = plan.split(" --test ").skip(1).collect();
+    let files = plan.split(" --test ").skip(1);
+    let listed: Vec<&str> = files.filter_map(|file| file.split(' ').next()).collect();
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/tests");
     let mut needing = Vec::new();
     for entry in fs::read_dir(tests).expect("the folder can be read") {
         let file = entry.expect("the entry can be read").path();
-        let text = fs::read_to_string(&file).unwrap_or_default();
-        if text.contains("outside::folder(") || text.contains("\"semver-checks\"") {
+        let main = file.join("main.rs");
+        let text = fs::read_to_string(if file.is_dir() { &main } else { &file });
+        let text = text.unwrap_or_default();
+        let marks = [
+            "outside::folder(",
+            "\"semver-checks\"",
+            "test --external` runs it",
+        ];
+        if marks.iter().any(|mark| text.contains(mark)) {
             let name = file.file_stem().expect("a file has a name");
             needing.push(name.to_string_lossy().into_owned());
         }
@@ -680,8 +693,7 @@ fn results_for_documents_of_others_may_only_improve_unless_told() {
 
 #[test]
 fn a_clone_at_another_commit_is_skipped() {
-    if Command::new("git").arg("--version").output().is_err() {
-        println!("skipped: git is not installed");
+    if !git::is_installed() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder can be made");
@@ -719,4 +731,35 @@ fn a_clone_at_another_commit_is_skipped() {
     let (_, printed) = run();
     assert!(printed.contains("1 documents: 1 are read"), "{printed}");
     assert!(!printed.contains("no clone"), "{printed}");
+}
+
+#[test]
+fn the_commands_of_the_page_on_ci_find_nothing_wrong_here() {
+    if !git::is_installed() {
+        return;
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let page = fs::read_to_string(root.join("docs/ci.md")).expect("the page is there");
+    let commands = page.lines().filter_map(|line| {
+        let line = line.strip_prefix("      - run: ").unwrap_or(line);
+        let (command, _) = line.split_once("  ").unwrap_or((line, ""));
+        command.strip_prefix("cargo xtask ")
+    });
+    let mut count = 0;
+    for command in commands {
+        // It would write a changelog, and the base is that of a pull request.
+        if command.contains("--prepend") {
+            continue;
+        }
+        let base = |word: &str| match word {
+            "origin/main" | "\"origin/$GITHUB_BASE_REF\"" => "HEAD".to_owned(),
+            other => other.to_owned(),
+        };
+        let arguments: Vec<String> = command.split(' ').map(base).collect();
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let (code, printed) = xtask(&root, &arguments);
+        assert_eq!(code, 0, "{command}: {printed}");
+        count += 1;
+    }
+    assert_eq!(count, 6);
 }

@@ -226,7 +226,7 @@ fn a_drafted_overlay_mends_what_lint_finds() {
             ),
         ),
         format!(
-            "openapi: 3.1.0\ninfo: {{title: T, version: 1.0}}\npaths: {{\"/it's\\ta\\\\\": {{get: {{operationId: 5, {ok}}}}}}}\n"
+            "openapi: 3.1.0\ninfo: {{title: T, version: 1.0}}\npaths: {{\"/it's\\ta\\\\\": {{get: {{summary: 5, {ok}}}}}}}\n"
         ),
     ] {
         let (overlay, after) = mended(&document);

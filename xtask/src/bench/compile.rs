@@ -12,7 +12,7 @@ use anyhow::{Context as _, bail};
 use codegen::Options;
 
 use super::peers::{self, Peer};
-use crate::workspace;
+use crate::{Progress, workspace};
 
 /// The number of times that each crate is checked.
 const RUNS: usize = 3;
@@ -88,6 +88,7 @@ impl Row {
         fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock"))
             .context("failed to copy Cargo.lock")?;
         let target = scratch.join("target");
+        let _progress = Progress::start(format!("compiling {prefix}"));
         Ok(Self {
             document: document
                 .file_name()

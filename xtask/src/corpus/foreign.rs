@@ -17,8 +17,8 @@ use contract::{Loaded, Severity};
 use super::list::{Check, Line, List, Outcome, Results, Source};
 use super::report;
 use super::{check, prefix};
-use crate::exit::Exit;
-use crate::workspace;
+use crate::Exit;
+use crate::{Progress, workspace};
 
 /// The list with the stored results, which is part of the repository.
 const LIST: &str = "tests/foreign.txt";
@@ -90,7 +90,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
             line,
             compile_in: arguments.compile.then_some(root.as_path()),
         };
+        let progress = Progress::start(format!("document {}: {name}", totals.documents + 1));
         let results = trial.judge(out)?;
+        progress.end();
         totals.add(&results);
         writeln!(out, "{name} | {} | {}", results.own, results.foreign)?;
         // A document takes seconds to minutes, so its line is shown at once.

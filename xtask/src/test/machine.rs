@@ -14,6 +14,7 @@ pub(super) enum Tool {
     Clippy,
     Nextest,
     Postgres,
+    Git,
     Strace,
     Python,
     SemverChecks,
@@ -22,14 +23,15 @@ pub(super) enum Tool {
 }
 
 use Tool::{
-    Clippy, Corpus, JsonSchemaSuite, Nextest, Postgres, Python, Rustfmt, SemverChecks, Strace,
+    Clippy, Corpus, Git, JsonSchemaSuite, Nextest, Postgres, Python, Rustfmt, SemverChecks, Strace,
 };
 
-const ALL: [Tool; 9] = [
+const ALL: [Tool; 10] = [
     Rustfmt,
     Clippy,
     Nextest,
     Postgres,
+    Git,
     Strace,
     Python,
     SemverChecks,
@@ -44,6 +46,7 @@ impl Tool {
             Clippy => "clippy",
             Nextest => "cargo-nextest",
             Postgres => "PostgreSQL",
+            Git => "git",
             Strace => "strace",
             Python => "Python",
             SemverChecks => "cargo-semver-checks",
@@ -60,6 +63,7 @@ impl Tool {
             Clippy => "rustup component add clippy",
             Nextest => "cargo install --locked cargo-nextest",
             Postgres => "apt-get install postgresql (or brew install postgresql)",
+            Git => "apt-get install git (or brew install git)",
             Strace => "apt-get install strace, on Linux",
             Python => "apt-get install python3 python3-venv (or brew install python)",
             SemverChecks => "cargo install --locked cargo-semver-checks --version 0.51.0",
@@ -79,6 +83,7 @@ impl Tool {
             // Without it the tests run under cargo's own runner.
             Nextest => None,
             Postgres => Some("the service's tests on PostgreSQL; those on SQLite run"),
+            Git => Some("comparing with the document of another git revision"),
             Strace => Some("power cuts and failing disks"),
             Python => Some("conformance: schemathesis calls the service"),
             SemverChecks => Some("whether additions to a contract are additions in Rust"),
@@ -95,6 +100,7 @@ impl Tool {
             Nextest => succeeds(Command::new(cargo()).args(["nextest", "--version"])),
             SemverChecks => succeeds(Command::new(cargo()).args(["semver-checks", "--version"])),
             Postgres => env::var_os("STRATUS_TEST_POSTGRES_URL").is_some() || has_postgres(),
+            Git => succeeds(Command::new("git").arg("--version")),
             // It may be installed where it may not trace a process.
             Strace => {
                 succeeds(Command::new("strace").args(["-D", "-f", "-o", "/dev/null", "true"]))

@@ -28,11 +28,11 @@ impl Step {
     pub(super) fn cargo(arguments: &str) -> Self {
         Self {
             program: Program::Cargo,
-            // No argument of a step contains a space.
-            arguments: arguments.split(' ').map(str::to_owned).collect(),
+            arguments: Vec::new(),
             variables: Vec::new(),
             is_skipped: false,
         }
+        .arguments(arguments)
     }
 
     /// Creates a step that is a command of xtask itself.
@@ -41,6 +41,14 @@ impl Step {
             program: Program::Xtask,
             ..Self::cargo(arguments)
         }
+    }
+
+    /// Adds arguments that are separated by spaces.
+    pub(super) fn arguments(mut self, arguments: &str) -> Self {
+        // No argument of a step contains a space.
+        self.arguments
+            .extend(arguments.split(' ').map(str::to_owned));
+        self
     }
 
     /// Marks the step as skipped if the machine lacks a tool.

@@ -1,0 +1,78 @@
+//! Runs the program as cargo does: `cargo stratus lint` is `cargo-stratus stratus lint`.
+
+use std::process::{Command, Output};
+
+fn stratus(arguments: &[&str]) -> (i32, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_cargo-stratus"))
+        .args(arguments)
+        .current_dir(env!("CARGO_TARGET_TMPDIR"))
+        .output();
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = output.expect("the program runs");
+    let printed = String::from_utf8([stderr, stdout].concat()).expect("it prints text");
+    (status.code().expect("it ends without a signal"), printed)
+}
+
+#[test]
+fn help_and_messages_name_the_command_that_was_typed() {
+    let (code, printed) = stratus(&["stratus", "--help"]);
+    assert_eq!(code, 0, "{printed}");
+    assert!(
+        printed.contains("Usage: cargo stratus <COMMAND>"),
+        "{printed}"
+    );
+    for command in ["codegen", "lint", "diff", "overlay", "lsp"] {
+        assert!(printed.contains(&format!("\n  {command} ")), "{printed}");
+        let (code, printed) = stratus(&["stratus", command, "--help"]);
+        assert_eq!(code, 0, "{printed}");
+        let usage = format!("Usage: cargo stratus {command} ");
+        assert!(printed.contains(&usage), "{printed}");
+        assert!(!printed.contains("xtask"), "{printed}");
+    }
+    let contract = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../xtask/tests/documents/pets.yaml"
+    );
+    let arguments = [
+        "codegen",
+        "--check",
+        "--contract",
+        contract,
+        "--out",
+        "none",
+    ];
+    let (code, printed) = stratus(&[&["stratus"], &arguments[..]].concat());
+    assert_eq!(code, 4, "{printed}");
+    assert!(
+        printed.contains("\n    cargo stratus codegen --contract "),
+        "{printed}"
+    );
+}
+
+#[test]
+fn the_program_can_be_called_without_cargo() {
+    let (code, printed) = stratus(&["lint", "--explain", "unknown-keyword"]);
+    assert_eq!(code, 0, "{printed}");
+    let (code, printed) = stratus(&["--version"]);
+    assert_eq!(
+        (code, printed.trim_end()),
+        (0, concat!("cargo stratus ", env!("CARGO_PKG_VERSION")))
+    );
+}
+
+#[test]
+fn nothing_is_said_about_progress_where_nobody_looks() {
+    let contract = concat!(env!("CARGO_MANIFEST_DIR"), "/../../openapi.yaml");
+    let (_, printed) = stratus(&[
+        "codegen",
+        "--check",
+        "--contract",
+        contract,
+        "--out",
+        "none",
+    ]);
+    assert!(!printed.contains('\r') && !printed.contains('\u{1b}'));
+}

@@ -1,0 +1,336 @@
+//! `diff`: reports whom a change of the contract breaks, and refuses it if it does.
+
+mod changelog;
+mod forms;
+mod gate;
+mod rust;
+mod terminal;
+
+use std::io::Write;
+use std::panic::resume_unwind;
+use std::path::PathBuf;
+use std::thread;
+
+use ::policy::Judged;
+use anyhow::{Context as _, bail};
+use compatibility::{Finding, Kind, Report, RustFinding, compare};
+use contract::source::{LineColumn, Sources, Span};
+use contract::{Contract, diagnostic};
+
+use crate::exit::Exit;
+use crate::policy::Choice;
+use crate::reading::Reading;
+use crate::{contracts, git};
+
+/// Report whom a change of the contract breaks, each with a request or response that shows it
+///
+/// Compares by meaning: requests of old clients must still be accepted, and new responses must
+/// still be understood by them. Also says whose Rust source breaks: that of callers, who use the
+/// generated types and client, and that of implementers, who use the types and the server.
+///
+/// Exit codes: 0 the change is not refused, 1 a document or its git revision cannot be read, 2 the
+/// arguments are wrong, 5 the change is refused.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Arguments {
+    /// The document before the change, as a file [default: the contract at the git revision of
+    /// --base]
+    #[arg(conflicts_with = "revision_of_base")]
+    base: Option<PathBuf>,
+    /// The document after the change [default: the contract in the working copy]
+    #[arg(conflicts_with = "contract")]
+    revision: Option<PathBuf>,
+    /// The git revision with the document before the change
+    #[arg(
+        long = "base",
+        id = "revision_of_base",
+        value_name = "REVISION",
+        default_value = "origin/main",
+        conflicts_with = "base"
+    )]
+    git: String,
+    /// The document in the working copy [default: those of contract.toml, or openapi.yaml of the
+    /// workspace]
+    #[arg(long, value_name = "FILE")]
+    contract: Option<PathBuf>,
+    /// The form of the report
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    /// Also put the section of a changelog at the start of this file, in place of that of the same
+    /// version
+    #[arg(long, value_name = "FILE")]
+    prepend: Option<PathBuf>,
+    /// List all operations that each finding reaches
+    #[arg(long)]
+    all: bool,
+    /// A kind of finding that does not refuse the change; may be repeated
+    #[arg(long, value_name = "KIND", value_enum)]
+    allow: Vec<Allowed>,
+    /// Whose Rust source also refuses the change if it breaks; may be repeated
+    #[arg(long, value_name = "WHO", value_enum)]
+    gate: Vec<rust::Side>,
+    /// The start of the names of the generated crates, for messages
+    #[arg(long, value_name = "PREFIX", default_value = "api", value_parser = rust::prefix)]
+    name: String,
+    #[command(flatten)]
+    reading: Reading,
+    #[command(flatten)]
+    choice: Choice,
+}
+
+/// The form of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+enum Format {
+    /// Text with excerpts of both documents
+    #[default]
+    Terminal,
+    /// One JSON object
+    Json,
+    /// Annotations of GitHub Actions
+    Github,
+    /// SARIF 2.1.0
+    Sarif,
+    /// A section of a changelog in Markdown, by tag
+    Markdown,
+}
+
+/// A kind of finding that can be allowed.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Allowed {
+    /// A client of before no longer works
+    Breaking,
+    /// A response or request no longer has or does what it had or did
+    InformationRemoved,
+    /// A successful response has another status
+    SuccessStatusChanged,
+    /// A property that requests could set can no longer be set
+    PropertyBecameReadOnly,
+    /// What is deprecated ends earlier than was announced
+    SunsetPulledForward,
+    /// The same request means something else
+    MeaningChanged,
+}
+
+impl From<Allowed> for Kind {
+    fn from(allowed: Allowed) -> Self {
+        match allowed {
+            Allowed::Breaking => Self::Breaking,
+            Allowed::InformationRemoved => Self::InformationRemoved,
+            Allowed::SuccessStatusChanged => Self::SuccessStatusChanged,
+            Allowed::PropertyBecameReadOnly => Self::PropertyBecameReadOnly,
+            Allowed::SunsetPulledForward => Self::SunsetPulledForward,
+            Allowed::MeaningChanged => Self::MeaningChanged,
+        }
+    }
+}
+
+/// The stack size in bytes of a thread that reads a document, which may nest deeply.
+const STACK_BYTES: usize = 64 << 20;
+
+/// A document that was read.
+struct Document {
+    sources: Sources,
+    contract: Contract,
+    /// The start of the names of its files that is shown as `shown`.
+    folder: String,
+    shown: String,
+}
+
+impl Document {
+    /// Returns a text with the names of files as the reader knows them.
+    fn rename(&self, text: &str) -> String {
+        if self.folder.is_empty() {
+            return text.to_owned();
+        }
+        text.replace(&self.folder, &self.shown)
+    }
+
+    /// Returns the file and position of a span.
+    fn place(&self, span: Span) -> (String, LineColumn) {
+        let file = self.rename(&self.sources.file(span.file).name);
+        (file, self.sources.line_column(span))
+    }
+}
+
+/// Two documents and what was found.
+struct Comparison {
+    base: Document,
+    revision: Document,
+    report: Report,
+    rust: rust::Verdicts,
+    gate: gate::Gate,
+}
+
+impl Comparison {
+    /// Returns the findings on the wire, each with why it refuses the change or does not.
+    fn findings(&self) -> impl Iterator<Item = (&Finding, &Judged)> {
+        self.report.findings.iter().zip(&self.gate.wire)
+    }
+
+    /// Returns the findings about Rust source in the same way.
+    fn rust_findings(&self) -> impl Iterator<Item = (&RustFinding, &Judged)> {
+        self.rust.report.findings.iter().zip(&self.gate.rust)
+    }
+}
+
+pub(crate) fn run(
+    arguments: &Arguments,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> anyhow::Result<Exit> {
+    if arguments.revision.is_some() || arguments.contract.is_some() {
+        return diff(arguments, out, err);
+    }
+    let Some(documents) = contracts::documents(&arguments.reading, err)? else {
+        return Ok(Exit::Failed);
+    };
+    let is_whole = arguments.base.is_some()
+        || arguments.prepend.is_some()
+        || matches!(arguments.format, Format::Json | Format::Sarif);
+    if documents.len() > 1 && is_whole {
+        bail!(
+            "this is about one document, and contract.toml lists {}: name one with --contract",
+            documents.len()
+        );
+    }
+    let mut exit = Exit::Fresh;
+    for document in documents {
+        let arguments = Arguments {
+            contract: Some(document.path),
+            reading: document.reading,
+            name: document.name.unwrap_or_else(|| arguments.name.clone()),
+            ..arguments.clone()
+        };
+        exit = exit.and(diff(&arguments, out, err)?);
+    }
+    Ok(exit)
+}
+
+/// Reports whom the change of one document breaks.
+fn diff(arguments: &Arguments, out: &mut dyn Write, err: &mut dyn Write) -> anyhow::Result<Exit> {
+    let named = arguments.revision.as_ref().or(arguments.contract.as_ref());
+    let path = contracts::document(named)?;
+    // The temporary folder is removed when the command ends.
+    let checkout;
+    let (base, folder, shown) = if let Some(file) = &arguments.base {
+        (file.clone(), String::new(), String::new())
+    } else {
+        checkout = git::checkout(&path, &arguments.git)?;
+        (
+            checkout.document.clone(),
+            format!("{}/", checkout.root().display()),
+            format!("{}:", arguments.git),
+        )
+    };
+    let Some(policy) = arguments.choice.read(&path, err)? else {
+        return Ok(Exit::Failed);
+    };
+    let options = arguments.reading.options();
+    let (before, after) = join(
+        || contract::load_with(&base, &options),
+        || contract::load_with(&path, &options),
+    )?;
+    let Some(base) = read(before, folder, shown, err)? else {
+        return Ok(Exit::Failed);
+    };
+    let Some(revision) = read(after, String::new(), String::new(), err)? else {
+        return Ok(Exit::Failed);
+    };
+    let (old, new) = (&base.contract, &revision.contract);
+    let (report, surfaces) = join(
+        || compare(old, new),
+        || rust::Surfaces::of(old, new, &arguments.name),
+    )?;
+    let rust = rust::judge(arguments, &surfaces, &report);
+    let allowed: Vec<Kind> = arguments.allow.iter().copied().map(Kind::from).collect();
+    let rules = gate::Rules {
+        policy: &policy,
+        allowed: &allowed,
+        today: arguments.choice.today(),
+    };
+    let gate = gate::Gate::of(&rules, &report, &rust, (&base, &revision));
+    if is_wrong(&rules, &gate, err)? {
+        return Ok(Exit::Failed);
+    }
+    let comparison = Comparison {
+        base,
+        revision,
+        report,
+        rust,
+        gate,
+    };
+    let text = match arguments.format {
+        Format::Terminal => terminal::render(&comparison, arguments.all),
+        Format::Json => forms::json(&comparison),
+        Format::Github => forms::github(&comparison),
+        Format::Sarif => forms::sarif(&comparison),
+        Format::Markdown => changelog::section(&comparison),
+    };
+    write!(out, "{text}")?;
+    if let Some(path) = &arguments.prepend {
+        let version = &comparison.report.version.revision;
+        changelog::prepend(path, version, &changelog::section(&comparison))?;
+    }
+    Ok(if comparison.gate.refuses() {
+        Exit::Refused
+    } else {
+        Exit::Fresh
+    })
+}
+
+/// Calls two functions, each on a thread of its own, because a large document takes seconds.
+fn join<A: Send, B: Send>(
+    one: impl FnOnce() -> A + Send,
+    other: impl FnOnce() -> B + Send,
+) -> anyhow::Result<(A, B)> {
+    thread::scope(|scope| {
+        let beside = thread::Builder::new()
+            .stack_size(STACK_BYTES)
+            .spawn_scoped(scope, one)
+            .context("failed to start a thread")?;
+        let other = other();
+        let one = beside.join().unwrap_or_else(|panic| resume_unwind(panic));
+        Ok((one, other))
+    })
+}
+
+/// Returns whether the part of the policy about changes is wrong, and prints how.
+fn is_wrong(
+    rules: &gate::Rules<'_>,
+    gate: &gate::Gate,
+    err: &mut dyn Write,
+) -> anyhow::Result<bool> {
+    let mut sources = Sources::default();
+    let kinds: Vec<String> = Kind::ALL.into_iter().map(Kind::name).collect();
+    let prints = gate.fingerprints();
+    let wrong = rules
+        .policy
+        .check_changes(&mut sources, &kinds, &prints, rules.today);
+    write!(err, "{}", diagnostic::render(&sources, &wrong))?;
+    Ok(!wrong.is_empty())
+}
+
+/// Takes a document that was loaded. Prints what is wrong with it and returns `None` if it has
+/// errors.
+fn read(
+    loaded: contract::Loaded,
+    folder: String,
+    shown: String,
+    err: &mut dyn Write,
+) -> anyhow::Result<Option<Document>> {
+    let Some(contract) = loaded.contract else {
+        let rendered = diagnostic::render(&loaded.sources, &loaded.diagnostics);
+        let rendered = if folder.is_empty() {
+            rendered
+        } else {
+            rendered.replace(&folder, &shown)
+        };
+        write!(err, "{rendered}")?;
+        return Ok(None);
+    };
+    Ok(Some(Document {
+        sources: loaded.sources,
+        contract,
+        folder,
+        shown,
+    }))
+}

@@ -1,0 +1,121 @@
+//! Reads a document and the files beside it from a git revision.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, bail};
+use tempfile::TempDir;
+
+use crate::workspace;
+
+/// The documents of a git revision in a temporary folder.
+pub(crate) struct Checkout {
+    folder: TempDir,
+    /// The path of the document in the folder.
+    pub(crate) document: PathBuf,
+}
+
+impl Checkout {
+    /// Returns the folder that stands for the root of the repository.
+    pub(crate) fn root(&self) -> PathBuf {
+        self.folder.path().join("tree")
+    }
+}
+
+/// The files of a repository that can be part of a contract.
+const DOCUMENTS: [&str; 3] = ["*.yaml", "*.yml", "*.json"];
+
+/// Copies every YAML and JSON file of a revision to a temporary folder, so that a contract of
+/// several files is whole. `document` is the path of its first file in the working copy.
+pub(crate) fn checkout(document: &Path, revision: &str) -> anyhow::Result<Checkout> {
+    let parent = match document.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let name = document
+        .file_name()
+        .with_context(|| format!("{} is not a file", document.display()))?;
+    let git = |folder: &Path| {
+        let mut git = Command::new("git");
+        git.arg("-C").arg(folder);
+        git
+    };
+    let prefix = output(git(parent).args(["rev-parse", "--show-prefix"])).with_context(|| {
+        format!(
+            "failed to find the git repository of {}: name a file to compare with, as in `{} diff old.yaml`",
+            document.display(),
+            workspace::called()
+        )
+    })?;
+    let root = output(git(parent).args(["rev-parse", "--show-toplevel"]))?;
+    let root = PathBuf::from(text(&root)?);
+    let commit = format!("{revision}^{{commit}}");
+    let verify = ["rev-parse", "--verify", "--quiet", "--end-of-options"];
+    let found = git(&root).args(verify).arg(&commit).output();
+    if !found.context("failed to start git")?.status.success() {
+        bail!(
+            "failed to find `{revision}` in git: get it with `git fetch`, or name another revision with --base, or a file"
+        );
+    }
+    let folder = tempfile::tempdir().context("failed to create a temporary folder")?;
+    // With an index of its own, the command changes no file of the repository.
+    let index = folder.path().join("index");
+    let with_index = || {
+        let mut git = git(&root);
+        git.env("GIT_INDEX_FILE", &index);
+        git
+    };
+    output(with_index().args(["read-tree", &commit]))?;
+    let files = output(with_index().args(["ls-files", "-z", "--"]).args(DOCUMENTS))?;
+    let tree = folder.path().join("tree");
+    let mut write = with_index()
+        .args(["checkout-index", "-z", "--stdin"])
+        .arg(format!("--prefix={}/", tree.display()))
+        .stdin(Stdio::piped())
+        .spawn()
+        .context("failed to start git")?;
+    let mut names = write.stdin.take().context("failed to write to git")?;
+    names.write_all(&files).context("failed to write to git")?;
+    drop(names);
+    if !write.wait().context("failed to wait for git")?.success() {
+        bail!("git failed to write the files of `{revision}`");
+    }
+    let document = tree.join(text(&prefix)?).join(name);
+    if !document.is_file() {
+        bail!(
+            "`{revision}` has no {}{}: name the file to compare with, as in `{} diff old.yaml`",
+            text(&prefix)?,
+            name.display(),
+            workspace::called()
+        );
+    }
+    Ok(Checkout { folder, document })
+}
+
+/// Returns the id of the commit that a revision is, in the repository of a document.
+pub(crate) fn commit(document: &Path, revision: &str) -> anyhow::Result<String> {
+    let parent = document.parent().unwrap_or(Path::new("."));
+    let id = output(
+        Command::new("git")
+            .arg("-C")
+            .arg(parent)
+            .args(["rev-parse", "--verify", "--quiet", "--end-of-options"])
+            .arg(format!("{revision}^{{commit}}")),
+    )?;
+    Ok(text(&id)?.to_owned())
+}
+
+fn output(command: &mut Command) -> anyhow::Result<Vec<u8>> {
+    let output = command.output().context("failed to start git")?;
+    if !output.status.success() {
+        let why = String::from_utf8_lossy(&output.stderr);
+        bail!("git failed: {}", why.trim());
+    }
+    Ok(output.stdout)
+}
+
+fn text(bytes: &[u8]) -> anyhow::Result<&str> {
+    let text = std::str::from_utf8(bytes).context("failed to read a path of git")?;
+    Ok(text.trim_end_matches(['\n', '\r']))
+}

@@ -1,0 +1,248 @@
+//! `lint`: reports the diagnostics of a document, at the levels of its policy.
+
+mod forms;
+mod mend;
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use ::policy::{Policy, RULES, explain};
+use anyhow::bail;
+use compatibility::overlapping_branches;
+use contract::rules::{self, Rule};
+use contract::{Diagnostic, LintSet, Severity, Sources, diagnostic, nearest};
+
+use crate::contracts;
+use crate::exit::Exit;
+use crate::policy::Choice;
+use crate::reading::Reading;
+
+/// Report what is wrong with a document
+///
+/// Exit codes: 0 the document has no errors, 1 it has, or the policy has, 2 the arguments are wrong,
+/// 5 it has warnings, and they are denied.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// The OpenAPI 3.0, 3.1 or 3.2 document [default: those of contract.toml, or openapi.yaml of the
+    /// workspace]
+    file: Option<PathBuf>,
+    #[command(flatten)]
+    reading: Reading,
+    /// A set of lints to run beside `correct`, which always runs, in place of those of the policy;
+    /// may be repeated
+    #[arg(long = "set", value_name = "SET", value_enum)]
+    sets: Vec<Set>,
+    /// A severity that fails the command beside errors
+    #[arg(long, value_name = "SEVERITY", value_enum)]
+    deny: Vec<Denied>,
+    /// The form of the report
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    /// Mend in the files what can be mended in one way only, print each change, and report the rest
+    #[arg(long)]
+    fix: bool,
+    #[command(flatten)]
+    choice: Choice,
+    /// Describe a rule, with an example, and read no document
+    #[arg(long, value_name = "RULE", value_parser = rule)]
+    explain: Option<&'static Rule>,
+    /// Print the descriptions of all rules, as in docs/rules.md, and read no document
+    #[arg(long)]
+    rules: bool,
+    /// Print the JSON Schema of contract.toml, as in docs/contract-toml.schema.json, and read no
+    /// document
+    #[arg(long)]
+    policy_schema: bool,
+}
+
+/// A set of lints, as an argument.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Set {
+    /// What the standard forbids, and what probably does not say what its author means
+    Correct,
+    /// What is right, but which tools read differently
+    Interoperable,
+    /// What is right, but serves callers or servers badly, such as a request array without a bound
+    Style,
+}
+
+impl From<Set> for LintSet {
+    fn from(set: Set) -> Self {
+        match set {
+            Set::Correct => Self::Correct,
+            Set::Interoperable => Self::Interoperable,
+            Set::Style => Self::Style,
+        }
+    }
+}
+
+/// A severity that fails the command beside errors.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Denied {
+    /// Warnings fail the command
+    Warnings,
+}
+
+/// The form of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+enum Format {
+    /// Text with excerpts of the document
+    #[default]
+    Terminal,
+    /// One JSON object
+    Json,
+    /// Annotations of GitHub Actions
+    Github,
+    /// SARIF 2.1.0
+    Sarif,
+}
+
+/// What is wrong with a document, as its policy judges it.
+struct Report {
+    sources: Sources,
+    diagnostics: Vec<Diagnostic>,
+    /// The number of operations, or `None` if there is no contract.
+    operations: Option<usize>,
+    denies_warnings: bool,
+}
+
+impl Report {
+    fn count(&self, severity: Severity) -> usize {
+        let found = self.diagnostics.iter();
+        found.filter(|one| one.severity == severity).count()
+    }
+
+    fn is_refused(&self) -> bool {
+        self.denies_warnings && self.count(Severity::Warning) > 0
+    }
+}
+
+pub(crate) fn run(
+    arguments: &Arguments,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> anyhow::Result<Exit> {
+    if let Some(rule) = arguments.explain {
+        write!(out, "{}", rule.markdown())?;
+        return Ok(Exit::Fresh);
+    }
+    if arguments.rules {
+        write!(out, "{}", rules::markdown())?;
+        return Ok(Exit::Fresh);
+    }
+    if arguments.policy_schema {
+        write!(out, "{}", ::policy::schema())?;
+        return Ok(Exit::Fresh);
+    }
+    if let Some(file) = &arguments.file {
+        return lint(arguments, file, &arguments.reading, out, err);
+    }
+    let Some(documents) = contracts::documents(&arguments.reading, err)? else {
+        return Ok(Exit::Failed);
+    };
+    if documents.len() > 1 && matches!(arguments.format, Format::Json | Format::Sarif) {
+        bail!(
+            "this form is about one document, and contract.toml lists {}: name one",
+            documents.len()
+        );
+    }
+    let mut exit = Exit::Fresh;
+    for document in &documents {
+        exit = exit.and(lint(
+            arguments,
+            &document.path,
+            &document.reading,
+            out,
+            err,
+        )?);
+    }
+    Ok(exit)
+}
+
+/// Reports what is wrong with one document.
+fn lint(
+    arguments: &Arguments,
+    file: &Path,
+    reading: &Reading,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> anyhow::Result<Exit> {
+    let Some(policy) = arguments.choice.read(file, err)? else {
+        return Ok(Exit::Failed);
+    };
+    let mut report = check(arguments, file, reading, &policy);
+    if arguments.fix {
+        // The other forms are for programs, which read the whole of `out`.
+        let changes: &mut dyn Write = match arguments.format {
+            Format::Terminal => &mut *out,
+            Format::Json | Format::Github | Format::Sarif => &mut *err,
+        };
+        if mend::mend(&report.sources, &report.diagnostics, changes)? {
+            report = check(arguments, file, reading, &policy);
+        }
+    }
+    match arguments.format {
+        Format::Terminal => {
+            let rendered = diagnostic::render(&report.sources, &report.diagnostics);
+            write!(err, "{rendered}")?;
+            if let Some(operations) = report.operations
+                && report.diagnostics.is_empty()
+            {
+                writeln!(out, "nothing to say about {operations} operations")?;
+            }
+            if report.is_refused() {
+                writeln!(err, "refused, since warnings are denied")?;
+            }
+        }
+        Format::Json => write!(out, "{}", forms::json(&report))?,
+        Format::Github => write!(out, "{}", forms::github(&report))?,
+        Format::Sarif => write!(out, "{}", forms::sarif(&report))?,
+    }
+    Ok(
+        if report.count(Severity::Error) > 0 || report.operations.is_none() {
+            Exit::Failed
+        } else if report.is_refused() {
+            Exit::Refused
+        } else {
+            Exit::Fresh
+        },
+    )
+}
+
+fn check(arguments: &Arguments, file: &Path, reading: &Reading, policy: &Policy) -> Report {
+    let chosen: BTreeSet<LintSet> = if arguments.sets.is_empty() {
+        policy.sets()
+    } else {
+        let sets = arguments.sets.iter().copied().map(LintSet::from);
+        sets.chain([LintSet::Correct]).collect()
+    };
+    let options = contract::Options {
+        sets: policy.needed(&chosen),
+        ..reading.options()
+    };
+    let mut loaded = contract::load_with(file, &options);
+    if let Some(contract) = &loaded.contract {
+        let found = overlapping_branches(contract, &loaded.diagnostics);
+        loaded.diagnostics.extend(found);
+    }
+    let today = arguments.choice.today();
+    let diagnostics = policy.lint(&mut loaded.sources, loaded.diagnostics, &chosen, today);
+    Report {
+        sources: loaded.sources,
+        diagnostics,
+        operations: loaded.contract.map(|contract| contract.operations.len()),
+        denies_warnings: policy.denies_warnings() || !arguments.deny.is_empty(),
+    }
+}
+
+/// Returns the rule with a code.
+fn rule(code: &str) -> Result<&'static Rule, String> {
+    let known = rules::all().into_iter().map(|rule| rule.code);
+    explain(code).ok_or_else(|| {
+        match nearest(code, known.chain(RULES.iter().map(|rule| rule.code))) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => "docs/rules.md lists the rules".to_owned(),
+        }
+    })
+}

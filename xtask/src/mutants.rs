@@ -1,0 +1,172 @@
+//! `cargo xtask mutants`: seeds faults into the service, and compares those that no test notices with
+//! a list that may only shrink.
+//!
+//! cargo-mutants makes the faults, and `.cargo/mutants.toml` says in which files.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context as _, bail};
+
+use crate::Exit;
+use crate::workspace;
+
+/// The list of the faults that no test notices, each below a comment with the reason.
+const LIST: &str = "crates/stratusd/mutants.txt";
+/// Where cargo-mutants puts its results, in a folder of its own.
+const OUTPUT: &str = "target/mutants";
+
+/// Seed faults into the service with cargo-mutants, and compare those that no test notices with a list
+///
+/// Fails if a fault goes unnoticed that is not in crates/stratusd/mutants.txt, and if one is noticed that is. All
+/// of them take hours: choose a shard or a file.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Seed only one part of all faults, such as 0/16 for the first of 16
+    #[arg(long, value_name = "K/N")]
+    shard: Option<String>,
+    /// Seed only faults in files whose paths, or ends of paths, match; `*` stands for any characters
+    #[arg(long, value_name = "GLOB")]
+    file: Vec<String>,
+    /// Remove from the list what is noticed
+    #[arg(long)]
+    update: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    let root = workspace::root()?;
+    let text =
+        fs::read_to_string(root.join(LIST)).with_context(|| format!("failed to read {LIST}"))?;
+    let listed = read_list(&text)?;
+    // Another command's output must not overtake ours.
+    out.flush()?;
+    seed(&root, arguments)?;
+    let missed = results(&root, "missed")?;
+    let noticed: Vec<String> = ["caught", "timeout"]
+        .into_iter()
+        .map(|file| results(&root, file))
+        .collect::<Result<Vec<_>, _>>()?
+        .concat();
+    let mut is_same = true;
+    for fault in missed.iter().filter(|fault| !listed.contains_key(*fault)) {
+        is_same = false;
+        writeln!(out, "no test notices: {fault}")?;
+    }
+    // A fault of the same name may be there twice in one function.
+    let gone: Vec<&String> = listed
+        .keys()
+        .filter(|fault| noticed.contains(fault) && !missed.contains(fault))
+        .collect();
+    for fault in &gone {
+        writeln!(out, "noticed now, so remove it from {LIST}: {fault}")?;
+    }
+    if arguments.update {
+        let kept = listed.iter().filter(|(fault, _)| !gone.contains(fault));
+        fs::write(root.join(LIST), written(&text, kept))
+            .with_context(|| format!("failed to write {LIST}"))?;
+    } else {
+        is_same &= gone.is_empty();
+    }
+    let (seeded, unnoticed) = (missed.len() + noticed.len(), missed.len());
+    writeln!(
+        out,
+        "{seeded} faults were seeded, and {unnoticed} not noticed"
+    )?;
+    Ok(if is_same { Exit::Fresh } else { Exit::Failed })
+}
+
+/// Runs cargo-mutants. That it finds faults which no test notices is no failure here.
+fn seed(root: &Path, arguments: &Arguments) -> anyhow::Result<()> {
+    let folder = root.join(OUTPUT);
+    fs::create_dir_all(&folder).with_context(|| format!("failed to create {OUTPUT}"))?;
+    let mut command = Command::new(workspace::cargo());
+    command.args(["mutants", "--output"]).arg(&folder);
+    if let Some(shard) = &arguments.shard {
+        command.args(["--shard", shard]);
+    }
+    for file in &arguments.file {
+        // Not as its `--file`: cargo-mutants adds those to the files of `.cargo/mutants.toml`.
+        command.args(["--re", &faults_in(file)]);
+    }
+    let status = command.current_dir(root).status();
+    // 2: some are not noticed; 3: some tests took too long.
+    match status.context("failed to start cargo")?.code() {
+        Some(0 | 2 | 3) => Ok(()),
+        _ => bail!(
+            "cargo mutants failed: install it by `cargo install cargo-mutants`, and see that the tests pass without a fault"
+        ),
+    }
+}
+
+/// Returns the regular expression of the names of the faults in a file: they begin with its path.
+fn faults_in(glob: &str) -> String {
+    let mut pattern = "^(.*/)?".to_owned();
+    for character in glob.chars() {
+        let is_plain = !character.is_ascii_punctuation() || "/_-".contains(character);
+        match character {
+            '*' => pattern.push_str(".*"),
+            _ if is_plain => pattern.push(character),
+            _ => pattern.extend(['\\', character]),
+        }
+    }
+    pattern + ":[0-9]"
+}
+
+/// Reads one of the lists that cargo-mutants writes. Each fault is named without its line and column,
+/// which change with what is above it.
+fn results(root: &Path, name: &str) -> anyhow::Result<Vec<String>> {
+    let path = root.join(OUTPUT).join(format!("mutants.out/{name}.txt"));
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        Err(error) => {
+            return Err(error).with_context(|| format!("failed to read {}", path.display()));
+        }
+    };
+    Ok(text.lines().map(named).collect())
+}
+
+fn named(line: &str) -> String {
+    match line.split_once(": ") {
+        Some((place, fault)) => {
+            let file = place.split(':').next().unwrap_or(place);
+            format!("{file}: {fault}")
+        }
+        None => line.to_owned(),
+    }
+}
+
+/// Returns the faults of the list, with their reasons.
+fn read_list(text: &str) -> anyhow::Result<BTreeMap<String, String>> {
+    let mut listed = BTreeMap::new();
+    let mut reason = String::new();
+    for line in text.lines().skip_while(|line| !line.is_empty()) {
+        if line.starts_with('#') {
+            reason.push_str(line);
+            reason.push('\n');
+        } else if line.is_empty() {
+            reason.clear();
+        } else if reason.is_empty() {
+            bail!("{LIST} has no reason above: {line}");
+        } else {
+            listed.insert(line.to_owned(), std::mem::take(&mut reason));
+        }
+    }
+    Ok(listed)
+}
+
+/// Returns the text of a list, with the head of the text before.
+fn written<'l>(before: &str, faults: impl Iterator<Item = (&'l String, &'l String)>) -> String {
+    let head = before.lines().take_while(|line| !line.is_empty());
+    let mut text: String = head.flat_map(|line| [line, "\n"]).collect();
+    for (fault, reason) in faults {
+        text.push('\n');
+        text.push_str(reason);
+        text.push_str(fault);
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,192 @@
+//! The rule `overlapping-branches`, which the crate `contract` only describes.
+
+#[path = "support/program.rs"]
+mod program;
+
+use std::fs;
+
+use contract::rules::{self, Example, MARK};
+use serde_json::{Value, json};
+
+/// Lints a document, and returns the findings of the rule, each as its line, column and message.
+fn found(file: &str, text: &str) -> Vec<(u64, u64, String)> {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    fs::write(folder.path().join(file), text).expect("the document can be written");
+    let (_, printed) = program::xtask(folder.path(), &["lint", file, "--format", "json"]);
+    let report: Value = serde_json::from_str(&printed).expect("the report is JSON");
+    let all = report["findings"].as_array().expect("there is a list");
+    let ours = all
+        .iter()
+        .filter(|one| one["rule"] == "overlapping-branches");
+    ours.map(|one| {
+        (
+            one["line"].as_u64().expect("a number"),
+            one["column"].as_u64().expect("a number"),
+            one["message"].as_str().expect("a text").to_owned(),
+        )
+    })
+    .collect()
+}
+
+#[test]
+fn the_example_of_the_rule_alone_breaks_it() {
+    for rule in rules::all() {
+        let Example::Document(pair) = &rule.example else {
+            continue;
+        };
+        let bad = found(pair.frame.file, &pair.frame.fill(&pair.bad()));
+        if rule.code == "overlapping-branches" {
+            let marked = pair.frame.fill(pair.bad);
+            let before = marked.split(MARK).next().expect("there is a start");
+            let line = before.lines().count() as u64;
+            let column = before.lines().last().expect("a line").chars().count() as u64 + 1;
+            let places: Vec<_> = bad.iter().map(|one| (one.0, one.1)).collect();
+            assert_eq!(places, [(line, column)], "{bad:?}");
+        } else {
+            assert_eq!(bad, [], "{}", rule.code);
+        }
+        let good = found(pair.frame.file, &pair.frame.fill(pair.good));
+        assert_eq!(good, [], "{}", rule.code);
+    }
+}
+
+/// Returns a document of OpenAPI 3.1 with this schema of a request body.
+fn document(schema: &Value) -> String {
+    json!({
+        "openapi": "3.1.0",
+        "info": { "title": "Pets", "version": "1" },
+        "paths": { "/pets": { "put": {
+            "operationId": "pet_set",
+            "requestBody": { "content": { "application/json": { "schema": schema } } },
+            "responses": { "204": { "description": "Done." } }
+        } } }
+    })
+    .to_string()
+}
+
+/// Returns the schema of an object with a required property.
+fn object(name: &str, schema: &Value) -> Value {
+    json!({ "type": "object", "required": [name], "properties": { name: schema } })
+}
+
+#[test]
+fn a_value_that_two_branches_accept_is_shown_and_rejected() {
+    let text = json!({ "type": "string" });
+    let all = [
+        json!([{ "type": "number" }, { "type": "integer" }]),
+        json!([{ "type": ["string", "null"] }, { "type": ["integer", "null"] }]),
+        json!([{ "type": "string", "maxLength": 5 }, { "type": "string", "minLength": 5 }]),
+        json!([{ "type": "string", "pattern": "^a" }, { "type": "string", "pattern": "z$" }]),
+        json!([{ "enum": ["a", "b"] }, { "enum": ["c"] }, { "enum": ["b"] }]),
+        // Both have only optional properties.
+        json!([
+            { "type": "object", "properties": { "a": text } },
+            { "type": "object", "properties": { "b": text } },
+        ]),
+        // What fits the second fits the first too.
+        json!([
+            object("a", &text),
+            { "type": "object", "required": ["a", "b"], "properties": { "a": text, "b": text } },
+        ]),
+        json!([
+            object("kind", &json!({ "enum": ["a"] })),
+            object("kind", &text)
+        ]),
+        json!([{ "type": "array", "items": text }, { "type": "array", "items": { "type": "integer" } }]),
+        json!([true, object("a", &text)]),
+    ];
+    for branches in all {
+        let schema = json!({ "oneOf": branches });
+        let found = found("openapi.json", &document(&schema));
+        let [(_, _, message)] = &found[..] else {
+            panic!("{branches}: {found:?}");
+        };
+        let witness = message.split('`').rev().nth(1).expect("it has a value");
+        let witness: Value = serde_json::from_str(witness).expect("it is JSON");
+        let fits = |schema: &Value| jsonschema::is_valid(schema, &witness);
+        let accepting = branches.as_array().expect("a list").iter();
+        assert!(accepting.filter(|one| fits(one)).count() >= 2, "{message}");
+        assert!(!fits(&schema), "{message}");
+    }
+}
+
+#[test]
+fn branches_that_exclude_each_other_are_left_alone() {
+    let text = json!({ "type": "string" });
+    let kind = |name: &str| object("kind", &json!({ "const": name }));
+    let open = json!({ "type": "object", "properties": { "kind": text, "a": text } });
+    for schema in [
+        json!({ "oneOf": [text, { "type": "integer" }, { "type": "null" }] }),
+        json!({ "oneOf": [kind("a"), kind("b")] }),
+        // Nobody who describes one of them sends the property of the other.
+        json!({ "oneOf": [object("a", &text), object("b", &text)] }),
+        // Exactly one of them is asked for on purpose.
+        json!({
+            "type": "object",
+            "properties": { "a": text, "b": text },
+            "oneOf": [{ "required": ["a"] }, { "required": ["b"] }]
+        }),
+        // What is beside the branches tells them apart.
+        json!({
+            "type": "object",
+            "required": ["kind"],
+            "oneOf": [
+                { "properties": { "kind": { "const": "a" } } },
+                { "properties": { "kind": { "const": "b" } } },
+            ]
+        }),
+        json!({ "type": "string", "oneOf": [{ "maxLength": 4 }, { "minLength": 5 }] }),
+        json!({ "oneOf": [{ "type": "string", "pattern": "^a" }, { "type": "string", "pattern": "^b" }] }),
+        // The search does not decide lookaround.
+        json!({ "oneOf": [
+            { "type": "string", "pattern": "^(?=.*a)b+$" },
+            { "type": "string", "pattern": "^(?=.*c)b+$" },
+        ] }),
+        json!({ "oneOf": [open, open], "discriminator": { "propertyName": "kind" } }),
+    ] {
+        assert_eq!(found("openapi.json", &document(&schema)), [], "{schema}");
+    }
+}
+
+#[test]
+fn what_is_beside_the_branches_is_part_of_the_value() {
+    let text = json!({ "type": "string" });
+    let schema = json!({
+        "type": "object",
+        "required": ["id"],
+        "properties": { "id": { "type": "string", "minLength": 2 } },
+        "oneOf": [{ "properties": { "a": text } }, { "properties": { "b": text } }]
+    });
+    let found = found("openapi.json", &document(&schema));
+    let message = found.first().map(|one| one.2.as_str()).unwrap_or_default();
+    assert!(message.contains("both accept `{\"id\":\""), "{found:?}");
+}
+
+#[test]
+fn a_document_without_such_branches_has_no_finding() {
+    let text = fs::read_to_string(program::documents().join("pets.yaml"));
+    let text = text.expect("the document is there");
+    assert_eq!(found("pets.yaml", &text), []);
+}
+
+#[test]
+fn a_level_of_the_policy_counts_for_the_rule() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let schema = json!({ "oneOf": [{ "type": "number" }, { "type": "integer" }] });
+    fs::write(folder.path().join("openapi.json"), document(&schema)).expect("it is writable");
+    let lint = || program::xtask(folder.path(), &["lint", "openapi.json"]);
+    assert_eq!(lint().0, 0);
+    let policy = |level: &str| {
+        let text = format!("[lint.rules]\noverlapping-branches = \"{level}\"\n");
+        fs::write(folder.path().join("contract.toml"), text).expect("it is writable");
+    };
+    policy("error");
+    assert_eq!(lint().0, 1);
+    policy("off");
+    let (code, printed) = lint();
+    assert_eq!(
+        (code, printed.contains("overlapping")),
+        (0, false),
+        "{printed}"
+    );
+}
