@@ -121,9 +121,10 @@ impl Service {
         }
         let turn = tokio::time::timeout(WAIT, self.large_pages.acquire()).await;
         // Of the errors, only that of the time happens: nothing closes the semaphore.
-        turn.ok().and_then(Result::ok).map(Some).ok_or_else(|| {
-            StorageError::Unavailable("the large pages before this one take too long".into())
-        })
+        turn.ok()
+            .and_then(Result::ok)
+            .map(Some)
+            .ok_or_else(|| StorageError::Crowded("the large pages before this one take too long"))
     }
 
     /// Returns who makes a change by the current request.

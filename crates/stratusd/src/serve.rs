@@ -29,7 +29,7 @@ use crate::provision::simulator::{Simulator, SimulatorConfig};
 use crate::reconcile::{Reconciler, ReconcilerConfig, Steps};
 use crate::seal::Sealer;
 use crate::settings::{ServiceSettings, StoreSettings};
-use crate::storage::{DatabaseLocation, Store, StoreConfig, claim};
+use crate::storage::{DatabaseLocation, SILENCE, Store, StoreConfig, claim};
 use crate::sweep;
 use crate::traces::{self, SpanCounts};
 use crate::world::World;
@@ -153,6 +153,7 @@ async fn open(
         database,
         connections: settings.database_connections.get(),
         patience: STATEMENT_TIMEOUT,
+        silence: SILENCE,
         lock_wait: LOCK_WAIT,
         world: world.clone(),
     };

@@ -17,6 +17,7 @@ mod config;
 mod connection;
 mod error;
 mod job;
+mod lines;
 mod migrate;
 mod postgresql;
 mod reader;
@@ -41,6 +42,7 @@ pub mod private_subnet;
 pub mod project;
 pub mod quota;
 pub mod service_state;
+pub mod standby;
 pub mod token;
 pub mod vm;
 
@@ -55,7 +57,7 @@ use tokio::time::Instant;
 
 use backend::Backend;
 pub use change::Change;
-pub use config::{DatabaseLocation, StoreConfig, WAIT};
+pub use config::{DatabaseLocation, SILENCE, StoreConfig, WAIT};
 pub use connection::Connection;
 pub use error::{Aborted, Cause, Corrupt, StorageError};
 use job::{Offer, Pending, Withdrawn};
@@ -65,7 +67,7 @@ pub use sqlite::{Moment, Stepped, Watch, claim};
 
 use crate::world::World;
 
-/// How long a committed change shows that others can be committed.
+/// How long a change that has written, and is committed, shows that others can be.
 const FRESH: Duration = Duration::from_secs(2);
 
 /// The bytes that a change writes to show that others can be committed: about as many as most
@@ -76,7 +78,7 @@ const PROBE: usize = 64 << 10;
 #[derive(Clone)]
 pub struct Store {
     backend: Arc<dyn Backend>,
-    /// When a change was last committed.
+    /// When a change that had written was last committed.
     committed: Arc<Mutex<Option<Instant>>>,
     world: World,
 }
@@ -146,8 +148,8 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// If the change refuses, or the database fails. The store is unavailable to a change that has
-    /// not begun after [`WAIT`].
+    /// If the change refuses, or the database fails. It is [`StorageError::Crowded`] for a change for
+    /// which there is no room, or that has not begun after [`WAIT`].
     pub async fn change<C: Change>(&self, change: C) -> Result<C::Output, Aborted<C::Refusal>> {
         self.submit(change, None).await
     }
@@ -180,22 +182,25 @@ impl Store {
         // Dropped with this future: a caller that goes away withdraws a change that no worker has
         // claimed.
         let offer = Withdrawn(offer);
-        let result = match tokio::time::timeout_at(until, &mut receiver).await {
-            Ok(result) => result,
+        let ended = match tokio::time::timeout_at(until, &mut receiver).await {
+            Ok(ended) => ended,
             // The offer decides the race with the worker: only one of the two takes the change out.
             Err(_) => match offer.0.withdraw() {
                 Some(error) => return Err(error.into()),
                 None => receiver.await,
             },
         };
-        let result = result.unwrap_or_else(|_| Err(Aborted::Failed(StorageError::Closed)));
-        if result.is_ok() {
+        let Ok(ended) = ended else {
+            return Err(StorageError::Closed.into());
+        };
+        // A commit that writes nothing does not show that the disk, or the server, takes writes.
+        if ended.has_written {
             *self
                 .committed
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
         }
-        result
+        ended.result
     }
 
     /// Checks that changes can be committed: one has been within two seconds, or else a small one is.

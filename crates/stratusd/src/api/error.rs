@@ -95,6 +95,7 @@ where
         Aborted::Refused(Refusal::Invalid(_)) => bad_request(aborted).into(),
         Aborted::Refused(refusal) => not_found(&refusal).into(),
         Aborted::Failed(StorageError::Locked(error)) => locked(&error).into(),
+        Aborted::Failed(StorageError::Crowded(reason)) => crowded(reason).into(),
         Aborted::Failed(StorageError::Unavailable(error)) => unavailable(&error).into(),
         Aborted::Failed(error) => unexpected(error).into(),
     }
@@ -219,6 +220,12 @@ fn too_many_keys(keys: KeysInUse) -> TooManyRequests {
 /// that of `stratusd apply`.
 fn locked(cause: &Cause) -> Unavailable {
     tracing::warn!(error = %Causes(&**cause), "another transaction holds a lock for too long");
+    later()
+}
+
+/// Returns the response to an operation that has found no room, or has waited too long for others.
+fn crowded(reason: &str) -> Unavailable {
+    tracing::warn!(reason, "too many operations are in progress");
     later()
 }
 

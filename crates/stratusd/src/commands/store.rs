@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use stratusd::settings::StoreSettings;
-use stratusd::storage::{Store, StoreConfig};
+use stratusd::storage::{SILENCE, Store, StoreConfig};
 use stratusd::world::World;
 
 /// How long a statement of a command may take. Much longer than in the service: an inventory may be
@@ -29,6 +29,7 @@ pub(super) async fn open(settings: &StoreSettings) -> Result<Store> {
         // Commands run one statement after the other.
         connections: 1,
         patience: STATEMENT_TIMEOUT,
+        silence: SILENCE,
         // Nobody waits for the connection of a command.
         lock_wait: STATEMENT_TIMEOUT,
         world: World::real(),

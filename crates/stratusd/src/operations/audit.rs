@@ -8,11 +8,11 @@ use crate::domain::Refusal;
 use crate::domain::audit::Author;
 use crate::domain::entity_tag::Tagged;
 use crate::storage::audit::{Entry, insert};
-use crate::storage::{Change, Connection};
+use crate::storage::{Change, Connection, standby};
 use crate::world::World;
 
 /// A change that is made together with its entry in the audit trail. A change that finds everything
-/// as it should be, and so changes no row, has no entry.
+/// as it should be, and so changes no row, has no entry, but waits for the standbys as others do.
 #[derive(Debug)]
 pub struct Audited<C> {
     /// The change.
@@ -49,6 +49,9 @@ where
                 request_id: request_id.clone(),
             };
             insert(tx, &entry).await?;
+        } else {
+            // What it has found may be a change whose commit no standby has yet.
+            standby::confirm(tx).await?;
         }
         Ok(output)
     }

@@ -61,6 +61,8 @@ impl Change for Settle {
     type Output = bool;
     type Refusal = Infallible;
 
+    const IS_OF_CALLER: bool = false;
+
     async fn apply(&self, tx: &mut Connection<'_>) -> Result<bool, Aborted<Infallible>> {
         let now = storage::clock::now(tx, &self.world).await?;
         let is_settled = settle(tx, &self.due, &self.lease, &self.record, now).await?;
@@ -106,6 +108,8 @@ pub(super) struct Prolong {
 impl Change for Prolong {
     type Output = bool;
     type Refusal = Infallible;
+
+    const IS_OF_CALLER: bool = false;
 
     async fn apply(&self, tx: &mut Connection<'_>) -> Result<bool, Aborted<Infallible>> {
         let now = storage::clock::now(tx, &self.world).await?;

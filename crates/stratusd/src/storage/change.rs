@@ -14,6 +14,10 @@ pub trait Change: Send + Sync + 'static {
     /// The reason why the change refuses to be done. Nothing is written then.
     type Refusal: Send + 'static;
 
+    /// Whether a caller of the API asks for it. Changes of the service itself wait in a line of their
+    /// own, so that the many changes of a project keep none of them out.
+    const IS_OF_CALLER: bool = true;
+
     /// Applies the change in the transaction `tx`, which reads what earlier changes have committed.
     ///
     /// # Errors

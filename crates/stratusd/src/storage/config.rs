@@ -6,8 +6,11 @@ use std::time::Duration;
 use crate::world::World;
 
 /// How long a caller waits for a connection, or for a change to begin, before it gets
-/// [`StorageError::Unavailable`](super::StorageError::Unavailable).
+/// [`StorageError::Crowded`](super::StorageError::Crowded).
 pub const WAIT: Duration = Duration::from_secs(5);
+
+/// The `silence` of a [`StoreConfig`] of the service and of its commands.
+pub const SILENCE: Duration = Duration::from_secs(40);
 
 /// The settings of a store.
 #[derive(Debug, Clone)]
@@ -20,7 +23,10 @@ pub struct StoreConfig {
     /// How long a statement may take on PostgreSQL, including its waits for locks. Ignored on
     /// SQLite.
     pub patience: Duration,
-    /// How long a statement of a change may wait for a lock on PostgreSQL. Then the change gives
+    /// How long a client of PostgreSQL may not respond, in whole seconds and at least four, before the
+    /// server closes its connection. Ignored on SQLite.
+    pub silence: Duration,
+    /// How long the statements of a change may wait for locks on PostgreSQL. Then the change gives
     /// its connection back and runs again later, until [`WAIT`] has passed since it was submitted.
     /// Ignored on SQLite.
     pub lock_wait: Duration,

@@ -19,6 +19,8 @@ pub struct Connection<'c> {
     /// Whether a statement wrote. A change that refuses after reads alone leaves nothing to roll
     /// back, so the others of its batch can still be committed.
     pub(super) wrote: bool,
+    /// Whether a statement has changed a row, so that the commit writes to the disk.
+    pub(super) has_changed: bool,
     /// The number of rows that statements have changed.
     changed: usize,
 }
@@ -41,6 +43,7 @@ impl<'c> Connection<'c> {
         Self {
             inner: Inner::Sqlite(connection),
             wrote: false,
+            has_changed: false,
             changed: 0,
         }
     }
@@ -49,6 +52,7 @@ impl<'c> Connection<'c> {
         Self {
             inner: Inner::Postgres(link),
             wrote: false,
+            has_changed: false,
             changed: 0,
         }
     }
@@ -132,6 +136,7 @@ impl<'c> Connection<'c> {
         self.wrote = true;
         let rows = self.fetch_all(text, parameters).await?;
         self.changed += rows.len();
+        self.has_changed |= !rows.is_empty();
         Ok(rows)
     }
 
@@ -175,18 +180,20 @@ impl<'c> Connection<'c> {
         parameters: &[&dyn Parameter],
     ) -> Result<usize, StorageError> {
         self.wrote = true;
-        match &mut self.inner {
+        let rows = match &mut self.inner {
             Inner::Sqlite(connection) => {
                 sent(text.sql().sqlite);
                 let statement = Typed::new(text, parameters);
-                Ok(diesel::RunQueryDsl::execute(statement, *connection)?)
+                diesel::RunQueryDsl::execute(statement, *connection)?
             }
             Inner::Postgres(link) => {
                 let sql = text.sql();
                 sent(sql.postgres);
-                link.execute(Statement::new(sql, parameters)).await
+                link.execute(Statement::new(sql, parameters)).await?
             }
-        }
+        };
+        self.has_changed |= rows > 0;
+        Ok(rows)
     }
 }
 

@@ -13,7 +13,7 @@ pub enum StorageError {
     /// same change may succeed on the new state.
     #[error("a concurrent change got in between")]
     Conflict,
-    /// The database cannot be reached, is busy or slow, or cannot be written at the moment, such as
+    /// The database cannot be reached, is locked or slow, or cannot be written at the moment, such as
     /// when the disk is full. Nothing was changed, and a later try may succeed.
     #[error("the database cannot be reached")]
     Unavailable(#[source] Cause),
@@ -21,6 +21,10 @@ pub enum StorageError {
     /// wait. Nothing was changed, and a later try may succeed.
     #[error("another transaction holds a lock for too long")]
     Locked(#[source] Cause),
+    /// There is no room for a change, or no connection for a query, because too many others are in
+    /// progress or take too long. Nothing was changed, and a later try may succeed.
+    #[error("the store is too busy: {0}")]
+    Crowded(&'static str),
     /// The store is closed, or the change panicked.
     #[error("the store is closed")]
     Closed,

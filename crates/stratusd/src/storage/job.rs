@@ -2,14 +2,15 @@
 
 use std::any::TypeId;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use api_types::ProjectId;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 
+use super::lines::Ticket;
 use super::{Aborted, Change, Connection, StorageError};
 
 /// A type that holds a change of any type. A backend claims the job, runs it once or several times,
@@ -24,19 +25,30 @@ pub(super) trait Job: Send {
     /// Takes the change for the backend, so that the caller cannot withdraw it any more. Returns
     /// false if the caller has already withdrawn the change.
     fn claim(&mut self) -> bool;
-    /// Offers the change again, so that it can be claimed once more after a run that a lock has
-    /// ended. Returns false if the caller has waited long enough or is gone.
-    fn offer_again(&mut self) -> bool;
+    /// Counts the change as one in progress until it ends or is withdrawn, by its ticket.
+    fn admit(&mut self, ticket: Ticket);
+    /// Offers the change again, so that it can be claimed once more after a run that has met
+    /// something. Returns false if the caller has waited long enough or is gone.
+    fn offer_again(&mut self, met: Met) -> bool;
+    /// Counts a run that has failed, and whose failure may pass.
+    fn count_failure(&mut self);
+    /// Returns the number of runs that were counted by [`count_failure`](Self::count_failure).
+    fn failures(&self) -> u32;
     /// Returns whether the caller has withdrawn the change. A claimed change never is.
     fn is_withdrawn(&self) -> bool;
     /// Returns the group of the change.
     fn group(&self) -> &Group;
 }
 
-/// The changes of one type that are about one project, or about none: those that probably need the
-/// same lock.
+/// Who has asked for changes: a caller for one project, or, without a project, the service itself or
+/// an operator.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Owner(Option<ProjectId>);
+
+/// The changes of one type and about one project: those that probably need the same lock.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Group {
+    owner: Owner,
     project: Option<ProjectId>,
     change: TypeId,
 }
@@ -46,10 +58,25 @@ impl Group {
     /// if they are only about that project.
     pub(super) fn of<C: Change>(project: Option<ProjectId>) -> Self {
         Self {
+            owner: Owner(project.clone().filter(|_| C::IS_OF_CALLER)),
             project,
             change: TypeId::of::<C>(),
         }
     }
+
+    /// Returns the owner of the changes.
+    pub(super) fn owner(&self) -> &Owner {
+        &self.owner
+    }
+}
+
+/// What a change has met in a run, after which it may run again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Met {
+    /// A lock that another transaction holds.
+    Lock,
+    /// Concurrent changes that it conflicts with.
+    Conflict,
 }
 
 /// A change that waits for a worker, shared by its caller and the worker. Only the first of the two
@@ -60,40 +87,48 @@ pub(super) struct Offer<C>(Arc<Mutex<Offered<C>>>);
 struct Offered<C> {
     /// The change, until one of the two takes it.
     change: Option<C>,
-    /// Whether it has run before, until it met a lock.
-    was_locked: bool,
+    /// By which the change is counted, once a backend has admitted it. Whoever takes the change takes
+    /// its ticket too.
+    ticket: Option<Ticket>,
+    /// What it has met, if it has run before.
+    met: Option<Met>,
 }
 
 impl<C> Offer<C> {
     pub(super) fn new(change: C) -> Self {
         Self(Arc::new(Mutex::new(Offered {
             change: Some(change),
-            was_locked: false,
+            ticket: None,
+            met: None,
         })))
     }
 
-    /// Takes the change. Returns `None` if the caller has withdrawn it or the worker has claimed it
-    /// before.
-    pub(super) fn take(&self) -> Option<C> {
-        self.offered().change.take()
+    /// Takes the change with its ticket. Returns `None` if the caller has withdrawn it or the worker
+    /// has claimed it before.
+    fn take(&self) -> Option<(C, Option<Ticket>)> {
+        let mut offered = self.offered();
+        let change = offered.change.take()?;
+        Some((change, offered.ticket.take()))
     }
 
     /// Withdraws the change. Returns the error for its caller, or `None` if a worker has claimed it.
     pub(super) fn withdraw(&self) -> Option<StorageError> {
-        let mut offered = self.offered();
-        offered.change.take()?;
-        Some(if offered.was_locked {
-            StorageError::Locked("the change has met it, and its turn has not come again".into())
-        } else {
-            StorageError::Unavailable("the changes before it take too long".into())
+        self.take()?;
+        Some(match self.offered().met {
+            None => StorageError::Crowded("the changes before it take too long"),
+            Some(Met::Lock) => StorageError::Locked(
+                "the change has met it, and its turn has not come again".into(),
+            ),
+            Some(Met::Conflict) => StorageError::Conflict,
         })
     }
 
-    /// Puts back a change that was taken, and ran until it met a lock.
-    fn put(&self, change: C) {
+    /// Puts back a change that was taken, and ran until it met something.
+    fn put(&self, change: C, ticket: Option<Ticket>, met: Met) {
         *self.offered() = Offered {
             change: Some(change),
-            was_locked: true,
+            ticket,
+            met: Some(met),
         };
     }
 
@@ -122,42 +157,6 @@ impl<C> Drop for Withdrawn<C> {
     }
 }
 
-/// The queue of jobs that wait for a worker. A worker exits when the queue is closed and empty. The
-/// queue is unbounded: a caller waits no longer than [`super::WAIT`], and the entry of a caller
-/// that no longer waits holds no change.
-pub(super) struct Queue(RwLock<Option<mpsc::UnboundedSender<Box<dyn Job>>>>);
-
-/// The receiving end of a [`Queue`], from which workers take jobs.
-pub(super) type Waiting = mpsc::UnboundedReceiver<Box<dyn Job>>;
-
-impl Queue {
-    pub(super) fn new() -> (Self, Waiting) {
-        let (jobs, waiting) = mpsc::unbounded_channel();
-        (Self(RwLock::new(Some(jobs))), waiting)
-    }
-
-    /// Adds a job to the queue. If the queue is closed, sends [`StorageError::Closed`] to the
-    /// caller of the job instead.
-    pub(super) fn submit(&self, job: Box<dyn Job>) {
-        let jobs = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let unsent = match &*jobs {
-            Some(jobs) => jobs.send(job).err().map(|unsent| unsent.0),
-            None => Some(job),
-        };
-        if let Some(job) = unsent {
-            job.send(Err(StorageError::Closed));
-        }
-    }
-
-    /// Closes the queue to further jobs. Workers still run the jobs that it holds.
-    pub(super) fn close(&self) {
-        self.0
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-    }
-}
-
 /// How a run of a job ended.
 #[derive(Debug)]
 pub(super) enum Ran {
@@ -169,12 +168,23 @@ pub(super) enum Ran {
     Failed(StorageError),
 }
 
+/// What the caller of a change gets.
+pub(super) struct Ended<C: Change> {
+    pub result: Result<C::Output, Aborted<C::Refusal>>,
+    /// Whether rows were changed, and committed.
+    pub has_written: bool,
+}
+
 /// The [`Job`] of a change, with the result of its last run and the channel to its caller.
 pub(super) struct Pending<C: Change> {
     offer: Offer<C>,
     change: Option<C>,
+    ticket: Option<Ticket>,
+    failures: u32,
     result: Option<Result<C::Output, Aborted<C::Refusal>>>,
-    sender: oneshot::Sender<Result<C::Output, Aborted<C::Refusal>>>,
+    /// Whether the last run has changed rows.
+    has_changed: bool,
+    sender: oneshot::Sender<Ended<C>>,
     group: Group,
     /// When the caller stops waiting for the change to begin.
     until: Instant,
@@ -183,14 +193,17 @@ pub(super) struct Pending<C: Change> {
 impl<C: Change> Pending<C> {
     pub(super) fn new(
         offer: Offer<C>,
-        sender: oneshot::Sender<Result<C::Output, Aborted<C::Refusal>>>,
+        sender: oneshot::Sender<Ended<C>>,
         project: Option<ProjectId>,
         until: Instant,
     ) -> Self {
         Self {
             offer,
             change: None,
+            ticket: None,
+            failures: 0,
             result: None,
+            has_changed: false,
             sender,
             group: Group::of::<C>(project),
             until,
@@ -206,6 +219,7 @@ impl<C: Change> Job for Pending<C> {
             };
             // A panic in one change must not lose the others of its batch.
             let ran = AssertUnwindSafe(change.apply(tx)).catch_unwind().await;
+            self.has_changed = tx.has_changed;
             match ran {
                 Ok(Ok(output)) => {
                     self.result = Some(Ok(output));
@@ -222,11 +236,18 @@ impl<C: Change> Job for Pending<C> {
     }
 
     fn claim(&mut self) -> bool {
-        self.change = self.offer.take();
-        self.change.is_some()
+        let Some((change, ticket)) = self.offer.take() else {
+            return false;
+        };
+        (self.change, self.ticket) = (Some(change), ticket);
+        true
     }
 
-    fn offer_again(&mut self) -> bool {
+    fn admit(&mut self, ticket: Ticket) {
+        self.offer.offered().ticket = Some(ticket);
+    }
+
+    fn offer_again(&mut self, met: Met) -> bool {
         // After `until` the caller waits for the result alone, and would wait for ever.
         if Instant::now() >= self.until || self.sender.is_closed() {
             return false;
@@ -234,8 +255,16 @@ impl<C: Change> Job for Pending<C> {
         let Some(change) = self.change.take() else {
             return false;
         };
-        self.offer.put(change);
+        self.offer.put(change, self.ticket.take(), met);
         true
+    }
+
+    fn count_failure(&mut self) {
+        self.failures += 1;
+    }
+
+    fn failures(&self) -> u32 {
+        self.failures
     }
 
     fn is_withdrawn(&self) -> bool {
@@ -246,7 +275,11 @@ impl<C: Change> Job for Pending<C> {
         &self.group
     }
 
-    fn send(self: Box<Self>, committed: Result<(), StorageError>) {
+    fn send(mut self: Box<Self>, committed: Result<(), StorageError>) {
+        // Before the caller can submit another change.
+        drop(self.ticket.take());
+        let has_written =
+            committed.is_ok() && self.has_changed && matches!(self.result, Some(Ok(_)));
         let result = match committed {
             Ok(()) => self
                 .result
@@ -254,6 +287,9 @@ impl<C: Change> Job for Pending<C> {
             Err(error) => Err(Aborted::Failed(error)),
         };
         // The caller may be gone; the change is made all the same.
-        let _ = self.sender.send(result);
+        let _ = self.sender.send(Ended {
+            result,
+            has_written,
+        });
     }
 }

@@ -21,6 +21,7 @@ use std::time::Duration;
 use deadpool::managed::{Object, Pool, PoolError};
 use futures_util::future::BoxFuture;
 use tokio::sync::Semaphore;
+use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
 use super::backend::Backend;
@@ -33,9 +34,10 @@ pub(super) use link::Link;
 pub(super) use reader::PostgresReader;
 use schedule::Schedule;
 use server::Server;
+use session::Limits;
 
-/// The maximum number of runs of a change that conflicts with concurrent changes. After the last it
-/// fails with [`StorageError::Conflict`].
+/// The maximum number of runs of a change that conflicts with concurrent changes, also if it gives its
+/// connection back in between. After the last it fails with [`StorageError::Conflict`].
 const RUNS: u32 = 8;
 /// The maximum wait before the second run of a change. Before a later run, it is multiplied by the
 /// number of runs so far.
@@ -58,6 +60,7 @@ impl Postgres {
         let StoreConfig {
             connections,
             patience,
+            silence,
             lock_wait,
             world,
             ..
@@ -71,7 +74,8 @@ impl Postgres {
             .unwrap_or(usize::MAX)
             .saturating_add(readers)
             .min(Semaphore::MAX_PERMITS);
-        let server = Server::new(&address, backends, *patience, world.clone())?;
+        let limits = Limits::new(*patience, *silence);
+        let server = Server::new(&address, backends, limits, world.clone())?;
         let mut connection = server.connect_to_migrate().await?;
         session::warn_of_risks(&mut connection).await?;
         migrate::postgres(connection).await?;
@@ -82,6 +86,7 @@ impl Postgres {
         for _ in 0..writers {
             let worker = Worker {
                 server: server.with_lock_wait(*lock_wait),
+                lock_wait: *lock_wait,
                 world: world.clone(),
                 link: None,
                 schedule: Arc::clone(&schedule),
@@ -100,8 +105,8 @@ impl Postgres {
 
     async fn pooled(&self) -> Result<Object<Server>, StorageError> {
         let busy = || {
-            Err(PoolError::Backend(StorageError::Unavailable(
-                "all connections are taken".into(),
+            Err(PoolError::Backend(StorageError::Crowded(
+                "all connections are taken",
             )))
         };
         let taken = tokio::time::timeout(WAIT, self.readers.get())
@@ -148,6 +153,8 @@ impl Backend for Postgres {
 /// A worker that runs changes one after the other on a connection of its own.
 struct Worker {
     server: Server,
+    /// How long a change may wait for locks and for concurrent changes in all its runs.
+    lock_wait: Duration,
     world: World,
     /// The connection, or `None` if it could not be established or was lost. The next change then
     /// connects again.
@@ -186,29 +193,34 @@ impl Worker {
     }
 
     /// Runs a job until it is committed or refuses, which are both `Ok`, or fails. A run that
-    /// conflicts with a concurrent change is repeated, up to [`RUNS`] runs.
+    /// conflicts with a concurrent change is repeated, up to [`RUNS`] runs in all. Once the runs have
+    /// taken as long as a change may wait for locks, this fails with [`StorageError::Conflict`] sooner,
+    /// so that the change gives the connection back: it may run again later.
     async fn run(&mut self, job: &mut dyn Job, lock_wait: Duration) -> Result<(), StorageError> {
-        let mut runs = 1;
+        let (mut left, begun) = (lock_wait, Instant::now());
         loop {
-            match self.once(job, lock_wait).await {
+            let error = match self.once(job, left).await {
                 Ok(()) => return Ok(()),
-                Err(Failure::Again(error))
-                    if runs
-                        < if error.is_conflict() {
-                            RUNS
-                        } else {
-                            NAMELESS_RUNS
-                        } =>
-                {
-                    // Each conflicting change waits for a random time, so that they do not conflict
-                    // again.
-                    let [drawn] = self.world.random();
-                    tokio::time::sleep(STEP_ASIDE * runs * u32::from(drawn) / u32::from(u8::MAX))
-                        .await;
-                    runs += 1;
-                }
-                Err(Failure::Again(error) | Failure::Final(error)) => return Err(error),
+                Err(Failure::Final(error)) => return Err(error),
+                Err(Failure::Again(error)) => error,
+            };
+            job.count_failure();
+            let runs = job.failures();
+            let most = if error.is_conflict() {
+                RUNS
+            } else {
+                NAMELESS_RUNS
+            };
+            if runs >= most {
+                return Err(error);
             }
+            // Each conflicting change waits for a random time, so that they do not conflict again.
+            let [drawn] = self.world.random();
+            tokio::time::sleep(STEP_ASIDE * runs * u32::from(drawn) / u32::from(u8::MAX)).await;
+            if error.is_conflict() && begun.elapsed() >= self.lock_wait {
+                return Err(error);
+            }
+            left = lock_wait.min(self.lock_wait.saturating_sub(begun.elapsed()));
         }
     }
 

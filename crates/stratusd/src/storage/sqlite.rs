@@ -7,6 +7,7 @@
 //! lock, so a second writer would gain nothing.
 
 mod files;
+mod queue;
 mod reader;
 mod stepped;
 
@@ -23,19 +24,24 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::backend::Backend;
-use super::job::{Job, Queue, Ran, Waiting};
+use super::job::{Job, Ran};
 use super::reader::Held;
 use super::statement::{StatementText, statement};
-use super::{Connection, Reader, StorageError, migrate};
+use super::{Cause, Connection, Reader, StorageError, migrate};
 use crate::causes::Causes;
 use files::Files;
 pub use files::claim;
+use queue::{Queue, Waiting};
 pub(super) use reader::SqliteReader;
 use reader::{Idle, execute};
 pub use stepped::{Moment, Stepped, Watch};
 
 /// The number of changes in one transaction, at most.
 const BATCH: usize = 512;
+/// How long a batch runs changes before it commits. So a change waits for the batch before its own for
+/// this long, for one change more, and for the commit. If a change of the batch fails, it waits for
+/// the changes of the batch twice.
+const RUNNING: Duration = Duration::from_millis(50);
 /// How long the writer sleeps before it looks for more changes.
 const NAP: Duration = Duration::from_micros(100);
 /// How long the writer waits for more changes at most, however long the last commit took.
@@ -254,27 +260,29 @@ impl<W: Watch> Writer<W> {
         let mut batch = Vec::with_capacity(BATCH);
         // The first commit waits for nobody.
         let mut committed_last = 1;
-        while let Some(first) = self.waiting.blocking_recv() {
+        while let Some(first) = self.waiting.next() {
             batch.push(first);
             committed_last = self.commit(&mut batch, committed_last);
         }
     }
 
-    /// Returns the changes that have come by now.
-    fn come(&mut self) -> impl Iterator<Item = Box<dyn Job>> {
-        std::iter::from_fn(|| self.waiting.try_recv().ok())
-    }
-
-    /// Adds the changes that have come by now to a batch. Those whose callers went away while they
-    /// waited are left out, and cost no statement.
-    fn gather(&mut self, batch: &mut Vec<Box<dyn Job>>) {
-        let free = BATCH - batch.len();
-        batch.extend(self.come().take(free).filter_map(claimed));
+    /// Adds a change that has come by now to a batch, and returns whether there is one. Changes whose
+    /// callers went away while they waited are left out, and cost no statement.
+    fn gather(&mut self, batch: &mut Vec<Box<dyn Job>>) -> bool {
+        while batch.len() < BATCH
+            && let Some(mut job) = self.waiting.try_next()
+        {
+            if job.claim() {
+                batch.push(job);
+                return true;
+            }
+        }
+        false
     }
 
     /// Commits a batch as one transaction, with the changes that come meanwhile, and returns how
-    /// many there were. If one of its jobs fails, each job runs again in a transaction of its own:
-    /// the others must not fail with it, and which of them depend on its writes is not known.
+    /// many there were. If one of its jobs fails, all run again, each in a savepoint of its own: the
+    /// others must not fail with it, and which of them depend on its writes is not known.
     fn commit(&mut self, batch: &mut Vec<Box<dyn Job>>, committed_last: usize) -> usize {
         batch.retain_mut(|job| job.claim());
         self.gather(batch);
@@ -289,34 +297,31 @@ impl<W: Watch> Writer<W> {
                     batch.drain(..).for_each(|job| job.send(Ok(())));
                     return committed;
                 }
-                Err(error @ StorageError::Unavailable(_)) => {
-                    self.fail(batch.drain(..), &error);
+                Ok(false) => {}
+                Err(error) => {
+                    self.fail(batch, error);
                     return 1;
                 }
-                Err(StorageError::Other(error)) => {
-                    let message = error.to_string();
-                    for job in batch.drain(..) {
-                        job.send(Err(StorageError::Other(message.clone().into())));
-                    }
-                    return 1;
-                }
-                Ok(false) | Err(_) => {}
             }
         }
-        // Alone, each job waits for the disk. That is slower, but rare: operations of the API check
-        // before they write.
-        let committed = batch.len();
-        let mut jobs = batch.drain(..);
-        while let Some(mut job) = jobs.next() {
-            match self.alone(&mut *job) {
-                Err(error @ StorageError::Unavailable(_)) => {
-                    self.fail(std::iter::once(job).chain(jobs), &error);
-                    return 1;
+        let results = if let [job] = &mut batch[..] {
+            self.alone(&mut **job).map(|()| vec![Ok(())])
+        } else {
+            self.apart(batch)
+        };
+        match results {
+            Ok(results) => {
+                let committed = batch.len();
+                for (job, result) in batch.drain(..).zip(results) {
+                    job.send(result);
                 }
-                committed => job.send(committed),
+                committed
+            }
+            Err(error) => {
+                self.fail(batch, error);
+                1
             }
         }
-        committed
     }
 
     /// Runs all jobs in one transaction, with those that come while they run, and returns whether it
@@ -334,6 +339,8 @@ impl<W: Watch> Writer<W> {
     ) -> Result<bool, StorageError> {
         let (begun, patience) = (Instant::now(), (self.committing / 2).min(LONGEST));
         self.begin()?;
+        // Without the wait for another program's lock, which is no reason for a short batch.
+        let running = Instant::now();
         let mut ran = 0;
         loop {
             while let Some(job) = batch.get_mut(ran) {
@@ -343,10 +350,8 @@ impl<W: Watch> Writer<W> {
                 }
                 ran += 1;
             }
-            if begun.elapsed() < LONGEST {
-                self.gather(batch);
-            }
-            if ran < batch.len() {
+            // One at a time, so that the project whose turn it is has no more of the batch than others.
+            if running.elapsed() < RUNNING && self.gather(batch) {
                 continue;
             }
             // A wait that is shorter than a nap cannot be measured by naps.
@@ -380,6 +385,65 @@ impl<W: Watch> Writer<W> {
         }
     }
 
+    /// Runs all jobs in one transaction, each in a savepoint of its own, and returns their results
+    /// once it is committed.
+    ///
+    /// # Errors
+    ///
+    /// If the transaction as a whole fails, as when the disk does. Then nothing has changed, except
+    /// after [`StorageError::Other`].
+    fn apart(
+        &mut self,
+        batch: &mut [Box<dyn Job>],
+    ) -> Result<Vec<Result<(), StorageError>>, StorageError> {
+        self.begin()?;
+        let mut results = Vec::with_capacity(batch.len());
+        for job in batch {
+            let ended = self.in_savepoint(&mut **job);
+            match ended {
+                Ok(result) => results.push(result),
+                Err(error) => {
+                    self.roll_back();
+                    return Err(error);
+                }
+            }
+        }
+        if let Err(error) = self.execute_commit() {
+            self.roll_back();
+            return Err(error);
+        }
+        Ok(results)
+    }
+
+    /// Runs a job in a savepoint, which is rolled back if the job refuses or fails. Returns the result
+    /// of the job.
+    ///
+    /// # Errors
+    ///
+    /// If the transaction is not there any more: SQLite rolls all of it back if the disk is full or
+    /// fails. The error is that of the job.
+    fn in_savepoint(
+        &mut self,
+        job: &mut dyn Job,
+    ) -> Result<Result<(), StorageError>, StorageError> {
+        self.execute(statement!("SAVEPOINT job"))?;
+        let result = match run(job, &mut Connection::sqlite(&mut self.connection)) {
+            Ran::Done => {
+                self.execute(statement!("RELEASE job"))?;
+                return Ok(Ok(()));
+            }
+            Ran::Refused => Ok(()),
+            Ran::Failed(error) => Err(error),
+        };
+        let undone = self
+            .execute(statement!("ROLLBACK TO job"))
+            .and_then(|()| self.execute(statement!("RELEASE job")));
+        match (undone, result) {
+            (Ok(()), result) => Ok(result),
+            (Err(_), Err(error)) | (Err(error), Ok(())) => Err(error),
+        }
+    }
+
     /// Runs one job in a transaction of its own.
     fn alone(&mut self, job: &mut dyn Job) -> Result<(), StorageError> {
         self.begin()?;
@@ -397,16 +461,25 @@ impl<W: Watch> Writer<W> {
         ended
     }
 
-    /// Fails jobs, and all that came meanwhile, because the file cannot be written. The later ones
-    /// have waited for the same lock, so trying each would only make each wait again.
-    fn fail(&mut self, jobs: impl Iterator<Item = Box<dyn Job>>, error: &StorageError) {
-        let message =
-            std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
-        // Taken before any result is sent: a caller that gets its result may free the file and
-        // submit another change, which has waited for nothing.
-        let later: Vec<_> = self.come().collect();
-        for job in jobs.chain(later) {
-            job.send(Err(StorageError::Unavailable(message.clone().into())));
+    /// Fails all jobs of a batch with the error of their transaction. If the file cannot be written,
+    /// also those that came meanwhile: they have waited for the same lock, so trying each would only
+    /// make each wait again.
+    fn fail(&mut self, batch: &mut Vec<Box<dyn Job>>, error: StorageError) {
+        let message = std::error::Error::source(&error)
+            .map_or_else(|| error.to_string(), ToString::to_string);
+        let mut copy: fn(Cause) -> StorageError = StorageError::Other;
+        if let StorageError::Unavailable(_) = error {
+            copy = StorageError::Unavailable;
+            // Taken before any result is sent: a caller that gets its result may free the file and
+            // submit another change, which has waited for nothing.
+            batch.extend(std::iter::from_fn(|| self.waiting.try_next()));
+        }
+        let last = batch.pop();
+        for job in batch.drain(..) {
+            job.send(Err(copy(message.clone().into())));
+        }
+        if let Some(job) = last {
+            job.send(Err(error));
         }
     }
 
@@ -490,11 +563,6 @@ impl<W: Watch> Writer<W> {
             tracing::debug!(error = %Causes(&error), "there was no transaction to roll back");
         }
     }
-}
-
-/// Returns a job that is claimed; `None` if its caller has withdrawn it.
-fn claimed(mut job: Box<dyn Job>) -> Option<Box<dyn Job>> {
-    job.claim().then_some(job)
 }
 
 /// Runs a job to its end. A change awaits nothing but statements, and these never suspend on

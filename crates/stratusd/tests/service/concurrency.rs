@@ -210,6 +210,26 @@ async fn no_update_is_lost(callers: &[Caller]) {
     }
 }
 
+/// The same for a database, which has a revision of its own.
+async fn no_update_of_a_database_is_lost(callers: &[Caller]) {
+    let kept = format!("{PLACE}/postgres/kept");
+    let body = json!({ "size": "standard-2", "storage_size": 64 });
+    callers[0].post(&kept, body).await.ok();
+    for round in 0..20 {
+        let ha_type = ["sync", "async"][round % 2];
+        let tags = json!([{ "key": "round", "value": round.to_string() }]);
+        let calls = [json!({ "ha_type": ha_type }), json!({ "tags": tags })];
+        let calls = calls.iter().cycle().take(6);
+        let calls = calls.map(|body| (kept.clone(), body.clone())).collect();
+        for response in at_once(callers, calls, true).await {
+            response.ok();
+        }
+        let now = callers[0].get(&kept).await.ok();
+        let found = (&now["ha_type"], &now["tags"]);
+        assert_eq!(found, (&json!(ha_type), &tags), "round {round}");
+    }
+}
+
 /// Attaching and detaching at the same time have the same effect as one after the other.
 async fn attaching_and_detaching_take_turns(callers: &[Caller]) {
     let shop = &callers[0];
@@ -258,6 +278,7 @@ async fn race(callers: &[Caller]) {
     two_connects_make_one_link(callers).await;
     networks_never_overlap(callers).await;
     no_update_is_lost(callers).await;
+    no_update_of_a_database_is_lost(callers).await;
     attaching_and_detaching_take_turns(callers).await;
 }
 

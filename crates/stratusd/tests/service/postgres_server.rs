@@ -1,5 +1,6 @@
 //! Connections to a PostgreSQL server: TLS as in libpq, and a server that stops and starts again.
 
+mod freezes;
 mod network;
 mod sessions;
 

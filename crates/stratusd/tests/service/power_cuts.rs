@@ -16,7 +16,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use reqwest::Method;
 use serde_json::json;
-use stratusd::storage::{DatabaseLocation, Store, StoreConfig};
+use stratusd::storage::{DatabaseLocation, SILENCE, Store, StoreConfig};
 use stratusd::world::World;
 
 use crate::support::caller::Caller;
@@ -157,6 +157,7 @@ async fn wrong(file: &Path, known: &[Known], until: u64) -> Vec<String> {
         database: DatabaseLocation::Sqlite(file.to_owned()),
         connections: 1,
         patience: Duration::from_secs(10),
+        silence: SILENCE,
         lock_wait: Duration::from_secs(10),
         world: World::real(),
     };

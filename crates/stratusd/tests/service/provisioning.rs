@@ -11,7 +11,7 @@ use std::time::Duration;
 use diesel::connection::SimpleConnection;
 use diesel::{Connection, SqliteConnection};
 use serde_json::{Value, json};
-use stratusd::storage::{Store, StoreConfig};
+use stratusd::storage::{SILENCE, Store, StoreConfig};
 use stratusd::world::World;
 
 use crate::on_both;
@@ -204,6 +204,7 @@ async fn store(home: &Home) -> Store {
         database,
         connections: 4,
         patience: Duration::from_secs(10),
+        silence: SILENCE,
         lock_wait: Duration::from_secs(10),
         world: World::real(),
     };

@@ -5,6 +5,7 @@ mod locks;
 mod pages;
 mod quota_races;
 mod quotas;
+mod volume;
 
 use serde_json::{Value, json};
 

@@ -3,9 +3,11 @@
 
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use diesel::connection::SimpleConnection;
 use diesel::{Connection, SqliteConnection};
+use serde_json::json;
 
 use crate::support::caller::Caller;
 use crate::support::inventory::{SHOP, two_projects};
@@ -137,7 +139,7 @@ async fn a_disk_that_fails_makes_the_service_unavailable_and_not_ready() {
     home.apply(&two_projects());
     let token = home.token("shop", &[]);
     let script = "trap '' XFSZ; ulimit -f 4096; exec \"$0\" \"$@\"";
-    let service = home.serve_by(
+    let mut service = home.serve_by(
         |service| {
             let mut shell = Command::new("/bin/sh");
             shell.args(["-c", script]).arg(service.get_program());
@@ -148,11 +150,14 @@ async fn a_disk_that_fails_makes_the_service_unavailable_and_not_ready() {
     );
     let caller = Caller::new(&service.base, SHOP, &token);
     assert_eq!(readiness(&service).await, 200);
-    let mut made = Vec::new();
+    let (mut made, mut refused) = (Vec::new(), Vec::new());
     let failed = loop {
         let path = format!("{SUBNETS}/n{}", made.len());
         let response = caller.post_nothing(&path).await;
         if response.status != 200 {
+            if response.status == 503 {
+                refused.push(path);
+            }
             break response;
         }
         made.push((path, response.body));
@@ -162,15 +167,65 @@ async fn a_disk_that_fails_makes_the_service_unavailable_and_not_ready() {
     let no_change = [(503, "Unavailable"), (500, "UnexpectedError")];
     assert!(no_change.contains(&failed.error()), "{}", failed.body);
     for number in 0..8 {
-        let late = caller
-            .post_nothing(&format!("{SUBNETS}/late-{number}"))
-            .await;
+        let path = format!("{SUBNETS}/late-{number}");
+        let late = caller.post_nothing(&path).await;
         assert!(no_change.contains(&late.error()), "{}", late.body);
+        if late.status == 503 {
+            refused.push(path);
+        }
     }
     is_unready(&service).await;
     // What was acknowledged can still be read.
     for (path, body) in made.iter().rev().take(20) {
         assert_eq!(&caller.get(path).await.ok(), body);
+    }
+    // So it can after a crash, and what was refused with 503 is not there.
+    service.kill();
+    let service = home.serve(&[]);
+    let caller = Caller::new(&service.base, SHOP, &token);
+    for (path, body) in made.iter().rev().take(20) {
+        assert_eq!(&caller.get(path).await.ok(), body);
+    }
+    assert!(!refused.is_empty(), "nothing was refused with 503");
+    for path in refused {
+        assert_eq!(caller.get(&path).await.status, 404, "{path}");
+    }
+}
+
+/// Triggers fail each write of a probe, and callers send what changes nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn changes_that_write_nothing_do_not_make_the_service_ready() {
+    let (_home, file, service, caller) = started().await;
+    let backend = caller
+        .get("/location/eu-central-h1/private-subnet/backend")
+        .await
+        .ok();
+    let detach = async || {
+        let path = "/location/eu-central-h1/firewall/web-only/detach-subnet";
+        let body = json!({ "private_subnet_id": backend["id"] });
+        caller.post(path, body).await.ok();
+    };
+    detach().await;
+    let mut connection =
+        SqliteConnection::establish(&file.display().to_string()).expect("it opens");
+    for event in ["INSERT", "UPDATE"] {
+        let trigger = format!(
+            "CREATE TRIGGER fail_{event} BEFORE {event} ON service_state \
+             BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END"
+        );
+        connection
+            .batch_execute(&trigger)
+            .expect("a trigger can be made");
+    }
+    let begun = Instant::now();
+    loop {
+        detach().await;
+        if readiness(&service).await == 503 {
+            break;
+        }
+        let took = begun.elapsed();
+        assert!(took < Duration::from_secs(10), "it is ready after {took:?}");
+        tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }
 

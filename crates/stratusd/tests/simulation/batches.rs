@@ -71,7 +71,9 @@ pub async fn submit(caller: &mut Caller) {
                 let name = format!("{WHOLE}{number}{more}");
                 ground.kept().whole.insert(name);
             }
-            Err(Aborted::Failed(StorageError::Unavailable(_) | StorageError::Closed)) => {}
+            Err(Aborted::Failed(
+                StorageError::Unavailable(_) | StorageError::Crowded(_) | StorageError::Closed,
+            )) => {}
             Err(other) => ground.broken(format!("a change beside one that fails: {other:?}")),
         }
     }

@@ -55,6 +55,36 @@ struct Lease {
     lease: Option<String>,
 }
 
+#[derive(QueryableByName)]
+struct Leased {
+    #[diesel(sql_type = Text)]
+    id: String,
+    #[diesel(sql_type = Text)]
+    lease: String,
+}
+
+/// The lease of each database that is leased.
+#[derive(Clone, Default)]
+pub struct Leases(BTreeMap<String, String>);
+
+impl Leases {
+    /// Reads what is committed.
+    pub fn of(ground: &Ground) -> Self {
+        let rows: Vec<Leased> = ground.probe(|connection| {
+            diesel::sql_query("SELECT id, lease FROM postgres_database WHERE lease IS NOT NULL")
+                .load(connection)
+                .expect("the rows can be read")
+        });
+        Self(rows.into_iter().map(|row| (row.id, row.lease)).collect())
+    }
+
+    /// Returns the leases of which a later state has neither them nor others.
+    pub fn ended(&self, later: &Self) -> Vec<String> {
+        let ended = self.0.iter().filter(|(id, _)| !later.0.contains_key(*id));
+        ended.map(|(_, lease)| lease.clone()).collect()
+    }
+}
+
 impl Door {
     /// Checks that this process holds the lease of a database.
     fn ensure_leased(&self, id: &str, what: &str) {

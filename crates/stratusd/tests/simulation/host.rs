@@ -29,7 +29,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::caller::{Caller, see_all};
 use crate::checks;
-use crate::cloud::{Cloud, Door, LEASE};
+use crate::cloud::{Cloud, Door, LEASE, Leases};
 use crate::ground::Ground;
 use crate::template::{QUOTAS, Template};
 
@@ -80,6 +80,8 @@ pub struct Host {
     is_healed: Cell<bool>,
     /// The number of transactions that were committed.
     pub commits: Cell<u64>,
+    /// The lease of each database after the last commit.
+    leases: RefCell<Leases>,
 }
 
 /// A place for a process.
@@ -170,6 +172,7 @@ impl Host {
             failing: Cell::new(0),
             is_healed: Cell::new(false),
             commits: Cell::new(0),
+            leases: RefCell::default(),
         });
         host.write(&Image {
             database: template.bytes.clone(),
@@ -208,6 +211,8 @@ impl Host {
             std::fs::write(log_of(&file), &image.log).expect("the folder is writable");
         }
         self.ground.move_to(file);
+        // A power cut takes commits back.
+        self.leases.replace(Leases::of(&self.ground));
     }
 
     fn file(&self) -> PathBuf {
@@ -486,6 +491,7 @@ impl Host {
         }
         if moment == Moment::Committed {
             self.commits.set(self.commits.get() + 1);
+            self.ensure_own_leases_end(number);
         }
         // What a power cut will tear is not synced yet, and SQLite shows nobody what is not synced.
         if process.torn.borrow().is_none() {
@@ -527,6 +533,21 @@ impl Host {
             .trace(format_args!("process {number} ends at {moment:?}"));
         process.is_killed.set(true);
         lost()
+    }
+
+    /// Checks that a commit of a process has ended no lease of another one: a worker that has lost its
+    /// lease must not write the result of its step. A process that is alone ends the leases of those
+    /// before it.
+    fn ensure_own_leases_end(&self, number: u64) {
+        let now = Leases::of(&self.ground);
+        for ended in self.leases.replace(now.clone()).ended(&now) {
+            let holder = self.ground.kept().leases.get(&ended).copied();
+            if self.slots.len() > 1 && holder != Some(number) {
+                self.ground.broken(format!(
+                    "process {number} ends a lease of process {holder:?}"
+                ));
+            }
+        }
     }
 
     /// Lets the other threads of a process run while its writer is at work, and other processes.

@@ -11,7 +11,7 @@ use rand::{Rng, SeedableRng};
 use stratusd::domain::quota::Quotas;
 use stratusd::inventory::{Apply, Inventory, Mode};
 use stratusd::issue::{Issue, Issued, find_project};
-use stratusd::storage::{DatabaseLocation, Store, StoreConfig};
+use stratusd::storage::{DatabaseLocation, SILENCE, Store, StoreConfig};
 use stratusd::world::World;
 
 use crate::ground::START;
@@ -120,6 +120,7 @@ async fn fill(file: &Path, world: &World, expires_at: i64) -> [Issued; 4] {
         database: DatabaseLocation::Sqlite(file.to_owned()),
         connections: 1,
         patience: std::time::Duration::from_secs(10),
+        silence: SILENCE,
         lock_wait: std::time::Duration::from_secs(10),
         world: world.clone(),
     };

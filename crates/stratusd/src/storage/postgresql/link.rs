@@ -24,14 +24,18 @@ use crate::storage::{StorageError, WAIT};
 /// How long to wait for the end of an abandoned statement before asking the server to cancel it.
 /// Most end sooner, and a request to cancel costs the server another connection.
 const GRACE: Duration = Duration::from_millis(100);
+/// The shortest wait for a lock: a setting of zero would be no limit.
+const SHORTEST: Duration = Duration::from_millis(1);
 
 /// A connection to PostgreSQL, whose statements have a time limit.
 pub struct Link {
     connection: AsyncPgConnection,
     wire: Wire,
     limits: Limits,
-    /// How long statements wait for a lock at the moment.
+    /// How long a statement waits for a lock at the moment.
     lock_wait: Duration,
+    /// How long the statements of the transaction have taken since `lock_wait` was set.
+    taken: Duration,
     /// Whether a statement was sent whose response has not fully arrived.
     is_unfinished: bool,
     /// Whether a transaction was begun that has not been committed or rolled back.
@@ -49,6 +53,8 @@ pub(super) struct Wire {
     pub given_up: DropGuard,
     /// Cancels the statements of the connection's backend.
     pub canceller: Canceller,
+    /// Whether the server's messages are known to be in English.
+    pub is_english: bool,
 }
 
 impl Link {
@@ -59,6 +65,7 @@ impl Link {
             wire,
             limits,
             lock_wait: limits.locks,
+            taken: Duration::ZERO,
             is_unfinished: false,
             is_in_transaction: false,
         }
@@ -96,6 +103,7 @@ impl Link {
         &mut self,
         statement: Statement<'_>,
     ) -> Result<Vec<Read<R>>, StorageError> {
+        self.narrow().await?;
         let begun = Instant::now();
         let rows = RunQueryDsl::load(statement, &mut self.connection);
         let rows = within(&mut self.is_unfinished, self.limits.patience, rows).await?;
@@ -108,28 +116,50 @@ impl Link {
     ///
     /// As [`Link::load`].
     pub async fn execute(&mut self, statement: Statement<'_>) -> Result<usize, StorageError> {
+        self.narrow().await?;
         let begun = Instant::now();
         let touched = RunQueryDsl::execute(statement, &mut self.connection);
         let touched = within(&mut self.is_unfinished, self.limits.patience, touched).await?;
         self.judged(touched, begun.elapsed()).await
     }
 
-    /// Begins the transaction of a change, whose statements wait for a lock for at most `lock_wait`,
-    /// if that is shorter than the limit of the session.
+    /// Begins the transaction of a change, whose statements together wait for locks for about
+    /// `lock_wait`, if that is shorter than the limit of the session.
     ///
     /// # Errors
     ///
     /// As [`Link::load`].
     pub(super) async fn begin_change(&mut self, lock_wait: Duration) -> Result<(), StorageError> {
-        self.lock_wait = lock_wait.min(self.limits.locks);
+        self.lock_wait = whole(lock_wait.min(self.limits.locks).max(SHORTEST));
+        self.taken = Duration::ZERO;
         if self.lock_wait == self.limits.locks {
             return self.begin("BEGIN").await;
         }
         self.is_in_transaction = true;
         // One message: the limit costs no round trip.
         let locks = millis(self.lock_wait);
-        self.control(&format!("BEGIN; SET LOCAL lock_timeout = {locks}"))
-            .await
+        let sql = format!("BEGIN; SET LOCAL lock_timeout = {locks}");
+        self.control(&sql).await?;
+        // These statements wait for no lock.
+        self.taken = Duration::ZERO;
+        Ok(())
+    }
+
+    /// Shortens the wait of the next statements for a lock by the time that the statements before them
+    /// have taken, once that is a quarter of it. Before then, the shorter wait is not worth a round
+    /// trip. PostgreSQL itself has no limit for a whole transaction.
+    async fn narrow(&mut self) -> Result<(), StorageError> {
+        let is_shortest = self.lock_wait <= SHORTEST;
+        if !self.is_in_transaction || is_shortest || self.taken < self.lock_wait / 4 {
+            return Ok(());
+        }
+        let left = self.lock_wait.saturating_sub(self.taken);
+        self.lock_wait = whole(left.max(SHORTEST));
+        let locks = millis(self.lock_wait);
+        let sql = format!("SET LOCAL lock_timeout = {locks}");
+        self.control(&sql).await?;
+        self.taken = Duration::ZERO;
+        Ok(())
     }
 
     /// Begins a transaction with the statement `sql`, such as `BEGIN`.
@@ -138,6 +168,8 @@ impl Link {
     ///
     /// As [`Link::load`].
     pub async fn begin(&mut self, sql: &'static str) -> Result<(), StorageError> {
+        self.lock_wait = self.limits.locks;
+        self.taken = Duration::ZERO;
         // Set before the statement is sent, so that a transaction is also ended if the caller goes
         // away during it.
         self.is_in_transaction = true;
@@ -219,10 +251,12 @@ impl Link {
     /// Converts the result of a statement that took the time `took`. The error is `Locked` if the
     /// server has ended its wait for a lock, and `Unavailable` if the server is shutting down.
     ///
-    /// diesel does not pass on PostgreSQL's error codes. So on a server whose messages are not in
-    /// English, `took` shows whether the limit of waits for locks was reached; and an empty
+    /// diesel does not pass on PostgreSQL's error codes, but errors are known by English messages. On a
+    /// server with others, `took` shows whether the limit of waits for locks was reached; and an empty
     /// statement shows whether the connection still works.
     async fn judged<T>(&mut self, done: QueryResult<T>, took: Duration) -> Result<T, StorageError> {
+        // Only a statement that waits for something takes long, and what for is not known.
+        self.taken += took;
         let error = match done {
             Ok(done) => return Ok(done),
             Err(error) => error,
@@ -236,10 +270,17 @@ impl Link {
             return Err(StorageError::Unavailable(error.into()));
         }
         Err(match error.into() {
-            StorageError::Other(cause) if took >= self.lock_wait => StorageError::Locked(cause),
+            StorageError::Other(cause) if !self.wire.is_english && took >= self.lock_wait => {
+                StorageError::Locked(cause)
+            }
             error => error,
         })
     }
+}
+
+/// Rounds a time down to whole milliseconds, the unit of the limits that the server is sent.
+fn whole(time: Duration) -> Duration {
+    Duration::from_millis(u64::try_from(millis(time)).unwrap_or_default())
 }
 
 /// Waits for a statement for at most `patience`. After a timeout, or if this future is dropped,

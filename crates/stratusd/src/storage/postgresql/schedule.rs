@@ -1,20 +1,28 @@
-//! The order in which changes run, so that those that wait for a lock leave connections to the
-//! others.
+//! The order in which changes run, so that a project with many of them, and those that wait for a
+//! lock, leave connections to the others.
+//!
+//! Changes wait in a line for each project, and the lines are served in turn (`lines.rs`).
 //!
 //! A statement that waits for a lock of another transaction holds its connection. So such a wait is
 //! short. Then the change gives its connection back and runs again later, and its [`Group`], the
 //! changes of its type in its project, is held: its new changes run one at a time, and so do those
 //! that have met the lock. All held groups together have a number of places, half as many as there
 //! are workers, and a place rests after a change that has met a lock for about as long as that has
-//! waited. Other changes of the project belong to other groups.
+//! waited. New changes wait for a lock for a shorter time, and each of the two kinds has the places
+//! for half of the time, so that a new change which does not need the lock gets through soon.
+//! Other changes of the project belong to other groups.
+//!
+//! A change that conflicts with concurrent ones for as long gives its connection back too, and goes to
+//! the end of its line; it waits for no lock, so its group is not held.
 //!
 //! A group is free again once a change that has met a lock gets through, or some time after the last
 //! one has met a lock. A new change that gets through says nothing: it may be about something else.
 
-mod line;
+mod due;
+mod held;
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, HashMap};
+use std::collections::{BinaryHeap, HashMap};
 use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -22,21 +30,18 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
+use super::RUNS;
 use crate::storage::StorageError;
-use crate::storage::job::{Group, Job};
-use line::Line;
+use crate::storage::job::{Group, Job, Met};
+use crate::storage::lines::Lines;
+use due::Due;
+use held::{Held, Kind, Stage};
 
-/// How long a place rests after a change that has met a lock, and how long the next new change of
-/// its group waits at least.
+/// How long the next new change of a held group waits at least after one has met a lock.
 const REST: Duration = Duration::from_millis(250);
-/// How long a change that has met a lock waits at least before it runs again. Longer than [`REST`],
-/// so that new changes of the group run in between, also where there is one place.
-const RETRY: Duration = Duration::from_millis(500);
-/// How long a group is held after a change has met a lock, if no change of it waits.
-const MEMORY: Duration = Duration::from_secs(10);
 /// How often the groups are looked through for those that need not be held any longer.
 const SWEEP: Duration = Duration::from_secs(1);
-/// What the wait of a change for a lock is divided by if its group is not held, but another one is:
+/// What the wait of a change for a lock is divided by if it has not met one, but a group is held:
 /// locks are held at the moment, and there may be many such groups.
 const HASTE: u32 = 10;
 
@@ -51,67 +56,25 @@ pub(super) struct Schedule {
 
 struct State {
     /// Changes of groups that were not held when they were added.
-    free: Line,
+    free: Lines,
     held: HashMap<Group, Held>,
-    /// The flows of held groups whose next change waits for a place, by the time from which it may
-    /// run.
-    due: BTreeMap<(Instant, u64), (Group, Kind)>,
+    due: Due,
     /// The free places, by the time until which they rest.
     places: BinaryHeap<Reverse<Instant>>,
     /// Whether the change that was taken last belongs to a held group.
     was_held: bool,
     /// When the groups were last looked through.
     swept: Instant,
-    /// The last number that was given to a group or to an entry of `due`.
+    /// The last number that was given to a group.
     number: u64,
     is_closed: bool,
-}
-
-/// The state of a held group. It is removed when a change that has met a lock succeeds, or [`MEMORY`]
-/// after a change last met a lock if no change of the group waits or runs.
-struct Held {
-    /// Another number each time that the group is held, so that a change which began before then
-    /// does not end the turn of another one.
-    number: u64,
-    new: Flow,
-    locked: Flow,
-    /// When a change has last met a lock.
-    met: Instant,
-}
-
-/// Which changes of a held group.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// Those that have not met a lock.
-    New,
-    /// Those that have.
-    Locked,
-}
-
-/// Changes that run one after the other.
-struct Flow {
-    line: Line,
-    stage: Stage,
-    /// The next change runs no sooner.
-    rests_until: Instant,
-}
-
-/// What becomes of the next change of a flow.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    /// There is none.
-    Empty,
-    /// It has the entry of `due` with this key.
-    Due((Instant, u64)),
-    /// It waits for the change before it, which runs.
-    Running,
 }
 
 /// A change that a worker runs.
 pub(super) struct Admitted {
     /// The change, which is claimed.
     pub job: Box<dyn Job>,
-    /// How long it may wait for a lock.
+    /// How long all its statements together may wait for locks.
     pub lock_wait: Duration,
     /// Its turn, if its group is held.
     turn: Option<Turn>,
@@ -123,6 +86,7 @@ struct Turn {
     kind: Kind,
     /// The number of the group.
     number: u64,
+    begun: Instant,
 }
 
 /// Why there is no change to run at the moment.
@@ -142,9 +106,9 @@ impl Schedule {
         let now = Instant::now();
         let places = (workers / 2).max(1);
         let state = State {
-            free: Line::default(),
+            free: Lines::default(),
             held: HashMap::new(),
-            due: BTreeMap::new(),
+            due: Due::default(),
             places: (0..places).map(|_| Reverse(now)).collect(),
             was_held: false,
             swept: now,
@@ -158,17 +122,19 @@ impl Schedule {
         }
     }
 
-    /// Adds a change. If the schedule is closed, sends [`StorageError::Closed`] to the caller of the
-    /// change instead.
+    /// Adds a change. If the schedule is closed or the line of the project is full, sends an error to
+    /// the caller of the change instead.
     pub(super) fn submit(&self, job: Box<dyn Job>) {
         let mut state = self.state();
-        if state.is_closed {
-            drop(state);
-            job.send(Err(StorageError::Closed));
+        let added = if state.is_closed {
+            Err((job, StorageError::Closed))
         } else {
-            state.free.push(job);
-            drop(state);
-            self.come.notify_one();
+            state.free.push(job)
+        };
+        drop(state);
+        match added {
+            Ok(()) => self.come.notify_one(),
+            Err((job, error)) => job.send(Err(error)),
         }
     }
 
@@ -191,15 +157,24 @@ impl Schedule {
         }
     }
 
-    /// Ends the run of a change. Keeps a change that has met a lock for later, unless its caller has
-    /// waited long enough; otherwise sends the result to its caller.
+    /// Ends the run of a change. Keeps a change that has met a lock, or that conflicts with concurrent
+    /// ones and has runs left, for later, unless its caller has waited long enough; otherwise sends
+    /// the result to its caller.
     pub(super) fn end(&self, admitted: Admitted, committed: Result<(), StorageError>) {
-        let Admitted { mut job, turn, .. } = admitted;
-        let has_met = matches!(committed, Err(StorageError::Locked(_)));
-        let is_kept = has_met && job.offer_again();
+        let Admitted {
+            mut job,
+            turn,
+            lock_wait,
+        } = admitted;
+        let met = match &committed {
+            Err(StorageError::Locked(_)) => Some(Met::Lock),
+            Err(StorageError::Conflict) if job.failures() < RUNS => Some(Met::Conflict),
+            _ => None,
+        };
+        let kept = met.filter(|met| job.offer_again(*met));
         let mut state = self.state();
-        let is_freed = if has_met {
-            state.holds(job.group(), turn);
+        let is_freed = if met == Some(Met::Lock) {
+            state.holds(job.group(), turn, lock_wait);
             false
         } else {
             state.passes(job.group(), turn, committed.is_ok())
@@ -210,10 +185,20 @@ impl Schedule {
             // For what may run in the place that is free now, or from an earlier time on.
             self.come.notify_one();
         }
-        if is_kept && !state.is_closed {
-            state.keep(job);
-        } else {
-            drop(state);
+        let ended = match kept {
+            Some(Met::Lock) if !state.is_closed => {
+                state.keep(job);
+                None
+            }
+            Some(Met::Conflict) => {
+                state.free.put(job);
+                self.come.notify_one();
+                None
+            }
+            _ => Some(job),
+        };
+        drop(state);
+        if let Some(job) = ended {
             job.send(committed);
         }
     }
@@ -225,10 +210,12 @@ impl Schedule {
         {
             let mut state = self.state();
             state.is_closed = true;
-            state.due.clear();
-            for (_, held) in std::mem::take(&mut state.held) {
-                state.free.append(held.new.line);
-                refused.extend(held.locked.line);
+            state.due = Due::default();
+            for (_, mut held) in std::mem::take(&mut state.held) {
+                for job in held.new.line.drain() {
+                    state.free.put(job);
+                }
+                refused.extend(held.locked.line.drain());
             }
         }
         self.come.notify_waiters();
@@ -241,7 +228,7 @@ impl Schedule {
         let now = Instant::now();
         let mut state = self.state();
         state.sweep(now);
-        // In turn, so that neither keep the others waiting where there is one worker.
+        // In turn, so that with one worker the held changes and the others both get on.
         let admitted = if state.was_held {
             let free = state.take_free(now, self.lock_wait);
             free.or_else(|| state.take_held(now, self.lock_wait))
@@ -286,21 +273,22 @@ impl State {
     /// Takes the next change of the held groups, if there is a place for it.
     fn take_held(&mut self, now: Instant, lock_wait: Duration) -> Option<Admitted> {
         while self.places.peek().is_some_and(|rest| rest.0 <= now) {
-            let next = self.due.first_entry().filter(|next| next.key().0 <= now)?;
-            let (group, kind) = next.remove();
+            let (kind, group) = self.due.next(now)?;
             let held = self.held.get_mut(&group)?;
             let turn = Turn {
                 kind,
                 number: held.number,
+                begun: now,
             };
             let flow = held.flow(kind);
             if let Some(job) = flow.line.claim() {
                 flow.stage = Stage::Running;
                 self.places.pop();
                 self.was_held = true;
+                let haste = if kind == Kind::New { HASTE } else { 1 };
                 return Some(Admitted {
                     job,
-                    lock_wait,
+                    lock_wait: lock_wait / haste,
                     turn: Some(turn),
                 });
             }
@@ -309,11 +297,12 @@ impl State {
         None
     }
 
-    /// Holds the group of a change that has met a lock, and ends the turn of the change.
-    fn holds(&mut self, group: &Group, turn: Option<Turn>) {
+    /// Holds the group of a change that has met a lock, and ends the turn of the change, which has
+    /// waited for the lock for `waited`.
+    fn holds(&mut self, group: &Group, turn: Option<Turn>, waited: Duration) {
         let now = Instant::now();
-        if turn.is_some() {
-            self.places.push(Reverse(now + REST));
+        if let Some(turn) = turn {
+            self.free_place(turn, now, waited);
         }
         if self.is_closed {
             return;
@@ -326,7 +315,7 @@ impl State {
         if let Some(turn) = turn.filter(|turn| turn.number == held.number) {
             let flow = held.flow(turn.kind);
             flow.stage = Stage::Empty;
-            flow.rests_until = now + if turn.kind == Kind::New { REST } else { RETRY };
+            flow.rests_until = now + turn.kind.rest();
             self.make_due(group, turn.kind, now);
         }
     }
@@ -335,10 +324,11 @@ impl State {
     fn keep(&mut self, job: Box<dyn Job>) {
         let now = Instant::now();
         let group = job.group().clone();
-        if let Some(held) = self.held.get_mut(&group) {
-            held.locked.line.push(job);
-            self.make_due(&group, Kind::Locked, now + RETRY);
+        match self.held.get_mut(&group) {
+            Some(held) => held.locked.line.push(job),
+            None => self.free.put(job),
         }
+        self.make_due(&group, Kind::Locked, now + Kind::Locked.rest());
     }
 
     /// Ends the turn of a change that has met no lock. If it had met one before and is made, frees its
@@ -347,7 +337,7 @@ impl State {
     fn passes(&mut self, group: &Group, turn: Option<Turn>, is_made: bool) -> bool {
         let Some(turn) = turn else { return false };
         let now = Instant::now();
-        self.places.push(Reverse(now));
+        self.free_place(turn, now, Duration::ZERO);
         let held = self.held.get_mut(group);
         let Some(held) = held.filter(|held| held.number == turn.number) else {
             return false;
@@ -357,15 +347,25 @@ impl State {
             self.make_due(group, turn.kind, now);
             return false;
         }
-        if let Some(held) = self.held.remove(group) {
-            for flow in [held.locked, held.new] {
+        if let Some(mut held) = self.held.remove(group) {
+            for kind in [Kind::Locked, Kind::New] {
+                let flow = held.flow(kind);
                 if let Stage::Due(key) = flow.stage {
-                    self.due.remove(&key);
+                    self.due.remove(kind, &key);
                 }
-                self.free.append(flow.line);
+                for job in flow.line.drain() {
+                    self.free.put(job);
+                }
             }
         }
         true
+    }
+
+    /// Frees the place of a turn, after a rest.
+    fn free_place(&mut self, turn: Turn, now: Instant, rest: Duration) {
+        self.places.push(Reverse(now + rest));
+        let ran = now.saturating_duration_since(turn.begun);
+        self.due.note(turn.kind, ran + rest);
     }
 
     /// Lets the next change of a held group run from a time on, unless there is none, or it has its
@@ -378,10 +378,8 @@ impl State {
         if flow.stage != Stage::Empty || flow.line.is_empty() {
             return;
         }
-        self.number += 1;
-        let key = (from.max(flow.rests_until), self.number);
-        flow.stage = Stage::Due(key);
-        self.due.insert(key, (group.clone(), kind));
+        let from = from.max(flow.rests_until);
+        flow.stage = Stage::Due(self.due.insert(kind, from, group.clone()));
     }
 
     /// Forgets the groups in which nothing waits, and no change has met a lock lately.
@@ -390,10 +388,7 @@ impl State {
             return;
         }
         self.swept = now;
-        self.held.retain(|_, held| {
-            let is_empty = [&held.new, &held.locked].map(|flow| flow.stage == Stage::Empty);
-            is_empty != [true, true] || now < held.met + MEMORY
-        });
+        self.held.retain(|_, held| !held.is_over(now));
     }
 
     /// Returns why there is no change to run.
@@ -401,32 +396,9 @@ impl State {
         if self.is_closed {
             return Idle::Closed;
         }
-        match (self.places.peek(), self.due.first_key_value()) {
-            (Some(rest), Some(((due, _), _))) => Idle::Until(rest.0.max(*due)),
+        match (self.places.peek(), self.due.first()) {
+            (Some(rest), Some(due)) => Idle::Until(rest.0.max(due)),
             _ => Idle::Wait,
-        }
-    }
-}
-
-impl Held {
-    fn new(number: u64, now: Instant) -> Self {
-        let flow = |rests_until| Flow {
-            line: Line::default(),
-            stage: Stage::Empty,
-            rests_until,
-        };
-        Self {
-            number,
-            new: flow(now + REST),
-            locked: flow(now + RETRY),
-            met: now,
-        }
-    }
-
-    fn flow(&mut self, kind: Kind) -> &mut Flow {
-        match kind {
-            Kind::New => &mut self.new,
-            Kind::Locked => &mut self.locked,
         }
     }
 }

@@ -1,10 +1,11 @@
 //! A PostgreSQL server and the connections to it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use deadpool::managed::{Manager, Metrics, RecycleError, RecycleResult};
-use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
+use diesel_async::AsyncPgConnection;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_postgres::config::{Host as HostName, LoadBalanceHosts, SslMode, TargetSessionAttrs};
@@ -54,17 +55,16 @@ struct Host {
 
 impl Server {
     /// Creates a server from an address, and reads the files that the address names, without
-    /// connecting. At most `backends` backends run on each host, and a statement may take at most
-    /// `patience`.
+    /// connecting. At most `backends` backends run on each host, and have the limits.
     ///
     /// # Errors
     ///
     /// [`StorageError::Unavailable`] if a file cannot be read or does not hold certificates or a
     /// key.
-    pub fn new(
+    pub(super) fn new(
         address: &Address,
         backends: usize,
-        patience: Duration,
+        limits: Limits,
         world: World,
     ) -> Result<Self, StorageError> {
         let is_balanced = address.config.get_load_balance_hosts() == LoadBalanceHosts::Random;
@@ -84,7 +84,7 @@ impl Server {
             is_balanced,
             tls,
             links: TaskTracker::new(),
-            limits: Limits::new(patience),
+            limits,
             world,
         })
     }
@@ -161,11 +161,10 @@ impl Server {
             }
         };
         // In a task, which goes on if its caller goes away or waits no longer: the server may have begun
-        // a backend, which does not notice while it waits, such as for a lock on a table of users. So its permit is held until it has responded.
-        let limit = self.limits.without_client();
-        let making = self.links.spawn(timeout(limit, making));
+        // a backend, whose permit is held until it has responded or must have ended.
+        let making = self.links.spawn(making);
         match timeout_at(until, making).await {
-            Ok(Ok(Ok(made))) => made,
+            Ok(Ok(made)) => made,
             _ => Err(silent()),
         }
     }
@@ -190,7 +189,9 @@ impl Server {
     where
         T: MakeTlsConnect<Socket, Stream: Send + 'static>,
     {
-        let (peer, client, connection) = reached(config, tls).await?;
+        let reached = timeout(self.limits.to_connect(), reached(config, tls));
+        let (peer, client, connection) = reached.await.unwrap_or_else(|_| Err(silent()))?;
+        let is_limited = Arc::new(AtomicBool::new(false));
         let given_up = CancellationToken::new();
         let canceller = Canceller {
             backend: client.cancel_token(),
@@ -202,21 +203,33 @@ impl Server {
             links: self.links.clone(),
             given_up: given_up.clone(),
             without_client: self.limits.without_client(),
+            begun: Instant::now(),
+            is_limited: Arc::clone(&is_limited),
             canceller: canceller.clone(),
             backend,
         };
         let carrier = self.links.spawn(carrier.carry(connection));
+        let (carrier, given_up) = (carrier.abort_handle(), given_up.drop_guard());
+        // First of all, so that the backend has its limits soon. Their time is waited for here: the
+        // caller has gone by then, and the permit is held for as long in any case.
+        let set_up = format!("{set_up}; SHOW lc_messages");
+        let set_up = timeout(self.limits.without_client(), client.simple_query(&set_up));
+        let rows = set_up.await.map_err(|_| silent())?;
+        let rows = rows.map_err(|error| StorageError::Unavailable(error.into()))?;
+        is_limited.store(true, Ordering::Relaxed);
         let wire = Wire {
-            carrier: carrier.abort_handle(),
-            given_up: given_up.drop_guard(),
+            carrier,
+            given_up,
             canceller,
+            is_english: last(&rows).is_some_and(is_english),
         };
-        let unusable = |error: Cause| StorageError::Unavailable(error);
-        ensure_wanted(&client, config).await.map_err(unusable)?;
-        let connection = AsyncPgConnection::try_from(client).await;
-        let mut connection = connection.map_err(|error| unusable(error.into()))?;
-        let set_up = connection.batch_execute(set_up).await;
-        set_up.map_err(|error| unusable(error.into()))?;
+        let finished = async {
+            ensure_wanted(&client, config).await?;
+            Ok::<_, Cause>(AsyncPgConnection::try_from(client).await?)
+        };
+        let finished = timeout(self.limits.patience, finished).await;
+        let connection = finished.map_err(|_| silent())?;
+        let connection = connection.map_err(StorageError::Unavailable)?;
         Ok(Link::new(connection, wire, self.limits))
     }
 
@@ -295,10 +308,25 @@ async fn ensure_wanted(client: &Client, config: &Config) -> Result<(), Cause> {
         _ => return Ok(()),
     };
     let shown = client.simple_query("SHOW transaction_read_only").await?;
-    let is_wanted = shown.iter().any(
-        |message| matches!(message, SimpleQueryMessage::Row(row) if row.get(0) == Some(wanted)),
-    );
-    if is_wanted { Ok(()) } else { Err(words.into()) }
+    if last(&shown) == Some(wanted) {
+        Ok(())
+    } else {
+        Err(words.into())
+    }
+}
+
+/// Returns the value of the last row.
+fn last(messages: &[SimpleQueryMessage]) -> Option<&str> {
+    messages.iter().rev().find_map(|message| match message {
+        SimpleQueryMessage::Row(row) => row.get(0),
+        _ => None,
+    })
+}
+
+/// Returns whether a server with this value of `lc_messages` writes its messages in English. An empty
+/// value stands for the environment of the server, which is not known.
+fn is_english(locale: &str) -> bool {
+    matches!(locale, "C" | "POSIX") || locale.starts_with("C.") || locale.starts_with("en")
 }
 
 /// The task of a connection, which holds the permit of its backend.
@@ -307,6 +335,10 @@ struct Carrier {
     /// Cancelled when the client is dropped.
     given_up: CancellationToken,
     without_client: Duration,
+    /// When the set-up was sent.
+    begun: Instant,
+    /// Whether the server has responded to the set-up, so that the backend has its limits.
+    is_limited: Arc<AtomicBool>,
     canceller: Canceller,
     backend: OwnedSemaphorePermit,
 }
@@ -320,15 +352,23 @@ impl Carrier {
     /// If the server has not said why it closed the connection, the network may have done so, and
     /// the permit is held until the backend has ended.
     ///
-    /// After `given_up` is cancelled, it ends within `without_client` in any case: by then the
-    /// server has ended the backend, or was never reached.
+    /// After `given_up` is cancelled, it ends within `without_client` in any case, by when the server has
+    /// ended the backend. If the server has not responded to the set-up, that time counts from when it
+    /// was sent: a backend has its limits from then on, or the set-up has not reached it. In the latter
+    /// case, which is rare, the backend ends only when the network reports that its client is gone, or
+    /// when the server's own limits end it.
     async fn carry<C>(self, connection: C)
     where
         C: Future<Output = Result<(), tokio_postgres::Error>>,
     {
         let silent = async {
             self.given_up.cancelled().await;
-            tokio::time::sleep(self.without_client).await;
+            let from = if self.is_limited.load(Ordering::Relaxed) {
+                Instant::now()
+            } else {
+                self.begun
+            };
+            tokio::time::sleep_until(from + self.without_client).await;
         };
         tokio::select! {
             closed = connection => {

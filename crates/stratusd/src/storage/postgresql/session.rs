@@ -12,16 +12,13 @@ use crate::storage::StorageError;
 /// The difference between the server's time limit of a statement and the client's, which is
 /// shorter. So usually the client stops waiting first, and knows why.
 const MARGIN: Duration = Duration::from_secs(1);
-/// How long data that the server has sent may stay unacknowledged before the server closes the
-/// connection.
-const UNACKNOWLEDGED: Duration = Duration::from_secs(30);
-/// How long a connection is idle before the server sends a TCP keepalive probe, and the interval
-/// between two probes. After [`PROBES`] unacknowledged probes the server closes the connection.
-const PROBE: Duration = Duration::from_secs(10);
 /// The number of unacknowledged TCP keepalive probes after which the server closes a connection.
 const PROBES: u32 = 3;
+/// How long the server takes at most to find out who connects, and longer than its
+/// `authentication_timeout`, which is a minute unless an administrator changes it.
+const AUTHENTICATION: Duration = Duration::from_secs(61);
 
-/// The time limits of the statements of a session.
+/// The time limits of a session and of its statements.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     /// How long a statement may take, including its waits for locks.
@@ -29,15 +26,21 @@ pub(super) struct Limits {
     /// How long a statement may wait for a lock. It is shorter than `patience`, so that the server
     /// ends the statement by itself and no request to cancel is needed.
     pub locks: Duration,
+    /// How long a connection is idle before the server sends a TCP keepalive probe, and the interval
+    /// between two probes, in seconds: TCP has no smaller unit. After [`PROBES`] unacknowledged probes
+    /// the server closes the connection.
+    probe: u64,
 }
 
 impl Limits {
     /// Creates the limits for statements that may take `patience`: a wait for a lock may take 90 %
-    /// of it.
-    pub(super) fn new(patience: Duration) -> Self {
+    /// of it. The server closes a connection whose client does not respond for about `silence`.
+    pub(super) fn new(patience: Duration, silence: Duration) -> Self {
+        let probe = silence.as_secs() / u64::from(PROBES + 1);
         Self {
             patience,
             locks: patience / 10 * 9,
+            probe: probe.max(1),
         }
     }
 
@@ -49,11 +52,18 @@ impl Limits {
         }
     }
 
-    /// Returns how long a backend can run after its client has gone without closing the connection:
-    /// until the server's time limit ends its statement, and then until the server notices that the
-    /// response is not acknowledged.
+    /// Returns how long a backend that has these limits can run after its client has gone without
+    /// closing the connection: until the server's time limit ends its statement, and then until the
+    /// server notices that the client does not respond.
     pub(super) fn without_client(self) -> Duration {
-        self.patience + MARGIN + UNACKNOWLEDGED.max(PROBE * (PROBES + 1))
+        self.patience + MARGIN + Duration::from_secs(self.probe) * (PROBES + 1)
+    }
+
+    /// Returns how long a connection may take that the server has not accepted yet. Its backend does
+    /// not have these limits, and does not notice that its client is gone while it waits, such as for
+    /// a lock on the table of users. Until then, the server ends it.
+    pub(super) fn to_connect(self) -> Duration {
+        self.without_client().max(AUTHENTICATION)
     }
 
     /// Returns the statements that set these limits and durability in a session. They override the
@@ -61,7 +71,8 @@ impl Limits {
     /// `synchronous_commit = remote_apply`.
     pub(super) fn set_up(self) -> String {
         let (statement, locks) = (millis(self.patience + MARGIN), millis(self.locks));
-        let (silence, probe) = (millis(UNACKNOWLEDGED), PROBE.as_secs());
+        let probe = self.probe;
+        let silence = millis(Duration::from_secs(probe) * PROBES);
         format!(
             "SET statement_timeout = {statement}; \
              SET lock_timeout = {locks}; \

@@ -57,7 +57,7 @@ impl<W: Watch> Stepped<W> {
 
     /// Commits the changes that are waiting. Returns false if there are none.
     pub fn step(&mut self) -> bool {
-        let Ok(first) = self.writer.waiting.try_recv() else {
+        let Some(first) = self.writer.waiting.try_next() else {
             return false;
         };
         self.batch.push(first);

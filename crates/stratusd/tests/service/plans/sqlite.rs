@@ -10,7 +10,7 @@ use diesel::{Connection, QueryableByName, RunQueryDsl, SqliteConnection, sql_que
 use serde_json::Value;
 use stratusd::settings::DatabaseUrl;
 use stratusd::storage::audit::{Filter, newest};
-use stratusd::storage::{Store, StoreConfig};
+use stratusd::storage::{SILENCE, Store, StoreConfig};
 use stratusd::world::World;
 use tracing::Level;
 
@@ -72,6 +72,7 @@ async fn reading_the_trail(home: &Home) -> String {
         database: url.database().expect("it names a database"),
         connections: 1,
         patience: PATIENCE,
+        silence: SILENCE,
         lock_wait: PATIENCE,
         world: World::real(),
     };

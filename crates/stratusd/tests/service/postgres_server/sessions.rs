@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use reqwest::Method;
+use serde_json::json;
 
 use super::issued;
 use crate::support::caller::Caller;
@@ -315,13 +316,19 @@ async fn requests_that_go_away_while_they_connect_leave_no_more_backends() {
     caller.get("/postgres").await.ok();
     let mut lock = cluster.lock("pg_authid");
     lock.ask(
-        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
+        "SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity \
          WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()",
     );
+    let goes_away = async || {
+        let sent = caller.get("/postgres");
+        tokio::time::timeout(Duration::from_millis(150), sent).await
+    };
+    // The service may still use a connection whose end it has not read, and responds with 503.
+    let waits = async || goes_away().await.is_err().then_some(());
+    eventually(waits).await.expect("it has no connection left");
     let mut most = 0;
     for _ in 0..20 {
-        let sent = caller.get("/postgres");
-        let sent = tokio::time::timeout(Duration::from_millis(150), sent).await;
+        let sent = goes_away().await;
         assert!(sent.is_err(), "it has no connection: {sent:?}");
         most = most.max(cluster.busy_backends());
     }
@@ -342,14 +349,7 @@ async fn a_repeated_request_waits_for_the_standbys_that_the_first_one_waited_for
     let service = home.serve(&["--simulate-delay", "1h"]);
     let caller = Caller::new(&service.base, SHOP, &token);
     caller.get("/postgres").await.ok();
-    let wait_for = async |standbys: &str| {
-        let set = format!("ALTER SYSTEM SET synchronous_standby_names = '{standbys}'");
-        cluster.ask(&set).expect("the administrator may do so");
-        cluster.ask("SELECT pg_reload_conf()").expect("it reloads");
-        // Its processes read the setting at some moment after that.
-        tokio::time::sleep(Duration::from_secs(1)).await;
-    };
-    wait_for("missing").await;
+    wait_for(&cluster, "missing").await;
     let create = || {
         let key = [("idempotency-key", "the-same")];
         let caller = caller.clone();
@@ -369,6 +369,49 @@ async fn a_repeated_request_waits_for_the_standbys_that_the_first_one_waited_for
     let repeated = tokio::spawn(create());
     tokio::time::sleep(Duration::from_secs(3)).await;
     assert!(!repeated.is_finished(), "{:?}", repeated.await);
-    wait_for("").await;
+    wait_for(&cluster, "").await;
     assert_eq!(repeated.await.expect("it runs"), (200, true));
+}
+
+/// As above, without a key: the second request finds everything as it asks for, and writes nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_that_changes_nothing_waits_for_the_standbys_too() {
+    let Some((home, cluster)) = Home::on_server(&[], &[]) else {
+        return;
+    };
+    home.apply(&two_projects());
+    let token = home.token("shop", &[]);
+    let service = home.serve(&["--simulate-delay", "1h"]);
+    let caller = Caller::new(&service.base, SHOP, &token);
+    let backend = "/location/eu-central-h1/private-subnet/backend";
+    let subnet = caller.get(backend).await.ok();
+    wait_for(&cluster, "missing").await;
+    let detach = || {
+        let (caller, body) = (caller.clone(), json!({ "private_subnet_id": subnet["id"] }));
+        async move {
+            let path = "/location/eu-central-h1/firewall/web-only/detach-subnet";
+            caller.post(path, body).await.status
+        }
+    };
+    assert_eq!(detach().await, 500, "nobody knows whether it is made");
+    // It is made on this server alone, once its commit is cancelled.
+    let is_made = async || {
+        let firewalls = &caller.get(backend).await.ok()["firewalls"];
+        (firewalls == &json!([])).then_some(())
+    };
+    eventually(is_made).await.expect("it is made");
+    let repeated = tokio::spawn(detach());
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert!(!repeated.is_finished(), "{:?}", repeated.await);
+    wait_for(&cluster, "").await;
+    assert_eq!(repeated.await.expect("it runs"), 200);
+}
+
+/// Sets the standbys that commits wait for.
+async fn wait_for(cluster: &Cluster, standbys: &str) {
+    let set = format!("ALTER SYSTEM SET synchronous_standby_names = '{standbys}'");
+    cluster.ask(&set).expect("the administrator may do so");
+    cluster.ask("SELECT pg_reload_conf()").expect("it reloads");
+    // Its processes read the setting at some moment after that.
+    tokio::time::sleep(Duration::from_secs(1)).await;
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use diesel::connection::SimpleConnection;
 use serde_json::{Value, json};
 use stratusd::operations::Context;
 use stratusd::reconcile::{Reconciler, ReconcilerConfig, Steps};
@@ -314,6 +315,67 @@ async fn a_password_that_is_changed_meanwhile_is_set_again() {
             .then_some(())
     });
     is_set.await.expect("the second password is set");
+    stop.cancel();
+    worker.await.expect("a worker ends");
+}
+
+/// A worker whose step ends after another one has taken over writes nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_worker_has_done_is_not_noted_once_its_lease_is_lost() {
+    let bare = Bare::new(Home::sqlite()).await;
+    let path = format!("/project/{SHOP}{PLACE}/postgres/orders");
+    let request = |method| BareRequest {
+        method,
+        path: path.clone(),
+        body: (method == "POST").then(|| json!({ "size": "standard-2", "storage_size": 64 })),
+    };
+    assert_eq!(bare.call(&request("POST")).await.0, 200);
+    let watched = Arc::new(Watched::default());
+    // The provisioner blocks when it sets a password.
+    let at_the_door = watched.holds_passwords.lock().await;
+    let config = ReconcilerConfig {
+        // So the worker asks for no longer lease meanwhile.
+        lease: Duration::from_hours(1),
+        observe_every: Duration::from_millis(1),
+        poll: Duration::from_millis(5),
+        step_limit: Duration::from_mins(10),
+        grace: Duration::from_mins(1),
+        is_alone: true,
+    };
+    let steps = Arc::new(Steps::default());
+    let stop = CancellationToken::new();
+    let reconciler = Reconciler::new(
+        bare.store.clone(),
+        bare.context.clone(),
+        Watching(Arc::clone(&watched)),
+        config,
+        Arc::clone(&steps),
+    );
+    let worker = tokio::spawn(reconciler.run(stop.clone()));
+    let is_asked = eventually(async || {
+        // The clock of this service only advances with requests.
+        bare.call(&request("GET")).await;
+        (watched.asked_for_password.load(Ordering::SeqCst) > 0).then_some(())
+    });
+    is_asked.await.expect("the step has begun");
+    let taken = "UPDATE postgres_database SET lease = 'another'";
+    bare.home
+        .open_sqlite()
+        .batch_execute(taken)
+        .expect("it can be written");
+    let before = bare.call(&request("GET")).await.2;
+    drop(at_the_door);
+    let is_lost = eventually(async || (steps.lost.load(Ordering::SeqCst) > 0).then_some(()));
+    is_lost.await.expect("the worker notices");
+    assert_eq!(bare.call(&request("GET")).await.2, before);
+    let mut connection = bare.home.open_sqlite();
+    let kept = "UPDATE postgres_database SET lease = 'another' WHERE lease = 'another'";
+    let kept = diesel::RunQueryDsl::execute(diesel::sql_query(kept), &mut connection);
+    assert_eq!(
+        kept.expect("it can be written"),
+        1,
+        "the lease is not the worker's to release"
+    );
     stop.cancel();
     worker.await.expect("a worker ends");
 }

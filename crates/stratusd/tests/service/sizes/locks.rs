@@ -3,26 +3,30 @@
 
 use std::convert::Infallible;
 use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use api_types::ProjectId;
+use serde_json::{Value, json};
 use stratusd::settings::DatabaseUrl;
 use stratusd::storage::{
-    Aborted, Change, Connection, StorageError, Store, StoreConfig, service_state,
+    Aborted, Change, Connection, SILENCE, StorageError, Store, StoreConfig, service_state,
 };
 use stratusd::world::World;
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::PLACE;
 use crate::support::caller::Caller;
-use crate::support::cluster::{HERE, Session};
-use crate::support::inventory::{SHOP, two_projects};
+use crate::support::cluster::{HERE, Session, ask};
+use crate::support::inventory::{RIVAL, SHOP, two_projects};
 use crate::support::{Home, PATIENCE};
 
 /// The projects that wait for a lock.
 const WAITING: usize = 12;
 /// The changes of each of them that wait at a time.
 const EACH: usize = 3;
+
 /// Returns the condition that a statement waits for a lock.
 fn waits() -> String {
     format!("EXISTS (SELECT FROM pg_locks WHERE NOT granted AND {HERE})")
@@ -101,7 +105,13 @@ async fn many_projects_that_wait_for_a_lock_give_a_single_connection_back() {
     many_projects_wait("2", Duration::from_millis(1500), Duration::from_secs(4)).await;
 }
 
-/// One load balancer is locked, and the project changes another one and creates subnets.
+fn update(port: u16) -> Value {
+    json!({ "algorithm": "round_robin", "src_port": port, "dst_port": 2,
+    "health_check_endpoint": "/", "vms": [] })
+}
+
+/// One load balancer is locked, which many callers try to change and soon give up. The project changes
+/// another one and creates subnets.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lock_delays_only_the_changes_that_need_it() {
     let Some(home) = Home::postgres() else {
@@ -110,35 +120,453 @@ async fn a_lock_delays_only_the_changes_that_need_it() {
     home.apply(&two_projects());
     let service = home.serve(&["--database-connections", "4"]);
     let shop = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
-    let update = |port: u16| {
-        json!({ "algorithm": "round_robin", "src_port": port, "dst_port": 2,
-        "health_check_endpoint": "/", "vms": [] })
-    };
     let mut session = Session::with_locked(&home.database_url, "vm", "ACCESS SHARE");
     let row = session.ask(&format!(
         "SELECT name FROM load_balancer WHERE project_id = '{SHOP}' AND name = 'web' FOR UPDATE"
     ));
     assert_eq!(row, "web");
+    let mut trying = JoinSet::new();
+    for _ in 0..8 {
+        let caller = shop.clone();
+        trying.spawn(async move {
+            let web = format!("{PLACE}/load-balancer/web");
+            loop {
+                let tried = caller.patch(&web, update(1));
+                let _ = tokio::time::timeout(Duration::from_millis(300), tried).await;
+            }
+        });
+    }
+    assert!(session.sees(&waits(), PATIENCE).await);
+    let begun = Instant::now();
+    create(&shop, 10).await;
+    let created = begun.elapsed();
+    drop(trying);
     let (web, caller) = (format!("{PLACE}/load-balancer/web"), shop.clone());
     let waiting: JoinHandle<_> =
         tokio::spawn(async move { caller.patch(&web, update(1)).await.error().0 });
     assert!(session.sees(&waits(), PATIENCE).await);
     let begun = Instant::now();
-    create(&shop, 10).await;
-    let created = begun.elapsed();
     for port in 1..=10 {
         let api = format!("{PLACE}/load-balancer/api");
         shop.patch(&api, update(port)).await.ok();
     }
-    let both = begun.elapsed();
-    println!("creates took {created:?}, and with the updates {both:?}");
-    assert!(!waiting.is_finished(), "it still waits after {both:?}");
-    assert!(created < Duration::from_secs(1), "{created:?}");
+    let updated = begun.elapsed();
+    println!("creates took {created:?}, and the updates {updated:?}");
+    assert!(!waiting.is_finished(), "it still waits after {updated:?}");
+    assert!(created < Duration::from_secs(2), "{created:?}");
     assert_eq!(waiting.await.expect("it runs"), 503);
     // Once the lock is free, so is what it was for.
     drop(session);
     let web = format!("{PLACE}/load-balancer/web");
     shop.patch(&web, update(3)).await.ok();
+}
+
+/// Twelve projects wait for a load balancer that is locked, and one of them changes another one, with
+/// the only connection that all of them have.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_that_needs_no_lock_does_not_wait_for_all_that_have_met_one() {
+    let Some(home) = Home::postgres() else {
+        return;
+    };
+    let mut inventory = two_projects();
+    for number in 0..WAITING {
+        let id = waiting_id(number);
+        write!(
+            inventory,
+            "  - name: waiting-{number}\n    id: {id}\n    \
+             private_subnets: [{{ name: front, location: eu-central-h1 }}]\n    load_balancers:\n"
+        )
+        .expect("it is a text");
+        for name in ["web", "api"] {
+            writeln!(
+                inventory,
+                "      - {{ name: {name}, location: eu-central-h1, subnet: front, src_port: 80, \
+                 dst_port: 9000, health_check_endpoint: /up }}"
+            )
+            .expect("it is a text");
+        }
+    }
+    home.apply(&inventory);
+    let service = home.serve(&["--database-connections", "4"]);
+    let callers: Vec<Caller> = (0..WAITING)
+        .map(|number| {
+            let token = home.token(&format!("waiting-{number}"), &[]);
+            Caller::new(&service.base, &waiting_id(number), &token)
+        })
+        .collect();
+    let mut session = Session::with_locked(&home.database_url, "vm", "ACCESS SHARE");
+    let rows = "SELECT count(*) FROM \
+                (SELECT name FROM load_balancer WHERE name = 'web' FOR UPDATE) AS t";
+    assert_eq!(session.ask(rows), (WAITING + 2).to_string());
+    let mut waiting = JoinSet::new();
+    for caller in callers.iter().flat_map(|caller| [caller; EACH]) {
+        let caller = caller.clone();
+        waiting.spawn(async move {
+            let web = format!("{PLACE}/load-balancer/web");
+            loop {
+                let refused = caller.patch(&web, update(1)).await;
+                assert_eq!(refused.error(), (503, "Unavailable"));
+            }
+        });
+    }
+    // By then, each project has a change that has met the lock.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let mut took = Vec::new();
+    for port in 1..=5 {
+        let begun = Instant::now();
+        let api = format!("{PLACE}/load-balancer/api");
+        callers[0].patch(&api, update(port)).await.ok();
+        took.push(begun.elapsed());
+    }
+    assert!(waiting.try_join_next().is_none(), "they all wait");
+    println!("{took:?}");
+    assert!(
+        took.iter().all(|took| *took < Duration::from_secs(2)),
+        "{took:?}"
+    );
+}
+
+/// A trigger fails, after a time that is longer than a change waits for a lock.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_slow_failure_is_not_taken_for_a_lock() {
+    let Some(home) = Home::postgres() else {
+        return;
+    };
+    home.apply(&two_projects());
+    let service = home.serve(&[]);
+    let shop = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
+    let trigger = "CREATE FUNCTION fail() RETURNS TRIGGER LANGUAGE plpgsql AS $$ BEGIN \
+                   PERFORM pg_sleep(0.4); RAISE EXCEPTION 'broken'; END $$; \
+                   CREATE TRIGGER fail BEFORE INSERT ON private_subnet FOR EACH ROW \
+                   EXECUTE FUNCTION fail()";
+    ask(&home.database_url, trigger).expect("a trigger can be made");
+    let path = format!("{PLACE}/private-subnet/slow");
+    let failed = shop.post_nothing(&path).await;
+    assert_eq!(failed.error(), (500, "UnexpectedError"), "{}", failed.body);
+}
+
+async fn opened(home: &Home, connections: u32, lock_wait: Duration) -> Store {
+    let url: DatabaseUrl = home.database_url.parse().expect("the URL is valid");
+    let config = StoreConfig {
+        database: url.database().expect("the URL names a database"),
+        connections,
+        patience: Duration::from_secs(10),
+        silence: SILENCE,
+        lock_wait,
+        world: World::real(),
+    };
+    Store::open(&config).await.expect("the database opens")
+}
+
+/// Writes two rows: a trigger delays the first write, and the second one waits for a lock.
+struct TwoWrites;
+
+impl Change for TwoWrites {
+    type Output = ();
+    type Refusal = Infallible;
+
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<(), Aborted<Infallible>> {
+        service_state::put(tx, "slow", b"value").await?;
+        Ok(service_state::put(tx, "locked", b"value").await?)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_statements_of_a_change_share_the_time_that_it_waits_for_locks() {
+    let Some(home) = Home::postgres() else {
+        return;
+    };
+    let store = opened(&home, 2, Duration::from_secs(1)).await;
+    let trigger = "CREATE FUNCTION slow() RETURNS TRIGGER LANGUAGE plpgsql AS $$ BEGIN \
+                   PERFORM pg_sleep(0.9); RETURN NEW; END $$; \
+                   CREATE TRIGGER slow BEFORE INSERT ON service_state FOR EACH ROW \
+                   WHEN (NEW.name = 'slow') EXECUTE FUNCTION slow(); \
+                   INSERT INTO service_state (name, value) VALUES ('locked', '')";
+    ask(&home.database_url, trigger).expect("a trigger can be made");
+    let mut session = Session::with_locked(&home.database_url, "vm", "ACCESS SHARE");
+    let row = "SELECT name FROM service_state WHERE name = 'locked' FOR UPDATE";
+    assert_eq!(session.ask(row), "locked");
+    let change = tokio::spawn({
+        let store = store.clone();
+        async move { store.change(TwoWrites).await }
+    });
+    let mut longest: f64 = 0.0;
+    while !change.is_finished() {
+        // A transaction sees what it has seen first, unless it is asked to look again.
+        session.ask("SELECT pg_stat_clear_snapshot()");
+        let age = session.ask(
+            "SELECT COALESCE(max(extract(epoch FROM clock_timestamp() - xact_start)), 0) \
+             FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
+        );
+        longest = longest.max(age.parse().expect("it is a number"));
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    let ended = change.await.expect("it runs");
+    assert!(
+        matches!(ended, Err(Aborted::Failed(StorageError::Locked(_)))),
+        "{ended:?}"
+    );
+    println!("the transaction took {longest} s");
+    assert!((0.9..1.5).contains(&longest), "{longest}");
+    drop(session);
+    store.close().await;
+}
+
+/// Conflicts with a concurrent change in each of its first runs.
+struct Conflicting {
+    runs: Arc<AtomicUsize>,
+    conflicts: usize,
+    /// How long a run takes.
+    takes: Duration,
+}
+
+impl Conflicting {
+    fn always(takes: Duration) -> Self {
+        Self {
+            runs: Arc::default(),
+            conflicts: usize::MAX,
+            takes,
+        }
+    }
+}
+
+impl Change for Conflicting {
+    type Output = ();
+    type Refusal = Infallible;
+
+    async fn apply(&self, _: &mut Connection<'_>) -> Result<(), Aborted<Infallible>> {
+        let run = self.runs.fetch_add(1, Ordering::Relaxed);
+        tokio::time::sleep(self.takes).await;
+        if run < self.conflicts {
+            return Err(StorageError::Conflict.into());
+        }
+        Ok(())
+    }
+}
+
+/// Has its connection for a time.
+struct Slow(Duration);
+
+impl Change for Slow {
+    type Output = ();
+    type Refusal = Infallible;
+
+    async fn apply(&self, _: &mut Connection<'_>) -> Result<(), Aborted<Infallible>> {
+        tokio::time::sleep(self.0).await;
+        Ok(())
+    }
+}
+
+/// There is one connection for changes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_that_conflicts_again_and_again_gives_its_connection_back() {
+    let Some(home) = Home::postgres() else {
+        return;
+    };
+    let store = opened(&home, 2, Duration::from_millis(250)).await;
+    store.change(Put).await.expect("it is made");
+    let change = Conflicting::always(Duration::from_millis(200));
+    let runs = Arc::clone(&change.runs);
+    let conflicting = tokio::spawn({
+        let store = store.clone();
+        async move { store.change(change).await }
+    });
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let begun = Instant::now();
+    store.change(Put).await.expect("it is made");
+    let took = begun.elapsed();
+    assert!(!conflicting.is_finished());
+    println!("it took {took:?}");
+    assert!(took < Duration::from_millis(900), "{took:?}");
+    let ended = conflicting.await.expect("it runs");
+    assert!(
+        matches!(ended, Err(Aborted::Failed(StorageError::Conflict))),
+        "{ended:?}"
+    );
+    // In all, and not each time that it has the connection.
+    assert_eq!(runs.load(Ordering::Relaxed), 8);
+    store.close().await;
+}
+
+/// It has been run again, and then waits for a change that takes long.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_that_has_met_a_conflict_and_gets_no_turn_again_is_a_conflict() {
+    let Some(home) = Home::postgres() else {
+        return;
+    };
+    let store = opened(&home, 2, Duration::from_millis(250)).await;
+    store.change(Put).await.expect("it is made");
+    let conflicting = tokio::spawn({
+        let store = store.clone();
+        async move {
+            let change = Conflicting::always(Duration::from_millis(300));
+            store.change(change).await
+        }
+    });
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let slow = store.change(Slow(Duration::from_secs(6)));
+    let (slow, ended) = tokio::join!(slow, conflicting);
+    slow.expect("it is made");
+    let ended = ended.expect("it runs");
+    assert!(
+        matches!(ended, Err(Aborted::Failed(StorageError::Conflict))),
+        "{ended:?}"
+    );
+    store.close().await;
+}
+
+/// There are four connections for changes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_that_conflicts_holds_no_others_of_its_kind() {
+    let Some(home) = Home::postgres() else {
+        return;
+    };
+    let store = opened(&home, 8, Duration::from_millis(250)).await;
+    store.change(Put).await.expect("it is made");
+    let change = |conflicts, takes| {
+        let (store, takes) = (store.clone(), Duration::from_millis(takes));
+        let runs = Arc::default();
+        let change = Conflicting {
+            runs,
+            conflicts,
+            takes,
+        };
+        tokio::spawn(async move { store.change(change).await })
+    };
+    let conflicting = change(7, 300);
+    tokio::time::sleep(Duration::from_millis(700)).await;
+    let begun = Instant::now();
+    for other in [(); 3].map(|()| change(0, 400)) {
+        other.await.expect("it runs").expect("it is made");
+    }
+    let took = begun.elapsed();
+    println!("it took {took:?}");
+    assert!(took < Duration::from_secs(1), "{took:?}");
+    // As many as it may have.
+    conflicting.await.expect("it runs").expect("it is made");
+    store.close().await;
+}
+
+/// A trigger fails as a transaction does that cannot be serialized with another one, and counts.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_that_always_conflicts_is_tried_eight_times() {
+    let Some(home) = Home::postgres() else {
+        return;
+    };
+    home.apply(&two_projects());
+    let service = home.serve(&[]);
+    let shop = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
+    let trigger = "CREATE SEQUENCE tried; \
+                   CREATE FUNCTION conflict() RETURNS TRIGGER LANGUAGE plpgsql AS $$ BEGIN \
+                   PERFORM pg_sleep(0.1); PERFORM nextval('tried'); \
+                   RAISE EXCEPTION 'conflict' USING ERRCODE = 'serialization_failure'; END $$; \
+                   CREATE TRIGGER conflict BEFORE INSERT ON private_subnet FOR EACH ROW \
+                   EXECUTE FUNCTION conflict()";
+    ask(&home.database_url, trigger).expect("a trigger can be made");
+    let refused = shop
+        .post_nothing(&format!("{PLACE}/private-subnet/again"))
+        .await;
+    assert_eq!(refused.error(), (409, "Conflict"), "{}", refused.body);
+    let tried = ask(&home.database_url, "SELECT last_value FROM tried");
+    assert_eq!(tried.as_deref(), Ok("8"));
+}
+
+/// With one connection for changes, which another project has for long.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_wait_for_other_changes_is_not_logged_as_a_lost_database() {
+    let Some(home) = Home::postgres() else {
+        return;
+    };
+    home.apply(&two_projects());
+    let service = home.serve(&["--database-connections", "2"]);
+    let shop = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
+    let rival = Caller::new(&service.base, RIVAL, &home.token("rival", &[]));
+    let trigger = format!(
+        "CREATE FUNCTION slow() RETURNS TRIGGER LANGUAGE plpgsql AS $$ BEGIN \
+         PERFORM pg_sleep(7); RETURN NEW; END $$; \
+         CREATE TRIGGER slow BEFORE INSERT ON private_subnet FOR EACH ROW \
+         WHEN (NEW.project_id = '{RIVAL}') EXECUTE FUNCTION slow()"
+    );
+    ask(&home.database_url, &trigger).expect("a trigger can be made");
+    let slow = tokio::spawn(async move {
+        let path = format!("{PLACE}/private-subnet/slow");
+        rival.post_nothing(&path).await.status
+    });
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let path = format!("{PLACE}/private-subnet/waits");
+    let refused = shop.post_nothing(&path).await;
+    assert_eq!(refused.error(), (503, "Unavailable"));
+    assert_eq!(slow.await.expect("it runs"), 200);
+    service.terminate();
+    let (is_well, log) = service.wait();
+    assert!(
+        is_well && log.contains("the changes before it take too long"),
+        "{log}"
+    );
+    assert!(!log.contains("cannot be reached"), "{log}");
+}
+
+/// Writes to a table, as one of several types of changes.
+struct PutAs<const TYPE: usize>;
+
+impl<const TYPE: usize> Change for PutAs<TYPE> {
+    type Output = ();
+    type Refusal = Infallible;
+
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<(), Aborted<Infallible>> {
+        Ok(service_state::put(tx, "test", b"value").await?)
+    }
+}
+
+/// Submits changes of a type and a project at once, and returns how many are refused for their number.
+async fn crowded<const TYPE: usize>(
+    store: &Store,
+    project: &ProjectId,
+    changes: usize,
+    waiting: &mut JoinSet<()>,
+) -> usize {
+    let (refuse, mut refused) = tokio::sync::mpsc::unbounded_channel();
+    for _ in 0..changes {
+        let (store, project, refuse) = (store.clone(), project.clone(), refuse.clone());
+        waiting.spawn(async move {
+            let change = store.change_of(&project, PutAs::<TYPE>);
+            if let Err(Aborted::Failed(StorageError::Crowded(reason))) = change.await
+                && reason.contains("too many changes")
+            {
+                let _ = refuse.send(());
+            }
+        });
+    }
+    tokio::time::sleep(Duration::from_millis(700)).await;
+    let mut count = 0;
+    while refused.try_recv().is_ok() {
+        count += 1;
+    }
+    count
+}
+
+/// The bound is 2048. The changes of each type wait in lines of their own once one has met the lock.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_changes_of_a_project_that_wait_for_locks_are_bounded_together() {
+    let Some(home) = Home::postgres() else {
+        return;
+    };
+    let store = opened(&home, 8, Duration::from_millis(50)).await;
+    let session = Session::with_locked(&home.database_url, "service_state", "SHARE");
+    let project = ProjectId::try_from(format!("pj{:024}", 1)).expect("it is an id");
+    let mut waiting = JoinSet::new();
+    let refused = [
+        crowded::<0>(&store, &project, 1000, &mut waiting).await,
+        crowded::<1>(&store, &project, 1500, &mut waiting).await,
+        crowded::<2>(&store, &project, 10, &mut waiting).await,
+    ];
+    assert_eq!(refused, [0, 452, 10]);
+    // Those that go away leave room at once.
+    waiting.shutdown().await;
+    assert_eq!(crowded::<0>(&store, &project, 2000, &mut waiting).await, 0);
+    waiting.shutdown().await;
+    drop(session);
+    store.close().await;
 }
 
 /// Writes to a table.
@@ -158,15 +586,7 @@ async fn a_store_that_is_closed_ends_the_changes_that_wait_for_a_lock() {
     let Some(home) = Home::postgres() else {
         return;
     };
-    let url: DatabaseUrl = home.database_url.parse().expect("the URL is valid");
-    let config = StoreConfig {
-        database: url.database().expect("the URL names a database"),
-        connections: 2,
-        patience: Duration::from_secs(10),
-        lock_wait: Duration::from_millis(50),
-        world: World::real(),
-    };
-    let store = Store::open(&config).await.expect("the database opens");
+    let store = opened(&home, 2, Duration::from_millis(50)).await;
     let session = Session::with_locked(&home.database_url, "service_state", "SHARE");
     let waiting: Vec<_> = (0..5)
         .map(|_| {

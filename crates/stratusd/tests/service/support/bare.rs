@@ -17,7 +17,7 @@ use stratusd::issue::{Issue, find_project};
 use stratusd::operations::Context;
 use stratusd::seal::Sealer;
 use stratusd::settings::DatabaseUrl;
-use stratusd::storage::{Store, StoreConfig};
+use stratusd::storage::{SILENCE, Store, StoreConfig};
 use stratusd::world::World;
 use tower::ServiceExt;
 
@@ -71,6 +71,7 @@ impl Bare {
             database,
             connections: 2,
             patience: Duration::from_secs(10),
+            silence: SILENCE,
             lock_wait: Duration::from_secs(10),
             world: World::real(),
         };

@@ -2,7 +2,6 @@
 //! others.
 
 use std::collections::VecDeque;
-use std::collections::vec_deque::IntoIter;
 
 use crate::storage::job::Job;
 
@@ -10,7 +9,7 @@ use crate::storage::job::Job;
 const SHORT: usize = 64;
 
 /// Changes that wait, the oldest first. At most half of them, and [`SHORT`], are withdrawn.
-pub(super) struct Line {
+pub(in crate::storage) struct Line {
     jobs: VecDeque<Box<dyn Job>>,
     /// The length at which withdrawn changes are removed.
     full: usize,
@@ -26,13 +25,13 @@ impl Default for Line {
 }
 
 impl Line {
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::storage) fn is_empty(&self) -> bool {
         self.jobs.is_empty()
     }
 
     /// Adds a change at the end. If the line is twice as long as after the last look, removes the
-    /// withdrawn changes.
-    pub(super) fn push(&mut self, job: Box<dyn Job>) {
+    /// withdrawn changes: so that adding a change costs the same on average, however long the line is.
+    pub(in crate::storage) fn push(&mut self, job: Box<dyn Job>) {
         if self.jobs.len() >= self.full {
             self.jobs.retain(|job| !job.is_withdrawn());
             self.jobs.shrink_to(self.jobs.len() * 2);
@@ -41,34 +40,28 @@ impl Line {
         self.jobs.push_back(job);
     }
 
-    /// Adds all changes of another line at the end.
-    pub(super) fn append(&mut self, other: Self) {
-        for job in other {
-            self.push(job);
+    /// Takes out the first change that is not withdrawn.
+    pub(in crate::storage) fn pop(&mut self) -> Option<Box<dyn Job>> {
+        while let Some(job) = self.jobs.pop_front() {
+            if !job.is_withdrawn() {
+                return Some(job);
+            }
         }
-    }
-
-    /// Takes out the first change.
-    pub(super) fn pop(&mut self) -> Option<Box<dyn Job>> {
-        self.jobs.pop_front()
+        None
     }
 
     /// Takes out the first change that is not withdrawn, and claims it.
-    pub(super) fn claim(&mut self) -> Option<Box<dyn Job>> {
-        while let Some(mut job) = self.pop() {
+    pub(in crate::storage) fn claim(&mut self) -> Option<Box<dyn Job>> {
+        while let Some(mut job) = self.jobs.pop_front() {
             if job.claim() {
                 return Some(job);
             }
         }
         None
     }
-}
 
-impl IntoIterator for Line {
-    type Item = Box<dyn Job>;
-    type IntoIter = IntoIter<Box<dyn Job>>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.jobs.into_iter()
+    /// Takes out all changes.
+    pub(in crate::storage) fn drain(&mut self) -> VecDeque<Box<dyn Job>> {
+        std::mem::take(&mut self.jobs)
     }
 }
