@@ -14,6 +14,10 @@ use std::{env, fs};
 
 use support::{Table, median};
 
+/// That of the commands.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const RUNS: usize = 9;
 /// The argument that makes this program measure one run.
 const ONCE: &str = "--once";

@@ -43,10 +43,14 @@ pub fn generate(name: &str, text: &[u8]) -> bool {
     let Some(contract) = read(name, text) else {
         return false;
     };
-    let files = codegen::generate(&contract, &codegen::Options::new("any"))
-        .expect("crates are generated for every contract");
-    // The others are the copy of the run time, which is the same for every document.
-    for file in files.iter().filter(|file| file.path.starts_with("any-")) {
+    let options = codegen::Options {
+        // A copy of the run time would be the same for every document.
+        runtime: codegen::Runtime::Path("../api-runtime".to_owned()),
+        ..codegen::Options::new("any")
+    };
+    let files =
+        codegen::generate(&contract, &options).expect("crates are generated for every contract");
+    for file in &files {
         let extension = file.path.rsplit_once('.').map(|(_, extension)| extension);
         let problem = match extension {
             Some("rs") => syn::parse_file(&file.text)

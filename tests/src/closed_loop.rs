@@ -11,6 +11,7 @@
 //! 6. Blanks at the ends of lines are removed.
 //! 7. `required: false`, `deprecated: false`, `allowReserved: false`, and a parameter's default
 //!    `style` and `explode` are removed, since their absence means the same.
+//! 8. `x-deprecation` and `x-sunset` of what is deprecated are written as the headers have them.
 
 use serde_json::{Map, Value, json};
 
@@ -132,6 +133,12 @@ fn object(document: &Value, map: &Map<String, Value>) -> Value {
         if absent || is_default_style(map, key, &inside) {
             continue;
         }
+        // Rule 8.
+        let inside = if map.get("deprecated") == Some(&json!(true)) {
+            as_header(key, &inside).unwrap_or(inside)
+        } else {
+            inside
+        };
         // Rule 5.
         let key = match key.as_str() {
             "anyOf" if is_nullable(&inside) => "oneOf".to_owned(),
@@ -140,6 +147,16 @@ fn object(document: &Value, map: &Map<String, Value>) -> Value {
         made.insert(key, inside);
     }
     Value::Object(made)
+}
+
+/// Returns a point in time as its header has it.
+fn as_header(key: &str, value: &Value) -> Option<Value> {
+    let moment = contract::Moment::parse(value.as_str()?)?;
+    match key {
+        "x-deprecation" => Some(format!("@{}", moment.seconds()).into()),
+        "x-sunset" => Some(moment.http_date().into()),
+        _ => None,
+    }
 }
 
 fn is_nullable(members: &Value) -> bool {

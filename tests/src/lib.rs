@@ -16,5 +16,13 @@ pub mod standalone;
 pub mod values;
 
 #[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;
+
+#[cfg(doctest)]
 #[doc = include_str!("../../docs/callers.md")]
 struct Callers;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/implementers.md")]
+struct Implementers;

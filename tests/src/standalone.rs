@@ -5,7 +5,7 @@ use std::io::{Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// A workspace with the crates of a contract, and a copy of `api-runtime` and `api-macros`.
+/// A workspace with the crates of a contract, and a copy of the run time.
 pub struct Standalone {
     root: PathBuf,
     target: PathBuf,
@@ -49,10 +49,8 @@ impl Standalone {
         if root.exists() {
             fs::remove_dir_all(&root).expect("the folder can be removed");
         }
+        codegen::emit::write(&root, &files).expect("the folder can be written");
         let made = Self { root, target };
-        for file in files {
-            made.write(&file.path, &file.text);
-        }
         // The versions of this workspace, so that nothing is downloaded.
         fs::copy("../Cargo.lock", made.root.join("Cargo.lock"))
             .expect("the lock file can be copied");

@@ -224,7 +224,16 @@ fn a_document_of_3_2_is_derived_with_all_that_it_says() {
         method,
         &method.replace("COPY", "MOVE"),
     );
+    let sunset = "sunset: Some(\"Thu, 31 Jan 2030 00:00:00 GMT\"),";
+    crates.replace(
+        "api-server/src/pets.rs",
+        sunset,
+        &sunset.replace("2030", "2031"),
+    );
     let found = derived();
+    let place = "/paths/~1pets/query/x-sunset: ";
+    let faults = found.iter().filter(|found| found.starts_with(place));
+    assert_eq!(faults.count(), 1, "{}", found.join("\n"));
     let faults = found.iter().filter(|found| {
         ["COPY", "MOVE"].iter().any(|method| {
             found.starts_with(&format!("/paths/~1pets/additionalOperations/{method}: "))
@@ -232,7 +241,7 @@ fn a_document_of_3_2_is_derived_with_all_that_it_says() {
     });
     assert_eq!(
         (faults.count(), found.len()),
-        (2, 2),
+        (2, 3),
         "{}",
         found.join("\n")
     );

@@ -246,20 +246,23 @@ fn every_schema_is_named_and_described_and_every_integer_is_bounded() {
     assert!(integers > 5);
 }
 
-/// Returns what the set of lints `style` reports about a contract, as the terminal shows it.
-fn style(text: &str) -> String {
+/// Returns what the lints about bounds report about a contract, as the terminal shows it.
+fn unbounded(text: &str) -> String {
     let options = Options {
         sets: [LintSet::Style].into(),
         ..Options::default()
     };
-    let loaded = contract::load_text_with("openapi.yaml", text.as_bytes(), &options);
+    let mut loaded = contract::load_text_with("openapi.yaml", text.as_bytes(), &options);
+    loaded
+        .diagnostics
+        .retain(|diagnostic| diagnostic.code.starts_with("unbounded-"));
     contract::render(&loaded.sources, &loaded.diagnostics)
 }
 
 #[test]
 fn every_array_and_text_of_a_request_is_bounded() {
     let text = include_str!("../../openapi.yaml");
-    assert_eq!(style(text), "");
+    assert_eq!(unbounded(text), "");
     // Without its bound, each of these schemas is found.
     let mut found = String::new();
     for schema in [
@@ -287,7 +290,7 @@ fn every_array_and_text_of_a_request_is_bounded() {
         let bound = start + bound + 1;
         let end = bound + text[bound..].find('\n').expect("the line ends") + 1;
         let seeded = format!("{}{}", &text[..bound], &text[end..]);
-        let printed = style(&seeded);
+        let printed = unbounded(&seeded);
         assert!(printed.ends_with("1 warning\n"), "{schema}: {printed}");
         let first = printed.lines().next().expect("it has a line");
         found.push_str(&format!("{schema}: {first}\n"));

@@ -513,9 +513,18 @@ async fn a_program_brings_its_own_http_client_and_settings_of_a_call() {
     let page = call.send().await.expect("a success");
     assert_eq!(page.headers()["x-request-id"], "mine");
     assert_eq!(page.operation(), Some("vm_list"));
-    let call = client.with_timeout(Duration::ZERO);
+    // The system takes the connection, and nobody responds.
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await;
+    let silent = silent.expect("a port is free");
+    let address = silent.local_addr().expect("it has an address");
+    let client = Client::builder(format!("http://{address}"))
+        .bearer(TOKEN)
+        .build()
+        .expect("the settings are valid");
+    let call = client.with_timeout(Duration::from_millis(50));
     let call = call.vm_list().project_id(PROJECT).location(LOCATION);
-    let error = call.send().await.expect_err("there is no time");
+    let sent = tokio::time::timeout(Duration::from_secs(20), call.send()).await;
+    let error = sent.expect("it ends in time").expect_err("nobody responds");
     assert!(error.is_timeout(), "{error}");
 }
 

@@ -111,7 +111,7 @@ paths:
             self
         }
 
-        /// Sends the request. A listed status from 400 on is [`runtime::Error::ErrorResponse`].
+        /// Sends the request. A listed status from 400 on is [`Error::ErrorResponse`](crate::Error).
         ///
         /// | Status | Body | Meaning |
         /// |---|---|---|
@@ -143,6 +143,7 @@ paths:
     use api_runtime::server::{self, Request as _, Responses as _};
 
     /// The operations, one method each.
+    #[server::stubs(pet)]
     pub trait PetApi: Send + Sync + 'static {
         /// `PUT /pets/{pet_id}`
         fn pet_put(
@@ -202,6 +203,8 @@ paths:
         responses: PetPutResponse::LISTED,
         errors: PetPutError::LISTED,
         rejections: &[],
+        deprecation: None,
+        sunset: None,
         security: &[],
         challenge: "",
     };
@@ -269,7 +272,7 @@ paths:
             }
         }
 
-        /// Sends the request. A listed status from 400 on is [`runtime::Error::ErrorResponse`].
+        /// Sends the request. A listed status from 400 on is [`Error::ErrorResponse`](crate::Error).
         ///
         /// | Status | Body | Meaning |
         /// |---|---|---|
@@ -315,6 +318,7 @@ paths:
     use api_runtime::server::{self, Request as _, Responses as _};
 
     /// The operations, one method each.
+    #[server::stubs(job)]
     pub trait JobApi: Send + Sync + 'static {
         /// `GET /job`
         fn job_view(
@@ -363,6 +367,8 @@ paths:
         responses: JobViewResponse::LISTED,
         errors: JobViewError::LISTED,
         rejections: &[],
+        deprecation: None,
+        sunset: None,
         security: &[],
         challenge: "",
     };
@@ -452,7 +458,7 @@ components:
             self
         }
 
-        /// Sends the request. A listed status from 400 on is [`runtime::Error::ErrorResponse`].
+        /// Sends the request. A listed status from 400 on is [`Error::ErrorResponse`](crate::Error).
         ///
         /// | Status | Body | Meaning |
         /// |---|---|---|
@@ -474,6 +480,7 @@ components:
         /// Returns every item of the list, page by page, after `after` if it is set. The first error ends the stream.
         pub fn stream(self) -> runtime::Items<'a, types::Name, ()> {
             let paging = runtime::Paging {
+                operation: self.client.id(),
                 key: "name".to_owned(),
                 items: "items",
                 count: None,
@@ -517,6 +524,7 @@ components:
     /// The operations, one method each.
     ///
     /// `P` is the principal, which the implementation of `Security` makes of a credential.
+    #[server::stubs(door)]
     pub trait DoorApi<P>: Send + Sync + 'static {
         /// `GET /door`
         fn door_open(
@@ -553,6 +561,8 @@ components:
         responses: DoorOpenResponse::LISTED,
         errors: DoorOpenError::LISTED,
         rejections: &[],
+        deprecation: None,
+        sunset: None,
         security: &[
             &[server::Scheme::new("key", &[])],
             &[server::Scheme::new("login", &[])],

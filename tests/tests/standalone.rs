@@ -1,5 +1,7 @@
 //! Generated crates as other teams have them: outside this workspace.
 
+use std::fs;
+
 use tests::small;
 use tests::standalone::Standalone;
 
@@ -35,6 +37,7 @@ fn main() {
 "#;
 
 #[test]
+#[ignore = "compiles crates for a minute; `cargo xtask test --external` runs it"]
 fn an_operation_that_is_added_breaks_every_implementation() {
     for (operations, is_complete) in [(&["feed"][..], true), (&["feed", "walk"], false)] {
         let crates = Standalone::generate(
@@ -75,6 +78,7 @@ components:
 ";
 
 #[test]
+#[ignore = "compiles crates for a minute; `cargo xtask test --external` runs it"]
 fn a_rejection_of_one_tag_compiles_without_that_tag() {
     let crates = Standalone::generate(
         SCRATCH,
@@ -95,4 +99,119 @@ fn a_rejection_of_one_tag_compiles_without_that_tag() {
             &features,
         ]);
     }
+}
+
+/// A contract with a secured and an open tag, and an error of its own.
+const BEGINNING: &str = r"openapi: 3.1.0
+info: {title: Pets, version: 1.0.0}
+security: [{token: []}]
+paths:
+  /pets:
+    get:
+      tags: [pet]
+      operationId: pet_list
+      responses:
+        '200': {description: All., content: {application/json: {schema: {type: array, items: {type: string}}}}}
+        default: {description: Failed., content: {application/json: {schema: {$ref: '#/components/schemas/Error'}}}}
+    post:
+      tags: [pet]
+      operationId: pet_create
+      requestBody: {required: true, content: {application/json: {schema: {type: string, maxLength: 9}}}}
+      responses:
+        '204': {description: Done.}
+        '404': {description: Not there.}
+        default: {description: Failed., content: {application/json: {schema: {$ref: '#/components/schemas/Error'}}}}
+  /health: {get: {tags: [health], operationId: health_view, security: [], responses: {'204': {description: Well.}}}}
+components:
+  securitySchemes:
+    token: {type: http, scheme: bearer}
+  schemas:
+    Error: {type: object, required: [message], properties: {message: {type: string}}}
+";
+
+/// Returns the first code block of a README in a language.
+fn block<'r>(readme: &'r str, language: &str) -> &'r str {
+    let (_, rest) = readme
+        .split_once(&format!("```{language}"))
+        .expect("the README has a block of this language");
+    let (_, code) = rest
+        .split_once('\n')
+        .expect("the code begins on a new line");
+    code.split_once("```").expect("the block ends").0
+}
+
+#[test]
+#[ignore = "compiles crates for a minute; `cargo xtask test --external` runs it"]
+fn the_programs_of_the_readmes_compile_with_the_manifests_beside_them() {
+    let crates = Standalone::generate(
+        SCRATCH,
+        "beginning",
+        "pets.yaml",
+        BEGINNING.as_bytes(),
+        "pets",
+    );
+    for part in ["server", "client"] {
+        let readme = crates.root().join(format!("pets-{part}/README.md"));
+        let readme = fs::read_to_string(readme).expect("a crate has a README");
+        let program = format!("{part}-program");
+        crates.add_program(&program, "", block(&readme, "rust"));
+        let manifest = format!("{program}/Cargo.toml");
+        let dependencies = block(&readme, "toml");
+        crates.replace(&manifest, "[dependencies]\n", dependencies);
+        let _ = crates.cargo_succeeds(&["check", "--quiet", "--package", &program]);
+    }
+    // What does not compile says what to write.
+    let program = crates.root().join("server-program/src/main.rs");
+    let program = fs::read_to_string(program).expect("the program was written");
+    let handler = |body: &str| {
+        let method = format!(
+            "async fn pet_create(&self, _: Caller, _: pets_server::pet::PetCreateRequest) -> \
+             Result<pets_server::pet::PetCreateResponse, pets_server::pet::PetCreateError> {{ {body} }}"
+        );
+        program.replace(
+            "pets_server::pet_stubs!(Caller: ..);",
+            &format!("pets_server::pet_stubs!(Caller: pet_list);\n{method}"),
+        )
+    };
+    let failed = |status: &str| {
+        handler(&format!(
+            "Err(pets_server::pet::PetCreateError::Default {{ status: {status}, body: pets_server::types::Error::new(\"no\") }})"
+        ))
+    };
+    let own = "server::default_status!(pets_server::pet::PetCreateError, 404)";
+    let unwritten = program.replace("pet_stubs!(Caller: ..)", "pet_stubs!(Caller: pet_list)");
+    let unknown = program.replace("pet_stubs!(Caller: ..)", "pet_stubs!(Caller: pet_lost)");
+    for (main, message) in [
+        (failed(&own.replace("404", "503")), None),
+        (failed(own), Some("this status has a response of its own")),
+        (
+            failed("503.into()"),
+            Some("a number must be checked before it is a status of `PetCreateError`"),
+        ),
+        (unwritten, Some("missing: `pet_create`")),
+        (unknown, Some("`pet_lost` is no operation of `PetApi`")),
+    ] {
+        crates.write("server-program/src/main.rs", &main);
+        let output = crates.cargo(&["check", "--quiet", "--package", "server-program"]);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.success(), message.is_none(), "{errors}");
+        assert!(
+            message.is_none_or(|message| errors.contains(message)),
+            "{errors}"
+        );
+    }
+}
+
+#[test]
+#[ignore = "compiles crates for a minute; `cargo xtask test --external` runs it"]
+fn a_server_without_json_bodies_does_not_compile_the_validator() {
+    let contract = contract(&["feed"]);
+    let crates = Standalone::generate(SCRATCH, "small", "pets.yaml", contract.as_bytes(), "pets");
+    let arguments = ["tree", "--package", "pets-server", "--edges", "normal"];
+    let tree = crates.cargo_succeeds(&arguments);
+    assert!(
+        tree.contains("axum v") && !tree.contains("jsonschema v"),
+        "{tree}"
+    );
+    let _ = crates.cargo_succeeds(&["check", "--quiet", "--package", "pets-server"]);
 }

@@ -15,7 +15,7 @@ use stratusd::inventory::{Apply, Inventory, Mode};
 use stratusd::issue::{Issue, find_project};
 use stratusd::operations::Context;
 use stratusd::seal::Sealer;
-use stratusd::storage::{Aborted, DatabaseLocation, Store, StoreConfig};
+use stratusd::storage::{Aborted, DatabaseLocation, SILENCE, Store, StoreConfig};
 use stratusd::world::World;
 use tower::ServiceExt;
 
@@ -61,6 +61,7 @@ impl Service {
             database: database.clone(),
             connections: CONNECTIONS,
             patience: Duration::from_secs(10),
+            silence: SILENCE,
             lock_wait: Duration::from_secs(10),
             world: world.clone(),
         };

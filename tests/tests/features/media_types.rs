@@ -73,7 +73,7 @@ pub async fn check(client: &Client, url: &str) {
         .expect("a success");
     assert!(matches!(response.into_inner(), Received::OkJson(text) if text == "json a"));
     let words = Words::new(vec!["a b".to_owned(), "c&d".to_owned()])
-        .with_by(By::new().with_name("é".to_owned()));
+        .with_by(By::new().with_name("é"));
     for (call, expected) in [
         (client.note_add().body_form(words), "form a b|c&d by é"),
         (

@@ -1,4 +1,5 @@
-//! Credentials: none, one of several, several together, and scopes.
+//! Credentials: none, one of several, several together, and scopes; operations that are not written
+//! yet.
 
 use features_client::prelude::*;
 use features_server::security::{
@@ -9,6 +10,8 @@ use features_server::security::{
 };
 
 impl SecurityApi<String> for crate::Features {
+    features_server::security_stubs!(String: scoped_later, open_later);
+
     async fn open(&self, _: OpenRequest) -> Result<OpenResponse, OpenError> {
         Ok(OpenResponse::NoContent)
     }
@@ -121,4 +124,11 @@ pub async fn check(client: &Client, url: &str) {
         .await
         .expect_err("a scope is missing");
     assert_eq!(error.status().map(|status| status.as_u16()), Some(403));
+    // An operation that is not written yet asks for its credentials all the same.
+    for (client, status) in [(client, 401), (&reader, 501)] {
+        let error = client.scoped_later().send().await.expect_err("no success");
+        assert_eq!(error.status().map(|status| status.as_u16()), Some(status));
+    }
+    let error = client.open_later().send().await.expect_err("no success");
+    assert_eq!(error.status().map(|status| status.as_u16()), Some(501));
 }

@@ -25,7 +25,7 @@ impl SeveralResponsesApi for crate::Features {
                     .expect("the status is not listed and no success");
                 Err(JobViewError::Default {
                     status,
-                    body: JobViewDefaultBody::new().with_hint("tea".to_owned()),
+                    body: JobViewDefaultBody::new().with_hint("tea"),
                 })
             }
         }

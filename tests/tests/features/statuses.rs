@@ -1,30 +1,40 @@
-//! `default` beside `4XX` and `5XX`, which leave it no status, with other bodies.
+//! `default` beside `4XX` and `5XX`, which leave it no status, with other bodies; a `default` alone,
+//! and an operation that is not written yet.
 
 use features_client::prelude::*;
 use features_client::statuses::StatusViewErrorBody;
-use features_server::server::StatusCode;
+use features_server::server::{default_status, range_status};
 use features_server::statuses::{
-    StatusViewError, StatusViewRequest, StatusViewResponse, StatusesApi,
+    StatusFailError, StatusFailRequest, StatusFailResponse, StatusViewError, StatusViewRequest,
+    StatusViewResponse, StatusesApi,
 };
 use features_types::{Callers, Servers};
 
 impl StatusesApi for crate::Features {
+    features_server::statuses_stubs!(status_later);
+
+    async fn status_fail(
+        &self,
+        _: StatusFailRequest,
+    ) -> Result<StatusFailResponse, StatusFailError> {
+        Err(StatusFailError::Default {
+            status: default_status!(StatusFailError, 503),
+            body: Callers::new("none"),
+        })
+    }
+
     async fn status_view(
         &self,
         request: StatusViewRequest,
     ) -> Result<StatusViewResponse, StatusViewError> {
         Err(match request.code {
             418 => StatusViewError::ClientError {
-                status: StatusCode::IM_A_TEAPOT
-                    .try_into()
-                    .expect("a status of the range"),
-                body: Callers::new("tea".to_owned()),
+                status: range_status!(StatusViewError, 418),
+                body: Callers::new("tea"),
             },
             503 => StatusViewError::ServerError {
-                status: StatusCode::SERVICE_UNAVAILABLE
-                    .try_into()
-                    .expect("a status of the range"),
-                body: Servers::new("away".to_owned()),
+                status: range_status!(StatusViewError, 503),
+                body: Servers::new("away"),
             },
             _ => return Ok(StatusViewResponse::NoContent),
         })
@@ -49,5 +59,18 @@ pub async fn check(client: &Client, _: &str) {
     assert!(
         matches!(&error, Some(StatusViewErrorBody::ServerError(body)) if body.fault == "away"),
         "{error:?}"
+    );
+    let error = client.status_fail().send().await.expect_err("an error");
+    assert_eq!(error.status().map(|status| status.as_u16()), Some(503));
+    let received = error.into_untyped();
+    assert_eq!(
+        received.received().map(AsRef::as_ref),
+        Some(&br#"{"mistake":"none"}"#[..])
+    );
+    // The contract does not list the status of an operation that is not there yet.
+    let error = client.status_later().send().await.expect_err("an error");
+    assert_eq!(
+        error.to_string(),
+        "the API responded to `status_later` with 501 Not Implemented, which the contract does not list"
     );
 }
