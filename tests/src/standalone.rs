@@ -9,15 +9,20 @@ use std::process::{Command, Output};
 pub struct Standalone {
     root: PathBuf,
     target: PathBuf,
+    prefix: String,
 }
 
 impl Standalone {
     /// Generates the crates of a contract into the folder `name` below `scratch`, which is the
     /// caller's `env!("CARGO_TARGET_TMPDIR")`. An older folder of that name is removed.
     ///
+    /// The name must begin with the prefix of the crates, as those of all their programs must.
+    /// Workspaces share a target folder, in which cargo tells their packages apart only by name, so
+    /// tests that use the same names would overwrite each other's crates.
+    ///
     /// # Panics
     ///
-    /// If the contract is wrong or the folder cannot be written.
+    /// If the contract is wrong, the name is, or the folder cannot be written.
     #[must_use]
     pub fn generate(scratch: &str, name: &str, file: &str, contract: &[u8], prefix: &str) -> Self {
         Self::generate_from(scratch, name, contract::load_text(file, contract), prefix)
@@ -35,6 +40,7 @@ impl Standalone {
         loaded: contract::Loaded,
         prefix: &str,
     ) -> Self {
+        assert!(name.starts_with(prefix), "{name} begins with {prefix}");
         let diagnostics = contract::diagnostic::render(&loaded.sources, &loaded.diagnostics);
         let contract = loaded.contract.unwrap_or_else(|| panic!("{diagnostics}"));
         let files = codegen::generate(&contract, &codegen::Options::new(prefix))
@@ -50,7 +56,11 @@ impl Standalone {
             fs::remove_dir_all(&root).expect("the folder can be removed");
         }
         codegen::emit::write(&root, &files).expect("the folder can be written");
-        let made = Self { root, target };
+        let made = Self {
+            root,
+            target,
+            prefix: prefix.to_owned(),
+        };
         // The versions of this workspace, so that nothing is downloaded.
         fs::copy("../Cargo.lock", made.root.join("Cargo.lock"))
             .expect("the lock file can be copied");
@@ -113,7 +123,15 @@ impl Standalone {
 
     /// Adds a package with a program to the workspace. `dependencies` are lines of its manifest,
     /// and `main` is its source.
+    ///
+    /// # Panics
+    ///
+    /// If the name does not begin with the prefix of the crates.
     pub fn add_program(&self, name: &str, dependencies: &str, main: &str) {
+        assert!(
+            name.starts_with(&self.prefix),
+            "{name} begins with another prefix"
+        );
         let manifest = format!(
             "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[dependencies]\n{dependencies}"
         );

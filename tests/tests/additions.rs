@@ -9,7 +9,7 @@ const OLD: &str = include_str!("additions/old.yaml");
 const NEW: &str = include_str!("additions/new.yaml");
 
 /// The crates that callers depend on.
-const CALLED: [&str; 2] = ["pets-types", "pets-client"];
+const CALLED: [&str; 2] = ["additions-types", "additions-client"];
 
 fn is_installed() -> bool {
     let found = Command::new("cargo")
@@ -32,7 +32,7 @@ fn generate(name: &str, contract: &str) -> Standalone {
         name,
         "pets.yaml",
         contract.as_bytes(),
-        "pets",
+        "additions",
     )
 }
 
@@ -55,7 +55,10 @@ fn what_is_additive_in_the_contract_is_additive_in_rust() {
     if !is_installed() {
         return;
     }
-    let (old, new) = (generate("semver-old", OLD), generate("semver-new", NEW));
+    let (old, new) = (
+        generate("additions-old", OLD),
+        generate("additions-new", NEW),
+    );
     for krate in CALLED {
         let output = compare(&old, &new, krate);
         let printed =

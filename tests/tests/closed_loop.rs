@@ -83,8 +83,16 @@ fn in_components(schema: &Value) -> Value {
     serde_json::from_str(&text).expect("the text is still JSON after references are replaced")
 }
 
-/// A program that prints the document that is derived from the crates.
-const DERIVE: &str = "fn main() {\n    println!(\"{}\", api_server::openapi::json());\n}\n";
+/// Adds a program that prints the document that is derived from the crates.
+fn add_derive(crates: &Standalone, prefix: &str) {
+    crates.add_program(
+        &format!("{prefix}-derive"),
+        &format!(
+            "{prefix}-server = {{ path = \"../{prefix}-server\", features = [\"utoipa\"] }}\n"
+        ),
+        &format!("fn main() {{\n    println!(\"{{}}\", {prefix}_server::openapi::json());\n}}\n"),
+    );
+}
 
 #[test]
 fn a_change_in_the_generated_rust_is_reported() {
@@ -93,64 +101,60 @@ fn a_change_in_the_generated_rust_is_reported() {
         "faults",
         "openapi.yaml",
         &text(),
-        "api",
+        "faults",
     );
-    crates.add_program(
-        "derive",
-        "api-server = { path = \"../api-server\", features = [\"utoipa\"] }\n",
-        DERIVE,
-    );
+    add_derive(&crates, "faults");
     // A required flag.
     let count = "#[field(optional)]\n    pub count: Option<Count>,\n    /// The virtual";
     crates.replace(
-        "api-types/src/vm.rs",
+        "faults-types/src/vm.rs",
         "pub count: Count,\n    /// The virtual",
         count,
     );
     // A bound.
     let bound = "minimum = 1, maximum = 2147483647)]\npub struct StorageSizeGib";
     crates.replace(
-        "api-types/src/shared.rs",
+        "faults-types/src/shared.rs",
         bound,
         &bound.replace("= 1,", "= 2,"),
     );
     // A pattern.
     let pattern = "pattern = \"^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$\")]\npub struct Name(";
     crates.replace(
-        "api-types/src/shared.rs",
+        "faults-types/src/shared.rs",
         pattern,
         &pattern.replace("[a-z0-9](?", "[a-z](?"),
     );
     // A status.
-    let status = "#[response(200, json)]\n    Ok(api_types::VmPage)";
+    let status = "#[response(200, json)]\n    Ok(faults_types::VmPage)";
     crates.replace(
-        "api-server/src/vm.rs",
+        "faults-server/src/vm.rs",
         status,
         &status.replace("200", "202"),
     );
     // A parameter.
     let parameter = "#[parameter(query, default = 10)]\n    pub page_size";
     crates.replace(
-        "api-server/src/vm.rs",
+        "faults-server/src/vm.rs",
         parameter,
         &parameter.replace("query", "query, name = \"size\""),
     );
     // A default.
     let default = "#[parameter(query, default = \"id\")]\n    pub order_column";
     crates.replace(
-        "api-server/src/vm.rs",
+        "faults-server/src/vm.rs",
         default,
         &default.replace("id", "name"),
     );
     // A media type.
-    let media = "#[body(json)]\n    pub body: api_types::InferenceApiKey,";
+    let media = "#[body(json)]\n    pub body: faults_types::InferenceApiKey,";
     crates.replace(
-        "api-server/src/inference_api_key.rs",
+        "faults-server/src/inference_api_key.rs",
         media,
         &media.replace("json", "json = \"text/json\""),
     );
 
-    let derived = crates.cargo_succeeds(&["run", "--quiet", "--package", "derive"]);
+    let derived = crates.cargo_succeeds(&["run", "--quiet", "--package", "faults-derive"]);
     let derived: Value = serde_json::from_str(&derived).expect("the program prints JSON");
     let found = differences(&normalise(&contract()), &normalise(&derived));
     for fault in [
@@ -204,15 +208,11 @@ fn a_document_of_3_2_is_derived_with_all_that_it_says() {
         "since-32",
         "pets.yaml",
         text,
-        "api",
+        "since",
     );
-    crates.add_program(
-        "derive",
-        "api-server = { path = \"../api-server\", features = [\"utoipa\"] }\n",
-        DERIVE,
-    );
+    add_derive(&crates, "since");
     let derived = || {
-        let derived = crates.cargo_succeeds(&["run", "--quiet", "--package", "derive"]);
+        let derived = crates.cargo_succeeds(&["run", "--quiet", "--package", "since-derive"]);
         let derived: Value = serde_json::from_str(&derived).expect("the program prints JSON");
         differences(&normalise(&contract), &normalise(&derived))
     };
@@ -220,13 +220,13 @@ fn a_document_of_3_2_is_derived_with_all_that_it_says() {
     assert!(found.is_empty(), "{}", found.join("\n"));
     let method = "server::Method::new(\"COPY\")";
     crates.replace(
-        "api-server/src/pets.rs",
+        "since-server/src/pets.rs",
         method,
         &method.replace("COPY", "MOVE"),
     );
     let sunset = "sunset: Some(\"Thu, 31 Jan 2030 00:00:00 GMT\"),";
     crates.replace(
-        "api-server/src/pets.rs",
+        "since-server/src/pets.rs",
         sunset,
         &sunset.replace("2030", "2031"),
     );

@@ -203,7 +203,7 @@ fn the_generated_types_accept_what_the_suite_says() {
     );
     let crates = Standalone::generate_from(env!("CARGO_TARGET_TMPDIR"), "suite", loaded, "suite");
     let dependency = "suite-types = { path = \"../suite-types\", features = [\"schemas\"] }\n";
-    crates.add_program("judge", dependency, JUDGE);
+    crates.add_program("suite-judge", dependency, JUDGE);
     let cases: String = groups
         .iter()
         .flat_map(|group| {
@@ -213,7 +213,7 @@ fn the_generated_types_accept_what_the_suite_says() {
                 .map(move |case| format!("{} {}\n", group.component, case.data))
         })
         .collect();
-    let verdicts = crates.cargo_with_input(&["run", "--quiet", "--package", "judge"], &cases);
+    let verdicts = crates.cargo_with_input(&["run", "--quiet", "--package", "suite-judge"], &cases);
     let mut verdicts = verdicts
         .lines()
         .map(|line| line.parse().expect("true or false"));

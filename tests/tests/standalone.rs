@@ -20,8 +20,8 @@ fn contract(operations: &[&str]) -> String {
 }
 
 const IMPLEMENTATION: &str = r#"
-use pets_server::pet::{FeedResponse, FeedError, FeedRequest, PetApi};
-use pets_server::server;
+use added_server::pet::{FeedResponse, FeedError, FeedRequest, PetApi};
+use added_server::server;
 
 struct Pets;
 
@@ -32,7 +32,7 @@ impl PetApi for Pets {
 }
 
 fn main() {
-    let _ = pets_server::router(Pets, server::Problem, server::Config::default());
+    let _ = added_server::router(Pets, server::Problem, server::Config::default());
 }
 "#;
 
@@ -45,14 +45,14 @@ fn an_operation_that_is_added_breaks_every_implementation() {
             "added",
             "pets.yaml",
             contract(operations).as_bytes(),
-            "pets",
+            "added",
         );
         crates.add_program(
-            "pets",
-            "pets-server = { path = \"../pets-server\" }\n",
+            "added-program",
+            "added-server = { path = \"../added-server\" }\n",
             IMPLEMENTATION,
         );
-        let output = crates.cargo(&["check", "--quiet", "--package", "pets"]);
+        let output = crates.cargo(&["check", "--quiet", "--package", "added-program"]);
         let errors = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.success(), is_complete, "{errors}");
         if !is_complete {
@@ -85,7 +85,7 @@ fn a_rejection_of_one_tag_compiles_without_that_tag() {
         "rejection",
         "small.yaml",
         REJECTION.as_bytes(),
-        "small",
+        "rejection",
     );
     for tag in ["cat", "dog"] {
         let features = format!("{tag},utoipa");
@@ -93,7 +93,7 @@ fn a_rejection_of_one_tag_compiles_without_that_tag() {
             "check",
             "--quiet",
             "--package",
-            "small-server",
+            "rejection-server",
             "--no-default-features",
             "--features",
             &features,
@@ -148,12 +148,12 @@ fn the_programs_of_the_readmes_compile_with_the_manifests_beside_them() {
         "beginning",
         "pets.yaml",
         BEGINNING.as_bytes(),
-        "pets",
+        "beginning",
     );
     for part in ["server", "client"] {
-        let readme = crates.root().join(format!("pets-{part}/README.md"));
+        let readme = crates.root().join(format!("beginning-{part}/README.md"));
         let readme = fs::read_to_string(readme).expect("a crate has a README");
-        let program = format!("{part}-program");
+        let program = format!("beginning-{part}-program");
         crates.add_program(&program, "", block(&readme, "rust"));
         let manifest = format!("{program}/Cargo.toml");
         let dependencies = block(&readme, "toml");
@@ -161,24 +161,24 @@ fn the_programs_of_the_readmes_compile_with_the_manifests_beside_them() {
         let _ = crates.cargo_succeeds(&["check", "--quiet", "--package", &program]);
     }
     // What does not compile says what to write.
-    let program = crates.root().join("server-program/src/main.rs");
+    let program = crates.root().join("beginning-server-program/src/main.rs");
     let program = fs::read_to_string(program).expect("the program was written");
     let handler = |body: &str| {
         let method = format!(
-            "async fn pet_create(&self, _: Caller, _: pets_server::pet::PetCreateRequest) -> \
-             Result<pets_server::pet::PetCreateResponse, pets_server::pet::PetCreateError> {{ {body} }}"
+            "async fn pet_create(&self, _: Caller, _: beginning_server::pet::PetCreateRequest) -> \
+             Result<beginning_server::pet::PetCreateResponse, beginning_server::pet::PetCreateError> {{ {body} }}"
         );
         program.replace(
-            "pets_server::pet_stubs!(Caller: ..);",
-            &format!("pets_server::pet_stubs!(Caller: pet_list);\n{method}"),
+            "beginning_server::pet_stubs!(Caller: ..);",
+            &format!("beginning_server::pet_stubs!(Caller: pet_list);\n{method}"),
         )
     };
     let failed = |status: &str| {
         handler(&format!(
-            "Err(pets_server::pet::PetCreateError::Default {{ status: {status}, body: pets_server::types::Error::new(\"no\") }})"
+            "Err(beginning_server::pet::PetCreateError::Default {{ status: {status}, body: beginning_server::types::Error::new(\"no\") }})"
         ))
     };
-    let own = "server::default_status!(pets_server::pet::PetCreateError, 404)";
+    let own = "server::default_status!(beginning_server::pet::PetCreateError, 404)";
     let unwritten = program.replace("pet_stubs!(Caller: ..)", "pet_stubs!(Caller: pet_list)");
     let unknown = program.replace("pet_stubs!(Caller: ..)", "pet_stubs!(Caller: pet_lost)");
     for (main, message) in [
@@ -191,8 +191,8 @@ fn the_programs_of_the_readmes_compile_with_the_manifests_beside_them() {
         (unwritten, Some("missing: `pet_create`")),
         (unknown, Some("`pet_lost` is no operation of `PetApi`")),
     ] {
-        crates.write("server-program/src/main.rs", &main);
-        let output = crates.cargo(&["check", "--quiet", "--package", "server-program"]);
+        crates.write("beginning-server-program/src/main.rs", &main);
+        let output = crates.cargo(&["check", "--quiet", "--package", "beginning-server-program"]);
         let errors = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.success(), message.is_none(), "{errors}");
         assert!(
@@ -206,12 +206,12 @@ fn the_programs_of_the_readmes_compile_with_the_manifests_beside_them() {
 #[ignore = "compiles crates for a minute; `cargo xtask test --external` runs it"]
 fn a_server_without_json_bodies_does_not_compile_the_validator() {
     let contract = contract(&["feed"]);
-    let crates = Standalone::generate(SCRATCH, "small", "pets.yaml", contract.as_bytes(), "pets");
-    let arguments = ["tree", "--package", "pets-server", "--edges", "normal"];
+    let crates = Standalone::generate(SCRATCH, "small", "pets.yaml", contract.as_bytes(), "small");
+    let arguments = ["tree", "--package", "small-server", "--edges", "normal"];
     let tree = crates.cargo_succeeds(&arguments);
     assert!(
         tree.contains("axum v") && !tree.contains("jsonschema v"),
         "{tree}"
     );
-    let _ = crates.cargo_succeeds(&["check", "--quiet", "--package", "pets-server"]);
+    let _ = crates.cargo_succeeds(&["check", "--quiet", "--package", "small-server"]);
 }

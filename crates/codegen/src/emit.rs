@@ -3,8 +3,8 @@
 //!
 //! The folder of a generated crate belongs to the generator as a whole: a file in it that is not
 //! generated any more is removed. A folder or file that was not generated is an error, and is never
-//! overwritten. No symbolic link is followed. The workspace around the crates belongs to whoever
-//! has made it; only its list of members is edited.
+//! overwritten. No symbolic link is followed. Of the workspace around the crates only the
+//! list of members is edited.
 
 mod diff;
 mod members;
@@ -13,7 +13,7 @@ mod scan;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 pub(crate) use scan::MARK;
 pub use scan::is_generated;
@@ -31,6 +31,25 @@ const PARTS: [&str; 7] = [
     "runtime",
     "macros",
 ];
+
+/// Returns the full path of a file or folder, which need not exist, without `.` and `..`.
+///
+/// # Errors
+///
+/// Returns an error if the path is empty, or the current folder cannot be found.
+pub fn absolute(path: &Path) -> io::Result<PathBuf> {
+    let mut out = PathBuf::new();
+    for part in std::path::absolute(path)?.components() {
+        match part {
+            Component::ParentDir => {
+                out.pop();
+            }
+            Component::CurDir => {}
+            part => out.push(part),
+        }
+    }
+    Ok(out)
+}
 
 /// Writes files below a folder, and removes the files of generated crates that are not generated
 /// any more. Makes the crates members of the workspace around the folder, or of a new one in it.

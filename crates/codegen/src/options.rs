@@ -31,8 +31,8 @@ impl Options {
 
 /// Where generated crates find the run time: `stratus-runtime` with `stratus-runtime-macros`.
 ///
-/// Whatever the source is, its version must be at least that of the generator, and compatible with
-/// it in the sense of semantic versioning.
+/// The version found there must be at least that of the generator, and compatible with it in the
+/// sense of semantic versioning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Runtime {
     /// In copies beside the generated crates, whose names begin like theirs.

@@ -229,10 +229,10 @@ fn diff(arguments: &Arguments, out: &mut dyn Write, err: &mut dyn Write) -> anyh
         || contract::load_with(&base, &options),
         || contract::load_with(&path, &options),
     )?;
-    let Some(base) = read(before, folder, shown, err)? else {
+    let Some(base) = accept(before, folder, shown, err)? else {
         return Ok(Exit::Failed);
     };
-    let Some(revision) = read(after, String::new(), String::new(), err)? else {
+    let Some(revision) = accept(after, String::new(), String::new(), err)? else {
         return Ok(Exit::Failed);
     };
     let (old, new) = (&base.contract, &revision.contract);
@@ -309,9 +309,9 @@ fn is_wrong(
     Ok(!wrong.is_empty())
 }
 
-/// Takes a document that was loaded. Prints what is wrong with it and returns `None` if it has
+/// Returns a document that was loaded. Prints what is wrong with it and returns `None` if it has
 /// errors.
-fn read(
+fn accept(
     loaded: contract::Loaded,
     folder: String,
     shown: String,

@@ -77,31 +77,15 @@ fn arguments() -> Vec<OsString> {
 
 /// A command that concerns a contract, with its arguments.
 #[derive(Debug, clap::Subcommand)]
+#[expect(
+    missing_docs,
+    reason = "the help of a command is that of its arguments"
+)]
 pub enum Command {
-    #[expect(
-        missing_docs,
-        reason = "the help of the command is that of its arguments"
-    )]
     Codegen(codegen::Arguments),
-    #[expect(
-        missing_docs,
-        reason = "the help of the command is that of its arguments"
-    )]
     Lint(lint::Arguments),
-    #[expect(
-        missing_docs,
-        reason = "the help of the command is that of its arguments"
-    )]
     Diff(diff::Arguments),
-    #[expect(
-        missing_docs,
-        reason = "the help of the command is that of its arguments"
-    )]
     Overlay(overlay::Arguments),
-    #[expect(
-        missing_docs,
-        reason = "the help of the command is that of its arguments"
-    )]
     Lsp(lsp::Arguments),
 }
 

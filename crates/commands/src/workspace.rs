@@ -4,9 +4,10 @@
 use std::env;
 use std::ffi::OsString;
 use std::fs;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
+use codegen::emit::absolute;
 
 /// Returns the nearest folder, from the current one upwards, with a workspace manifest, or `None`
 /// if there is none.
@@ -43,7 +44,8 @@ pub fn in_root(path: &str) -> anyhow::Result<PathBuf> {
 
 /// Returns the path of a file or folder as seen from a folder, with the separators of manifests.
 pub fn path_from(target: &Path, folder: &Path) -> anyhow::Result<String> {
-    let (target, folder) = (normal(target)?, normal(folder)?);
+    let full = |path| absolute(path).context("failed to tell the current folder");
+    let (target, folder) = (full(target)?, full(folder)?);
     let same = target
         .components()
         .zip(folder.components())
@@ -53,22 +55,6 @@ pub fn path_from(target: &Path, folder: &Path) -> anyhow::Result<String> {
     let downs = target.components().skip(same);
     let downs = downs.map(|part| part.as_os_str().to_string_lossy().into_owned());
     Ok(ups.chain(downs).collect::<Vec<_>>().join("/"))
-}
-
-/// Returns a full path without `.` and `..`, of a file or folder that need not exist.
-fn normal(path: &Path) -> anyhow::Result<PathBuf> {
-    let whole = std::path::absolute(path).context("failed to tell the current folder")?;
-    let mut out = PathBuf::new();
-    for part in whole.components() {
-        match part {
-            Component::ParentDir => {
-                out.pop();
-            }
-            Component::CurDir => {}
-            part => out.push(part),
-        }
-    }
-    Ok(out)
 }
 
 /// Returns the words that call this program: `cargo xtask` for a program `xtask`, and `cargo

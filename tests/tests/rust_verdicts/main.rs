@@ -35,10 +35,7 @@ fn rust_verdicts_are_those_of_cargo_semver_checks_and_the_compiler() {
     }
     let (old, new) = (document(|row| row.old), document(|row| row.new));
     let ours = our_verdicts(&old, &new);
-    let (old, new) = (
-        generate("verdicts-old", &old),
-        generate("verdicts-new", &new),
-    );
+    let (old, new) = (generate("rows-old", &old), generate("rows-new", &new));
     let seen = semver_verdicts(&old, &new);
     let refused = compiler_verdicts(&old, &new);
     let mut wrong = Vec::new();
@@ -237,7 +234,7 @@ fn compiler_verdicts(old: &Standalone, new: &Standalone) -> BTreeSet<usize> {
         .map(|crates| {
             for (at, row) in ROWS.iter().enumerate() {
                 if !row.program.is_empty() {
-                    let path = format!("programs/src/bin/row_{}.rs", at + 1);
+                    let path = format!("rows-programs/src/bin/row_{}.rs", at + 1);
                     let program = row.program;
                     crates.write(
                         &path,
@@ -246,11 +243,11 @@ fn compiler_verdicts(old: &Standalone, new: &Standalone) -> BTreeSet<usize> {
                 }
             }
             let dependencies = "rows-types = { path = \"../rows-types\" }\nrows-client = { path = \"../rows-client\" }\nrows-server = { path = \"../rows-server\" }\napi-runtime = { package = \"rows-runtime\", path = \"../rows-runtime\" }\n";
-            crates.add_program("programs", dependencies, "fn main() {}\n");
+            crates.add_program("rows-programs", dependencies, "fn main() {}\n");
             let output = crates.cargo(&[
                 "check",
                 "--package",
-                "programs",
+                "rows-programs",
                 "--bins",
                 "--keep-going",
                 "--message-format",

@@ -1,16 +1,16 @@
 //! Makes generated crates members of the workspace around them.
 //!
-//! A manifest belongs to whoever has written it: only entries of its member list are added or
-//! removed, and everything else in it, comments included, stays as it is.
+//! Only entries of the member list are added or removed. Everything else in the manifest, comments
+//! included, stays as its author wrote it.
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use glob::{MatchOptions, Pattern};
 use toml_edit::{Array, DocumentMut, Item, Table, Value};
 
-use super::{EmitError, scan};
+use super::{EmitError, absolute, scan};
 
 /// The name of a manifest.
 const MANIFEST: &str = "Cargo.toml";
@@ -40,7 +40,7 @@ pub(super) fn edit(
     crates: &BTreeSet<&str>,
     gone: &[String],
 ) -> Result<Option<Edit>, EmitError> {
-    let out = absolute(out)?;
+    let out = absolute(out).map_err(|error| EmitError::io("find", out, error))?;
     let found = lookup_workspace(&out)?;
     let path = match &found {
         Some(manifest) => manifest.path.clone(),
@@ -228,23 +228,6 @@ fn push(members: &mut Array, entry: &str, is_new_list: bool) {
 fn plain(entry: &str) -> &str {
     let entry = entry.strip_prefix("./").unwrap_or(entry);
     entry.strip_suffix('/').unwrap_or(entry)
-}
-
-/// Returns a folder's full path, without `.` and `..`.
-fn absolute(folder: &Path) -> Result<PathBuf, EmitError> {
-    let whole =
-        std::path::absolute(folder).map_err(|error| EmitError::io("find", folder, error))?;
-    let mut out = PathBuf::new();
-    for part in whole.components() {
-        match part {
-            Component::ParentDir => {
-                out.pop();
-            }
-            Component::CurDir => {}
-            part => out.push(part),
-        }
-    }
-    Ok(out)
 }
 
 /// Returns a relative path as manifests write it on every machine.

@@ -103,7 +103,7 @@ pub(super) const RULES: &[Rule] = &[
         set: Correct,
         severity: Warning,
         summary: "A link names an operation that does not exist.",
-        why: "Whoever follows the link finds nothing.",
+        why: "A reader who follows the link finds nothing.",
         example: document(
             &RESPONSES,
             "\"204\": { description: Done., links: { self: { operationId: ⟦pet_lits } } }",

@@ -11,7 +11,7 @@ pub(super) const RULES: &[Rule] = &[
         set: Correct,
         severity: Error,
         summary: "A default does not fit its schema.",
-        why: "Whoever leaves the value out gets one that is refused everywhere else.",
+        why: "A caller who leaves the value out gets one that is refused everywhere else.",
         example: document(
             &SCHEMA,
             "{ type: integer, minimum: 5, default: ⟦3 }",

@@ -87,8 +87,8 @@ pub(super) struct Offer<C>(Arc<Mutex<Offered<C>>>);
 struct Offered<C> {
     /// The change, until one of the two takes it.
     change: Option<C>,
-    /// By which the change is counted, once a backend has admitted it. Whoever takes the change takes
-    /// its ticket too.
+    /// The ticket by which the change is counted, once a backend has admitted it. It is taken
+    /// together with the change.
     ticket: Option<Ticket>,
     /// What it has met, if it has run before.
     met: Option<Met>,
