@@ -1,9 +1,13 @@
 //! The examples of the contract: a running service accepts each request, and returns each error.
 
+mod contract;
+mod links;
+mod requests;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::AtomicU32;
 use std::thread;
 
 use diesel::connection::SimpleConnection;
@@ -16,6 +20,8 @@ use serde_json::{Value, json};
 use crate::support::Home;
 use crate::support::inventory::{SHOP, two_projects};
 use crate::support::process::Service;
+use contract::{Operation, contract, entries, followed, operations};
+use requests::requests;
 
 const LOCATION: &str = "/location/eu-central-h1";
 
@@ -307,93 +313,6 @@ fn is_accepted(operation: &Operation<'_>, status: u16, body: &Value) -> bool {
     }
 }
 
-/// Returns requests with all combinations of an operation's examples, each with the text of its
-/// examples.
-fn requests(
-    contract: &Value,
-    operation: &Operation<'_>,
-    target: &Target,
-) -> Vec<(String, RequestBuilder)> {
-    let bodies = &operation.node["requestBody"]["content"]["application/json"]["examples"];
-    let bodies: Vec<Option<&Value>> = match bodies.as_object() {
-        Some(bodies) => bodies
-            .values()
-            .map(|body| Some(&followed(contract, body)["value"]))
-            .collect(),
-        None => vec![None],
-    };
-    let mut choices: Vec<BTreeMap<&str, &Value>> = vec![BTreeMap::new()];
-    for parameter in &operation.parameters {
-        let name = parameter["name"].as_str().expect("a parameter has a name");
-        let named = entries(&parameter["examples"]).map(|(_, example)| &example["value"]);
-        let examples: Vec<&Value> = named.chain(parameter.get("example")).collect();
-        assert!(!examples.is_empty(), "{name} has no example");
-        choices = choices
-            .iter()
-            .flat_map(|choice| {
-                examples.iter().map(move |example| {
-                    let mut choice = choice.clone();
-                    choice.insert(name, *example);
-                    choice
-                })
-            })
-            .collect();
-    }
-    let mut requests = Vec::new();
-    for choice in &choices {
-        for body in &bodies {
-            let request = request(operation, choice, *body, target);
-            requests.push((format!("{choice:?} {body:?}"), request));
-        }
-    }
-    requests
-}
-
-fn request(
-    operation: &Operation<'_>,
-    choice: &BTreeMap<&str, &Value>,
-    body: Option<&Value>,
-    target: &Target,
-) -> RequestBuilder {
-    let text = |value: &Value| {
-        value
-            .as_str()
-            .map_or_else(|| value.to_string(), str::to_owned)
-    };
-    let (mut path, mut query) = (operation.path.to_owned(), Vec::new());
-    let mut headers = reqwest::header::HeaderMap::new();
-    for parameter in &operation.parameters {
-        let name = parameter["name"].as_str().expect("a parameter has a name");
-        let value = text(choice[name]);
-        match parameter["in"].as_str() {
-            Some("path") => path = path.replace(&format!("{{{name}}}"), &value),
-            // A key belongs to one request, and the example stands in many.
-            Some("header") if name == "Idempotency-Key" => {
-                let number = target.keys.fetch_add(1, Ordering::Relaxed);
-                let value = format!("{value}-{number}");
-                headers.insert("idempotency-key", value.parse().expect("it is a value"));
-            }
-            Some("header") => {
-                let name: reqwest::header::HeaderName = name.parse().expect("it is a name");
-                headers.insert(name, value.parse().expect("it is a value"));
-            }
-            _ => query.push((name, value)),
-        }
-    }
-    let method = operation.method.to_uppercase();
-    let method = Method::from_bytes(method.as_bytes()).expect("the contract names an HTTP method");
-    let request = target
-        .http
-        .request(method, format!("{}{path}", target.service.base))
-        .bearer_auth(&target.token)
-        .headers(headers)
-        .query(&query);
-    match body {
-        Some(body) => request.json(body),
-        None => request,
-    }
-}
-
 /// The details of errors have the same form for parameters and bodies, name the item of a list, and
 /// give the rule in words, not as a regular expression.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -611,59 +530,5 @@ fn collect_certificates(node: &Value, into: &mut BTreeSet<String>) {
             .values()
             .for_each(|value| collect_certificates(value, into)),
         _ => {}
-    }
-}
-
-/// An operation of the contract. Its parameters include those of its path.
-struct Operation<'c> {
-    id: &'c str,
-    method: &'c str,
-    path: &'c str,
-    parameters: Vec<&'c Value>,
-    node: &'c Value,
-}
-
-fn contract() -> Value {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../openapi.yaml");
-    let text = std::fs::read_to_string(file).expect("the repository has openapi.yaml");
-    serde_saphyr::from_str(&text).expect("the contract is YAML")
-}
-
-fn operations(contract: &Value) -> Vec<Operation<'_>> {
-    let mut found = Vec::new();
-    for (path, item) in entries(&contract["paths"]) {
-        for (method, node) in entries(item) {
-            let Some(id) = node["operationId"].as_str() else {
-                continue;
-            };
-            let parameters = [&item["parameters"], &node["parameters"]];
-            let parameters = parameters.into_iter().filter_map(Value::as_array).flatten();
-            found.push(Operation {
-                id,
-                method,
-                path,
-                parameters: parameters
-                    .map(|parameter| followed(contract, parameter))
-                    .collect(),
-                node,
-            });
-        }
-    }
-    assert!(!found.is_empty());
-    found
-}
-
-/// Returns the entries of an object, or none for any other node.
-fn entries(node: &Value) -> impl Iterator<Item = (&String, &Value)> {
-    node.as_object().into_iter().flatten()
-}
-
-/// Returns the node that a reference names, or the node itself if it is not a reference.
-fn followed<'c>(contract: &'c Value, node: &'c Value) -> &'c Value {
-    match node["$ref"].as_str() {
-        Some(reference) => contract
-            .pointer(&reference[1..])
-            .expect("the reference points into the contract"),
-        None => node,
     }
 }
