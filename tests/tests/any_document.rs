@@ -56,14 +56,14 @@ fn sources() -> Vec<Source> {
         Source {
             name: "small contracts",
             documents: small.iter().map(document).collect(),
-            cases: 1000,
+            cases: 400,
             least_generated: 15,
         },
         Source {
             name: "openapi.yaml",
             documents: vec![document("../openapi.yaml")],
             // It is larger than all the others together.
-            cases: 150,
+            cases: 60,
             least_generated: 12,
         },
     ];

@@ -15,12 +15,13 @@ use serde_json::{Value, json};
 
 use crate::audit::trail;
 use crate::on_both;
-use crate::support::Home;
 use crate::support::caller::Caller;
 use crate::support::inventory::{SHOP, two_projects};
+use crate::support::{Home, variable};
 
 const PLACE: &str = "/location/eu-central-h1";
-const KILLS: u32 = 50;
+/// How often the service is killed, unless `STRATUS_CASES` sets it.
+const KILLS: u64 = 20;
 const WRITERS: u32 = 4;
 
 /// The changes of a writer: those acknowledged, and those that got no response.
@@ -37,7 +38,7 @@ struct Record {
 }
 
 /// Creates and changes resources until the service is killed.
-async fn write(caller: Caller, writer: u32, round: u32, stop: Arc<AtomicBool>) -> Record {
+async fn write(caller: Caller, writer: u32, round: u64, stop: Arc<AtomicBool>) -> Record {
     let mut record = Record::default();
     for number in 0.. {
         if stop.load(Ordering::Relaxed) {
@@ -260,7 +261,7 @@ on_both! {
         let (mut ids, mut networks) = (HashSet::new(), HashSet::new());
         let mut passwords = BTreeMap::new();
         let (mut made, mut created, mut resets) = (0, BTreeSet::new(), (0, 0));
-        for round in 0..KILLS {
+        for round in 0..variable("STRATUS_CASES").unwrap_or(KILLS) {
             let mut service = home.serve(&settings);
             let caller = Caller::new(&service.base, SHOP, &token);
             let stop = Arc::new(AtomicBool::new(false));
@@ -268,7 +269,7 @@ on_both! {
                 .map(|writer| tokio::spawn(write(caller.clone(), writer, round, Arc::clone(&stop))))
                 .collect();
             // Kill it after a different time in each round, from one millisecond on.
-            tokio::time::sleep(Duration::from_millis(u64::from(round * 37 % 251))).await;
+            tokio::time::sleep(Duration::from_millis(round * 37 % 251)).await;
             service.kill();
             stop.store(true, Ordering::Relaxed);
             let service = home.serve(&settings);

@@ -5,12 +5,12 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
 
-use crate::support::Home;
 use crate::support::bare::{Bare, BareRequest};
 use crate::support::inventory::{RIVAL, SHOP};
+use crate::support::{Home, variable};
 
-/// The number of requests of a run.
-const REQUESTS: usize = 10_000;
+/// The number of requests of a run, unless `STRATUS_CASES` sets it.
+const CASES: u64 = 3_000;
 
 /// A generator of random requests, most of them for resources that previous responses have named.
 struct Asker {
@@ -270,16 +270,14 @@ async fn both_databases_answer_alike() {
         sqlite.token, postgres.token,
         "both services get the same time and randomness"
     );
-    let seed = std::env::var("STRATUS_SEED")
-        .ok()
-        .and_then(|seed| seed.parse().ok())
-        .unwrap_or(20_261_121);
+    let seed = variable("STRATUS_SEED").unwrap_or(20_261_121);
+    let cases = variable("STRATUS_CASES").unwrap_or(CASES);
     let mut asker = Asker {
         random: StdRng::seed_from_u64(seed),
         ids: Vec::new(),
     };
-    let mut statuses = std::collections::BTreeMap::<u16, usize>::new();
-    for number in 0..REQUESTS {
+    let mut statuses = std::collections::BTreeMap::<u16, u64>::new();
+    for number in 0..cases {
         let asked = asker.next();
         let (one, other) = (sqlite.call(&asked).await, postgres.call(&asked).await);
         let text = |response: &(u16, Vec<(String, String)>, Vec<u8>)| {
@@ -302,7 +300,7 @@ async fn both_databases_answer_alike() {
     }
     // Successes and errors must both be frequent, or the comparison proves little.
     assert!(
-        statuses[&200] > REQUESTS / 5 && statuses[&400] > REQUESTS / 20,
+        statuses[&200] > cases / 5 && statuses[&400] > cases / 20,
         "{statuses:?}"
     );
 }
