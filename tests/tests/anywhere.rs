@@ -26,6 +26,9 @@ tokio = { version = "1", features = ["macros", "net", "rt-multi-thread"] }
 
 /// A program that calls two APIs and serves a third; it also stands in for the two.
 const PROGRAM: &str = r#"
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use axum::middleware::map_request;
 use museum_client::hours::ClientHoursExt as _;
 use museum_server::hours::{HoursApi, HoursViewError, HoursViewRequest, HoursViewResponse};
 use shop_client::offer::ClientOfferExt as _;
@@ -75,13 +78,30 @@ async fn serve(app: axum::Router) -> String {
 
 #[tokio::main]
 async fn main() {
-    let config = museum_server::server::Config::default();
-    let museum = serve(museum_server::router(Museum, museum_server::server::Problem, config)).await;
-    let config = tickets_server::server::Config::default();
-    let tickets = serve(tickets_server::router(Tickets, tickets_server::server::Problem, config)).await;
+    let museum = museum_server::router(
+        Museum,
+        museum_server::server::Problem,
+        museum_server::server::Config::default(),
+    );
+    let tickets = tickets_server::router(
+        Tickets,
+        tickets_server::server::Problem,
+        tickets_server::server::Config::default(),
+    );
+    // Two APIs and a route of the program's own at one address; one API is counted.
+    let count: &AtomicU32 = Box::leak(Box::default());
+    let counted = map_request(move |request: axum::extract::Request| {
+        count.fetch_add(1, Ordering::Relaxed);
+        std::future::ready(request)
+    });
+    let both = museum
+        .route_layer(counted)
+        .merge(tickets)
+        .route("/health", axum::routing::get(|| std::future::ready("up")));
+    let both = serve(both).await;
     let shop = Shop {
-        museum: museum_client::Client::builder(&museum).build().expect("it is a base URL"),
-        tickets: tickets_client::Client::builder(&tickets).build().expect("it is a base URL"),
+        museum: museum_client::Client::builder(&both).build().expect("it is a base URL"),
+        tickets: tickets_client::Client::builder(&both).build().expect("it is a base URL"),
     };
     let config = shop_server::server::Config::default();
     let shop = serve(shop_server::router(shop, shop_server::server::Problem, config)).await;
@@ -90,6 +110,12 @@ async fn main() {
     println!("{}", offer.into_inner());
     if let Err(error) = client.offer_accept().send().await {
         println!("{:?}", error.status());
+    }
+    println!("{} call of the museum", count.load(Ordering::Relaxed));
+    let http = museum_client::http_builder().expect("TLS is set up").build().expect("it is built");
+    for path in ["health", "openapi.yaml", "nowhere"] {
+        let response = http.get(format!("{both}/{path}")).send().await.expect("a response");
+        println!("{path}: {}", response.status().as_u16());
     }
 }
 "#;
@@ -244,7 +270,10 @@ fn a_repository_with_an_xtask_of_its_own_calls_two_apis_and_serves_a_third() {
     repository.write("app/Cargo.toml", MANIFEST);
     repository.write("app/src/main.rs", PROGRAM);
     let printed = repository.succeeds(&["run", "--quiet", "--package", "anywhere-app"]);
-    assert_eq!(printed, "10 to 18, 12 EUR\nSome(501)\n");
+    assert_eq!(
+        printed,
+        "10 to 18, 12 EUR\nSome(501)\n1 call of the museum\nhealth: 200\nopenapi.yaml: 200\nnowhere: 404\n"
+    );
 
     let lock = repository.read("Cargo.lock");
     for package in [

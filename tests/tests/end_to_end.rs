@@ -479,21 +479,24 @@ async fn an_argument_that_does_not_fit_is_never_sent() {
 }
 
 #[tokio::test]
-async fn every_operation_is_a_route_if_the_program_wants_routes() {
-    let config = Config::new().as_routes();
-    let router = api_server::router(Memory::new(State::default()), Gate, ContractErrors, config);
-    let url = served::serve(router).await;
+async fn every_operation_is_a_route_beside_those_of_the_program() {
+    let api =
+        |config| api_server::router(Memory::new(State::default()), Gate, ContractErrors, config);
+    let own = axum::Router::new()
+        .route("/health", get(async || "up"))
+        .fallback(async || (StatusCode::IM_A_TEAPOT, "nobody"));
+    let url = served::serve(api(Config::new()).merge(own)).await;
     for operation in operations() {
         let path = filled(&operation.path);
         let request = http().request(operation.method, format!("{url}{path}"));
         let response = request.send().await.expect("a response");
-        // Without a credential; an unknown path would be axum's 404.
+        // Without a credential; an unknown path would be the program's.
         assert_eq!(response.status(), StatusCode::UNAUTHORIZED, "{path}");
     }
-    let contract = http().get(format!("{url}/openapi.yaml")).send().await;
-    assert!(contract.expect("a response").status().is_success());
-    let unknown = http().get(format!("{url}/nowhere")).send().await;
-    assert_eq!(unknown.expect("a response").status(), StatusCode::NOT_FOUND);
+    for (path, status) in [("openapi.yaml", 200), ("health", 200), ("nowhere", 418)] {
+        let response = http().get(format!("{url}/{path}")).send().await;
+        assert_eq!(response.expect("a response").status(), status, "{path}");
+    }
 }
 
 #[tokio::test]

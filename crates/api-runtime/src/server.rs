@@ -44,6 +44,7 @@ mod cross_origin;
 mod head;
 mod inputs;
 mod messages;
+mod mount;
 mod next;
 mod operation;
 mod pairs;

@@ -35,7 +35,6 @@ pub struct Config {
     pub(super) body_timeout: Option<Duration>,
     pub(super) requires_host: bool,
     pub(super) serves_contract: bool,
-    pub(super) as_routes: bool,
     pub(super) origins: Option<Origins>,
     pub(super) around: Option<Around>,
     pub(super) traces: Option<Join>,
@@ -51,7 +50,6 @@ impl Default for Config {
             body_timeout: Some(BODY_TIMEOUT),
             requires_host: false,
             serves_contract: true,
-            as_routes: false,
             origins: None,
             around: None,
             traces: None,
@@ -121,22 +119,6 @@ impl Config {
     #[must_use]
     pub fn without_contract(mut self) -> Self {
         self.serves_contract = false;
-        self
-    }
-
-    /// Makes each path a route of axum, and leaves all other paths to the program, so that the
-    /// router can be merged with others and take a `route_layer`.
-    ///
-    /// An unknown path is then a 404 of axum, without credentials and without the contract's error
-    /// body, unless another router serves it. So is `/%70ets` for `/pets`: escape no letter or digit
-    /// of a path.
-    ///
-    /// axum panics if two routers that are merged have a path in common. To merge two APIs, switch
-    /// the contract of one of them off with [`without_contract`](Self::without_contract), or nest
-    /// them under different paths.
-    #[must_use]
-    pub fn as_routes(mut self) -> Self {
-        self.as_routes = true;
         self
     }
 
@@ -247,7 +229,6 @@ impl fmt::Debug for Config {
             .field("body_timeout", &self.body_timeout)
             .field("requires_host", &self.requires_host)
             .field("serves_contract", &self.serves_contract)
-            .field("as_routes", &self.as_routes)
             .field("origins", &self.origins)
             .finish_non_exhaustive()
     }

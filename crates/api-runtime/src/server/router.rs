@@ -1,12 +1,9 @@
 //! The router: finds the operation of a request, runs it, and renders rejections.
 
-use std::collections::BTreeSet;
-use std::convert::Infallible;
 use std::fmt;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll};
 
 use axum::body::Body;
 use axum::extract::Request;
@@ -16,7 +13,7 @@ use http::request::Parts;
 use http::{HeaderName, HeaderValue, Method, Version, header};
 use http_body::Body as _;
 use tower_layer::Layer as _;
-use tower_service::Service;
+use tower_service::Service as _;
 use tracing::{Instrument, Span};
 
 use super::body::Limits;
@@ -25,6 +22,7 @@ use super::config::Config;
 use super::contract_texts::{ContractTexts, ServedTexts};
 use super::cross_origin;
 use super::head;
+use super::mount::{Mounts, Responding, Serve};
 use super::next::Next;
 use super::operation::Operation;
 use super::path::{Captures, Found, Paths};
@@ -93,21 +91,33 @@ pub struct Blueprint<T, R> {
     pub config: Config,
 }
 
-/// Builds the router, to which layers, nesting and other routes can be added as to any of axum's.
+/// Builds the router, to which layers, other routes and other routers can be added as to any of
+/// axum's.
 ///
-/// It has no routes of axum's own, but a fallback, so axum panics if it is merged with another
-/// router that has a fallback, and at `route_layer`. For these, use [`Config::as_routes`].
+/// Each path of the contract is a route. Unknown paths are for the router too, which rejects them
+/// once the credentials are good, unless the program has a fallback of its own, by
+/// [`Router::fallback`](axum::Router::fallback) or in a router that is merged. Of two routers that
+/// are merged and have none, the second gets the unknown paths, as with any two of axum's; so merge
+/// this one into the others: `Router::new().merge(other).merge(this)`.
+///
+/// If two routers that are merged both serve a contract, `/openapi.json` and `/openapi.yaml` are
+/// those of the second. axum panics if they have another path in common. Serve such APIs under
+/// different paths, with [`Router::nest_service`](axum::Router::nest_service): unlike `nest`, it
+/// leaves unknown paths below its own to this router, so that callers without credentials learn of
+/// no path whether it exists.
 pub fn router<T, R>(blueprint: Blueprint<T, R>) -> axum::Router
 where
     T: Send + Sync + 'static,
     R: RenderRejection,
 {
     let origins = blueprint.config.origins.clone();
-    let routes = blueprint.config.as_routes.then(|| routes(&blueprint));
+    let routes = blueprint.routes.iter();
+    let paths: Vec<&str> = routes.map(|route| route.operation.path).collect();
+    let mounts = Mounts::new(&paths, blueprint.config.serves_contract);
     let server = Arc::new(Server::new(blueprint));
     let ids = Arc::clone(&server.config.request_ids);
     let Some(origins) = origins else {
-        return mounted(routes, identified(ids, service(server)));
+        return mounts.router(identified(ids, service(server)));
     };
     let shared = origins.layer(server.methods(), server.response_headers());
     let shared = shared.layer(service(Arc::clone(&server)));
@@ -126,71 +136,7 @@ where
             response
         }
     });
-    mounted(routes, identified(ids, choosing))
-}
-
-/// Returns a router of axum that runs a service for these routes, or for everything.
-fn mounted(routes: Option<BTreeSet<String>>, service: impl Responding) -> axum::Router {
-    let Some(routes) = routes else {
-        // Not as routes: axum would decode the parameters of each path a second time.
-        return axum::Router::new().fallback_service(service);
-    };
-    let mount = |router: axum::Router, path: String| router.route_service(&path, service.clone());
-    routes.into_iter().fold(axum::Router::new(), mount)
-}
-
-/// Returns the routes by which axum finds everything that is served.
-///
-/// A segment with a parameter is one parameter of axum's, which cannot hold all templates (see
-/// `path`), and has a number for a name, because axum wants one name for all templates that begin
-/// alike. So is one that requests may escape, which axum would compare as it is. The service finds
-/// the operation itself.
-fn routes<T, R>(blueprint: &Blueprint<T, R>) -> BTreeSet<String> {
-    let templates = blueprint.routes.iter().map(|route| route.operation.path);
-    let texts = ["/openapi.json", "/openapi.yaml"];
-    let texts = texts
-        .iter()
-        .copied()
-        .filter(|_| blueprint.config.serves_contract);
-    let route = |path: &str| {
-        // A label is no part of the path that a request has.
-        let path = path.split(['?', '#']).next().unwrap_or_default();
-        let segment = |(at, segment): (usize, &str)| {
-            // RFC 3986, section 2.3: the characters that need no escape anywhere. axum has other
-            // uses for braces, and for what begins with a colon or an asterisk.
-            let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-            if segment.bytes().all(is_plain) {
-                segment.to_owned()
-            } else {
-                format!("{{{at}}}")
-            }
-        };
-        path.split('/')
-            .enumerate()
-            .map(segment)
-            .collect::<Vec<_>>()
-            .join("/")
-    };
-    templates.chain(texts).map(route).collect()
-}
-
-/// A service that always has a response.
-trait Responding:
-    Service<Request, Response = Response, Error = Infallible, Future: Send>
-    + Clone
-    + Send
-    + Sync
-    + 'static
-{
-}
-
-impl<S> Responding for S where
-    S: Service<Request, Response = Response, Error = Infallible, Future: Send>
-        + Clone
-        + Send
-        + Sync
-        + 'static
-{
+    mounts.router(identified(ids, choosing))
 }
 
 /// Adds request ids to a service: the current one to what runs inside, and the header to each
@@ -222,28 +168,6 @@ where
         let server = Arc::clone(&server);
         async move { server.serve(request).await }
     })
-}
-
-/// A function as a service that is always ready.
-#[derive(Clone)]
-struct Serve<F>(F);
-
-impl<F, Fut> Service<Request> for Serve<F>
-where
-    F: Fn(Request) -> Fut,
-    Fut: Future<Output = Response>,
-{
-    type Response = Response;
-    type Error = Infallible;
-    type Future = futures_util::future::Map<Fut, fn(Response) -> Result<Response, Infallible>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request) -> Self::Future {
-        (self.0)(request).map(Ok)
-    }
 }
 
 struct Server<T, R> {

@@ -106,6 +106,7 @@ pub(super) const RUNTIME: &[(&str, &str)] = embedded!(
     "src/server/head.rs",
     "src/server/inputs.rs",
     "src/server/messages.rs",
+    "src/server/mount.rs",
     "src/server/next.rs",
     "src/server/openapi.rs",
     "src/server/operation.rs",
