@@ -65,6 +65,18 @@ pub(crate) fn listed(names: &[String], err: &mut dyn Write) -> anyhow::Result<Op
     Ok(Some(chosen.collect::<anyhow::Result<_>>()?))
 }
 
+/// Returns the contracts of the `contract.toml` of a folder, in it or above it. Those that cannot be
+/// used are left out, and so are all if the file is wrong: the language server reports that itself.
+pub(crate) fn around(folder: &Path) -> Vec<Chosen> {
+    let Ok(Some(policy)) = Policy::around(folder) else {
+        return Vec::new();
+    };
+    let listed = policy.contracts().iter();
+    listed
+        .filter_map(|listed| chosen(listed, policy.folder()).ok())
+        .collect()
+}
+
 /// Returns the documents that a command reads that was given none: those of `contract.toml`, each
 /// with how it is read, or else that of the workspace. Returns `None` if `contract.toml` is wrong.
 pub(crate) fn documents(

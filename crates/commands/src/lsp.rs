@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use contract::{Contract, Sources};
-use language_server::{Base, Settings, serve_stdio};
+use language_server::{Base, Listing, Settings, serve_stdio};
 
+use crate::contracts::{self, Chosen};
 use crate::exit::Exit;
 use crate::git;
 use crate::policy;
@@ -13,6 +14,9 @@ use crate::reading::Reading;
 /// Answer an editor about OpenAPI documents, over standard input and output
 ///
 /// An editor starts this by itself: see docs/editor.md.
+///
+/// A document that contract.toml lists is read as its entry says, unless an argument says how
+/// documents are read; then all are read in that way.
 ///
 /// Exit codes: 0 the editor ended the session, 1 it broke the protocol or went away, 2 the arguments
 /// are wrong.
@@ -31,12 +35,15 @@ pub struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Exit {
     let options = arguments.reading.options();
+    let is_listed = arguments.reading.is_default();
     let settings = Settings {
+        listing: is_listed.then(|| Box::new(Listed) as Box<dyn Listing>),
         document: arguments.contract.clone(),
         today: Some(policy::now),
         base: Some(Box::new(Revision {
             revision: arguments.base.clone(),
             options: options.clone(),
+            is_listed,
         })),
         options,
     };
@@ -49,10 +56,31 @@ pub(crate) fn run(arguments: &Arguments) -> Exit {
     }
 }
 
+/// The contracts of `contract.toml`.
+struct Listed;
+
+impl Listing for Listed {
+    fn documents(&self, folder: &Path) -> Vec<PathBuf> {
+        let listed = contracts::around(folder).into_iter();
+        listed.map(|chosen| chosen.document).collect()
+    }
+
+    fn options(&self, document: &Path) -> Option<contract::Options> {
+        let identity = contract::identity(document);
+        let is_it = |chosen: &Chosen| contract::identity(&chosen.document) == identity;
+        // Outside of a repository, the file of the current folder may list a document below it.
+        let folders = [document.parent()?, Path::new("")];
+        let mut listed = folders.into_iter().flat_map(contracts::around);
+        Some(listed.find(is_it)?.reading.options())
+    }
+}
+
 /// A revision of git.
 struct Revision {
     revision: String,
     options: contract::Options,
+    /// Whether `contract.toml` says how documents are read.
+    is_listed: bool,
 }
 
 impl Base for Revision {
@@ -63,7 +91,10 @@ impl Base for Revision {
     fn contract(&self, document: &Path) -> Result<(Contract, Sources), String> {
         let checkout =
             git::checkout(document, &self.revision).map_err(|error| format!("{error:#}"))?;
-        let loaded = contract::load_with(&checkout.document, &self.options);
+        // By the entry and the overlays of today, as `diff` reads it.
+        let listed = self.is_listed.then(|| Listed.options(document)).flatten();
+        let options = listed.as_ref().unwrap_or(&self.options);
+        let loaded = contract::load_with(&checkout.document, options);
         let contract = loaded.contract;
         contract
             .map(|contract| (contract, loaded.sources))

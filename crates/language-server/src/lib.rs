@@ -38,12 +38,34 @@ pub use session::{Error, serve};
 pub struct Settings {
     /// How documents are read.
     pub options: contract::Options,
+    /// What `contract.toml` says about documents; without it, each is read by `options`.
+    pub listing: Option<Box<dyn Listing>>,
     /// A document that is checked even if it is not open.
     pub document: Option<PathBuf>,
     /// Returns the date by which `contract.toml` is applied; without one it is not.
     pub today: Option<fn() -> policy::Date>,
     /// The revision that documents are compared with; without one there are no verdicts.
     pub base: Option<Box<dyn Base>>,
+}
+
+impl Settings {
+    /// Returns how a document is read.
+    pub(crate) fn options_of(&self, document: &Path) -> contract::Options {
+        let listed = self.listing.as_ref();
+        let listed = listed.and_then(|listing| listing.options(document));
+        listed.unwrap_or_else(|| self.options.clone())
+    }
+}
+
+/// The contracts that `contract.toml` lists.
+///
+/// The file may change at any time, so each call reads it again.
+pub trait Listing: Send + Sync {
+    /// Returns the documents that the file of a folder lists.
+    fn documents(&self, folder: &Path) -> Vec<PathBuf>;
+
+    /// Returns how a document is read, or `None` if it is not listed.
+    fn options(&self, document: &Path) -> Option<contract::Options>;
 }
 
 /// A revision of documents with which they are compared.

@@ -18,7 +18,7 @@ const MOST_SCHEMAS: usize = 5_000;
 pub(crate) fn load(settings: &Settings, texts: &Texts, root: &Path) -> Loaded {
     let mut options = contract::Options {
         open: texts.open_files(),
-        ..settings.options.clone()
+        ..settings.options_of(root)
     };
     let Some(today) = settings.today else {
         return read(root, &options);

@@ -80,14 +80,18 @@ impl World {
         }
     }
 
-    /// Returns the documents that contracts start with: the one that the command names, those in
-    /// the editor's folders, and every open text with `openapi`.
+    /// Returns the documents that contracts start with: the one that the command names, those that
+    /// `contract.toml` lists, those in the editor's folders, and every open text with `openapi`.
     pub(crate) fn roots(&self, texts: &Texts) -> Vec<PathBuf> {
         let mut roots = BTreeSet::new();
         if let Some(document) = &self.settings.document {
             roots.insert(contract::identity(document));
         }
         for folder in &self.folders {
+            if let Some(listing) = &self.settings.listing {
+                let listed = listing.documents(folder);
+                roots.extend(listed.iter().map(|document| contract::identity(document)));
+            }
             for name in ["openapi.yaml", "openapi.yml", "openapi.json"] {
                 let path = folder.join(name);
                 if path.is_file() {

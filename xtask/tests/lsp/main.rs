@@ -8,6 +8,7 @@ mod editing;
 #[path = "../support/git.rs"]
 mod git;
 mod hovering;
+mod listed;
 mod navigating;
 mod random;
 mod renaming;
