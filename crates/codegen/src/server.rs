@@ -147,7 +147,7 @@ fn yaml(api: &Api<'_>) -> String {
         // It has the author's comments, which are lost in the document as JSON.
         Some(text) => text.clone(),
         None => format!(
-            "# {MARK} from the contract; change that and run it again.\n{}",
+            "# {MARK} from the contract; change the contract, not this file.\n{}",
             yaml::write(&api.contract.document)
         ),
     }
