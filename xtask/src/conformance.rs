@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context as _, bail};
+use launch::{Build, PROJECT, Service};
 
 use crate::Exit;
-use crate::service::{Build, PROJECT, Service};
 use crate::workspace;
 
 /// The version of schemathesis. Another one may report other failures.

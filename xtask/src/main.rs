@@ -9,7 +9,6 @@ mod conformance;
 mod corpus;
 mod mutants;
 mod serve;
-mod service;
 mod soak;
 mod test;
 

@@ -37,7 +37,7 @@ impl Packages {
     /// Lists the packages of the workspace at `root`.
     pub(super) fn find(root: &Path) -> anyhow::Result<Self> {
         let crates = root.join("crates");
-        let mut by_hand = vec!["tests".to_owned(), "xtask".to_owned()];
+        let mut by_hand = ["launch", "tests", "xtask"].map(str::to_owned).to_vec();
         let (mut generated, mut published) = (Vec::new(), Vec::new());
         for entry in
             fs::read_dir(&crates).with_context(|| format!("failed to read {}", crates.display()))?

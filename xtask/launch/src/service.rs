@@ -8,13 +8,12 @@ use std::process::Command;
 
 use anyhow::{Context as _, bail};
 
-use crate::workspace::cargo;
-
 /// The id of the project in the demo inventory.
-pub(crate) const PROJECT: &str = "pjj99grz61ddttq24cf6gc6atm";
+pub const PROJECT: &str = "pjj99grz61ddttq24cf6gc6atm";
 
 /// A service that is ready to start.
-pub(crate) struct Service {
+#[derive(Debug)]
+pub struct Service {
     program: PathBuf,
     folder: PathBuf,
     /// A token with full access to [`PROJECT`].
@@ -24,7 +23,11 @@ pub(crate) struct Service {
 impl Service {
     /// Builds the program and prepares a folder for it: keys, a database, the demo inventory, and a
     /// new token.
-    pub(crate) fn prepare(root: &Path, folder: PathBuf, build: Build) -> anyhow::Result<Self> {
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the program does not build, or the folder cannot be prepared.
+    pub fn prepare(root: &Path, folder: PathBuf, build: Build) -> anyhow::Result<Self> {
         let program = build.run(root)?;
         fs::create_dir_all(&folder)
             .with_context(|| format!("failed to make {}", folder.display()))?;
@@ -68,7 +71,8 @@ impl Service {
 
     /// Returns a command that runs `stratusd` with these arguments and the folder's database and
     /// keys. Other settings come from the environment.
-    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+    #[must_use]
+    pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
         command
             .args(arguments)
@@ -101,7 +105,7 @@ impl Service {
 
 /// How to build `stratusd`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Build {
+pub enum Build {
     /// The package alone, which compiles the fewest dependencies.
     Alone,
     /// With the features that a build of the workspace selects, so that a caller who builds that
@@ -116,7 +120,9 @@ impl Build {
             Self::Alone => &["--package", "stratusd"],
             Self::WithWorkspace => &["--workspace", "--bin", "stratusd"],
         };
-        let mut build = Command::new(cargo());
+        // Cargo says which one it is, so that the toolchain stays the same throughout.
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let mut build = Command::new(cargo);
         build
             .arg("build")
             .args(what)

@@ -1,0 +1,10 @@
+//! Builds `stratusd` and runs it with the demo inventory.
+//!
+//! Start at [`serve`]. This is a package apart from `xtask`, with few dependencies, so that `cargo
+//! xtask serve` compiles the service and not the generator too.
+
+mod serve;
+mod service;
+
+pub use serve::{Addresses, serve};
+pub use service::{Build, PROJECT, Service};

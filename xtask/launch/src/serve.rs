@@ -1,0 +1,160 @@
+//! `cargo xtask serve`: builds `stratusd` and serves the demo inventory.
+
+use std::convert::Infallible;
+use std::ffi::OsString;
+use std::io::Write;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+
+use anyhow::Context as _;
+
+use crate::service::{Build, PROJECT, Service};
+
+/// The addresses that the demo is served at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Addresses {
+    /// That of the API.
+    pub listen: SocketAddr,
+    /// That of health and metrics.
+    pub management_listen: SocketAddr,
+}
+
+impl Default for Addresses {
+    fn default() -> Self {
+        Self {
+            listen: (Ipv4Addr::LOCALHOST, 8080).into(),
+            management_listen: (Ipv4Addr::LOCALHOST, 9090).into(),
+        }
+    }
+}
+
+impl Addresses {
+    /// Reads the arguments of `cargo xtask`. Returns `None` if they are not `serve` with valid
+    /// options alone.
+    #[must_use]
+    pub fn of_arguments(arguments: &[OsString]) -> Option<Self> {
+        let words: Option<Vec<&str>> = arguments.iter().map(|word| word.to_str()).collect();
+        let words = words?;
+        let (&"serve", mut rest) = words.split_first()? else {
+            return None;
+        };
+        let mut addresses = Self::default();
+        while let Some((word, after)) = rest.split_first() {
+            let (option, value, after) = match word.split_once('=') {
+                Some((option, value)) => (option, value, after),
+                None => (*word, *after.first()?, &after[1..]),
+            };
+            let address = match option {
+                "--listen" => &mut addresses.listen,
+                "--management-listen" => &mut addresses.management_listen,
+                _ => return None,
+            };
+            *address = value.parse().ok()?;
+            rest = after;
+        }
+        Some(addresses)
+    }
+}
+
+/// Builds the service, prints how to call it, and replaces this process by it. Returns the error if
+/// one of these fails.
+pub fn serve(addresses: Addresses, out: &mut dyn Write) -> anyhow::Error {
+    let Err(error) = try_serve(addresses, out);
+    error
+}
+
+fn try_serve(arguments: Addresses, out: &mut dyn Write) -> anyhow::Result<Infallible> {
+    // Cargo compiles this program where it runs it.
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = root
+        .canonicalize()
+        .with_context(|| format!("failed to find the workspace {}", root.display()))?;
+    // Fail on a port in use before printing calls that would reach another program.
+    for address in [arguments.listen, arguments.management_listen] {
+        TcpListener::bind(address).with_context(|| {
+            format!(
+                "failed to listen on {address}: choose others with --listen and --management-listen"
+            )
+        })?;
+    }
+    let service = Service::prepare(&root, root.join("target/serve"), Build::Alone)?;
+    // What clients append paths to.
+    let api = format!("http://{}", arguments.listen);
+    let base = format!("{api}/project/{PROJECT}");
+    // Databases of earlier runs still exist, so each run suggests a new name.
+    let database = format!(
+        "{base}/location/eu-central-h1/postgres/orders-{}",
+        service.starts()?
+    );
+    let header = format!("-H 'Authorization: Bearer {}'", service.token);
+    writeln!(
+        out,
+        "base URL  {api}\n\
+         project   {PROJECT}\n\
+         token     {}\n\
+         contract  {api}/openapi.yaml\n\
+         simulated databases, machines and networks: the API keeps records of them, and nothing runs\n\n\
+         curl {header} '{base}/location/eu-central-h1/vm?order_column=name'\n\
+         curl {header} -H 'Content-Type: application/json' -d '{{\"size\":\"standard-2\",\"storage_size\":64}}' {database}\n\
+         curl {header} {database}\n",
+        service.token
+    )?;
+    out.flush()?;
+    let (listen, management) = (
+        arguments.listen.to_string(),
+        arguments.management_listen.to_string(),
+    );
+    let mut serve = service.command(&[
+        "serve",
+        "--listen",
+        &listen,
+        "--management-listen",
+        &management,
+    ]);
+    // The service replaces this process, so that a signal to it ends the service.
+    Err(serve.exec()).context("failed to start stratusd")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Addresses;
+
+    fn read(arguments: &str) -> Option<Addresses> {
+        let words: Vec<_> = arguments.split(' ').map(Into::into).collect();
+        Addresses::of_arguments(&words)
+    }
+
+    #[test]
+    fn the_demo_is_served_without_xtask() {
+        assert_eq!(read("serve"), Some(Addresses::default()));
+        let chosen = Addresses {
+            listen: ([127, 0, 0, 1], 1).into(),
+            management_listen: ([0, 0, 0, 0], 2).into(),
+        };
+        for arguments in [
+            "serve --listen 127.0.0.1:1 --management-listen 0.0.0.0:2",
+            "serve --management-listen=0.0.0.0:2 --listen=127.0.0.1:1",
+        ] {
+            assert_eq!(read(arguments), Some(chosen), "{arguments}");
+        }
+    }
+
+    #[test]
+    fn help_mistakes_and_other_commands_are_for_xtask() {
+        for arguments in [
+            "",
+            "codegen --check",
+            "--help",
+            "serve --help",
+            "serve --listen",
+            "serve --listen here",
+            "serve --listen= 127.0.0.1:1",
+            "serve 127.0.0.1:1",
+            "serve --liste 127.0.0.1:1",
+            "test serve",
+        ] {
+            assert_eq!(read(arguments), None, "{arguments}");
+        }
+    }
+}
