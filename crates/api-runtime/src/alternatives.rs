@@ -14,9 +14,9 @@ use crate::place;
 use crate::wire::Encoded;
 
 /// The message for a value that no alternative accepts.
-pub(crate) const NONE_MATCHES: &str = "must match one of the alternatives";
+pub const NONE_MATCHES: &str = "must match one of the alternatives";
 /// The message for a value that several alternatives accept, of which only one may.
-pub(crate) const SEVERAL_MATCH: &str =
+pub const SEVERAL_MATCH: &str =
     "must match exactly one of the alternatives, but matches several";
 
 /// A function that decodes a value as one of the alternatives.

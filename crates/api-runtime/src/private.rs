@@ -9,7 +9,7 @@ pub use schemars;
 #[cfg(feature = "utoipa")]
 pub use utoipa;
 
-pub use crate::alternatives::{any_of, one_of};
+pub use crate::alternatives::{NONE_MATCHES, SEVERAL_MATCH, any_of, one_of};
 pub use crate::constraint::{Bounds, Items, Text, entries, json_eq};
 pub use crate::object::{
     Properties, count, depends, entry, fill, first_missing, next_or_add, next_or_skip, object,

@@ -25,6 +25,13 @@ pub trait RenderRejection: Send + Sync + 'static {
     fn content_type(&self) -> &'static str {
         "application/json"
     }
+
+    /// Returns the media type of the body for one rejection, where bodies have several. By default,
+    /// every body has the media type that [`content_type`](Self::content_type) returns.
+    fn content_type_of(&self, rejection: &Rejection) -> &'static str {
+        let _ = rejection;
+        self.content_type()
+    }
 }
 
 /// A rejection as an error; boxed, since it is large and rare.
@@ -221,7 +228,8 @@ impl Rejection {
     /// Converts the rejection into a response with the body that `render` returns.
     pub(super) fn into_response<R: RenderRejection>(self, render: &R) -> Response {
         let body = render.render(&self);
-        let mut response = response::json_or_empty(self.status, render.content_type(), &body);
+        let content_type = render.content_type_of(&self);
+        let mut response = response::json_or_empty(self.status, content_type, &body);
         let headers = response.headers_mut();
         if self.status == StatusCode::UNAUTHORIZED && !self.challenge.is_empty() {
             headers.insert(
