@@ -31,3 +31,4 @@ pub use generate::{Error, check_prefix, generate};
 pub use lower::{lower, lower_both};
 pub use options::{Options, Runtime, RuntimeError};
 pub use preview::Preview;
+pub use server::{challenge, guards_unknown_routes, property_names};

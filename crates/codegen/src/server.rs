@@ -25,7 +25,9 @@ use crate::file::File;
 use crate::ir::{Api, Operation};
 use crate::parallel;
 use crate::tokens::{RustFile, file_attribute, ident, inner_docs, letters, rust_file};
+pub use parameter::property_names;
 pub(crate) use security::{Check, checks};
+pub use security::{challenge, guards_unknown_routes};
 pub(crate) use surface::surface;
 pub(crate) use tag::is_secured;
 

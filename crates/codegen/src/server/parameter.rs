@@ -29,7 +29,7 @@ pub(super) fn parameter_items(
     }
     // An exploded object is spread over the query, where only its properties tell which keys are
     // its own.
-    if let Some((properties, is_open)) = properties(api, &parameter.ty) {
+    if let Some((properties, is_open)) = property_names(api, &parameter.ty) {
         if !properties.is_empty() {
             items.push(quote!(properties(#(#properties),*)));
         }
@@ -89,16 +89,17 @@ fn style(parameter: &Parameter) -> Option<TokenStream> {
 
 /// Returns the property names of an object, and whether it accepts other names. Returns `None` for
 /// a type that is not an object.
-fn properties(api: &Api<'_>, ty: &TypeRef) -> Option<(Vec<String>, bool)> {
+#[must_use]
+pub fn property_names(api: &Api<'_>, ty: &TypeRef) -> Option<(Vec<String>, bool)> {
     let id = match ty {
         TypeRef::Named(id) => *id,
         TypeRef::Map(_) => return Some((Vec::new(), true)),
-        TypeRef::Nullable(inner) | TypeRef::Boxed(inner) => return properties(api, inner),
+        TypeRef::Nullable(inner) | TypeRef::Boxed(inner) => return property_names(api, inner),
         TypeRef::Primitive(_) | TypeRef::Vec(_) | TypeRef::Any => return None,
     };
     let def = api.type_def(id);
     match &def.kind {
-        TypeKind::Alias(target) => properties(api, target),
+        TypeKind::Alias(target) => property_names(api, target),
         TypeKind::Object(object) => {
             let names = object
                 .fields
@@ -112,7 +113,7 @@ fn properties(api: &Api<'_>, ty: &TypeRef) -> Option<(Vec<String>, bool)> {
             let variants: Vec<_> = union
                 .variants
                 .iter()
-                .filter_map(|variant| properties(api, &variant.ty))
+                .filter_map(|variant| property_names(api, &variant.ty))
                 .collect();
             let open = variants.iter().any(|(_, open)| *open);
             let mut names: Vec<String> =

@@ -103,7 +103,8 @@ pub(super) fn securities<'a>(api: &'a Api<'_>) -> impl Iterator<Item = &'a Secur
 
 /// Returns whether the router checks credentials before it responds 404 to an unknown route:
 /// whether the document's security accepts no request without a credential.
-pub(super) fn guards_unknown_routes(api: &Api<'_>) -> bool {
+#[must_use]
+pub fn guards_unknown_routes(api: &Api<'_>) -> bool {
     is_secured(&api.contract.security) && !is_optional(&api.contract.security)
 }
 
@@ -402,7 +403,8 @@ pub(super) fn alternatives(security: &Security) -> TokenStream {
 
 /// Returns the value of the header `WWW-Authenticate` in a response 401, which is empty if no
 /// scheme has a challenge.
-pub(super) fn challenge(api: &Api<'_>, security: &Security) -> String {
+#[must_use]
+pub fn challenge(api: &Api<'_>, security: &Security) -> String {
     let mut challenges: Vec<String> = Vec::new();
     for (scheme, _) in security
         .iter()
