@@ -84,6 +84,13 @@ pub fn contain(
     })
 }
 
+/// Returns a small value that fits a schema and that a sender may send, or `None` if the search
+/// finds none. The `jsonschema` crate has accepted the value.
+#[must_use]
+pub fn example(contract: &Contract, id: SchemaId, reading: Reading) -> Option<Value> {
+    Context::new(contract, contract).example(Side::Base, id, reading)
+}
+
 /// What comparisons of two contracts share.
 pub(crate) struct Context<'c> {
     pub(crate) pair: Pair<'c>,

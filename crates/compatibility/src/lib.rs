@@ -21,7 +21,7 @@ mod pair;
 mod rust;
 
 pub use compare::compare;
-pub use containment::{Containment, MOST_SAMPLES, Reading, contain};
+pub use containment::{Containment, MOST_SAMPLES, Reading, contain, example};
 pub use finding::{Finding, Kind, Report, Step, Version, Witness};
 pub use overlap::overlapping_branches;
 pub use pair::Side;
