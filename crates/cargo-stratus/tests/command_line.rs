@@ -24,7 +24,7 @@ fn help_and_messages_name_the_command_that_was_typed() {
         printed.contains("Usage: cargo stratus <COMMAND>"),
         "{printed}"
     );
-    for command in ["codegen", "lint", "diff", "overlay", "lsp"] {
+    for command in ["codegen", "lint", "diff", "overlay", "lsp", "mock"] {
         assert!(printed.contains(&format!("\n  {command} ")), "{printed}");
         let (code, printed) = stratus(&["stratus", command, "--help"]);
         assert_eq!(code, 0, "{printed}");

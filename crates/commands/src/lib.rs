@@ -1,4 +1,5 @@
-//! The commands that concern a contract: `codegen`, `lint`, `diff`, `overlay` and `lsp`.
+//! The commands that concern a contract: `codegen`, `lint`, `diff`, `overlay`, `lsp` and, with the
+//! feature of that name, `mock`.
 //!
 //! Start at [`main`], which is the whole of a program with these commands, such as the xtask of a
 //! repository. A program with more commands has a [`Command`] among its own, as in
@@ -20,6 +21,8 @@ mod forms;
 mod git;
 mod lint;
 mod lsp;
+#[cfg(feature = "mock")]
+mod mock;
 mod overlay;
 mod policy;
 mod progress;
@@ -87,6 +90,8 @@ pub enum Command {
     Diff(diff::Arguments),
     Overlay(overlay::Arguments),
     Lsp(lsp::Arguments),
+    #[cfg(feature = "mock")]
+    Mock(mock::Arguments),
 }
 
 impl Command {
@@ -102,6 +107,8 @@ impl Command {
             Self::Diff(arguments) => diff::run(arguments, out, err),
             Self::Overlay(arguments) => overlay::run(arguments, out, err),
             Self::Lsp(arguments) => Ok(lsp::run(arguments)),
+            #[cfg(feature = "mock")]
+            Self::Mock(arguments) => mock::run(arguments, out, err),
         }
     }
 }

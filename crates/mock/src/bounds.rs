@@ -1,0 +1,28 @@
+//! Everything that a caller or a document could make grow, each with its bound.
+//!
+//! The size of heads (64 KiB) and bodies (1 MiB) and the time in which a body must arrive (30
+//! seconds) are those of generated servers, see `api_runtime::server::Config`.
+
+use std::time::Duration;
+
+/// The most connections that are served at a time. A further one waits until another ends.
+pub const MOST_CONNECTIONS: usize = 256;
+/// The time in which the head of a request must arrive, and for which an idle connection is kept.
+pub const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
+/// The time in which a body that the contract does not describe, such as a file, must arrive.
+pub const STREAM_TIMEOUT: Duration = Duration::from_secs(30);
+/// The most bytes of a connection that wait to be read, which also bounds the head of a request.
+pub const MOST_BUFFERED: usize = 128 << 10;
+/// The most bytes that the body of a response may have.
+pub const MOST_RESPONSE_BYTES: usize = 1 << 20;
+/// The most parts that the search for one value may make.
+pub const MOST_PARTS: usize = 20_000;
+/// The deepest nesting of a value that is made up.
+pub const MOST_DEPTH: usize = 32;
+/// The most items of an array, entries of an object and characters of a string beyond which no
+/// value is made up.
+pub const MOST_LENGTH: usize = 10_000;
+/// The longest delay of a response.
+pub const LONGEST_DELAY: Duration = Duration::from_secs(60);
+/// The time that requests in progress have once the mock is to end.
+pub const GRACE: Duration = Duration::from_secs(2);

@@ -1,0 +1,32 @@
+//! Serves a contract without a server behind it: requests are checked as the generated server
+//! checks them, and responses are the contract's examples or made up from its schemas.
+//!
+//! Start at [`Mock`], whose [`router`](Mock::router) is a service, and at [`serve`], which binds it
+//! to an address within [`bounds`]. The run time of generated servers does the routing and the
+//! reading of requests: `describe` makes its descriptions from the IR of `codegen`, and `types`
+//! decodes parameters as the generated types would. `values` makes values of schemas, and `respond`
+//! puts a response together.
+//!
+//! Nothing is kept between requests, and no credential is compared with anything.
+//!
+//! Deliberately not here: reading documents (see `contract`) and arguments (see `stratus-commands`).
+
+pub mod bounds;
+
+mod credentials;
+mod describe;
+mod faults;
+mod negotiate;
+mod prefer;
+mod refuse;
+mod request;
+mod respond;
+mod router;
+mod serve;
+mod types;
+mod values;
+
+pub use faults::Failures;
+pub use router::{Mock, Settings};
+pub use serve::serve;
+pub use values::{NoValue, Values};

@@ -1,0 +1,226 @@
+//! Puts a response together: its status, media type, body and headers.
+
+mod body;
+mod headers;
+
+use api_runtime::server::{RequestHead, Response, StatusCode};
+use axum::body::Body;
+use codegen::ir::{self, MediaKind};
+use contract::model::{MediaType, StatusKey};
+use http::{HeaderValue, header};
+use serde_json::json;
+
+use crate::describe;
+use crate::negotiate;
+use crate::prefer::{APPLIED, Preferences};
+use crate::router::State;
+
+/// A response that is to be made.
+struct Task<'s> {
+    state: &'s State,
+    operation: &'static ir::Operation,
+    listed: &'static ir::Response,
+    status: StatusCode,
+    preferences: Preferences,
+    seed: u64,
+}
+
+/// Makes the response to a request that fits the contract. `number` is that of the request.
+pub(crate) fn respond(
+    state: &State,
+    operation: &'static ir::Operation,
+    head: &RequestHead,
+    number: u64,
+) -> Response {
+    let mut preferences = Preferences::of(head.headers());
+    let settings = &state.settings;
+    let failures = settings.failures;
+    let failure = failures.filter(|failures| failures.strike(settings.seed, number));
+    if let Some(failures) = failure {
+        preferences = Preferences::default();
+        if by_code(operation, failures.status.as_u16()).is_none() {
+            return problem(failures.status, "the mock was told to fail some requests");
+        }
+    }
+    let wanted = failure.map(|failures| failures.status.as_u16());
+    let chosen = match wanted.or(preferences.code) {
+        Some(code) => match by_code(operation, code) {
+            Some(chosen) => chosen,
+            None => return problem(StatusCode::NOT_FOUND, &no_response(operation, code)),
+        },
+        None => match first(operation) {
+            Some(chosen) => chosen,
+            None => {
+                let message = "the operation lists no response that a mock can make";
+                return problem(StatusCode::NOT_IMPLEMENTED, message);
+            }
+        },
+    };
+    let (listed, status) = chosen;
+    let target = head.uri().path_and_query().map_or("", |it| it.as_str());
+    let mut seed = hash(settings.seed, head.method().as_str());
+    seed = hash(seed, target);
+    seed = hash(seed, status.as_str());
+    if preferences.dynamic == Some(true) {
+        seed = hash(seed, &number.to_string());
+    }
+    let task = Task {
+        state,
+        operation,
+        listed,
+        status,
+        preferences,
+        seed,
+    };
+    task.response(head)
+}
+
+impl Task<'_> {
+    fn response(&self, head: &RequestHead) -> Response {
+        let listed = describe_at(self);
+        let made = if self.listed.media.is_empty() {
+            Ok(listed.empty())
+        } else {
+            // What a mock can always write comes first where the caller does not care.
+            let mut order: Vec<usize> = (0..self.listed.media.len()).collect();
+            order.sort_by_key(|at| self.is_hard(*at));
+            let media = |at: &usize| self.listed.media[*at].name.as_str();
+            let names: Vec<&str> = order.iter().map(media).collect();
+            let Some(at) = negotiate::choose(head.headers(), &names) else {
+                let message = format!("the response is only there as {}", names.join(" or "));
+                return problem(StatusCode::NOT_ACCEPTABLE, &message);
+            };
+            body::body(self, listed, order[at])
+        };
+        let made = made.and_then(|response| headers::headers(self, listed, response));
+        match made {
+            Ok(mut response) => {
+                if let Some(applied) = self.preferences.applied() {
+                    response.headers_mut().insert(APPLIED, applied);
+                }
+                response
+            }
+            Err(refused) => problem(refused.0, &refused.1),
+        }
+    }
+
+    /// Returns whether a media type can be written only from an example.
+    fn is_hard(&self, at: usize) -> bool {
+        let media = &self.listed.media[at];
+        let has_example = self.declared(at).is_some_and(|it| !it.examples.is_empty());
+        media.kind == MediaKind::Bytes && !has_example
+    }
+
+    /// Returns a media type as the contract declares it.
+    fn declared(&self, at: usize) -> Option<&'static MediaType> {
+        let operation = self.state.api.contract.operations.get(self.operation.index)?;
+        let response = operation.responses.get(self.listed.index)?;
+        let name = &self.listed.media.get(at)?.name;
+        response.content.iter().find(|media| media.name == *name)
+    }
+}
+
+/// Why there is no response: the status and the message.
+struct Refused(StatusCode, String);
+
+fn describe_at(task: &Task<'_>) -> api_runtime::server::ListedResponse {
+    thread_local! {
+        /// The descriptions that this thread has made, which are never freed: at most one for each
+        /// listed response and status.
+        static KNOWN: std::cell::RefCell<
+            std::collections::HashMap<(usize, u16), api_runtime::server::ListedResponse>,
+        > = std::cell::RefCell::default();
+    }
+    let key = (
+        std::ptr::from_ref(task.listed).addr(),
+        task.status.as_u16(),
+    );
+    KNOWN.with_borrow_mut(|known| {
+        let describe = || describe::listed(task.state.api, task.listed, Some(task.status));
+        *known.entry(key).or_insert_with(describe)
+    })
+}
+
+/// Returns the response that is listed for a status: the status itself, its range, or the default.
+fn by_code(
+    operation: &'static ir::Operation,
+    code: u16,
+) -> Option<(&'static ir::Response, StatusCode)> {
+    // A status below 200 has no response of its own.
+    let status = StatusCode::from_u16(code)
+        .ok()
+        .filter(|_| (200..600).contains(&code))?;
+    let find = |key: StatusKey| {
+        let mut responses = operation.responses.iter();
+        responses.find(|response| response.status == key)
+    };
+    let digit = u8::try_from(code / 100).ok()?;
+    let found = find(StatusKey::Code(code))
+        .or_else(|| find(StatusKey::Range(digit)))
+        .or_else(|| find(StatusKey::Default))?;
+    Some((found, status))
+}
+
+/// Returns the first success of an operation, or else its first response.
+fn first(operation: &'static ir::Operation) -> Option<(&'static ir::Response, StatusCode)> {
+    let sent = |response: &'static ir::Response| {
+        let code = match response.status {
+            StatusKey::Code(code) if code >= 200 => code,
+            StatusKey::Code(_) | StatusKey::Range(1) => return None,
+            StatusKey::Range(digit) => unlisted(operation, u16::from(digit) * 100),
+            StatusKey::Default => unlisted(operation, 200),
+        };
+        let status = StatusCode::from_u16(code).ok()?;
+        Some((response, status))
+    };
+    let is_success = |(_, status): &(&ir::Response, StatusCode)| status.is_success();
+    let all = || operation.responses.iter().filter_map(sent);
+    all().find(is_success).or_else(|| all().next())
+}
+
+/// Returns the first status from `code` on that is not listed itself.
+fn unlisted(operation: &ir::Operation, code: u16) -> u16 {
+    let is_listed = |code: &u16| {
+        let mut responses = operation.responses.iter();
+        responses.any(|response| response.status == StatusKey::Code(*code))
+    };
+    (code..code + 100)
+        .find(|code| !is_listed(code))
+        .unwrap_or(code)
+}
+
+fn no_response(operation: &ir::Operation, code: u16) -> String {
+    let listed: Vec<String> = operation
+        .responses
+        .iter()
+        .map(|response| response.status.to_string())
+        .collect();
+    format!(
+        "`{}` lists no response {code}: prefer one of {}",
+        operation.id,
+        listed.join(", ")
+    )
+}
+
+/// Returns an error of the mock itself, as problem details (RFC 9457).
+pub(crate) fn problem(status: StatusCode, detail: &str) -> Response {
+    let body = json!({
+        "type": "about:blank",
+        "title": status.canonical_reason().unwrap_or("Error"),
+        "status": status.as_u16(),
+        "detail": detail,
+    });
+    let mut response = Response::new(Body::from(body.to_string()));
+    *response.status_mut() = status;
+    let media = HeaderValue::from_static("application/problem+json");
+    response.headers_mut().insert(header::CONTENT_TYPE, media);
+    response
+}
+
+/// Mixes a text into a seed (FNV-1a), the same on every machine and in every version.
+fn hash(seed: u64, text: &str) -> u64 {
+    let start = 0xcbf2_9ce4_8422_2325 ^ seed;
+    text.bytes().fold(start, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}

@@ -1,0 +1,203 @@
+//! The body of a response: an example of the contract, or a value of its schema.
+
+use api_runtime::server::{ByteStream, ItemBody, ListedResponse, Response, StatusCode};
+use codegen::ir::{self, MediaKind};
+use contract::model::{MediaType, SchemaId};
+use http::HeaderValue;
+use serde_json::{Value, json};
+
+use super::{Refused, Task, hash};
+use crate::bounds::MOST_RESPONSE_BYTES;
+use crate::values::NoValue;
+
+/// The number of items of a sequence.
+const ITEMS: usize = 3;
+/// What separates the parts of a multipart body. Values are made of other words.
+const BOUNDARY: &str = "stratus-mock-7f3c1e";
+
+/// Writes the body in the media type with this index.
+pub(super) fn body(
+    task: &Task<'_>,
+    listed: ListedResponse,
+    at: usize,
+) -> Result<Response, Refused> {
+    let media = &task.listed.media[at];
+    let listed = listed.choose(at);
+    let example = example(task, media, at)?;
+    match media.kind {
+        MediaKind::Json | MediaKind::Form | MediaKind::Text => {
+            let value = match example {
+                Some(value) => value,
+                None => made(task, media.schema, task.seed)?,
+            };
+            ensure_bounded(&value)?;
+            Ok(match media.kind {
+                MediaKind::Json => listed.json(&value),
+                MediaKind::Form => listed.form(&value),
+                _ => listed.text(&value),
+            })
+        }
+        MediaKind::Items | MediaKind::TypedEvents | MediaKind::EventStream => {
+            let items = match example {
+                // An example may be the whole sequence as a text.
+                Some(Value::String(text)) => {
+                    return Ok(listed.stream(ByteStream::from(text.into_bytes())));
+                }
+                Some(Value::Array(items)) => items,
+                Some(item) => vec![item],
+                None => items(task, media, at)?,
+            };
+            items.iter().try_for_each(ensure_bounded)?;
+            Ok(listed.items(ItemBody::from(items)))
+        }
+        MediaKind::Multipart => {
+            let value = match example {
+                Some(value) => value,
+                None => made(task, media.schema, task.seed)?,
+            };
+            ensure_bounded(&value)?;
+            let essence = media.name.split(';').next().unwrap_or_default().trim();
+            let name = format!("{essence}; boundary={BOUNDARY}");
+            let mut stream = ByteStream::from(multipart(&value).into_bytes());
+            if let Ok(name) = HeaderValue::from_str(&name) {
+                stream = stream.with_content_type(name);
+            }
+            Ok(listed.stream(stream))
+        }
+        MediaKind::Bytes => {
+            let value = match example {
+                Some(value) => value,
+                None => made(task, media.schema, task.seed)?,
+            };
+            ensure_bounded(&value)?;
+            match value {
+                Value::String(text) => Ok(listed.stream(ByteStream::from(text.into_bytes()))),
+                _ => Err(only_example(task, media)),
+            }
+        }
+    }
+}
+
+/// Returns the example that the caller prefers, or else the first that fits. Returns `None` where a
+/// value is to be made up.
+fn example(
+    task: &Task<'_>,
+    media: &'static ir::Media,
+    at: usize,
+) -> Result<Option<Value>, Refused> {
+    let declared = task.declared(at);
+    let examples = declared.map(|declared| &declared.examples);
+    let is_sequence = matches!(
+        media.kind,
+        MediaKind::Items | MediaKind::TypedEvents | MediaKind::EventStream
+    );
+    // Of a sequence the schema is that of an item, and bytes have no form to compare.
+    let schema = media
+        .schema
+        .filter(|_| !is_sequence && media.kind != MediaKind::Bytes);
+    let check = |value: &Value| match schema {
+        Some(id) => task.state.values.check(id, value),
+        None => Ok(()),
+    };
+    if let Some(name) = &task.preferences.example {
+        let found = examples.and_then(|examples| examples.get(name));
+        let Some(value) = found else {
+            let names = examples.into_iter().flat_map(|examples| examples.keys());
+            let names: Vec<&str> = names.map(String::as_str).collect();
+            let message = if names.is_empty() {
+                format!("`{}` has no examples", media.name)
+            } else {
+                format!("there is no example `{name}`: prefer one of {}", names.join(", "))
+            };
+            return Err(Refused(StatusCode::NOT_FOUND, message));
+        };
+        return match check(value) {
+            Ok(()) => Ok(Some(value.clone())),
+            Err(NoValue { pointer, why }) => Err(Refused(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                format!("the example `{name}` does not fit the schema at {pointer}: {why}"),
+            )),
+        };
+    }
+    if task.preferences.dynamic == Some(true) {
+        return Ok(None);
+    }
+    let mut values = examples.into_iter().flat_map(|examples| examples.values());
+    Ok(values.find(|value| check(value).is_ok()).cloned())
+}
+
+/// Returns a value of a schema; without one, an empty object.
+fn made(task: &Task<'_>, schema: Option<SchemaId>, seed: u64) -> Result<Value, Refused> {
+    let is_dynamic = task.preferences.dynamic == Some(true);
+    match schema {
+        Some(id) => task
+            .state
+            .values
+            .value(id, seed, is_dynamic)
+            .map_err(|error| Refused(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())),
+        None => Ok(json!({})),
+    }
+}
+
+/// Returns the items of a sequence.
+fn items(task: &Task<'_>, media: &ir::Media, at: usize) -> Result<Vec<Value>, Refused> {
+    let declared: Option<&MediaType> = task.declared(at);
+    let schema = declared.and_then(|declared| declared.item_schema);
+    (0..ITEMS)
+        .map(|number| {
+            let seed = hash(task.seed, &number.to_string());
+            if schema.is_none() && media.kind == MediaKind::EventStream {
+                return Ok(json!({"data": format!("event {number}")}));
+            }
+            let mut item = made(task, schema, seed)?;
+            // The data of an event is a text, which holds JSON of a schema of its own.
+            if let Some(data) = declared.and_then(|declared| declared.event_data) {
+                item["data"] = Value::String(made(task, Some(data), seed)?.to_string());
+            }
+            Ok(item)
+        })
+        .collect()
+}
+
+/// Writes the properties of an object as the parts of a form.
+fn multipart(value: &Value) -> String {
+    let mut text = String::new();
+    for (name, value) in value.as_object().into_iter().flatten() {
+        let name = name
+            .replace('"', "%22")
+            .replace('\r', "%0D")
+            .replace('\n', "%0A");
+        let (media, content) = match value {
+            Value::String(content) => ("text/plain; charset=utf-8", content.clone()),
+            other => ("application/json", other.to_string()),
+        };
+        text.push_str(&format!(
+            "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"{name}\"\r\nContent-Type: {media}\r\n\r\n{content}\r\n"
+        ));
+    }
+    text.push_str(&format!("--{BOUNDARY}--\r\n"));
+    text
+}
+
+/// Checks that a value is within the bound of a response.
+fn ensure_bounded(value: &Value) -> Result<(), Refused> {
+    let size = serde_json::to_vec(value).map_or(usize::MAX, |bytes| bytes.len());
+    if size <= MOST_RESPONSE_BYTES {
+        return Ok(());
+    }
+    Err(Refused(
+        StatusCode::INTERNAL_SERVER_ERROR,
+        format!("the response has {size} bytes, more than the {MOST_RESPONSE_BYTES} of a mock"),
+    ))
+}
+
+fn only_example(task: &Task<'_>, media: &'static ir::Media) -> Refused {
+    let pointer = media.schema.map_or("", |id| task.state.values.pointer(id));
+    Refused(
+        StatusCode::INTERNAL_SERVER_ERROR,
+        format!(
+            "`{}` can only be sent as an example: its schema at {pointer} says nothing about its bytes",
+            media.name
+        ),
+    )
+}

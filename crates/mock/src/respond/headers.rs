@@ -1,0 +1,52 @@
+//! The headers that the contract lists for a response.
+
+use api_runtime::server::{ListedResponse, Response, StatusCode, Style, with_header};
+use serde_json::Value;
+
+use super::{Refused, Task, hash};
+
+/// The headers that belong to the connection or to the bytes of the body, whose values are not the
+/// contract's to choose.
+const FRAMING: [&str; 8] = [
+    "connection",
+    "content-encoding",
+    "content-length",
+    "content-range",
+    "keep-alive",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// Adds a value for each header. An optional header without a value is left out.
+pub(super) fn headers(
+    task: &Task<'_>,
+    listed: ListedResponse,
+    mut response: Response,
+) -> Result<Response, Refused> {
+    for (declared, header) in task.listed.headers.iter().zip(listed.headers) {
+        let name = header.name.to_ascii_lowercase();
+        if FRAMING.contains(&name.as_str()) {
+            continue;
+        }
+        let values = &task.state.values;
+        let is_dynamic = task.preferences.dynamic == Some(true);
+        match values.value(declared.schema, hash(task.seed, &name), is_dynamic) {
+            Ok(value) => {
+                let value = match header.style {
+                    Style::Json => Value::String(value.to_string()),
+                    _ => value,
+                };
+                response = with_header(response, header, &value);
+            }
+            Err(error) if declared.required => {
+                return Err(Refused(
+                    StatusCode::INTERNAL_SERVER_ERROR,
+                    format!("the header `{}` cannot be made up: {error}", header.name),
+                ));
+            }
+            Err(_) => {}
+        }
+    }
+    Ok(response)
+}

@@ -1,0 +1,166 @@
+//! A mock of a contract as a service: checks each request, and makes up its response.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use api_runtime::Schemas;
+use api_runtime::server::{
+    self, Blueprint, Call, Config, ContractTexts, Origins, RequestHead, Response, Route,
+    RouteFuture, RouteResult,
+};
+use codegen::ir::{self, Api};
+use contract::Contract;
+use contract::model::Formats;
+
+use crate::faults::Failures;
+use crate::refuse::Refusals;
+use crate::request::Wanted;
+use crate::types::Types;
+use crate::values::Values;
+use crate::{credentials, describe, respond};
+
+/// How a mock responds.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Settings {
+    /// The seed of everything that is made up.
+    pub seed: u64,
+    /// How long each response of an operation is held back, at most
+    /// [`LONGEST_DELAY`](crate::bounds::LONGEST_DELAY).
+    pub delay: Duration,
+    /// How often responses fail.
+    pub failures: Option<Failures>,
+}
+
+/// A mock of a contract.
+///
+/// Its descriptions of operations live until the process ends, as those of generated servers do, so
+/// a program should make one mock of each contract.
+pub struct Mock {
+    state: State,
+}
+
+/// What requests share.
+pub(crate) struct State {
+    pub(crate) api: &'static Api<'static>,
+    pub(crate) values: Values,
+    pub(crate) settings: Settings,
+    served: HashMap<&'static str, Served>,
+    /// The number of requests so far, by which dynamic values and failures differ.
+    requests: AtomicU64,
+}
+
+/// An operation, and what its requests hold.
+struct Served {
+    operation: &'static ir::Operation,
+    wanted: Wanted,
+}
+
+impl State {
+    /// Returns the operation with an id.
+    pub(crate) fn operation(&self, id: &str) -> Option<&'static ir::Operation> {
+        self.served.get(id).map(|served| served.operation)
+    }
+}
+
+impl Mock {
+    /// Makes a mock of a contract.
+    #[must_use]
+    pub fn new(contract: Contract, settings: Settings) -> Self {
+        let contract: &'static Contract = Box::leak(Box::new(contract));
+        let api: &'static Api<'static> = Box::leak(Box::new(codegen::lower(contract, "mock")));
+        let bundle = contract::bundle::schema_bundle(contract).to_string().leak();
+        let schemas = Schemas::new(bundle);
+        let schemas: &'static Schemas = Box::leak(Box::new(match contract.formats {
+            Formats::Assertion => schemas,
+            Formats::Annotation => schemas.with_formats_as_annotations(),
+        }));
+        let types: &'static Types = Box::leak(Box::new(Types::new(api, schemas)));
+        let served = api.operations.iter().map(|operation| {
+            let wanted = Wanted::of(types, operation);
+            (operation.id.as_str(), Served { operation, wanted })
+        });
+        Self {
+            state: State {
+                api,
+                values: Values::new(contract, schemas),
+                settings,
+                served: served.collect(),
+                requests: AtomicU64::new(0),
+            },
+        }
+    }
+
+    /// Returns the maker of values for the contract's schemas.
+    #[must_use]
+    pub fn values(&self) -> Values {
+        self.state.values
+    }
+
+    /// Returns the contract.
+    #[must_use]
+    pub fn contract(&self) -> &'static Contract {
+        self.state.api.contract
+    }
+
+    /// Returns the mock as a service. Pages of every origin may call it.
+    #[must_use]
+    pub fn router(self) -> axum::Router {
+        self.router_with(Config::new().requires_host().origins(Origins::any()))
+    }
+
+    /// Returns the mock as a service with other settings of the run time.
+    #[must_use]
+    pub fn router_with(self, config: Config) -> axum::Router {
+        let api = self.state.api;
+        let json = serde_json::to_string_pretty(&api.contract.document).unwrap_or_default();
+        let json: &'static str = json.leak();
+        let routes = api
+            .operations
+            .iter()
+            .map(|operation| Route::new(describe::operation(api, operation), serve));
+        let contract = ContractTexts {
+            json,
+            // JSON is YAML too.
+            yaml: api.contract.yaml.as_deref().unwrap_or(json),
+        };
+        let guard = describe::unknown_route(api).map(|unknown| Route::new(unknown, guard));
+        server::router(Blueprint {
+            render: Refusals::new(&self.state),
+            app: self.state,
+            routes: routes.collect(),
+            guard,
+            contract,
+            config,
+        })
+    }
+}
+
+/// Serves an operation.
+fn serve(state: Arc<State>, call: Call) -> RouteFuture {
+    Box::pin(served(state, call))
+}
+
+async fn served(state: Arc<State>, mut call: Call) -> RouteResult {
+    let Some(served) = state.served.get(call.operation().id) else {
+        return Ok(Response::default());
+    };
+    credentials::check(state.api, &served.operation.security, &call)?;
+    served.wanted.read(&mut call).await?;
+    let number = state.requests.fetch_add(1, Ordering::Relaxed);
+    tokio::time::sleep(state.settings.delay).await;
+    let response = match RequestHead::current() {
+        Some(head) => respond::respond(&state, served.operation, &head, number),
+        None => Response::default(),
+    };
+    call.respond(response)
+}
+
+/// Checks the credentials of a request for a path that the contract does not have.
+fn guard(state: Arc<State>, call: Call) -> RouteFuture {
+    Box::pin(async move {
+        credentials::check(state.api, &state.api.contract.security, &call)?;
+        Ok(Response::default())
+    })
+}
