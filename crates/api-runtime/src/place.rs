@@ -4,40 +4,45 @@
 //! [locates](located) an error, the code that passes the error on records its step of the path: the
 //! name of a property, the key of a map or the index of an item. Only code that is about to fail
 //! looks at the thread-local, as for the [mode](crate::is_lenient), so a value that fits costs the
-//! same. Only clients locate errors, so nothing is recorded without that feature.
+//! same. Only clients and servers locate errors, so nothing is recorded without these features.
 
-#[cfg(feature = "client")]
+#[cfg(any(feature = "client", feature = "server"))]
 use std::cell::RefCell;
 use std::fmt::Display;
 
 /// A step of a path.
-#[cfg(feature = "client")]
+#[cfg(any(feature = "client", feature = "server"))]
 struct Step {
     token: String,
     /// Whether the token is a part of the value, such as the key of a map, and not of the schema.
+    #[cfg_attr(
+        not(feature = "client"),
+        expect(dead_code, reason = "servers log no places")
+    )]
     is_data: bool,
 }
 
-#[cfg(feature = "client")]
+#[cfg(any(feature = "client", feature = "server"))]
 thread_local! {
     /// The steps of the path, the innermost first, or `None` while no error is located.
     static STEPS: RefCell<Option<Vec<Step>>> = const { RefCell::new(None) };
 }
 
 /// The place of an error.
-#[cfg(feature = "client")]
+#[cfg(any(feature = "client", feature = "server"))]
 #[derive(Default)]
 pub(crate) struct Place {
     /// The JSON pointer to the part of the value that caused the error.
     pub(crate) pointer: String,
     /// The pointer with `*` in place of what is a part of the value, which may be a secret: for
-    /// logs.
+    /// logs of clients.
+    #[cfg(feature = "client")]
     pub(crate) printed: String,
 }
 
 /// Runs `read`, and returns its error with the place of the part of the value that caused it.
 /// Returns `None` if `read` succeeds.
-#[cfg(feature = "client")]
+#[cfg(any(feature = "client", feature = "server"))]
 pub(crate) fn located<T, E>(read: impl FnOnce() -> Result<T, E>) -> Option<(Place, E)> {
     // Restored on drop, so that a panic in `read` does not leave the thread recording.
     struct Restore(Option<Vec<Step>>);
@@ -50,12 +55,17 @@ pub(crate) fn located<T, E>(read: impl FnOnce() -> Result<T, E>) -> Option<(Plac
     let error = read().err()?;
     let steps = STEPS.take().unwrap_or_default();
     let mut place = Place::default();
-    for Step { token, is_data } in steps.iter().rev() {
-        let token = crate::pointer::escape(token);
+    for step in steps.iter().rev() {
+        let token = crate::pointer::escape(&step.token);
         place.pointer.push('/');
         place.pointer.push_str(&token);
-        place.printed.push('/');
-        place.printed.push_str(if *is_data { "*" } else { &token });
+        #[cfg(feature = "client")]
+        {
+            place.printed.push('/');
+            place
+                .printed
+                .push_str(if step.is_data { "*" } else { &token });
+        }
     }
     Some((place, error))
 }
@@ -75,9 +85,9 @@ pub(crate) fn key(token: &str) {
 #[cold]
 #[inline(never)]
 fn record(token: &dyn Display, is_data: bool) {
-    #[cfg(not(feature = "client"))]
+    #[cfg(not(any(feature = "client", feature = "server")))]
     let _ = (token, is_data);
-    #[cfg(feature = "client")]
+    #[cfg(any(feature = "client", feature = "server"))]
     STEPS.with_borrow_mut(|steps| {
         if let Some(steps) = steps {
             steps.push(Step {
@@ -91,10 +101,47 @@ fn record(token: &dyn Display, is_data: bool) {
 /// Forgets the steps of an error that ends here, such as that of an alternative that does not fit.
 #[cold]
 pub(crate) fn forget() {
-    #[cfg(feature = "client")]
+    #[cfg(any(feature = "client", feature = "server"))]
     STEPS.with_borrow_mut(|steps| {
         if let Some(steps) = steps {
             steps.clear();
         }
     });
+}
+
+/// Returns the part of an error's message that does not quote the body, or `None` if the message
+/// has no such part.
+#[cfg(any(feature = "client", feature = "server"))]
+pub(crate) fn rule(error: &serde_json::Error) -> Option<String> {
+    let text = error.to_string();
+    // The position is no part of the rule: the pointer says more.
+    let text = match text.rsplit_once(" at line ") {
+        Some((text, _)) if error.line() > 0 => text,
+        _ => &text,
+    };
+    if error.is_eof() {
+        return Some("ends before its JSON does".to_owned());
+    }
+    if error.is_syntax() {
+        return Some(match text {
+            "recursion limit exceeded" => "is nested too deeply".to_owned(),
+            _ => "is not JSON".to_owned(),
+        });
+    }
+    if text.starts_with("missing required property `") {
+        return Some("is required".to_owned());
+    }
+    if text.starts_with("duplicate property `") {
+        return Some("is there twice".to_owned());
+    }
+    // Messages of the derives, which have only words of the contract.
+    if ["must ", "property `", "missing field `"]
+        .iter()
+        .any(|start| text.starts_with(start))
+    {
+        return Some(text.to_owned());
+    }
+    // serde quotes the value of the body before these words, and only what it expected after them.
+    let (_, expected) = text.rsplit_once(", expected ")?;
+    Some(format!("must be {expected}"))
 }

@@ -51,6 +51,7 @@ mod pairs;
 mod path;
 mod problem;
 mod rate_limit;
+mod reasons;
 mod rejection;
 mod remainder;
 mod request_head;
@@ -91,6 +92,7 @@ pub use operation::{
 };
 pub use problem::{Problem, ProblemBody};
 pub use rate_limit::{RateLimit, RatePolicy};
+pub use reasons::{FirstViolation, Reasons};
 pub use rejection::{Rejected, Rejection, RejectionKind, RenderRejection, Violation};
 pub use request_head::{RequestHead, not_implemented};
 pub use request_id::RequestId;

@@ -207,16 +207,26 @@ fn features(api: &Api<'_>, part: Part) -> String {
                 &["api-runtime/rustls".to_owned()],
             );
         }
-        Part::Server => feature(
-            "The OpenAPI document, derived from the code that serves it.",
-            names::UTOIPA,
-            // The document is derived from the schemas.
-            &[
-                "api-runtime/utoipa".to_owned(),
-                format!("{types}/schemas"),
-                format!("{types}/utoipa"),
-            ],
-        ),
+        Part::Server => {
+            if server::has_violations_feature(api) {
+                default.push(names::VIOLATIONS);
+                feature(
+                    "Names all that is wrong with a JSON body, by `jsonschema`; without it, the first thing.",
+                    names::VIOLATIONS,
+                    &[format!("{types}/schemas")],
+                );
+            }
+            feature(
+                "The OpenAPI document, derived from the code that serves it.",
+                names::UTOIPA,
+                // The document is derived from the schemas.
+                &[
+                    "api-runtime/utoipa".to_owned(),
+                    format!("{types}/schemas"),
+                    format!("{types}/utoipa"),
+                ],
+            );
+        }
     }
     let default: Vec<String> = default.into_iter().map(quoted).collect();
     format!("default = [{}]\n{}", default.join(", "), lines.concat())
@@ -241,9 +251,10 @@ fn dependencies(api: &Api<'_>, part: Part, runtime: &str) -> String {
         let mut requirement = version(api);
         // A version requirement cannot have build metadata.
         requirement.build = semver::BuildMetadata::EMPTY;
-        // A server checks JSON bodies by the schemas, to report all that is wrong with one.
-        // Without JSON bodies, it spares the compiler the validator.
-        let schemas = if part == Part::Server && server::needs_schemas(api) {
+        // A server checks JSON bodies by the schemas, to report all that is wrong with one, unless
+        // a feature decides that.
+        let needs_schemas = server::reads_json(api) && !server::has_violations_feature(api);
+        let schemas = if part == Part::Server && needs_schemas {
             ", features = [\"schemas\"]"
         } else {
             ""

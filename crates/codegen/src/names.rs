@@ -90,6 +90,7 @@ const RESERVED_MODULES: &[&str] = &[
     SCHEMAS,
     SCHEMARS,
     UTOIPA,
+    VIOLATIONS,
     RUSTLS,
 ];
 
@@ -98,6 +99,9 @@ pub(crate) const SCHEMAS: &str = "schemas";
 
 /// The feature that implements `schemars::JsonSchema`.
 pub(crate) const SCHEMARS: &str = "schemars";
+
+/// The feature by which a server names all that is wrong with a JSON body.
+pub(crate) const VIOLATIONS: &str = "violations";
 
 /// The feature that implements `utoipa`'s traits.
 pub(crate) const UTOIPA: &str = "utoipa";

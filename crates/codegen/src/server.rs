@@ -16,15 +16,15 @@ mod tag;
 mod words;
 mod yaml;
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 use self::names::{fixed, types_crate};
 use crate::emit::MARK;
 use crate::file::File;
 use crate::ir::{Api, Operation};
-use crate::parallel;
 use crate::tokens::{RustFile, file_attribute, ident, inner_docs, letters, rust_file};
+use crate::{names as fixed_names, parallel};
 pub use parameter::property_names;
 pub(crate) use security::{Check, checks};
 pub use security::{challenge, guards_unknown_routes};
@@ -36,10 +36,15 @@ pub(crate) fn files(api: &Api<'_>) -> Vec<File> {
     parallel::map(&jobs(api), |job| job.write(api))
 }
 
-/// Returns whether the server crate needs the schemas of the types crate: it reads JSON bodies, and
-/// names all violations of one.
-pub(crate) fn needs_schemas(api: &Api<'_>) -> bool {
+/// Returns whether the server crate reads JSON bodies, of which it names what does not fit.
+pub(crate) fn reads_json(api: &Api<'_>) -> bool {
     request::has_json_body(api)
+}
+
+/// Returns whether a feature decides if the server names all that is wrong with a JSON body, which
+/// takes the `jsonschema` crate. Where types need that crate, there is nothing to decide.
+pub(crate) fn has_violations_feature(api: &Api<'_>) -> bool {
+    reads_json(api) && !crate::types::needs_validator(api)
 }
 
 /// Returns the name of the module that re-exports the types crate.
@@ -198,12 +203,7 @@ fn library(api: &Api<'_>) -> TokenStream {
     let (types, types_crate) = (module("types"), types_crate(api));
     let openapi = module("openapi");
     let letters = letters(api);
-    let schemas = needs_schemas(api).then(|| {
-        quote! {
-            #[allow(unused_imports, reason = "without any tag there is no body to check")]
-            use #types_crate::schemas::SCHEMAS;
-        }
-    });
+    let schemas = reads_json(api).then(|| schemas(api, &types_crate));
     quote! {
         #title
         // The README comes first, since it begins with an example.
@@ -225,5 +225,26 @@ fn library(api: &Api<'_>) -> TokenStream {
         pub use #types_crate as #types;
         pub use api_runtime::server;
         pub use #router::{Api, OPERATIONS, router};
+    }
+}
+
+/// Generates the item that says why a JSON body does not fit.
+fn schemas(api: &Api<'_>, types_crate: &Ident) -> TokenStream {
+    let feature = fixed_names::VIOLATIONS;
+    let (gate, first) = if has_violations_feature(api) {
+        let first = quote! {
+            #[cfg(not(feature = #feature))]
+            #[allow(dead_code, reason = "without any tag there is no body to check")]
+            static SCHEMAS: server::FirstViolation = server::FirstViolation;
+        };
+        (quote!(#[cfg(feature = #feature)]), first)
+    } else {
+        (TokenStream::new(), TokenStream::new())
+    };
+    quote! {
+        #gate
+        #[allow(unused_imports, reason = "without any tag there is no body to check")]
+        use #types_crate::schemas::SCHEMAS;
+        #first
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::Violation;
-use crate::place::{Place, located};
+use crate::place::{Place, located, rule};
 
 /// Why a response body, or a part of it, does not fit its type: the operation, the part and the
 /// rule that the part breaks.
@@ -129,40 +129,4 @@ pub(super) fn violation(
 fn find(body: &[u8], read: impl Fn(&[u8]) -> serde_json::Result<()>) -> Option<(Place, String)> {
     let (place, error) = located(|| crate::lenient(|| read(body)))?;
     Some((place, rule(&error).unwrap_or_else(|| UNKNOWN.to_owned())))
-}
-
-/// Returns the part of an error's message that does not quote the body, or `None` if the message
-/// has no such part.
-pub(super) fn rule(error: &serde_json::Error) -> Option<String> {
-    let text = error.to_string();
-    // The position is no part of the rule: the pointer says more.
-    let text = match text.rsplit_once(" at line ") {
-        Some((text, _)) if error.line() > 0 => text,
-        _ => &text,
-    };
-    if error.is_eof() {
-        return Some("ends before its JSON does".to_owned());
-    }
-    if error.is_syntax() {
-        return Some(match text {
-            "recursion limit exceeded" => "is nested too deeply".to_owned(),
-            _ => "is not JSON".to_owned(),
-        });
-    }
-    if text.starts_with("missing required property `") {
-        return Some("is required".to_owned());
-    }
-    if text.starts_with("duplicate property `") {
-        return Some("is there twice".to_owned());
-    }
-    // Messages of the derives, which have only words of the contract.
-    if ["must ", "property `", "missing field `"]
-        .iter()
-        .any(|start| text.starts_with(start))
-    {
-        return Some(text.to_owned());
-    }
-    // serde quotes the value of the body before these words, and only what it expected after them.
-    let (_, expected) = text.rsplit_once(", expected ")?;
-    Some(format!("must be {expected}"))
 }

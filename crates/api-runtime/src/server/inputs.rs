@@ -16,15 +16,12 @@ use super::call::Call;
 use super::messages::RequestBody;
 use super::operation::{Body, Location, Parameter};
 use super::pairs::decode;
+use super::reasons::Reasons;
 use super::rejection::{Rejected, Rejection, RejectionKind, Violation};
 use super::streams::{ByteStream, ItemStream, Upgrade};
 use super::text::{Guess, InputError, Text};
 use super::tree::{Object, bracketed};
-#[cfg(feature = "jsonschema")]
-use super::violations;
 use super::written::decode_parameter;
-#[cfg(feature = "jsonschema")]
-use crate::Schemas;
 use crate::Wire;
 use crate::items::Framing;
 
@@ -145,23 +142,25 @@ impl<'c> Inputs<'c> {
 
     /// Decodes the body of an operation that takes only JSON. Returns `None` after recording the
     /// error.
-    #[cfg(feature = "jsonschema")]
-    pub async fn json<T: Wire>(&mut self, body: &Body, schemas: &'static Schemas) -> Option<T> {
+    pub async fn json<T: Wire>(
+        &mut self,
+        body: &Body,
+        reasons: &'static impl Reasons,
+    ) -> Option<T> {
         match self.chosen(body).await {
-            Chosen::Media(at) => self.json_as(body, at, schemas).await,
+            Chosen::Media(at) => self.json_as(body, at, reasons).await,
             Chosen::Absent => self.no_body(body),
             Chosen::Unsupported => None,
         }
     }
 
     /// Decodes the body as JSON. `at` is the index of its media type in `body`. Returns `None`
-    /// after recording all violations.
-    #[cfg(feature = "jsonschema")]
+    /// after recording the reasons.
     pub async fn json_as<T: Wire>(
         &mut self,
         body: &Body,
         at: usize,
-        schemas: &'static Schemas,
+        reasons: &'static impl Reasons,
     ) -> Option<T> {
         let bytes = self.read().await?;
         // A body in chunks turns out to be empty only when it is read.
@@ -171,8 +170,8 @@ impl<'c> Inputs<'c> {
         // Where the body may be left out, its type takes null for absence, which the schema may
         // not.
         let is_plain = body.required || bytes.trim_ascii() != b"null";
-        // The type checks what the schema says, so a valid body is read only once. The schema is
-        // asked afterwards, for all violations in place of the first.
+        // The type checks what the schema says, so a valid body is read only once, and again for
+        // the reasons if it is not valid.
         let decoded = if body.media[at].is_lenient {
             crate::json::from_slice_lenient::<T>(&bytes).ok()
         } else {
@@ -181,7 +180,7 @@ impl<'c> Inputs<'c> {
         if decoded.is_some() && is_plain {
             return decoded;
         }
-        let found = violations::of_body(bytes, schemas, body.media[at].schema).await;
+        let found = reasons.of_body::<T>(bytes, &body.media[at]).await;
         if found.is_empty() && !is_plain {
             return decoded;
         }

@@ -114,6 +114,7 @@ pub(super) const RUNTIME: &[(&str, &str)] = embedded!(
     "src/server/path.rs",
     "src/server/problem.rs",
     "src/server/rate_limit.rs",
+    "src/server/reasons.rs",
     "src/server/rejection.rs",
     "src/server/remainder.rs",
     "src/server/request_head.rs",

@@ -6,7 +6,7 @@ use super::part::Part;
 use super::text::{mark, one_line, plain, shortened};
 use super::{example, licence};
 use crate::ir::{Api, Tag, TypeDef, TypeKind};
-use crate::names;
+use crate::{names, server};
 
 /// Generates the README of a crate.
 pub(super) fn readme(api: &Api<'_>, part: Part) -> String {
@@ -132,6 +132,18 @@ fn first_paragraph(description: &str) -> Option<String> {
     is_prose.then(|| plain(&shortened(&one_line(paragraph), 400)))
 }
 
+/// The row of the feature by which a server names all that is wrong with a JSON body.
+const VIOLATIONS: (&str, &str) = (
+    names::VIOLATIONS,
+    "a rejection of a JSON body names all that is wrong with it, and not only the first thing; takes a JSON Schema validator, which is a third of what a small server compiles",
+);
+
+/// The row of the feature that derives the document.
+const DOCUMENT: (&str, &str) = (
+    names::UTOIPA,
+    "the OpenAPI document, derived from the code that serves it; off by default",
+);
+
 /// Generates the table of features: a row for each tag, then those of the kind of crate.
 fn features(api: &Api<'_>, part: Part) -> String {
     let mut rows: Vec<(String, String)> = api
@@ -158,10 +170,8 @@ fn features(api: &Api<'_>, part: Part) -> String {
             names::RUSTLS,
             "https through rustls, with the certificates that the platform trusts; if you build a `reqwest::Client` yourself, choose a rustls provider for it",
         )],
-        Part::Server => &[(
-            names::UTOIPA,
-            "the OpenAPI document, derived from the code that serves it; off by default",
-        )],
+        Part::Server if server::has_violations_feature(api) => &[VIOLATIONS, DOCUMENT],
+        Part::Server => &[DOCUMENT],
     };
     rows.extend(
         fixed

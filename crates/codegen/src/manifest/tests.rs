@@ -229,3 +229,47 @@ fn a_run_time_that_lacks_what_crates_call_is_refused() {
         assert!(text.parse::<Runtime>().is_err(), "{text}");
     }
 }
+
+#[test]
+fn a_server_takes_the_validator_by_a_feature_unless_its_types_need_it() {
+    let manifest = |schema: Value| -> DocumentMut {
+        let document = json!({
+            "openapi": "3.1.0",
+            "info": {"title": "Small", "version": "1.0.0"},
+            "paths": {"/a": {"post": {
+                "operationId": "a_create",
+                "requestBody": {"content": {"application/json": {"schema": schema}}},
+                "responses": {"204": {"description": "Done."}},
+            }}},
+        });
+        let loaded = contract::load_text("small.json", document.to_string().as_bytes());
+        let contract = loaded.contract.expect("the document is a contract");
+        let runtime = Runtime::Path("../api-runtime".to_owned());
+        let files = files(&lower(&contract, "small"), None, &runtime);
+        let text = text_of(&files, "small-server/Cargo.toml");
+        text.parse().expect("a manifest is TOML")
+    };
+    let simple = manifest(json!({"type": "object", "properties": {"b": {"type": "string"}}}));
+    let features = &simple["features"];
+    assert_eq!(
+        features["violations"][0].as_str(),
+        Some("small-types/schemas")
+    );
+    let default = features["default"].as_array().expect("a list");
+    assert!(
+        default
+            .iter()
+            .any(|name| name.as_str() == Some("violations"))
+    );
+    assert!(
+        simple["dependencies"]["small-types"]
+            .get("features")
+            .is_none()
+    );
+    // No type checks this keyword.
+    let needed =
+        manifest(json!({"type": "object", "if": {"required": ["a"]}, "then": {"required": ["b"]}}));
+    assert!(needed["features"].get("violations").is_none());
+    let enabled = &needed["dependencies"]["small-types"]["features"];
+    assert_eq!(enabled[0].as_str(), Some("schemas"));
+}
