@@ -33,8 +33,13 @@ pub mod security;
 pub use security::Security;
 mod router;
 
+#[cfg(feature = "violations")]
 #[allow(unused_imports, reason = "without any tag there is no body to check")]
 use api_types::schemas::SCHEMAS;
+
+#[cfg(not(feature = "violations"))]
+#[allow(dead_code, reason = "without any tag there is no body to check")]
+static SCHEMAS: server::FirstViolation = server::FirstViolation;
 
 #[cfg(feature = "utoipa")]
 pub mod openapi;
