@@ -22,5 +22,9 @@ pub mod serve;
 pub mod settings;
 pub mod storage;
 pub mod sweep;
+#[cfg(feature = "traces")]
+pub mod traces;
+#[cfg(not(feature = "traces"))]
+#[path = "without_traces.rs"]
 pub mod traces;
 pub mod world;

@@ -106,7 +106,7 @@ impl Service {
 /// How to build `stratusd`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Build {
-    /// The package alone, which compiles the fewest dependencies.
+    /// The package alone and without its features, which compiles the fewest dependencies.
     Alone,
     /// With the features that a build of the workspace selects, so that a caller who builds that
     /// too compiles each dependency once.
@@ -117,7 +117,7 @@ impl Build {
     /// Builds `stratusd` and returns the path of the program.
     fn run(self, root: &Path) -> anyhow::Result<PathBuf> {
         let what: &[&str] = match self {
-            Self::Alone => &["--package", "stratusd"],
+            Self::Alone => &["--package", "stratusd", "--no-default-features"],
             Self::WithWorkspace => &["--workspace", "--bin", "stratusd"],
         };
         // Cargo says which one it is, so that the toolchain stays the same throughout.
