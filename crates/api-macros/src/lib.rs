@@ -8,6 +8,7 @@
 //! Expansions name everything by its full path, because a contract may call its types `Option` or
 //! `String`.
 
+mod api;
 mod array;
 mod enumeration;
 mod impls;
@@ -22,7 +23,6 @@ mod responses;
 mod scalar;
 mod schema;
 mod shape;
-mod stubs;
 mod union;
 
 use proc_macro::TokenStream;
@@ -88,13 +88,16 @@ derives! {
     ResponseParts(response_parts_derive, body, header) => response_parts::expand;
 }
 
-/// Adds to the trait of a tag, whose module is named in `#[stubs(module)]`, a macro `module_stubs!`
-/// that stands in for operations which an implementation does not have yet.
+/// Makes the trait of a tag, whose module is named in `#[api(module)]`, fit for the router: the future
+/// of each `async fn` is `Send`.
+///
+/// Adds a macro `module_stubs!` that stands in for operations which an implementation does not have
+/// yet.
 #[proc_macro_attribute]
-pub fn stubs(module: TokenStream, item: TokenStream) -> TokenStream {
+pub fn api(module: TokenStream, item: TokenStream) -> TokenStream {
     let module = parse_macro_input!(module as Ident);
     let item = parse_macro_input!(item as ItemTrait);
-    stubs::expand(&module, &item)
+    api::expand(&module, &item)
         .unwrap_or_else(syn::Error::into_compile_error)
         .into()
 }

@@ -57,6 +57,7 @@ mod remainder;
 mod request_head;
 mod request_id;
 mod response;
+mod route;
 mod router;
 #[cfg(feature = "utoipa")]
 mod schema_source;
@@ -74,7 +75,7 @@ pub mod openapi;
 
 pub use crate::trace_context::TraceContext;
 pub use crate::{default_status, range_status};
-pub use api_macros::{Request, RequestBody, ResponseParts, Responses, stubs};
+pub use api_macros::{Request, RequestBody, ResponseParts, Responses, api};
 pub use axum::Router;
 pub use axum::extract::Multipart;
 pub use axum::response::{IntoResponse, Response};
@@ -88,7 +89,8 @@ pub use inputs::{Chosen, Inputs};
 pub use messages::{Request, RequestBody, ResponseParts, Responses};
 pub use next::Next;
 pub use operation::{
-    Body, ListedResponse, Location, Media, Method, Operation, Parameter, Scheme, Status, Style,
+    Body, ListedResponse, Location, Media, Method, Operation, Parameter, Scheme,
+    SecurityRequirements, Status, Style,
 };
 pub use problem::{Problem, ProblemBody};
 pub use rate_limit::{RateLimit, RatePolicy};
@@ -97,7 +99,8 @@ pub use rejection::{Rejected, Rejection, RejectionKind, RenderRejection, Violati
 pub use request_head::{RequestHead, not_implemented};
 pub use request_id::RequestId;
 pub use response::with_header;
-pub use router::{App, Blueprint, OperationId, Route, RouteFuture, RouteResult, router};
+pub use route::{App, Route, RouteFuture, RouteResult};
+pub use router::{Blueprint, OperationId, router};
 #[doc(no_inline)]
 pub use serde_json;
 pub use status::{

@@ -10,7 +10,7 @@ use api_runtime::Schemas;
 use api_runtime::server::{
     self, App, AuthError, Bearer, Blueprint, Body, Call, Config, ContractTexts, ListedResponse,
     Media, Method, Operation, OperationId, Parameter, Problem, Rejected, RequestId, Route,
-    RouteResult, Scheme, Style,
+    RouteResult, Scheme, SecurityRequirements, Style,
 };
 use axum::body::{Body as HttpBody, Bytes};
 use axum::http::{HeaderValue, Request, Response, StatusCode};
@@ -32,10 +32,10 @@ static SCHEMAS: Schemas = Schemas::new(
     }"#,
 );
 
-const SECURITY: &[&[Scheme]] = &[&[Scheme {
-    name: "bearer",
-    scopes: &[],
-}]];
+const SECURITY: SecurityRequirements = SecurityRequirements {
+    alternatives: &[&[Scheme::new("bearer", &[])]],
+    challenge: "Bearer",
+};
 const ID: Parameter = Parameter::path("id");
 const LIMIT: Parameter = Parameter::query("limit").default("10");
 const AFTER: Parameter = Parameter::query("after");
@@ -68,7 +68,6 @@ const fn operation(
         deprecation: None,
         sunset: None,
         security: SECURITY,
-        challenge: "Bearer",
     }
 }
 
@@ -81,7 +80,7 @@ static VIEW: Operation = operation(
 static CREATE: Operation = operation("create", Method::POST, "/things/{name}/orders", &[]);
 static UPLOAD: Operation = operation("upload", Method::PUT, "/files/{id}.bin", &[ID]);
 static PANIC: Operation = operation("panic", Method::GET, "/panic", &[]);
-static UNKNOWN: Operation = Operation::unknown_route(SECURITY, "Bearer");
+static UNKNOWN: Operation = Operation::unknown_route(SECURITY);
 
 type Shared = Arc<App<(), ()>>;
 

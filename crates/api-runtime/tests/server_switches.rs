@@ -10,14 +10,17 @@ use std::time::Duration;
 use api_runtime::server::{
     self, App, AuthError, Blueprint, Call, Config, ContractTexts, ListedResponse, Media, Method,
     Operation, Origins, Parameter, Problem, RateLimit, RatePolicy, Rejection, RejectionKind,
-    RequestHead, RequestId, Route, RouteFuture, RouteResult, Scheme,
+    RequestHead, RequestId, Route, RouteFuture, RouteResult, Scheme, SecurityRequirements,
 };
 use axum::body::Body as HttpBody;
 use axum::http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use tower_service::Service;
 
-const SECURITY: &[&[Scheme]] = &[&[Scheme::new("bearer", &[])]];
+const SECURITY: SecurityRequirements = SecurityRequirements {
+    alternatives: &[&[Scheme::new("bearer", &[])]],
+    challenge: "Bearer",
+};
 const TEXT: &[Media] = &[Media::new("text/plain")];
 const COUNT: &[Parameter] = &[Parameter::header("X-Count")];
 const RESPONSES: &[ListedResponse] = &[counted()];
@@ -42,7 +45,6 @@ const fn operation(id: &'static str, method: Method) -> Operation {
         deprecation: None,
         sunset: None,
         security: SECURITY,
-        challenge: "Bearer",
     }
 }
 

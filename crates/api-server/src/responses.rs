@@ -10,7 +10,6 @@ use api_runtime::server;
 /// Nothing was changed.
 #[derive(Debug, Clone, server::ResponseParts)]
 pub struct BadRequest {
-    /// The body.
     #[body(json)]
     pub body: api_types::Error,
 }
@@ -19,7 +18,6 @@ pub struct BadRequest {
 /// Nothing was changed.
 #[derive(Debug, Clone, server::ResponseParts)]
 pub struct Conflict {
-    /// The body.
     #[body(json)]
     pub body: api_types::Error,
 }
@@ -28,7 +26,6 @@ pub struct Conflict {
 /// Nothing was changed, and the same request fails again until the operator gives more access or a larger quota; this is why the status is not 409, which asks to send the request again.
 #[derive(Debug, Clone, server::ResponseParts)]
 pub struct Forbidden {
-    /// The body.
     #[body(json)]
     pub body: api_types::Error,
 }
@@ -39,7 +36,6 @@ pub struct Forbidden {
 /// The router makes this response by itself; no handler returns it.
 #[derive(Debug, Clone, server::ResponseParts)]
 pub struct MethodNotAllowed {
-    /// The body.
     #[body(json)]
     pub body: api_types::Error,
     /// The methods that the path has.
@@ -51,7 +47,6 @@ pub struct MethodNotAllowed {
 /// Nothing was changed.
 #[derive(Debug, Clone, server::ResponseParts)]
 pub struct NotFound {
-    /// The body.
     #[body(json)]
     pub body: api_types::Error,
 }
@@ -60,7 +55,6 @@ pub struct NotFound {
 /// Nothing was changed.
 #[derive(Debug, Clone, server::ResponseParts)]
 pub struct PayloadTooLarge {
-    /// The body.
     #[body(json)]
     pub body: api_types::Error,
 }
@@ -69,7 +63,6 @@ pub struct PayloadTooLarge {
 /// Nothing was changed.
 #[derive(Debug, Clone, server::ResponseParts)]
 pub struct PreconditionFailed {
-    /// The body.
     #[body(json)]
     pub body: api_types::Error,
 }
@@ -80,7 +73,6 @@ pub struct PreconditionFailed {
 /// The router makes this response by itself; no handler returns it.
 #[derive(Debug, Clone, server::ResponseParts)]
 pub struct RequestHeadTooLarge {
-    /// The body.
     #[body(json)]
     pub body: api_types::Error,
 }
@@ -91,7 +83,6 @@ pub struct RequestHeadTooLarge {
 /// The router makes this response by itself; no handler returns it.
 #[derive(Debug, Clone, server::ResponseParts)]
 pub struct RequestTimeout {
-    /// The body.
     #[body(json)]
     pub body: api_types::Error,
 }
@@ -103,7 +94,6 @@ pub struct RequestTimeout {
 /// Nothing was changed.
 #[derive(Debug, Clone, server::ResponseParts)]
 pub struct TooManyRequests {
-    /// The body.
     #[body(json)]
     pub body: api_types::Error,
     /// The number of seconds to wait before you send the request again.
@@ -121,7 +111,6 @@ pub struct TooManyRequests {
 /// Nothing was changed.
 #[derive(Debug, Clone, server::ResponseParts)]
 pub struct Unauthorized {
-    /// The body.
     #[body(json)]
     pub body: api_types::Error,
     /// The authentication scheme to use.
@@ -133,7 +122,6 @@ pub struct Unauthorized {
 /// Wait for the number of seconds in `Retry-After`.
 #[derive(Debug, Clone, server::ResponseParts)]
 pub struct Unavailable {
-    /// The body.
     #[body(json)]
     pub body: api_types::Error,
     /// The number of seconds to wait before you send the request again.
@@ -145,7 +133,6 @@ pub struct Unavailable {
 /// A change may or may not have been made.
 #[derive(Debug, Clone, server::ResponseParts)]
 pub struct UnexpectedError {
-    /// The body.
     #[body(json)]
     pub body: api_types::Error,
 }
@@ -154,7 +141,6 @@ pub struct UnexpectedError {
 /// Nothing was changed.
 #[derive(Debug, Clone, server::ResponseParts)]
 pub struct UnsupportedMediaType {
-    /// The body.
     #[body(json)]
     pub body: api_types::Error,
 }

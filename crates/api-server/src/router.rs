@@ -123,8 +123,7 @@ where
 
 /// Describes the routes that the contract does not know, which the security of the whole document protects.
 static UNKNOWN_ROUTE: server::Operation = server::Operation::unknown_route(
-    &[&[server::Scheme::new("bearer", &[])]],
-    "Bearer",
+    security::BEARER,
 );
 
 async fn check_unknown_route<A, S: Security>(

@@ -21,6 +21,12 @@ pub trait Security: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Self::Principal, server::AuthError>> + Send;
 }
 
+/// The requirement of `bearer`.
+pub(crate) const BEARER: server::SecurityRequirements = server::SecurityRequirements {
+    alternatives: &[&[server::Scheme::new("bearer", &[])]],
+    challenge: "Bearer",
+};
+
 /// Checks `bearer`.
 pub(crate) async fn check_bearer<S: Security>(
     security: &S,

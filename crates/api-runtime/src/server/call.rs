@@ -57,7 +57,7 @@ impl Call {
     /// Returns the rejection for a failed check of credentials.
     #[must_use]
     pub fn unauthorized(&self, error: AuthError) -> Rejected {
-        Rejection::unauthorized(error, self.operation.challenge)
+        Rejection::unauthorized(error, self.operation.security.challenge)
     }
 
     /// Returns the handler's response, or the rejection 413 if a body that the handler read as a

@@ -15,7 +15,7 @@ use super::cross_origin::Origins;
 use super::next::{Around, Next};
 use super::operation::Operation;
 use super::request_id::{self, RequestId};
-use super::router::RouteResult;
+use super::route::RouteResult;
 use super::traces::Join;
 use crate::trace_context::TraceContext;
 

@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Response};
 
 use super::call::Call;
 use super::inputs::Inputs;
-use super::operation::{Body, ListedResponse, Media, Parameter};
+use super::operation::{Body, ListedResponse, Media, Operation, Parameter, SecurityRequirements};
 use super::rejection::Rejected;
 
 /// A type that holds the parameters and the body of an operation's request.
@@ -21,6 +21,19 @@ pub trait Request: Sized {
     /// Reads the request. A rejection names the violations of parameters and body together, or else
     /// says why the body cannot be read.
     fn read(call: &mut Call) -> impl Future<Output = Result<Self, Rejected>> + Send;
+}
+
+impl Operation {
+    /// Returns the description of an operation that takes a request of type `R`, and has nothing
+    /// else: generated crates set the other fields.
+    #[must_use]
+    pub const fn of<R: Request>() -> Self {
+        Self {
+            parameters: R::PARAMETERS,
+            body: R::BODY,
+            ..Self::unknown_route(SecurityRequirements::NONE)
+        }
+    }
 }
 
 /// A type that holds a request body of one of several media types: an enum with a variant for each.

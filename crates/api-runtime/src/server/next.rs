@@ -7,7 +7,7 @@ use axum::extract::Request;
 use axum::response::Response;
 use futures_util::future::BoxFuture;
 
-use super::router::RouteResult;
+use super::route::RouteResult;
 
 /// A function that runs the rest of the router, or rejects the request.
 pub(super) type Around =

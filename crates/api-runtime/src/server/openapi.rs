@@ -315,7 +315,7 @@ impl Document {
 
 /// Returns the security requirements of an operation.
 fn security(operation: &Operation) -> Value {
-    let alternatives = operation.security.iter().map(|alternative| {
+    let alternatives = operation.security.alternatives.iter().map(|alternative| {
         let schemes = alternative
             .iter()
             .map(|scheme| (scheme.name.to_owned(), scheme.scopes.into()));

@@ -33,11 +33,8 @@ pub struct Operation {
     /// The value of `Sunset` in each response (RFC 8594), if the contract says when the operation
     /// ends.
     pub sunset: Option<&'static str>,
-    /// The security requirements: alternatives, each with the schemes that must all be satisfied.
-    /// An operation without alternatives needs no credential.
-    pub security: &'static [&'static [Scheme]],
-    /// The value of `WWW-Authenticate` in a 401.
-    pub challenge: &'static str,
+    /// The security requirements.
+    pub security: SecurityRequirements,
 }
 
 /// The method of an operation, as requests spell it.
@@ -104,10 +101,7 @@ impl Operation {
     /// Creates the description of all routes that are not in the contract, by which the credentials
     /// of requests for them are checked.
     #[must_use]
-    pub const fn unknown_route(
-        security: &'static [&'static [Scheme]],
-        challenge: &'static str,
-    ) -> Self {
+    pub const fn unknown_route(security: SecurityRequirements) -> Self {
         Self {
             id: "unknown_route",
             method: Method::GET,
@@ -121,9 +115,26 @@ impl Operation {
             deprecation: None,
             sunset: None,
             security,
-            challenge,
         }
     }
+}
+
+/// The security requirements of an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SecurityRequirements {
+    /// The alternatives, each with the schemes that must all be satisfied. Without alternatives, no
+    /// credential is needed.
+    pub alternatives: &'static [&'static [Scheme]],
+    /// The value of `WWW-Authenticate` in a 401.
+    pub challenge: &'static str,
+}
+
+impl SecurityRequirements {
+    /// No requirement: the operation needs no credential.
+    pub const NONE: Self = Self {
+        alternatives: &[],
+        challenge: "",
+    };
 }
 
 /// A security scheme and the scopes that an operation needs of it.

@@ -11,7 +11,7 @@ use http::{Extensions, HeaderMap, Method, Uri};
 
 use super::rejection::{Rejection, RejectionKind};
 use super::request_id::RequestId;
-use super::router::{RouteFuture, RouteResult};
+use super::route::{RouteFuture, RouteResult};
 
 tokio::task_local! {
     /// The request that this task serves.

@@ -1,8 +1,6 @@
 //! The router: finds the operation of a request, runs it, and renders rejections.
 
-use std::fmt;
 use std::panic::AssertUnwindSafe;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
 use axum::body::Body;
@@ -26,53 +24,20 @@ use super::mount::{Mounts, Responding, Serve};
 use super::next::Next;
 use super::operation::Operation;
 use super::path::{Captures, Found, Paths};
-use super::rejection::{Rejected, Rejection, RejectionKind, RenderRejection};
+use super::rejection::{Rejection, RejectionKind, RenderRejection};
 use super::remainder;
 use super::request_head::RequestHead;
 use super::request_id::{self, RequestId};
 use super::response::Unwritable;
+use super::route::{Route, RouteResult};
 use super::traces::RequestSpan;
 
 /// The value of `Connection` in the last response on a connection.
 const CLOSE: HeaderValue = HeaderValue::from_static("close");
 
-/// The result of a route: the handler's response, or a rejection.
-pub type RouteResult = Result<Response, Rejected>;
-
-/// The future of a route.
-pub type RouteFuture = Pin<Box<dyn Future<Output = RouteResult> + Send>>;
-
-/// What handlers share: the implementation of the API, and of its security.
-#[derive(Debug)]
-pub struct App<A, S> {
-    /// The implementation of the API.
-    pub api: A,
-    /// The check of credentials.
-    pub security: S,
-}
-
 /// The id of the operation that made a response, in the response's extensions: a label for metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct OperationId(pub &'static str);
-
-/// An operation and the function that serves it.
-pub struct Route<T> {
-    operation: &'static Operation,
-    serve: fn(Arc<T>, Call) -> RouteFuture,
-}
-
-impl<T> Route<T> {
-    /// Binds an operation to the function that serves it.
-    pub fn new(operation: &'static Operation, serve: fn(Arc<T>, Call) -> RouteFuture) -> Self {
-        Self { operation, serve }
-    }
-}
-
-impl<T> fmt::Debug for Route<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Route").field(&self.operation.id).finish()
-    }
-}
 
 /// Everything that a router is made of.
 #[derive(Debug)]

@@ -14,6 +14,7 @@ macro_rules! embedded {
 /// The sources of `api-macros`.
 pub(super) const MACROS: &[(&str, &str)] = embedded!(
     "api-macros":
+    "src/api.rs",
     "src/array.rs",
     "src/enumeration.rs",
     "src/enumeration/listed.rs",
@@ -37,7 +38,6 @@ pub(super) const MACROS: &[(&str, &str)] = embedded!(
     "src/scalar/rules.rs",
     "src/schema.rs",
     "src/shape.rs",
-    "src/stubs.rs",
     "src/union.rs",
 );
 
@@ -120,6 +120,7 @@ pub(super) const RUNTIME: &[(&str, &str)] = embedded!(
     "src/server/request_head.rs",
     "src/server/request_id.rs",
     "src/server/response.rs",
+    "src/server/route.rs",
     "src/server/router.rs",
     "src/server/schema_source.rs",
     "src/server/status.rs",

@@ -191,7 +191,6 @@ pub(super) fn structure(
     };
     let body = body.map(|(attribute, ty)| {
         quote! {
-            /// The body.
             #attribute
             pub body: #ty,
         }

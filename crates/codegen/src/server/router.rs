@@ -219,12 +219,11 @@ fn guard(api: &Api<'_>) -> (Option<TokenStream>, TokenStream) {
     if !security::guards_unknown_routes(api) {
         return (None, quote!(None));
     }
-    let alternatives = security::alternatives(&api.contract.security);
-    let challenge = security::challenge(api, &api.contract.security);
+    let requirement = security::requirement(api, &api.contract.security);
     let check = security::check_name(api, &api.contract.security);
     let item = quote! {
         /// Describes the routes that the contract does not know, which the security of the whole document protects.
-        static UNKNOWN_ROUTE: server::Operation = server::Operation::unknown_route(#alternatives, #challenge);
+        static UNKNOWN_ROUTE: server::Operation = server::Operation::unknown_route(#requirement);
         async fn check_unknown_route<A, S: Security>(
             app: std::sync::Arc<server::App<A, S>>,
             call: server::Call,

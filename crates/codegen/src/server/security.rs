@@ -7,6 +7,7 @@ use contract::model::{Location, Security, SecurityKind, SecurityRequirement};
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
+use super::names::constant;
 use crate::ir::{Api, SecurityScheme};
 use crate::names;
 use crate::tokens::{docs, ident, inner_docs};
@@ -41,9 +42,13 @@ pub(super) fn module(api: &Api<'_>) -> TokenStream {
         }
     }
     let methods = methods.values();
-    let checks = distinct(api)
-        .into_iter()
-        .map(|(name, security)| check(api, &name, security));
+    let distinct = distinct(api);
+    let requirements = distinct
+        .iter()
+        .map(|(name, security)| definition(api, name, security));
+    let checks = distinct
+        .iter()
+        .map(|(name, security)| check(api, name, security));
     quote! {
         #title
         use api_runtime::server;
@@ -55,6 +60,7 @@ pub(super) fn module(api: &Api<'_>) -> TokenStream {
             type Principal: Clone + Send + Sync + 'static;
             #(#methods)*
         }
+        #(#requirements)*
         #(#checks)*
     }
 }
@@ -108,7 +114,7 @@ pub fn guards_unknown_routes(api: &Api<'_>) -> bool {
     is_secured(&api.contract.security) && !is_optional(&api.contract.security)
 }
 
-/// Returns every combination of schemes that operations ask for, with the name of its check.
+/// Returns every combination of schemes that operations ask for, with its name.
 fn distinct<'a>(api: &'a Api<'_>) -> Vec<(String, &'a Security)> {
     let mut found: Vec<(String, &Security)> = Vec::new();
     let mut taken = HashSet::new();
@@ -132,11 +138,55 @@ fn distinct<'a>(api: &'a Api<'_>) -> Vec<(String, &'a Security)> {
 
 /// Returns the name of the function that checks a combination of schemes, such as `check_bearer`.
 pub(super) fn check_name(api: &Api<'_>, security: &Security) -> Ident {
+    format_ident!("check_{}", name_of(api, security))
+}
+
+/// Returns the name of a combination of schemes, such as `bearer` or `key_or_login`.
+fn name_of(api: &Api<'_>, security: &Security) -> String {
     let found = distinct(api)
         .into_iter()
         .find(|(_, known)| *known == security);
-    let (name, _) = found.expect("every combination in use has a check");
-    format_ident!("check_{name}")
+    let (name, _) = found.expect("every combination in use has a name");
+    name
+}
+
+/// Returns the expression of an operation's security requirements, or `None` if it has none.
+pub(super) fn requirement(api: &Api<'_>, security: &Security) -> Option<TokenStream> {
+    if is_secured(security) {
+        let name = constant(&name_of(api, security));
+        return Some(quote!(security::#name));
+    }
+    // `security: [{}]` asks for nothing, but is not the same document as no security.
+    (!security.is_empty()).then(|| value(api, security))
+}
+
+/// Generates the constant with the requirements of a combination of schemes.
+fn definition(api: &Api<'_>, name: &str, security: &Security) -> TokenStream {
+    let words = docs(&format!("The requirement of {}.", words(security)));
+    let name = constant(name);
+    let value = value(api, security);
+    quote! {
+        #words
+        pub(crate) const #name: server::SecurityRequirements = #value;
+    }
+}
+
+/// Generates the description of security requirements.
+fn value(api: &Api<'_>, security: &Security) -> TokenStream {
+    let alternatives = security.iter().map(|alternative| {
+        let schemes = alternative
+            .schemes
+            .iter()
+            .map(|(name, scopes)| quote!(server::Scheme::new(#name, &[#(#scopes),*])));
+        quote!(&[#(#schemes),*])
+    });
+    let challenge = challenge(api, security);
+    quote! {
+        server::SecurityRequirements {
+            alternatives: &[#(#alternatives),*],
+            challenge: #challenge,
+        }
+    }
 }
 
 /// Returns the security scheme that has a name in the document.
@@ -387,18 +437,6 @@ fn words(security: &Security) -> String {
         })
         .collect();
     alternatives.join(", or ")
-}
-
-/// Generates the alternatives of security, for the description of an operation.
-pub(super) fn alternatives(security: &Security) -> TokenStream {
-    let alternatives = security.iter().map(|alternative| {
-        let schemes = alternative
-            .schemes
-            .iter()
-            .map(|(name, scopes)| quote!(server::Scheme::new(#name, &[#(#scopes),*])));
-        quote!(&[#(#schemes),*])
-    });
-    quote!(&[#(#alternatives),*])
 }
 
 /// Returns the value of the header `WWW-Authenticate` in a response 401, which is empty if no

@@ -1,7 +1,6 @@
 //! The file of a tag: its trait, and for each operation the request, the responses, the description
 //! and the route.
 
-use contract::Moment;
 use contract::model::{Method, StatusKey};
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
@@ -49,7 +48,7 @@ fn head(api: &Api<'_>, tag: usize, operations: &[&Operation]) -> TokenStream {
     let security = is_secured(api, tag).then(|| import(api, "security"));
     quote! {
         #title
-        use api_runtime::server::{self, Request as _, Responses as _};
+        use api_runtime::server::{self, Responses as _};
         #responses
         #security
         #trait_definition
@@ -85,7 +84,7 @@ fn trait_definition(api: &Api<'_>, tag: usize, operations: &[&Operation]) -> Tok
     let module = ident(&definition.module);
     quote! {
         #words
-        #[server::stubs(#module)]
+        #[server::api(#module)]
         pub trait #name #generics: Send + Sync + 'static {
             #(#methods)*
         }
@@ -103,11 +102,10 @@ fn handler(operation: &Operation) -> TokenStream {
     let method = ident(&operation.name);
     let principal = principal_type(operation).map(|ty| quote!(principal: #ty,));
     let [request, response, error] = type_names(operation);
-    // An `async fn` would not promise a future that is `Send`, which the router needs.
     quote! {
         #words
         #deprecated
-        fn #method(&self, #principal request: #request) -> impl Future<Output = Result<#response, #error>> + Send;
+        async fn #method(&self, #principal request: #request) -> Result<#response, #error>;
     }
 }
 
@@ -153,41 +151,37 @@ fn description(api: &Api<'_>, operation: &Operation) -> TokenStream {
         StatusKey::Code(code) => Some(Literal::u16_unsuffixed(code)),
         StatusKey::Range(_) | StatusKey::Default => None,
     });
-    let header = |value: Option<String>| {
-        if let Some(value) = value {
-            quote!(Some(#value))
-        } else {
-            quote!(None)
-        }
-    };
-    let deprecation = operation
-        .deprecation
-        .map(|since| format!("@{}", since.seconds()));
-    let deprecation = header(deprecation);
-    let sunset = header(operation.sunset.map(Moment::http_date));
-    let security = security::alternatives(&operation.security);
-    let challenge = security::challenge(api, &operation.security);
-    let tag = if let Some(tag) = &api.tags[operation.tag].name {
-        quote!(Some(#tag))
-    } else {
-        quote!(None)
-    };
+    let mut rejections = rejections.peekable();
+    let rejections = rejections
+        .peek()
+        .is_some()
+        .then(|| quote!(rejections: &[#(#rejections),*],));
+    let deprecation = operation.deprecation.map(|since| {
+        let since = format!("@{}", since.seconds());
+        quote!(deprecation: Some(#since),)
+    });
+    let sunset = operation.sunset.map(|end| {
+        let end = end.http_date();
+        quote!(sunset: Some(#end),)
+    });
+    let security = security::requirement(api, &operation.security);
+    let security = security.map(|requirement| quote!(security: #requirement,));
+    let tag = &api.tags[operation.tag].name;
+    let tag = tag.as_ref().map(|tag| quote!(tag: Some(#tag),));
     quote! {
         #words
         pub static #name: server::Operation = server::Operation {
             id: #id,
             method: #method,
             path: #path,
-            tag: #tag,
-            parameters: #request::PARAMETERS,
-            body: #request::BODY,
+            #tag
             responses: #response::LISTED,
             errors: #error::LISTED,
-            rejections: &[#(#rejections),*],
-            deprecation: #deprecation,
-            sunset: #sunset,
-            security: #security,
-            challenge: #challenge,
+            #rejections
+            #deprecation
+            #sunset
+            #security
+            ..server::Operation::of::<#request>()
         };
     }
 }
@@ -238,7 +232,7 @@ fn route(api: &Api<'_>, operation: &Operation) -> TokenStream {
         (None, None)
     };
     quote! {
-        server::Route::new(&#name, |app, mut call| Box::pin(async move {
+        #name.route(|app, mut call| Box::pin(async move {
             #authenticate
             let request = call.read::<#request>().await?;
             call.respond(app.api.#method(#principal request).await)

@@ -1,14 +1,13 @@
-//! `#[stubs(module)]`: the macro that stands in for operations which an implementation does not have
-//! yet.
+//! `#[api(module)]`: what the trait of a tag needs besides its methods. Their futures are `Send`, and
+//! a macro stands in for operations which an implementation does not have yet.
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::{ToTokens as _, format_ident, quote};
 use syn::ext::IdentExt as _;
-use syn::{
-    FnArg, GenericParam, ItemTrait, PathArguments, Result, ReturnType, TraitItem, TraitItemFn,
-};
+use syn::{FnArg, GenericParam, ItemTrait, Result, ReturnType, TraitItem, TraitItemFn, Type};
 
-/// Expands `#[stubs(module)]` on the trait of a tag: to the trait, and a macro `module_stubs!`.
+/// Expands `#[api(module)]` on the trait of a tag: to the trait, whose methods return futures that
+/// are `Send`, and a macro `module_stubs!`.
 ///
 /// The macro is called in an implementation of the trait, with the names of operations or with `..`
 /// for all, and is the methods for these. It repeats their signatures, since an implementation must write each out.
@@ -36,10 +35,16 @@ pub(crate) fn expand(module: &Ident, tag: &ItemTrait) -> Result<TokenStream> {
         Some(_) => (Some(quote!($principal:ty:)), Some(quote!($principal))),
         None => (None, None),
     };
+    let mut written = tag.clone();
+    for item in &mut written.items {
+        if let TraitItem::Fn(method) = item {
+            *method = with_send(method)?;
+        }
+    }
     let docs = docs(&name, tag, principal.is_some());
     let unknown = format!("` is no operation of `{}`", tag.ident);
     Ok(quote! {
-        #tag
+        #written
 
         #(#[doc = #docs])*
         #[macro_export]
@@ -66,7 +71,7 @@ fn arm(module: &Ident, principal: Option<&Ident>, method: &TraitItemFn) -> Resul
         FnArg::Typed(input) => Some(outside(module, principal, input.ty.to_token_stream())),
         FnArg::Receiver(_) => None,
     });
-    let output = outside(module, principal, output(method)?);
+    let output = outside(module, principal, output(method)?.to_token_stream());
     Ok(quote! {
         (@ #name #given) => {
             async fn #name(&self, #(_: #inputs),*) -> #output {
@@ -76,26 +81,26 @@ fn arm(module: &Ident, principal: Option<&Ident>, method: &TraitItemFn) -> Resul
     })
 }
 
-/// Returns the type that the future of a method returns: `T` of `impl Future<Output = T> + Send`.
-fn output(method: &TraitItemFn) -> Result<TokenStream> {
-    let wrong =
-        || syn::Error::new_spanned(&method.sig, "the method of an operation returns a future");
-    let ReturnType::Type(_, ty) = &method.sig.output else {
-        return Err(wrong());
+/// Writes an `async fn` as a function whose future is `Send`, which the router needs and an
+/// `async fn` of a trait does not promise.
+fn with_send(method: &TraitItemFn) -> Result<TraitItemFn> {
+    let output = output(method)?;
+    let mut written = method.clone();
+    written.sig.asyncness = None;
+    written.sig.output = syn::parse_quote! {
+        -> impl ::core::future::Future<Output = #output> + ::core::marker::Send
     };
-    let syn::Type::ImplTrait(future) = &**ty else {
-        return Err(wrong());
-    };
-    let arguments = future.bounds.iter().find_map(|bound| match bound {
-        syn::TypeParamBound::Trait(bound) => match &bound.path.segments.last()?.arguments {
-            PathArguments::AngleBracketed(arguments) => arguments.args.first(),
-            _ => None,
-        },
-        _ => None,
-    });
-    match arguments {
-        Some(syn::GenericArgument::AssocType(output)) => Ok(output.ty.to_token_stream()),
-        _ => Err(wrong()),
+    Ok(written)
+}
+
+/// Returns the type that a method returns.
+fn output(method: &TraitItemFn) -> Result<&Type> {
+    match &method.sig.output {
+        ReturnType::Type(_, ty) if method.sig.asyncness.is_some() => Ok(ty),
+        _ => Err(syn::Error::new_spanned(
+            &method.sig,
+            "the method of an operation is an `async fn` that returns a `Result`",
+        )),
     }
 }
 
