@@ -39,7 +39,7 @@ pub use crate::trace_context::TraceContext;
 pub use argument::{Argument, InvalidArgument, Value};
 pub use around::{Around, Next};
 pub use body::{Multipart, Payload};
-pub use call::Call;
+pub use call::{Call, Received};
 pub use config::{BuildError, Config, http_builder};
 pub use credential::{Scheme, Secret};
 pub use decode::{content_type, decode, decode_text, empty, events, map, stream, upgrade};

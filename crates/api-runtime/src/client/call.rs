@@ -1,6 +1,7 @@
 //! The call of an operation: the transport, and what its errors and limits need to know of the
 //! operation.
 
+use std::fmt;
 use std::ops::Deref;
 
 use reqwest::{RequestBuilder, Response};
@@ -15,26 +16,50 @@ pub struct Call<'a> {
     operation: Operation,
 }
 
-/// What reading a response needs to know of its call. It travels with the response, in the
-/// response's extensions.
+/// The response to a call, whose body is still to be read.
+///
+/// It derefs to reqwest's response. What reading the body needs to know of the call is beside it and
+/// not in its extensions, which would allocate for every call.
+pub struct Received {
+    response: Response,
+    origin: Origin,
+}
+
+impl Received {
+    pub(super) fn new(response: Response, origin: Origin) -> Self {
+        Self { response, origin }
+    }
+
+    pub(super) fn into_parts(self) -> (Response, Origin) {
+        (self.response, self.origin)
+    }
+}
+
+impl Deref for Received {
+    type Target = Response;
+
+    fn deref(&self) -> &Response {
+        &self.response
+    }
+}
+
+/// Prints no headers, which may have secrets.
+impl fmt::Debug for Received {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Received")
+            .field("operation", &self.origin.operation)
+            .field("status", &self.response.status())
+            .finish_non_exhaustive()
+    }
+}
+
+/// What reading a response needs to know of its call.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Origin {
     /// The id of the operation.
-    pub(super) operation: Option<&'static str>,
+    pub(super) operation: &'static str,
     /// The most bytes that a body which is read into memory may have.
     pub(super) limit: usize,
-}
-
-/// The most bytes of a body that is read into memory, unless the client sets another number.
-pub(super) const MOST_BYTES: usize = 64 << 20;
-
-impl Default for Origin {
-    fn default() -> Self {
-        Self {
-            operation: None,
-            limit: MOST_BYTES,
-        }
-    }
 }
 
 impl Transport {
@@ -70,7 +95,7 @@ impl Call<'_> {
         &self,
         request: RequestBuilder,
         security: Security,
-    ) -> Result<Response, Error<E>> {
+    ) -> Result<Received, Error<E>> {
         self.transport.send(self.operation, request, security).await
     }
 }

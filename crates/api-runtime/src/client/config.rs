@@ -10,12 +10,14 @@ use reqwest::{Request, Url};
 use tracing::Span;
 
 use super::around::Run;
-use super::call::MOST_BYTES;
 use super::credential::{Scheme, Slot, UNSENDABLE};
 use super::traces;
 use super::transport::{Settings, Transport};
 use super::{Around, Next, Retries, SecretSource};
 use crate::trace_context::TraceContext;
+
+/// The most bytes of a body that is read into memory, unless the client sets another number.
+const MOST_BYTES: usize = 64 << 20;
 
 /// The settings that a [`Transport`] is built from.
 pub struct Config {

@@ -93,31 +93,24 @@ impl Slot {
             Kind::Asked(_) => Some(Self::Asked(scheme, source)),
         }
     }
+}
 
-    /// Adds the credential to a request. A secret has to be there in the time that is `left`.
-    pub(super) async fn apply<E>(
-        &self,
-        request: &mut Request,
-        left: Option<Duration>,
-    ) -> Result<(), Error<E>> {
-        match self {
-            Self::Fixed(credential) => credential.apply(request),
-            Self::Asked(scheme, source) => {
-                let asked = source.ask();
-                let secret = match left {
-                    Some(left) => timeout(left, asked)
-                        .await
-                        .unwrap_or_else(|late| Err(late.into())),
-                    None => asked.await,
-                };
-                let secret = secret.map_err(Error::no_credential)?;
-                let credential = Credential::new(*scheme, secret);
-                let unsendable = || InvalidArgument::new(UNSENDABLE);
-                credential.ok_or_else(unsendable)?.apply(request);
-            }
-        }
-        Ok(())
-    }
+/// Asks the program for a secret, which has to be there in the time that is `left`.
+pub(super) async fn asked<E>(
+    scheme: Scheme,
+    source: &SecretSource,
+    left: Option<Duration>,
+) -> Result<Credential, Error<E>> {
+    let asked = source.ask();
+    let secret = match left {
+        Some(left) => timeout(left, asked)
+            .await
+            .unwrap_or_else(|late| Err(late.into())),
+        None => asked.await,
+    };
+    let secret = secret.map_err(Error::no_credential)?;
+    let unsendable = || InvalidArgument::new(UNSENDABLE).into();
+    Credential::new(scheme, secret).ok_or_else(unsendable)
 }
 
 impl fmt::Debug for Slot {

@@ -7,7 +7,7 @@ use http::header::CONTENT_TYPE;
 use reqwest::{Response, Upgraded};
 use serde_json::Value;
 
-use super::call::Origin;
+use super::call::Received;
 use super::lenient::{self, Body};
 use super::{
     ByteStream, Error, EventStream, InterruptedResponse, InvalidResponse, OversizedResponse,
@@ -18,7 +18,7 @@ use crate::json::from_slice_lenient;
 
 /// Reads a JSON body leniently: properties that are newer than this client are accepted, and so are
 /// newer values of extensible enumerations.
-pub async fn decode<T: Wire, E>(response: Response) -> Result<ResponseValue<T>, Error<E>> {
+pub async fn decode<T: Wire, E>(response: Received) -> Result<ResponseValue<T>, Error<E>> {
     let form = Form {
         read: from_slice_lenient::<T>,
         check: |body| from_slice_lenient::<T>(body).map(drop),
@@ -29,7 +29,7 @@ pub async fn decode<T: Wire, E>(response: Response) -> Result<ResponseValue<T>, 
 
 /// Decodes a text body that is a single value: a string, or a number or boolean as in JSON. Decodes
 /// leniently, as [`decode`] does.
-pub async fn decode_text<T: Wire, E>(response: Response) -> Result<ResponseValue<T>, Error<E>> {
+pub async fn decode_text<T: Wire, E>(response: Received) -> Result<ResponseValue<T>, Error<E>> {
     let form = Form {
         read: read_text::<T>,
         check: |body| read_text::<T>(body).map(drop),
@@ -58,16 +58,16 @@ struct Form<T> {
 }
 
 /// Reads a body into memory and decodes it.
-async fn whole<T, E>(mut response: Response, form: Form<T>) -> Result<ResponseValue<T>, Error<E>> {
+async fn whole<T, E>(response: Received, form: Form<T>) -> Result<ResponseValue<T>, Error<E>> {
     let Form {
         read,
         check,
         is_text,
     } = form;
+    let (mut response, origin) = response.into_parts();
     let status = response.status();
     let headers = mem::take(response.headers_mut());
-    let origin = origin(&response);
-    let operation = origin.operation;
+    let operation = Some(origin.operation);
     let body = match bytes(response, origin.limit).await {
         Ok(Some(body)) => body,
         Ok(None) => {
@@ -115,43 +115,37 @@ async fn bytes(mut response: Response, limit: usize) -> reqwest::Result<Option<B
     Ok(Some(body.freeze()))
 }
 
-/// Returns what is known of the call of a response.
-pub(super) fn origin(response: &Response) -> Origin {
-    response
-        .extensions()
-        .get::<Origin>()
-        .copied()
-        .unwrap_or_default()
-}
-
 /// Returns a response without its body.
 #[must_use]
-pub fn empty(mut response: Response) -> ResponseValue<()> {
+pub fn empty(response: Received) -> ResponseValue<()> {
+    let (mut response, origin) = response.into_parts();
     let headers = mem::take(response.headers_mut());
-    ResponseValue::new((), response.status(), headers).of(origin(&response).operation)
+    ResponseValue::new((), response.status(), headers).of(Some(origin.operation))
 }
 
 /// Returns a response whose body is a stream of bytes.
 #[must_use]
-pub fn stream(mut response: Response) -> ResponseValue<ByteStream> {
+pub fn stream(response: Received) -> ResponseValue<ByteStream> {
+    let (mut response, origin) = response.into_parts();
     let status = response.status();
     let headers = mem::take(response.headers_mut());
-    let operation = origin(&response).operation;
+    let operation = Some(origin.operation);
     let body = ByteStream::new(response.bytes_stream()).of(operation);
     ResponseValue::new(body, status, headers).of(operation)
 }
 
 /// Returns a response whose body is a stream of server-sent events.
 #[must_use]
-pub fn events(response: Response) -> ResponseValue<EventStream> {
+pub fn events(response: Received) -> ResponseValue<EventStream> {
     map(stream(response), EventStream::new)
 }
 
 /// Returns a 101 response, whose value is the connection with its new protocol.
-pub async fn upgrade<E>(mut response: Response) -> Result<ResponseValue<Upgraded>, Error<E>> {
+pub async fn upgrade<E>(response: Received) -> Result<ResponseValue<Upgraded>, Error<E>> {
+    let (mut response, origin) = response.into_parts();
     let status = response.status();
     let headers = mem::take(response.headers_mut());
-    let operation = origin(&response).operation;
+    let operation = Some(origin.operation);
     let upgraded = response.upgrade().await;
     let upgraded = upgraded.map_err(|error| Error::<E>::from(error).of(operation))?;
     Ok(ResponseValue::new(upgraded, status, headers).of(operation))

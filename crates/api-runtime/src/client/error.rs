@@ -9,8 +9,7 @@ use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use reqwest::header::InvalidHeaderValue;
 
-use super::call::Origin;
-use super::decode::origin;
+use super::call::{Origin, Received};
 use super::misfit::Misfit;
 use super::retry_after::retry_after;
 use super::secret_source::BoxError;
@@ -221,7 +220,9 @@ impl<E> Error<E> {
 
     /// Returns the error of a response that the contract does not list.
     #[must_use]
-    pub fn unlisted(response: reqwest::Response) -> Self {
+    pub fn unlisted(response: Received) -> Self {
+        let (mut response, origin) = response.into_parts();
+        response.extensions_mut().insert(origin);
         Self::UnexpectedResponse(Box::new(response))
     }
 
@@ -346,9 +347,12 @@ impl<E> Error<E> {
             Self::Communication(error) => error.operation,
             Self::ErrorResponse(response) => response.operation(),
             Self::InterruptedResponse(response) => response.operation,
-            Self::OversizedResponse(response) => response.origin.operation,
+            Self::OversizedResponse(response) => Some(response.origin.operation),
             Self::InvalidResponse(response) => response.misfit.operation(),
-            Self::UnexpectedResponse(response) => origin(response).operation,
+            Self::UnexpectedResponse(response) => {
+                let origin = response.extensions().get::<Origin>();
+                origin.map(|origin| origin.operation)
+            }
             Self::OversizedEvent { operation, .. } => *operation,
             Self::Paging { operation, .. } => Some(operation),
         }

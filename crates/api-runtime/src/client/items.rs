@@ -1,7 +1,6 @@
 //! Response bodies that are sequences of items.
 
-use reqwest::Response;
-
+use super::call::Received;
 use super::{ByteStream, Error, ResponseValue, content_type, map, stream};
 use crate::items::{self, Framing};
 
@@ -14,7 +13,7 @@ pub type ItemError = items::ItemError<Error>;
 /// Returns a response whose body is a sequence of items. They are separated as its media type says,
 /// or else as `listed` does, that of the contract. Each is decoded leniently.
 #[must_use]
-pub fn items<T>(listed: &str, response: Response) -> ResponseValue<ItemStream<T>> {
+pub fn items<T>(listed: &str, response: Received) -> ResponseValue<ItemStream<T>> {
     let framing = Framing::of(&content_type(&response)).or(Framing::of(listed));
     let framing = framing.unwrap_or(Framing::Lines);
     map(stream(response), |body| {

@@ -56,6 +56,10 @@ pub(super) fn start(
 
 /// Notes the status of the response, or why there is none.
 pub(super) fn end(span: &Span, result: &Attempt) {
+    // `record` would look for the field by its name even so.
+    if span.is_disabled() {
+        return;
+    }
     let is_error = match result {
         Ok(response) => {
             let status = response.status();

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::HeaderMap;
-use reqwest::{Request, RequestBuilder, Response};
+use reqwest::{Request, RequestBuilder};
 use serde::Serialize;
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
 use super::around::{Attempt, Run};
-use super::call::Origin;
+use super::call::{Origin, Received};
 use super::config::{self, Target};
-use super::credential::Slot;
+use super::credential::{self, Slot};
 use super::retry::{IDEMPOTENCY_KEY, idempotency_key};
 use super::traces::{self, Operation};
 use super::{Argument, BuildError, Error, Next, Retries, header};
@@ -105,7 +105,7 @@ impl Transport {
         operation: Operation,
         request: RequestBuilder,
         security: Security,
-    ) -> Result<Response, Error<E>> {
+    ) -> Result<Received, Error<E>> {
         let of_operation = |error: Error<E>| error.of(Some(operation.id));
         let mut request = request
             .build()
@@ -123,12 +123,12 @@ impl Transport {
         };
         let result = sending.instrument(span.clone()).await;
         traces::end(&span, &result);
-        let mut response = result.map_err(|error| of_operation(Error::of_attempt(error)))?;
-        response.extensions_mut().insert(Origin {
-            operation: Some(operation.id),
+        let response = result.map_err(|error| of_operation(Error::of_attempt(error)))?;
+        let origin = Origin {
+            operation: operation.id,
             limit: self.settings.response_limit,
-        });
-        Ok(response)
+        };
+        Ok(Received::new(response, origin))
     }
 
     /// Sends a request once.
@@ -143,31 +143,38 @@ impl Transport {
     async fn prepare<E>(&self, request: &mut Request, security: Security) -> Result<(), Error<E>> {
         let settings = &*self.settings;
         for (name, value) in &settings.headers {
-            if !request.headers().contains_key(name) {
-                request.headers_mut().insert(name, value.clone());
+            let entry = request.headers_mut().entry(name);
+            entry.or_insert_with(|| value.clone());
+        }
+        let mut left = settings.timeout;
+        for slot in self.credentials(security) {
+            match slot {
+                Slot::Fixed(credential) => credential.apply(request),
+                Slot::Asked(scheme, source) => {
+                    let begun = Instant::now();
+                    credential::asked(*scheme, source, left)
+                        .await?
+                        .apply(request);
+                    left = left.map(|left| left.saturating_sub(begun.elapsed()));
+                }
             }
         }
-        let begun = Instant::now();
-        let left = || Some(settings.timeout?.saturating_sub(begun.elapsed()));
-        for credential in self.credentials(security) {
-            credential.apply(request, left()).await?;
-        }
-        if let Some(left) = left() {
-            *request.timeout_mut() = Some(left);
+        if left.is_some() {
+            *request.timeout_mut() = left;
         }
         Ok(())
     }
 
     /// Returns the credentials of the first alternative whose credentials are all set.
-    fn credentials(&self, security: Security) -> Vec<&Slot> {
+    fn credentials(&self, security: Security) -> impl Iterator<Item = &Slot> {
         let slots = &self.settings.credentials;
-        let slot = |scheme: &usize| slots.get(*scheme).and_then(Option::as_ref);
+        let slot = move |scheme: &usize| slots.get(*scheme).and_then(Option::as_ref);
         // An empty alternative means that credentials are optional; one that is set is sent all the
         // same.
         let mut alternatives = security.iter().filter(|schemes| !schemes.is_empty());
         let met = alternatives.find(|schemes| schemes.iter().all(|scheme| slot(scheme).is_some()));
         let schemes = met.into_iter().flat_map(|schemes| schemes.iter());
-        schemes.filter_map(slot).collect()
+        schemes.filter_map(slot)
     }
 }
 
