@@ -128,6 +128,9 @@ pub(crate) fn rule(error: &serde_json::Error) -> Option<String> {
             _ => "is not JSON".to_owned(),
         });
     }
+    if text.starts_with(crate::json::NOT_UTF8) {
+        return Some("is not UTF-8".to_owned());
+    }
     if text.starts_with("missing required property `") {
         return Some("is required".to_owned());
     }
