@@ -154,12 +154,13 @@ async fn call(client: &Client, kind: Kind) -> usize {
         }
         Kind::Post(tags, character) => {
             let size = "standard-2".parse().expect("`standard-2` is a size");
+            let text = character.repeat(200);
             let tags = (0..tags).map(|tag| {
-                let text = character.repeat(200);
-                let key = format!("{tag}{text}")
-                    .parse()
+                let key = types::TagKey::try_from(format!("{tag}{text}"))
                     .expect("the text is a tag's key");
-                types::TagInput::new(key, text.parse().expect("the text is a tag's value"))
+                let value =
+                    types::TagValue::try_from(text.clone()).expect("the text is a tag's value");
+                types::TagInput::new(key, value)
             });
             let tags = types::TagInputs::try_from(tags.collect::<Vec<_>>());
             let storage = 64.try_into().expect("64 is a storage size");
