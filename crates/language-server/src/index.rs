@@ -301,7 +301,7 @@ pub(crate) fn descend(place: Place, tokens: &[String], dialect: Dialect) -> Opti
     })
 }
 
-/// Returns the version of a document. One that cannot be told is read as the latest.
+/// Returns the version of a document: the latest if the document does not say one that is known.
 fn dialect(parsed: &Parsed) -> Dialect {
     let version = parsed.root().and_then(|root| root.get("openapi")?.as_str());
     dialect_of(version.unwrap_or_default())

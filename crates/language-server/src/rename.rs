@@ -276,7 +276,7 @@ struct Edit {
 
 impl Edit {
     /// Returns the edit of a place that is written as `source`, or `None` if the name is written in
-    /// a way in which its bytes cannot be told.
+    /// a way in which its bytes cannot be located.
     fn new(offsets: &Range<usize>, source: &str, form: &Form, new: &str) -> Option<Self> {
         let inner = scalar::content(source);
         let text = &source[inner.clone()];

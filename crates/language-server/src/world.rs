@@ -348,7 +348,7 @@ impl<'w> Request<'w> {
 }
 
 /// Returns whether a text is a document that a contract starts with: one with `openapi` at its top
-/// level, as far as that can be told while the rest is being typed.
+/// level, as far as that is visible while the rest is being typed.
 fn is_document(text: &str) -> bool {
     let mut end = text.len().min(HEAD_BYTES);
     while !text.is_char_boundary(end) {

@@ -1,4 +1,4 @@
-//! The type of a member, in which items of the generated crates can be told from other text.
+//! The type of a member, as text in which the items of generated crates are marked.
 
 use std::fmt;
 

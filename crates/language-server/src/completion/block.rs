@@ -1,4 +1,4 @@
-//! Where a cursor is in YAML, told from the indentation of the lines around it.
+//! Finds where a cursor is in YAML from the indentation of the lines around it.
 
 use super::context::{Context, ITEM, Spot};
 use super::flow;

@@ -1,4 +1,4 @@
-//! Where a cursor is, told from the text around it. No tree is needed, since there often is none
+//! Finds where a cursor is from the text around it. No tree is needed, since there often is none
 //! while a line is being typed.
 
 use std::ops::Range;
