@@ -16,8 +16,7 @@ use crate::wire::Encoded;
 /// The message for a value that no alternative accepts.
 pub const NONE_MATCHES: &str = "must match one of the alternatives";
 /// The message for a value that several alternatives accept, of which only one may.
-pub const SEVERAL_MATCH: &str =
-    "must match exactly one of the alternatives, but matches several";
+pub const SEVERAL_MATCH: &str = "must match exactly one of the alternatives, but matches several";
 
 /// A function that decodes a value as one of the alternatives.
 pub type Read<T> = fn(&Value) -> Result<T, serde_json::Error>;

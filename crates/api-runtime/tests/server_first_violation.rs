@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use api_runtime::server::{
     self, App, Blueprint, Body, Call, Config, ContractTexts, FirstViolation, ListedResponse, Media,
-    Method, Operation, Problem, Route, RouteResult,
+    Method, Operation, Problem, Route, RouteResult, SecurityRequirements,
 };
 use axum::body::Body as HttpBody;
 use axum::http::Request;
@@ -28,8 +28,7 @@ static ADD: Operation = Operation {
     rejections: &[],
     deprecation: None,
     sunset: None,
-    security: &[],
-    challenge: "",
+    security: SecurityRequirements::NONE,
 };
 
 async fn add(_: Arc<App<(), ()>>, mut call: Call) -> RouteResult {

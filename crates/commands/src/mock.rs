@@ -115,7 +115,12 @@ fn stop() -> anyhow::Result<impl Future<Output = ()>> {
 
 /// Parses a time such as `250ms` or `2s`.
 fn delay(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("write a time such as 250ms or 2s, at most {}s", LONGEST_DELAY.as_secs());
+    let wrong = || {
+        format!(
+            "write a time such as 250ms or 2s, at most {}s",
+            LONGEST_DELAY.as_secs()
+        )
+    };
     let millis: u64 = if let Some(millis) = text.strip_suffix("ms") {
         millis.parse().map_err(|_| wrong())?
     } else {

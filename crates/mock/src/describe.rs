@@ -4,7 +4,8 @@
 //! They live until the process ends, as the run time demands: a mock is made once.
 
 use api_runtime::server::{
-    Body, ListedResponse, Media, Method, Operation, Parameter, Scheme, StatusCode, Style,
+    Body, ListedResponse, Media, Method, Operation, Parameter, Scheme, SecurityRequirements, StatusCode,
+    Style,
 };
 use codegen::ir::{self, Api, MediaKind};
 use contract::Moment;
@@ -49,8 +50,7 @@ pub(crate) fn operation(
             .sunset
             .map(Moment::http_date)
             .map(|date| &*date.leak()),
-        security: alternatives(&operation.security),
-        challenge: codegen::challenge(api, &operation.security).leak(),
+        security: requirements(api, &operation.security),
     }))
 }
 
@@ -59,11 +59,8 @@ pub(crate) fn operation(
 pub(crate) fn unknown_route(api: &'static Api<'static>) -> Option<&'static Operation> {
     let security = &api.contract.security;
     codegen::guards_unknown_routes(api).then(|| {
-        let challenge = codegen::challenge(api, security).leak();
-        &*Box::leak(Box::new(Operation::unknown_route(
-            alternatives(security),
-            challenge,
-        )))
+        let operation = Operation::unknown_route(requirements(api, security));
+        &*Box::leak(Box::new(operation))
     })
 }
 
@@ -89,8 +86,8 @@ pub(crate) fn listed(
     }
 }
 
-/// Returns the alternatives of security.
-fn alternatives(security: &'static Security) -> &'static [&'static [Scheme]] {
+/// Returns the security requirements of an operation.
+fn requirements(api: &Api<'_>, security: &'static Security) -> SecurityRequirements {
     let schemes = |alternative: &'static model::SecurityRequirement| -> &'static [Scheme] {
         let schemes = alternative.schemes.iter().map(|(name, scopes)| {
             let scopes = scopes.iter().map(String::as_str).collect();
@@ -98,7 +95,10 @@ fn alternatives(security: &'static Security) -> &'static [&'static [Scheme]] {
         });
         Vec::leak(schemes.collect())
     };
-    Vec::leak(security.iter().map(schemes).collect())
+    SecurityRequirements {
+        alternatives: Vec::leak(security.iter().map(schemes).collect()),
+        challenge: codegen::challenge(api, security).leak(),
+    }
 }
 
 fn method(method: &'static model::Method) -> &'static str {
