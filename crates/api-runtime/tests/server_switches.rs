@@ -193,7 +193,7 @@ fn other_router() -> axum::Router {
         path: "/others/{id}",
         ..operation("other", Method::GET)
     };
-    static UNKNOWN: Operation = Operation::unknown_route(SECURITY, "Bearer");
+    static UNKNOWN: Operation = Operation::unknown_route(SECURITY);
     let serve = |app, call| -> RouteFuture { Box::pin(respond(app, call)) };
     server::router(Blueprint {
         app: App {

@@ -1,6 +1,8 @@
 //! Runs the program as cargo does: `cargo stratus lint` is `cargo-stratus stratus lint`.
 
-use std::process::{Command, Output};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Command, Output, Stdio};
 
 fn stratus(arguments: &[&str]) -> (i32, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_cargo-stratus"))
@@ -75,4 +77,44 @@ fn nothing_is_said_about_progress_where_nobody_looks() {
         "none",
     ]);
     assert!(!printed.contains('\r') && !printed.contains('\u{1b}'));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_mock_says_where_it_is_and_what_it_is_and_ends_at_a_signal() {
+    let contract = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../xtask/tests/documents/pets.yaml"
+    );
+    for signal in ["-TERM", "-INT"] {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_cargo-stratus"))
+            .args(["stratus", "mock", contract, "--port", "0"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the program runs");
+        let printed = program.stdout.take().expect("it is piped");
+        let mut lines = BufReader::new(printed).lines();
+        let mut line = || lines.next().expect("a line").expect("text");
+        let (first, second) = (line(), line());
+        let address = first.strip_prefix("http://").expect("a URL");
+        let (address, words) = address.split_once(' ').expect("words");
+        assert!(words.starts_with("is a mock of "), "{first}");
+        assert!(second.contains("nothing is kept"), "{second}");
+        let mut stream = TcpStream::connect(address).expect("it listens");
+        stream
+            .write_all(b"GET /nothing HTTP/1.0\r\nhost: x\r\n\r\n")
+            .expect("it reads");
+        let mut response = String::new();
+        stream.read_to_string(&mut response).expect("it responds");
+        assert!(response.starts_with("HTTP/1.0 404 "), "{response}");
+        let id = program.id().to_string();
+        let sent = Command::new("kill").args([signal, &id]).status();
+        assert!(sent.expect("kill runs").success());
+        let ended = program.wait().expect("it ends");
+        assert_eq!(ended.code(), Some(0), "{signal}");
+    }
+    for wrong in [["--delay", "61s"], ["--delay", "1"], ["--fail", "2"]] {
+        let (code, printed) = stratus(&["stratus", "mock", contract, wrong[0], wrong[1]]);
+        assert_eq!(code, 2, "{printed}");
+    }
 }

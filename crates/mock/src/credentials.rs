@@ -36,11 +36,7 @@ pub(crate) fn check(api: &Api<'_>, security: &Security, call: &Call) -> Result<(
 }
 
 /// Checks that the request has every credential of an alternative.
-fn attempt(
-    api: &Api<'_>,
-    alternative: &SecurityRequirement,
-    call: &Call,
-) -> Result<(), AuthError> {
+fn attempt(api: &Api<'_>, alternative: &SecurityRequirement, call: &Call) -> Result<(), AuthError> {
     let schemes = alternative
         .schemes
         .iter()

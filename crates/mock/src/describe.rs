@@ -4,8 +4,7 @@
 //! They live until the process ends, as the run time demands: a mock is made once.
 
 use api_runtime::server::{
-    Body, ListedResponse, Media, Method, Operation, Parameter, Scheme, SecurityRequirements, StatusCode,
-    Style,
+    Body, ListedResponse, Media, Method, Operation, Parameter, Scheme, SecurityRequirements, Style,
 };
 use codegen::ir::{self, Api, MediaKind};
 use contract::Moment;
@@ -21,7 +20,7 @@ pub(crate) fn operation(
         let responses = operation.responses.iter();
         let chosen = responses
             .filter(|response| !response.is_rejection && response.is_success() != is_error)
-            .map(|response| listed(api, response, None));
+            .map(|response| listed(api, response));
         Vec::leak(chosen.collect())
     };
     let rejections = operation.responses.iter().filter_map(|response| {
@@ -30,7 +29,7 @@ pub(crate) fn operation(
             _ => None,
         }
     });
-    let since = operation.deprecation.map(|since| since.seconds());
+    let since = operation.deprecation.map(Moment::seconds);
     Box::leak(Box::new(Operation {
         id: &operation.id,
         method: Method::new(method(&operation.method)),
@@ -64,12 +63,10 @@ pub(crate) fn unknown_route(api: &'static Api<'static>) -> Option<&'static Opera
     })
 }
 
-/// Returns the description of a response. `status` is the one that is sent, for a range or the
-/// default.
+/// Returns the description of a response.
 pub(crate) fn listed(
     api: &'static Api<'static>,
     response: &'static ir::Response,
-    status: Option<StatusCode>,
 ) -> ListedResponse {
     let mut listed = match response.status {
         StatusKey::Code(code) => ListedResponse::code(code),
@@ -79,11 +76,7 @@ pub(crate) fn listed(
     let headers = response.headers.iter().map(|header| parameter(api, header));
     listed.headers = Vec::leak(headers.collect());
     let media = response.media.iter().map(|one| media(api, one));
-    listed = listed.media(Vec::leak(media.collect()));
-    match status {
-        Some(status) => listed.at(status),
-        None => listed,
-    }
+    listed.media(Vec::leak(media.collect()))
 }
 
 /// Returns the security requirements of an operation.
@@ -124,7 +117,9 @@ fn parameter(api: &'static Api<'static>, parameter: &'static ir::Parameter) -> P
         ParameterEncoding::Content(media) if media.contains("json") => made.json(),
         // Other content is one text, as in the default style of the location.
         ParameterEncoding::Content(_) => made,
-        ParameterEncoding::Style { style, explode, .. } => made.style(self::style(*style), *explode),
+        ParameterEncoding::Style { style, explode, .. } => {
+            made.style(self::style(*style), *explode)
+        }
     };
     if parameter.is_whole_query {
         made = made.whole_query();

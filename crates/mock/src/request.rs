@@ -1,7 +1,5 @@
 //! Reads a request by the descriptions of its operation, in the order of generated servers.
 
-use std::future::Future;
-
 use api_runtime::server::{
     Body, ByteStream, Call, Inputs, ItemStream, Media, Multipart, Rejected, Rejection,
     RejectionKind, RequestBody,
@@ -189,38 +187,30 @@ impl Unread {
 impl RequestBody for Unread {
     const MEDIA: &'static [Media] = &[];
 
-    fn read(
-        inputs: &mut Inputs<'_>,
-        body: &Body,
-        at: usize,
-    ) -> impl Future<Output = Option<Self>> + Send {
-        async move {
-            let (types, parts) = PARTS.try_with(|parts| *parts).ok()?;
-            let part = parts.get(at)?;
-            let expected = Expected {
-                types,
-                shape: part.shape,
-            };
-            match part.kind {
-                MediaKind::Json => {
-                    let reading = inputs.json_as::<Decoded>(body, at, types.schemas);
-                    expected.scope(reading).await?;
-                    Some(Self::Nothing)
-                }
-                MediaKind::Form => {
-                    expected.scope(inputs.form_as::<Decoded>(body)).await?;
-                    Some(Self::Nothing)
-                }
-                MediaKind::Text => {
-                    expected.scope(inputs.text_as::<Decoded>(body)).await?;
-                    Some(Self::Nothing)
-                }
-                MediaKind::Multipart => inputs.multipart_as().await.map(Self::Multipart),
-                MediaKind::Bytes | MediaKind::EventStream => inputs.stream_as().map(Self::Bytes),
-                MediaKind::Items | MediaKind::TypedEvents => {
-                    inputs.items_as(body, at).map(Self::Items)
-                }
+    async fn read(inputs: &mut Inputs<'_>, body: &Body, at: usize) -> Option<Self> {
+        let (types, parts) = PARTS.try_with(|parts| *parts).ok()?;
+        let part = parts.get(at)?;
+        let expected = Expected {
+            types,
+            shape: part.shape,
+        };
+        match part.kind {
+            MediaKind::Json => {
+                let reading = inputs.json_as::<Decoded>(body, at, types.schemas);
+                expected.scope(reading).await?;
+                Some(Self::Nothing)
             }
+            MediaKind::Form => {
+                expected.scope(inputs.form_as::<Decoded>(body)).await?;
+                Some(Self::Nothing)
+            }
+            MediaKind::Text => {
+                expected.scope(inputs.text_as::<Decoded>(body)).await?;
+                Some(Self::Nothing)
+            }
+            MediaKind::Multipart => inputs.multipart_as().await.map(Self::Multipart),
+            MediaKind::Bytes | MediaKind::EventStream => inputs.stream_as().map(Self::Bytes),
+            MediaKind::Items | MediaKind::TypedEvents => inputs.items_as(body, at).map(Self::Items),
         }
     }
 }

@@ -7,10 +7,10 @@ use api_runtime::server::{RequestHead, Response, StatusCode};
 use axum::body::Body;
 use codegen::ir::{self, MediaKind};
 use contract::model::{MediaType, StatusKey};
+use http::uri::PathAndQuery;
 use http::{HeaderValue, header};
 use serde_json::json;
 
-use crate::describe;
 use crate::negotiate;
 use crate::prefer::{APPLIED, Preferences};
 use crate::router::State;
@@ -44,20 +44,20 @@ pub(crate) fn respond(
     }
     let wanted = failure.map(|failures| failures.status.as_u16());
     let chosen = match wanted.or(preferences.code) {
-        Some(code) => match by_code(operation, code) {
-            Some(chosen) => chosen,
-            None => return problem(StatusCode::NOT_FOUND, &no_response(operation, code)),
-        },
-        None => match first(operation) {
-            Some(chosen) => chosen,
-            None => {
-                let message = "the operation lists no response that a mock can make";
-                return problem(StatusCode::NOT_IMPLEMENTED, message);
+        Some(code) => {
+            let chosen = by_code(operation, code);
+            if chosen.is_none() {
+                return problem(StatusCode::NOT_FOUND, &no_response(operation, code));
             }
-        },
+            chosen
+        }
+        None => first(operation),
     };
-    let (listed, status) = chosen;
-    let target = head.uri().path_and_query().map_or("", |it| it.as_str());
+    let Some((listed, status)) = chosen else {
+        let message = "the operation lists no response that a mock can make";
+        return problem(StatusCode::NOT_IMPLEMENTED, message);
+    };
+    let target = head.uri().path_and_query().map_or("", PathAndQuery::as_str);
     let mut seed = hash(settings.seed, head.method().as_str());
     seed = hash(seed, target);
     seed = hash(seed, status.as_str());
@@ -77,7 +77,8 @@ pub(crate) fn respond(
 
 impl Task<'_> {
     fn response(&self, head: &RequestHead) -> Response {
-        let listed = describe_at(self);
+        let described = self.state.described(self.operation, self.listed);
+        let listed = described.at(self.status);
         let made = if self.listed.media.is_empty() {
             Ok(listed.empty())
         } else {
@@ -113,7 +114,12 @@ impl Task<'_> {
 
     /// Returns a media type as the contract declares it.
     fn declared(&self, at: usize) -> Option<&'static MediaType> {
-        let operation = self.state.api.contract.operations.get(self.operation.index)?;
+        let operation = self
+            .state
+            .api
+            .contract
+            .operations
+            .get(self.operation.index)?;
         let response = operation.responses.get(self.listed.index)?;
         let name = &self.listed.media.get(at)?.name;
         response.content.iter().find(|media| media.name == *name)
@@ -122,24 +128,6 @@ impl Task<'_> {
 
 /// Why there is no response: the status and the message.
 struct Refused(StatusCode, String);
-
-fn describe_at(task: &Task<'_>) -> api_runtime::server::ListedResponse {
-    thread_local! {
-        /// The descriptions that this thread has made, which are never freed: at most one for each
-        /// listed response and status.
-        static KNOWN: std::cell::RefCell<
-            std::collections::HashMap<(usize, u16), api_runtime::server::ListedResponse>,
-        > = std::cell::RefCell::default();
-    }
-    let key = (
-        std::ptr::from_ref(task.listed).addr(),
-        task.status.as_u16(),
-    );
-    KNOWN.with_borrow_mut(|known| {
-        let describe = || describe::listed(task.state.api, task.listed, Some(task.status));
-        *known.entry(key).or_insert_with(describe)
-    })
-}
 
 /// Returns the response that is listed for a status: the status itself, its range, or the default.
 fn by_code(

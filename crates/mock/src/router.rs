@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use api_runtime::Schemas;
 use api_runtime::server::{
-    self, Blueprint, Call, Config, ContractTexts, Origins, RequestHead, Response, Route,
-    RouteFuture, RouteResult,
+    self, Blueprint, Call, Config, ContractTexts, ListedResponse, Origins, RequestHead, Response,
+    Route, RouteFuture, RouteResult,
 };
 use codegen::ir::{self, Api};
 use contract::Contract;
@@ -55,12 +55,22 @@ pub(crate) struct State {
 struct Served {
     operation: &'static ir::Operation,
     wanted: Wanted,
+    /// The descriptions of its responses, in the order of the operation.
+    listed: Vec<ListedResponse>,
 }
 
 impl State {
-    /// Returns the operation with an id.
-    pub(crate) fn operation(&self, id: &str) -> Option<&'static ir::Operation> {
-        self.served.get(id).map(|served| served.operation)
+    /// Returns the description of a response of an operation.
+    pub(crate) fn described(
+        &self,
+        operation: &ir::Operation,
+        response: &ir::Response,
+    ) -> ListedResponse {
+        let mut responses = operation.responses.iter();
+        let at = responses.position(|one| std::ptr::eq(one, response));
+        let served = self.served.get(operation.id.as_str());
+        at.and_then(|at| served?.listed.get(at).copied())
+            .unwrap_or(ListedResponse::default())
     }
 }
 
@@ -78,8 +88,13 @@ impl Mock {
         }));
         let types: &'static Types = Box::leak(Box::new(Types::new(api, schemas)));
         let served = api.operations.iter().map(|operation| {
-            let wanted = Wanted::of(types, operation);
-            (operation.id.as_str(), Served { operation, wanted })
+            let responses = operation.responses.iter();
+            let served = Served {
+                operation,
+                wanted: Wanted::of(types, operation),
+                listed: responses.map(|one| describe::listed(api, one)).collect(),
+            };
+            (operation.id.as_str(), served)
         });
         Self {
             state: State {

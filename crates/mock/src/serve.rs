@@ -20,11 +20,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Serves connections until `stop` is done. Requests in progress then have [`GRACE`].
 ///
 /// What goes wrong with a connection ends that connection.
-pub async fn serve(
-    listener: TcpListener,
-    router: axum::Router,
-    stop: impl Future<Output = ()>,
-) {
+pub async fn serve(listener: TcpListener, router: axum::Router, stop: impl Future<Output = ()>) {
     let mut builder = Builder::new(TokioExecutor::new()).http1_only();
     builder
         .http1()

@@ -169,9 +169,7 @@ impl Expected {
         match ty {
             TypeRef::Any => Value::decode(deserializer),
             TypeRef::Boxed(inner) => self.typed(inner, deserializer),
-            TypeRef::Nullable(inner) => {
-                deserializer.deserialize_option(Nullable(self.with(inner)))
-            }
+            TypeRef::Nullable(inner) => deserializer.deserialize_option(Nullable(self.with(inner))),
             TypeRef::Vec(inner) => deserializer.deserialize_seq(List(self.with(inner))),
             TypeRef::Map(inner) => deserializer.deserialize_map(Entries(self.with(inner))),
             TypeRef::Primitive(primitive) => number::primitive(*primitive, deserializer),
@@ -298,13 +296,11 @@ impl Expected {
             Value::decode(deserializer)?
         };
         let mut values = enumeration.variants.iter().map(|(_, value)| value);
-        match values.find(|listed| json_eq(listed, &value)) {
-            Some(_) => Ok(value),
-            None => {
-                let listed = self.types.listed.get(id.0).copied().unwrap_or_default();
-                Err(D::Error::custom(ConstraintError::Enum(listed)))
-            }
+        if values.any(|listed| json_eq(listed, &value)) {
+            return Ok(value);
         }
+        let listed = self.types.listed.get(id.0).copied().unwrap_or_default();
+        Err(D::Error::custom(ConstraintError::Enum(listed)))
     }
 
     fn union<E: Error>(self, union: &'static Union, value: Value) -> Result<Value, E> {
@@ -331,21 +327,20 @@ impl Expected {
         } else {
             Some(tag(&value, property)?.to_owned())
         };
-        let tagged = union
+        let tagged = union.variants.iter().find(|variant| {
+            written
+                .as_ref()
+                .is_some_and(|tag| variant.tags.contains(tag))
+        });
+        if let Some(variant) = tagged.or(default) {
+            return read(variant, value).map_err(E::custom);
+        }
+        let known: Vec<&str> = union
             .variants
             .iter()
-            .find(|variant| written.as_ref().is_some_and(|tag| variant.tags.contains(tag)));
-        match tagged.or(default) {
-            Some(variant) => read(variant, value).map_err(E::custom),
-            None => {
-                let known: Vec<&str> = union
-                    .variants
-                    .iter()
-                    .flat_map(|variant| variant.tags.iter().map(String::as_str))
-                    .collect();
-                Err(unknown_tag(property, &known))
-            }
-        }
+            .flat_map(|variant| variant.tags.iter().map(String::as_str))
+            .collect();
+        Err(unknown_tag(property, &known))
     }
 }
 

@@ -102,12 +102,15 @@ fn example(
     if let Some(name) = &task.preferences.example {
         let found = examples.and_then(|examples| examples.get(name));
         let Some(value) = found else {
-            let names = examples.into_iter().flat_map(|examples| examples.keys());
-            let names: Vec<&str> = names.map(String::as_str).collect();
+            let names = examples.into_iter().flatten();
+            let names: Vec<&str> = names.map(|(name, _)| name.as_str()).collect();
             let message = if names.is_empty() {
                 format!("`{}` has no examples", media.name)
             } else {
-                format!("there is no example `{name}`: prefer one of {}", names.join(", "))
+                format!(
+                    "there is no example `{name}`: prefer one of {}",
+                    names.join(", ")
+                )
             };
             return Err(Refused(StatusCode::NOT_FOUND, message));
         };
@@ -122,7 +125,7 @@ fn example(
     if task.preferences.dynamic == Some(true) {
         return Ok(None);
     }
-    let mut values = examples.into_iter().flat_map(|examples| examples.values());
+    let mut values = examples.into_iter().flatten().map(|(_, value)| value);
     Ok(values.find(|value| check(value).is_ok()).cloned())
 }
 

@@ -78,8 +78,12 @@ macro_rules! integer {
 macro_rules! float {
     ($float:ty, $scalar:expr, $deserializer:expr) => {{
         let value = <$float>::decode($deserializer)?;
-        #[allow(clippy::cast_possible_truncation, reason = "a bound rounds as a value does")]
-        let bound = |number: &Option<Number>| number.as_ref()?.as_f64().map(|bound| bound as $float);
+        #[allow(
+            clippy::cast_possible_truncation,
+            reason = "a bound rounds as a value does"
+        )]
+        let bound =
+            |number: &Option<Number>| number.as_ref()?.as_f64().map(|bound| bound as $float);
         Bounds::<$float> {
             minimum: bound(&$scalar.minimum),
             maximum: bound(&$scalar.maximum),
@@ -138,7 +142,10 @@ fn exact(number: &Number) -> Option<i128> {
     (fraction.fract() == 0.0).then(|| cast(fraction))
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "a cast from a float saturates")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a cast from a float saturates"
+)]
 fn cast(number: f64) -> i128 {
     number as i128
 }

@@ -39,13 +39,15 @@ const KNOWN: [&str; 21] = [
 /// Names and addresses are those that are reserved for documents (RFC 2606, RFC 5737, RFC 3849), so
 /// that nobody is called by mistake.
 pub(super) fn text(format: &str, least: usize, most: usize, random: &mut StdRng) -> Option<String> {
-    let word = |random: &mut StdRng| word(random);
     Some(match format {
         "date" => date(random),
         "date-time" => format!("{}T{}", date(random), time(random)),
         "time" => time(random),
         "duration" => format!("P{}D", random.random_range(1..30)),
-        "http-date" => format!("Fri, 31 Dec 1999 23:{:02}:59 GMT", random.random_range(0..60)),
+        "http-date" => format!(
+            "Fri, 31 Dec 1999 23:{:02}:59 GMT",
+            random.random_range(0..60)
+        ),
         "email" | "idn-email" => {
             let room = most.saturating_sub("@example.com".len());
             let name = words(least.saturating_sub("@example.com".len()), room, random);
@@ -53,7 +55,11 @@ pub(super) fn text(format: &str, least: usize, most: usize, random: &mut StdRng)
         }
         "hostname" | "idn-hostname" => {
             let name = format!("{}.example.com", word(random));
-            if name.len() > most { word(random).chars().take(most).collect() } else { name }
+            if name.len() > most {
+                word(random).chars().take(most).collect()
+            } else {
+                name
+            }
         }
         "ipv4" => format!("192.0.2.{}", random.random_range(1..255)),
         "ipv6" => format!("2001:db8::{:x}", random.random_range(1..0xffff)),
@@ -65,7 +71,10 @@ pub(super) fn text(format: &str, least: usize, most: usize, random: &mut StdRng)
             if whole.chars().count() <= most {
                 whole
             } else {
-                format!("a:{}", words(least.saturating_sub(2), most.saturating_sub(2), random))
+                format!(
+                    "a:{}",
+                    words(least.saturating_sub(2), most.saturating_sub(2), random)
+                )
             }
         }
         "uuid" => uuid(random),
@@ -107,5 +116,12 @@ fn uuid(random: &mut StdRng) -> String {
     let bits: u128 = random.random();
     let bits = (bits & !(0xf << 76) & !(0x3 << 62)) | (0x4 << 76) | (0x2 << 62);
     let hex = format!("{bits:032x}");
-    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
+    [
+        &hex[..8],
+        &hex[8..12],
+        &hex[12..16],
+        &hex[16..20],
+        &hex[20..],
+    ]
+    .join("-")
 }

@@ -101,7 +101,9 @@ impl Gathered {
         &self,
         of: fn(&Keywords) -> &Option<Number>,
     ) -> impl Iterator<Item = &Number> {
-        self.all.iter().filter_map(move |keywords| of(keywords).as_ref())
+        self.all
+            .iter()
+            .filter_map(move |keywords| of(keywords).as_ref())
     }
 }
 

@@ -196,7 +196,7 @@ impl Maker {
                 return Some(example.clone());
             }
         }
-        match self.kind(gathered.types(), depth)? {
+        match kind(gathered.types(), depth)? {
             Types::OBJECT => self.object(gathered, depth),
             Types::ARRAY => self.array(gathered, depth),
             Types::STRING => texts::text(gathered, &mut self.random).map(Value::String),
@@ -205,24 +205,6 @@ impl Maker {
             Types::BOOLEAN => Some(Value::Bool(self.random.random())),
             _ => Some(Value::Null),
         }
-    }
-
-    /// Chooses one of the types: null only if there is no other, and no object or array where a
-    /// value is deep.
-    fn kind(&mut self, types: Types, depth: usize) -> Option<Types> {
-        let plain = [
-            Types::STRING,
-            Types::NUMBER,
-            Types::INTEGER,
-            Types::BOOLEAN,
-        ];
-        let nested = [Types::OBJECT, Types::ARRAY];
-        let order: Vec<Types> = if depth > DEEP {
-            plain.into_iter().chain([Types::NULL]).chain(nested).collect()
-        } else {
-            nested.into_iter().chain(plain).chain([Types::NULL]).collect()
-        };
-        order.into_iter().find(|kind| types.contains(*kind))
     }
 
     fn array(&mut self, gathered: &Gathered, depth: usize) -> Option<Value> {
@@ -276,7 +258,7 @@ impl Maker {
 
     fn object(&mut self, gathered: &Gathered, depth: usize) -> Option<Value> {
         let mut names: Vec<(&str, bool)> = Vec::new();
-        let required: BTreeSet<&str> = self.required(gathered);
+        let required: BTreeSet<&str> = required(gathered);
         for keywords in &gathered.all {
             let own = keywords.properties.keys().map(String::as_str);
             let needed = required.iter().copied();
@@ -319,25 +301,6 @@ impl Maker {
         }
         self.more(gathered, least, depth, &mut made)?;
         Some(Value::Object(made))
-    }
-
-    /// Returns the names that an object must have.
-    fn required(&self, gathered: &Gathered) -> BTreeSet<&'static str> {
-        let required = gathered.all.iter().flat_map(|keywords| &keywords.required);
-        let mut required: BTreeSet<&'static str> = required.map(String::as_str).collect();
-        required.extend(gathered.tags.iter().map(|(name, _)| *name));
-        loop {
-            let dependent = gathered.all.iter().flat_map(|keywords| {
-                let entries = keywords.dependent_required.iter();
-                let entries = entries.filter(|(name, _)| required.contains(name.as_str()));
-                entries.flat_map(|(_, needed)| needed.iter().map(String::as_str))
-            });
-            let more: Vec<&str> = dependent.filter(|name| !required.contains(name)).collect();
-            if more.is_empty() {
-                return required;
-            }
-            required.extend(more);
-        }
     }
 
     /// Returns whether an object may have an optional property: every schema allows it, it needs no
@@ -415,7 +378,10 @@ impl Maker {
             .all
             .iter()
             .flat_map(|keywords| keywords.pattern_properties.keys());
-        let named = gathered.all.iter().find_map(|keywords| keywords.property_names);
+        let named = gathered
+            .all
+            .iter()
+            .find_map(|keywords| keywords.property_names);
         let name = if let Some(names) = named {
             match self.part(&[names], depth)? {
                 Value::String(name) => name,
@@ -439,6 +405,46 @@ impl Maker {
         } else {
             self.random.random_range(0..count)
         }
+    }
+}
+
+/// Chooses one of the types: null only if there is no other, and no object or array where a
+/// value is deep.
+fn kind(types: Types, depth: usize) -> Option<Types> {
+    let plain = [Types::STRING, Types::NUMBER, Types::INTEGER, Types::BOOLEAN];
+    let nested = [Types::OBJECT, Types::ARRAY];
+    let order: Vec<Types> = if depth > DEEP {
+        plain
+            .into_iter()
+            .chain([Types::NULL])
+            .chain(nested)
+            .collect()
+    } else {
+        nested
+            .into_iter()
+            .chain(plain)
+            .chain([Types::NULL])
+            .collect()
+    };
+    order.into_iter().find(|kind| types.contains(*kind))
+}
+
+/// Returns the names that an object must have.
+fn required(gathered: &Gathered) -> BTreeSet<&'static str> {
+    let required = gathered.all.iter().flat_map(|keywords| &keywords.required);
+    let mut required: BTreeSet<&'static str> = required.map(String::as_str).collect();
+    required.extend(gathered.tags.iter().map(|(name, _)| *name));
+    loop {
+        let dependent = gathered.all.iter().flat_map(|keywords| {
+            let entries = keywords.dependent_required.iter();
+            let entries = entries.filter(|(name, _)| required.contains(name.as_str()));
+            entries.flat_map(|(_, needed)| needed.iter().map(String::as_str))
+        });
+        let more: Vec<&str> = dependent.filter(|name| !required.contains(name)).collect();
+        if more.is_empty() {
+            return required;
+        }
+        required.extend(more);
     }
 }
 

@@ -24,7 +24,13 @@ pub(super) fn integer(gathered: &Gathered, random: &mut StdRng) -> Option<Value>
             let product = step * f64::from(*times);
             (product - product.round()).abs() < 1e-9
         })
-        .and_then(|times| whole(gathered, cast((step * f64::from(times)).round()).max(1), random))
+        .and_then(|times| {
+            whole(
+                gathered,
+                cast((step * f64::from(times)).round()).max(1),
+                random,
+            )
+        })
 }
 
 /// Returns a number, or `None` if the bounds leave none.
@@ -32,7 +38,8 @@ pub(super) fn number(gathered: &Gathered, random: &mut StdRng) -> Option<Value> 
     let (low, high) = ends(gathered);
     let step = step(gathered).unwrap_or(0.0);
     if step <= 0.0 {
-        if let Some(value) = whole(gathered, 1, random).filter(|_| low.is_none() || high.is_none()) {
+        if let Some(value) = whole(gathered, 1, random).filter(|_| low.is_none() || high.is_none())
+        {
             return Some(value);
         }
         let low = low.unwrap_or_else(|| high.map_or(0.0, |high| high - 1000.0));
@@ -151,7 +158,10 @@ fn rounded(number: &Number, round: fn(f64) -> f64) -> Option<i128> {
     number.as_f64().map(|number| cast(round(number)))
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "a cast from a float saturates")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a cast from a float saturates"
+)]
 fn cast(number: f64) -> i128 {
     number as i128
 }

@@ -58,9 +58,7 @@ fn write(hir: &Hir, slack: u32, random: &mut StdRng, text: &mut String) -> bool 
             None => false,
         },
         // However often, it is still nothing.
-        HirKind::Repetition(repetition)
-            if repetition.sub.properties().maximum_len() == Some(0) =>
-        {
+        HirKind::Repetition(repetition) if repetition.sub.properties().maximum_len() == Some(0) => {
             true
         }
         HirKind::Repetition(repetition) => {
@@ -92,7 +90,11 @@ fn character(class: &Class, random: &mut StdRng) -> Option<char> {
             .map(|range| (char::from(range.start()), char::from(range.end())))
             .collect(),
     };
-    let holds = |wanted: char| ranges.iter().any(|(low, high)| (*low..=*high).contains(&wanted));
+    let holds = |wanted: char| {
+        ranges
+            .iter()
+            .any(|(low, high)| (*low..=*high).contains(&wanted))
+    };
     let plain = ('a'..='z').chain('0'..='9').chain('A'..='Z');
     let liked: Vec<char> = plain.filter(|wanted| holds(*wanted)).collect();
     if !liked.is_empty() {

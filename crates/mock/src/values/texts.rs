@@ -20,7 +20,9 @@ const WORDS: [&str; 16] = [
 pub(super) fn text(gathered: &Gathered, random: &mut StdRng) -> Option<String> {
     let least = usize::try_from(gathered.least(|keywords| keywords.min_length)).ok()?;
     let most = gathered.most(|keywords| keywords.max_length);
-    let most = most.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX));
+    let most = most.map_or(usize::MAX, |most| {
+        usize::try_from(most).unwrap_or(usize::MAX)
+    });
     if least > most || least > MOST_LENGTH {
         return None;
     }
@@ -39,8 +41,10 @@ pub(super) fn text(gathered: &Gathered, random: &mut StdRng) -> Option<String> {
         .iter()
         .any(|keywords| keywords.content_encoding.as_deref() == Some("base64"));
     let format = format.or_else(|| encoded.then_some("byte"));
-    let compiled: Vec<Option<pattern::Sampler>> =
-        patterns.iter().map(|source| pattern::Sampler::new(source)).collect();
+    let compiled: Vec<Option<pattern::Sampler>> = patterns
+        .iter()
+        .map(|source| pattern::Sampler::new(source))
+        .collect();
     let fits = |text: &String| {
         let length = text.chars().count();
         length >= least && length <= most && patterns.iter().all(|source| matches(source, text))
