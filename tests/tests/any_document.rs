@@ -187,7 +187,7 @@ fn changed_documents_yield_rust_or_diagnostics() {
     for source in sources() {
         let load = |(name, text): &Document| {
             let contract = contract::load_text(name, text).contract;
-            Some(contract?.document)
+            Some(contract?.document.to_json())
         };
         let documents: Vec<Value> = source.documents.iter().filter_map(load).collect();
         let make = |choices: &mut Choices<'_>| {

@@ -15,6 +15,7 @@ fn contract() -> Value {
         .contract
         .expect("the contract has no errors")
         .document
+        .to_json()
 }
 
 #[test]

@@ -596,7 +596,8 @@ async fn the_contract_is_served() {
         loaded
             .contract
             .expect("the served YAML is the contract")
-            .document,
+            .document
+            .to_json(),
         json
     );
 }

@@ -66,7 +66,8 @@ fn contract(file: &Path) -> (String, Value) {
         loaded
             .contract
             .expect("a contract without diagnostics is loaded")
-            .document,
+            .document
+            .to_json(),
     )
 }
 

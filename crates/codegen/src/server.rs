@@ -141,7 +141,7 @@ impl Part {
 
 /// Generates `openapi.json`, which is the whole contract in one document.
 fn json(api: &Api<'_>) -> String {
-    let mut text = serde_json::to_string_pretty(&api.contract.document)
+    let mut text = serde_json::to_string_pretty(&*api.contract.document)
         .expect("JSON values are written as JSON");
     text.push('\n');
     text

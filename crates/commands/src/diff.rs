@@ -224,7 +224,11 @@ fn diff(arguments: &Arguments, out: &mut dyn Write, err: &mut dyn Write) -> anyh
     let Some(policy) = arguments.choice.read(&path, err)? else {
         return Ok(Exit::Failed);
     };
-    let options = arguments.reading.options();
+    let options = contract::Options {
+        // Examples are no part of what is compared, and warnings are not shown.
+        skips_examples: true,
+        ..arguments.reading.options()
+    };
     let (before, after) = join(
         || contract::load_with(&base, &options),
         || contract::load_with(&path, &options),
@@ -236,10 +240,11 @@ fn diff(arguments: &Arguments, out: &mut dyn Write, err: &mut dyn Write) -> anyh
         return Ok(Exit::Failed);
     };
     let (old, new) = (&base.contract, &revision.contract);
-    let (report, surfaces) = join(
-        || compare(old, new),
-        || rust::Surfaces::of(old, new, &arguments.name),
+    let ((report, old), new) = join(
+        || (compare(old, new), rust::exposed(old, &arguments.name)),
+        || rust::exposed(new, &arguments.name),
     )?;
+    let surfaces = rust::Surfaces { old, new };
     let rust = rust::judge(arguments, &surfaces, &report);
     let allowed: Vec<Kind> = arguments.allow.iter().copied().map(Kind::from).collect();
     let rules = gate::Rules {

@@ -145,8 +145,8 @@ fn is_condition(contract: &Contract, id: SchemaId) -> bool {
         || !keywords.all_of.is_empty()
         || !keywords.any_of.is_empty()
         || !keywords.one_of.is_empty();
-    let says = keywords.raw.as_object();
-    let is_bare = says.is_some_and(|says| says.keys().all(|key| CONDITIONS.contains(&&**key)));
+    let mut says = keywords.raw.iter();
+    let is_bare = says.all(|(key, _)| CONDITIONS.contains(&&**key));
     let is_about_properties = !keywords.required.is_empty()
         || !keywords.dependent_required.is_empty()
         || keywords.not.is_some();

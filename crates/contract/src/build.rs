@@ -22,7 +22,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use indexmap::IndexMap;
 
 use crate::diagnostic::Diagnostic;
-use crate::model::{Contract, Dialect, Formats, Operation, SchemaId, Tag};
+use crate::model::{Contract, Dialect, Document, Formats, Operation, SchemaId, Schemas, Tag};
 use crate::node::Node;
 use crate::node_ref::NodeRef;
 use crate::resolve::Resolver;
@@ -95,12 +95,13 @@ pub(crate) fn build<'a>(
         tags: tags(root.node, &operations),
         operations,
         webhooks,
-        schemas: builder.schemas,
+        schemas: Schemas::new(builder.schemas),
         components,
         security_schemes: metadata::security_schemes(resolver),
         security: metadata::security(resolver, root.node).unwrap_or_default(),
         paging: metadata::paging(root.node),
-        document: root.node.to_json(),
+        // The loader moves the nodes here, once nothing else reads them.
+        document: Document::later(|| serde_json::Value::Null),
     };
     Built {
         contract,

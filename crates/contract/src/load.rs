@@ -9,12 +9,13 @@ mod files;
 mod overlays;
 mod survey;
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use jsonschema::Uri;
 
-use crate::build::{Built, build};
+use crate::build::{Built, Role, ValueSite, build};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::documents::{Base, Document, Documents, METASCHEMA, Unavailable};
 use crate::fix;
@@ -22,7 +23,7 @@ use crate::foreign::{Repair, Repairs, inline_misplaced, is_accepted};
 use crate::gather::gather;
 use crate::lint::{self, LintSet};
 use crate::mapping::Mapping;
-use crate::model::{Contract, Dialect, Formats};
+use crate::model::{Contract, Dialect, Document as WholeDocument, Formats};
 use crate::node::Node;
 use crate::normalise::{correct_sections, normalise};
 use crate::read::{is_about_date, read};
@@ -61,6 +62,9 @@ pub struct Options {
     pub only: Vec<String>,
     /// Texts that are read in place of files.
     pub open: OpenFiles,
+    /// Whether examples are taken as they are: of a large document, validating them is a third of
+    /// the work, and a caller that shows no warnings has no use for it.
+    pub skips_examples: bool,
 }
 
 /// The result of loading a document.
@@ -96,6 +100,7 @@ fn read_files(path: &Path, options: &Options) -> Loader {
         foreign: options.foreign,
         only: options.only.clone(),
         open: options.open.clone(),
+        skips_examples: options.skips_examples,
         ..Loader::default()
     };
     let name = path.display().to_string();
@@ -162,6 +167,7 @@ struct Loader {
     foreign: bool,
     only: Vec<String>,
     open: OpenFiles,
+    skips_examples: bool,
     sources: Sources,
     diagnostics: Vec<Diagnostic>,
     /// What was corrected in the documents before they were checked, which no later check of them
@@ -307,10 +313,18 @@ impl Loader {
             fix::keep_quotes(&self.sources, &mut diagnostic.edits);
         }
         let wrong = self.is_wrong(&self.diagnostics);
+        let contract = contract.filter(|_| !wrong).map(|contract| {
+            let first = self.documents.list.into_iter().next();
+            let first = first.expect("a contract was built from a document");
+            Contract {
+                document: WholeDocument::of(first.root),
+                ..contract
+            }
+        });
         Loaded {
             sources: self.sources,
             diagnostics: self.diagnostics,
-            contract: contract.filter(|_| !wrong),
+            contract,
             repairs,
         }
     }
@@ -391,7 +405,7 @@ impl Loader {
             mut contract,
             origins,
         } = build(&resolver, dialect, self.formats, &mut self.diagnostics);
-        let changes = normalise(&mut contract, &origins, &syntax);
+        let changes = normalise(&mut contract, &self.judged(&origins.values), &syntax);
         let context = lint::Context {
             contract: &contract,
             changes: &changes,
@@ -413,6 +427,15 @@ impl Loader {
             .filter(|text| is_alone && !text.trim_start().starts_with(['{', '[']))
             .cloned();
         Some(contract)
+    }
+
+    /// Returns the values that are validated.
+    fn judged<'v, 'a>(&self, values: &'v [ValueSite<'a>]) -> Cow<'v, [ValueSite<'a>]> {
+        if !self.skips_examples {
+            return Cow::Borrowed(values);
+        }
+        let is_part = |site: &&ValueSite<'_>| site.role != Role::Example;
+        Cow::Owned(values.iter().filter(is_part).copied().collect())
     }
 
     /// Returns whether there is an error, other than one with which a document of others can be

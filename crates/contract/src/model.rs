@@ -7,11 +7,13 @@
 
 mod body;
 mod contract;
+mod document;
 mod operation;
 mod paging;
 mod parameter;
 mod response;
 mod schema;
+mod schemas;
 mod security;
 mod server;
 mod subschemas;
@@ -19,12 +21,14 @@ mod types;
 
 pub use body::{JSON_LINES, MediaType, PropertyEncoding, RequestBody, is_sequential};
 pub use contract::{Contract, Dialect, Formats, Info, Tag};
+pub use document::Document;
 pub(crate) use operation::label_query;
 pub use operation::{Method, Operation, PathPart, split_label};
 pub use paging::Paging;
 pub use parameter::{Location, Parameter, ParameterEncoding, Style};
 pub use response::{Response, StatusKey};
-pub use schema::{Discriminator, Keywords, Schema, SchemaId, SchemaKind};
+pub use schema::{Discriminator, Keywords, Raw, Schema, SchemaId, SchemaKind};
+pub use schemas::Schemas;
 pub use security::{Security, SecurityKind, SecurityRequirement, SecurityScheme};
 pub use server::{Server, ServerVariable};
 pub use types::Types;

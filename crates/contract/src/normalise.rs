@@ -10,7 +10,7 @@ mod sections;
 pub(crate) use one_way::{OneWay, Way};
 pub(crate) use sections::correct_sections;
 
-use crate::build::{Origins, Role};
+use crate::build::{Role, ValueSite};
 use crate::circles;
 use crate::model::{Contract, SchemaId, SchemaKind};
 use crate::syntax::{Syntax, why_unusable};
@@ -29,10 +29,10 @@ pub(crate) struct Changes<'a> {
     pub(crate) validation: Validation<'a>,
 }
 
-/// Normalises a contract, and returns the changes that lints report.
+/// Normalises a contract, and returns the changes that lints report. `values` are validated.
 pub(crate) fn normalise<'a>(
     contract: &mut Contract,
-    origins: &Origins<'a>,
+    values: &[ValueSite<'a>],
     syntax: &Syntax<'_>,
 ) -> Changes<'a> {
     // Circles go first: following references would not end otherwise.
@@ -43,7 +43,7 @@ pub(crate) fn normalise<'a>(
         drop_unusable_patterns(contract);
     }
     // Validation comes last, since it reads what the steps before have changed.
-    let validation = validate(contract, &origins.values);
+    let validation = validate(contract, values);
     drop_rejected_defaults(contract, &validation);
     Changes {
         circles,
@@ -83,7 +83,7 @@ fn break_circles(contract: &mut Contract) -> Vec<Vec<SchemaId>> {
 /// Drops patterns that no regular expression engine supports, so that a validator can be compiled
 /// from the schemas. The check of the syntax has reported them.
 fn drop_unusable_patterns(contract: &mut Contract) {
-    for schema in &mut contract.schemas {
+    for schema in contract.schemas.iter_mut() {
         if let SchemaKind::Object(keywords) = &mut schema.kind {
             keywords.pattern = keywords
                 .pattern

@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 
-use crate::model::{Contract, Info, Location, Method, Operation, PathPart, Tag};
+use crate::model::{Contract, Document, Info, Location, Method, Operation, PathPart, Tag};
 use crate::pointer;
 
 /// Returns the contract of a document's webhooks and callbacks, or `None` if it has none.
@@ -33,7 +33,7 @@ pub fn reversed(contract: &Contract) -> Option<Contract> {
         webhooks: Vec::new(),
         security: Vec::new(),
         paging: None,
-        document: document(contract, paths),
+        document: later(contract, paths),
         info: Info {
             title: format!("{} webhooks", contract.info.title.trim()),
             ..contract.info.clone()
@@ -224,20 +224,27 @@ fn move_pointers(operation: &mut Operation, old: &str, new: &str) {
     }
 }
 
+/// Returns the document of the webhooks and callbacks, which few commands ask for.
+fn later(contract: &Contract, paths: IndexMap<String, String>) -> Document {
+    let original = contract.document.clone();
+    let (version, title) = (contract.version.clone(), contract.info.title.clone());
+    Document::later(move || document(&original, &version, &title, &paths))
+}
+
 /// Returns the OpenAPI document of the webhooks and callbacks: the path items of the original at
 /// their new paths, with its tags and components.
-fn document(contract: &Contract, paths: IndexMap<String, String>) -> Value {
+fn document(whole: &Value, version: &str, title: &str, paths: &IndexMap<String, String>) -> Value {
     let mut document = Map::new();
-    let original = contract.document.as_object();
+    let original = whole.as_object();
     let kept = |key: &str| original.and_then(|document| document.get(key)).cloned();
-    document.insert("openapi".to_owned(), contract.version.clone().into());
+    document.insert("openapi".to_owned(), version.into());
     let mut info = kept("info").unwrap_or_else(|| json!({}));
-    info["title"] = format!("{} webhooks", contract.info.title.trim()).into();
+    info["title"] = format!("{} webhooks", title.trim()).into();
     document.insert("info".to_owned(), info);
     document.extend(kept("tags").map(|tags| ("tags".to_owned(), tags)));
     let items = paths
-        .into_iter()
-        .filter_map(|(path, pointer)| Some((path, contract.document.pointer(&pointer)?.clone())));
+        .iter()
+        .filter_map(|(path, pointer)| Some((path.clone(), whole.pointer(pointer)?.clone())));
     document.insert("paths".to_owned(), Value::Object(items.collect()));
     document.extend(kept("components").map(|components| ("components".to_owned(), components)));
     Value::Object(document)

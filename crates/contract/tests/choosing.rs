@@ -52,7 +52,7 @@ fn chosen(only: &[&str]) -> (Vec<String>, Value) {
     assert_eq!(contract.yaml, None);
     let operations = contract.operations.iter().chain(&contract.webhooks);
     let ids = operations.map(|operation| operation.id.clone()).collect();
-    (ids, contract.document)
+    (ids, contract.document.to_json())
 }
 
 fn keys(value: &Value) -> Vec<&str> {
@@ -186,7 +186,8 @@ fn links_to_links_are_left_out_and_data_that_looks_like_links_is_kept() {
     let document = loaded
         .contract
         .unwrap_or_else(|| panic!("{printed}"))
-        .document;
+        .document
+        .to_json();
     let post = &document["paths"]["/pets"]["post"];
     assert_eq!(keys(&post["responses"]["204"]["links"]), ["list"]);
     let example = &post["requestBody"]["content"]["application/json"]["example"];

@@ -49,6 +49,7 @@ fn document(folder: &Path, copies: &[(&str, &str)]) -> Value {
         .contract
         .expect("a document without diagnostics is a contract")
         .document
+        .to_json()
 }
 
 /// Returns the code, file and line of each error.

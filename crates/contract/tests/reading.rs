@@ -124,7 +124,8 @@ fn json_is_read_as_serde_json_reads_it() {
             loaded
                 .contract
                 .expect("the document is a contract")
-                .document,
+                .document
+                .to_json(),
             expected,
             "{value}"
         );

@@ -8,7 +8,6 @@ use contract::model::Operation;
 use contract::node::Node;
 use contract::source::Span;
 use contract::{Contract, Moment, Sources};
-use serde_json::Value;
 use toml::value::Date;
 
 use crate::approvals::fingerprint;
@@ -54,13 +53,13 @@ pub struct Judge<'a> {
     before: OnceCell<Places>,
     after: OnceCell<Places>,
     /// The operations of the contract before the change, by [`key`].
-    operations: HashMap<String, Reached<'a>>,
+    operations: HashMap<String, Reached>,
 }
 
 /// What counts of an operation of the contract before the change.
 #[derive(Debug)]
-struct Reached<'a> {
-    document: &'a Value,
+struct Reached {
+    stability: Stability,
     sunset: Option<Moment>,
 }
 
@@ -125,16 +124,11 @@ impl<'a> Judge<'a> {
             ));
         }
         let reached = change.operations.iter();
-        let reached: Option<Vec<&Reached<'_>>> = reached
+        let reached: Option<Vec<&Reached>> = reached
             .map(|name| self.operations.get(&key(name)))
             .collect();
         let reached = reached.filter(|reached| !reached.is_empty());
-        let is_draft = |operation: &&Reached<'_>| {
-            let stability = operation.document["x-stability"].as_str();
-            let stability = stability.and_then(Stability::named);
-            self.policy
-                .is_ungated(stability.unwrap_or(Stability::Stable))
-        };
+        let is_draft = |operation: &&Reached| self.policy.is_ungated(operation.stability);
         if let Some(reached) = &reached
             && reached.iter().all(is_draft)
         {
@@ -179,14 +173,18 @@ fn add<'a>(
     contract: &'a Contract,
     prefix: &str,
     operation: &'a Operation,
-    into: &mut HashMap<String, Reached<'a>>,
+    into: &mut HashMap<String, Reached>,
 ) {
     let (id, method) = (&operation.id, operation.method.as_str());
     let name = format!("{prefix}{id} ({method} {})", operation.path);
-    if let Some(document) = contract.document.pointer(&operation.pointer) {
-        let sunset = operation.sunset;
-        into.insert(key(&name), Reached { document, sunset });
-    }
+    let pointer = format!("{}/x-stability", operation.pointer);
+    let written = contract.document.part(&pointer);
+    let stability = written.and_then(|written| Stability::named(written.as_str()?));
+    let reached = Reached {
+        stability: stability.unwrap_or(Stability::Stable),
+        sunset: operation.sunset,
+    };
+    into.insert(key(&name), reached);
     for callback in &operation.callbacks {
         add(contract, &format!("callback of {id}: "), callback, into);
     }

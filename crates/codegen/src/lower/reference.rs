@@ -60,11 +60,8 @@ const ANNOTATIONS: [&str; 12] = [
 /// Returns whether every keyword is an annotation, leaving aside those that hold schemas.
 fn has_only_annotations(keywords: &Keywords) -> bool {
     // `raw` has every keyword that the author wrote except those that hold schemas.
-    let Some(raw) = keywords.raw.as_object() else {
-        return true;
-    };
-    raw.keys()
-        .all(|name| ANNOTATIONS.contains(&name.as_str()) || name.starts_with("x-"))
+    let mut names = keywords.raw.iter().map(|(name, _)| name);
+    names.all(|name| ANNOTATIONS.contains(&&**name) || name.starts_with("x-"))
 }
 
 /// Returns whether a keyword other than `allOf` holds a schema that constrains the value.

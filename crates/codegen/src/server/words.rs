@@ -302,11 +302,9 @@ fn annotations(api: &Api<'_>, schema: model::SchemaId) -> Map<String, Value> {
         model::SchemaKind::Bool(_) => Map::new(),
         model::SchemaKind::Object(keywords) => keywords
             .raw
-            .as_object()
-            .into_iter()
-            .flatten()
-            .filter(|(key, _)| ANNOTATIONS.contains(&key.as_str()) || key.starts_with("x-"))
-            .map(|(key, value)| (key.clone(), value.clone()))
+            .iter()
+            .filter(|(key, _)| ANNOTATIONS.contains(&&**key) || key.starts_with("x-"))
+            .map(|(key, value)| (key.to_string(), value.clone()))
             .collect(),
     }
 }

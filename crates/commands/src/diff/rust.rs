@@ -51,17 +51,8 @@ pub(super) fn prefix(text: &str) -> Result<String, codegen::Error> {
 
 /// What the crates of two contracts expose.
 pub(super) struct Surfaces {
-    old: Surface,
-    new: Surface,
-}
-
-impl Surfaces {
-    pub(super) fn of(base: &Contract, revision: &Contract, prefix: &str) -> Self {
-        Self {
-            old: exposed(base, prefix),
-            new: exposed(revision, prefix),
-        }
-    }
+    pub(super) old: Surface,
+    pub(super) new: Surface,
 }
 
 /// Compares the crates of two contracts.
@@ -84,7 +75,8 @@ pub(super) fn judge(arguments: &Arguments, surfaces: &Surfaces, wire: &Report) -
     }
 }
 
-fn exposed(contract: &Contract, prefix: &str) -> Surface {
+/// Returns what the crates of a contract expose.
+pub(super) fn exposed(contract: &Contract, prefix: &str) -> Surface {
     let reversed = contract::reversed(contract);
     let (api, events) = codegen::lower_both(contract, reversed.as_ref(), prefix);
     surface(&api, events.as_ref())

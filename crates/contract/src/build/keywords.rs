@@ -1,10 +1,11 @@
 //! Reads the keywords of a schema.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
-use serde_json::{Map, Number, Value};
+use serde_json::Number;
 
-use crate::model::{Dialect, Keywords, SchemaId, Types};
+use crate::model::{Dialect, Keywords, Raw, SchemaId, Types};
 use crate::node::{Entry, Node, NodeValue};
 use crate::node_ref::NodeRef;
 use crate::syntax::SCHEMA;
@@ -151,19 +152,21 @@ pub(super) fn annotate(keywords: &mut Keywords, node: &Node, entries: &[Entry]) 
     keywords.extensions = extensions(entries);
 }
 
-/// Returns the keywords of a schema that are `wanted`, as a JSON object, as the author wrote them.
+/// Returns the keywords of a schema that are `wanted`, as the author wrote them.
 /// Keywords that hold schemas are left out: each of those schemas has an id of its own.
-pub(super) fn raw(entries: &[Entry], wanted: impl Fn(&str) -> bool) -> Value {
-    let own = entries.iter().filter(|entry| {
-        wanted(&entry.key)
-            && !SCHEMA
-                .field(&entry.key)
-                .is_some_and(crate::syntax::Field::holds_schemas)
+pub(super) fn raw(entries: &[Entry], wanted: impl Fn(&str) -> bool) -> Raw {
+    let own = entries.iter().filter_map(|entry| {
+        let field = SCHEMA.field(&entry.key);
+        if !wanted(&entry.key) || field.is_some_and(crate::syntax::Field::holds_schemas) {
+            return None;
+        }
+        let name = match field {
+            Some(field) => Cow::Borrowed(field.name),
+            None => Cow::Owned(entry.key.clone()),
+        };
+        Some((name, entry.value.to_json()))
     });
-    let own: Map<String, Value> = own
-        .map(|entry| (entry.key.clone(), entry.value.to_json()))
-        .collect();
-    Value::Object(own)
+    own.collect()
 }
 
 pub(super) fn list<'n>(node: &'n Node, key: &str) -> &'n [Node] {

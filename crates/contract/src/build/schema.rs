@@ -141,7 +141,7 @@ impl<'a> Builder<'_, 'a> {
     fn null(&mut self, at: &NodeRef<'a>) -> SchemaId {
         let keywords = Keywords {
             types: Some(Types::NULL),
-            raw: serde_json::json!({ "type": "null" }),
+            raw: vec![("type".into(), "null".into())],
             ..Keywords::default()
         };
         self.add(at, SchemaKind::Object(Box::new(keywords)))

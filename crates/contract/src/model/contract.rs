@@ -1,11 +1,12 @@
 //! The contract as a whole, and the parts that describe the document itself.
 
 use indexmap::IndexMap;
-use serde_json::Value;
 
+use super::document::Document;
 use super::operation::Operation;
 use super::paging::Paging;
 use super::schema::{Schema, SchemaId, SchemaKind};
+use super::schemas::Schemas;
 use super::security::{Security, SecurityScheme};
 use super::server::Server;
 
@@ -30,7 +31,7 @@ pub struct Contract {
     /// The webhooks (3.1), which the API calls. `path` is the webhook's name.
     pub webhooks: Vec<Operation>,
     /// Every schema, including inline ones. A [`SchemaId`] is the index of a schema here.
-    pub schemas: Vec<Schema>,
+    pub schemas: Schemas,
     /// The component schemas by name, in the document's order.
     pub components: IndexMap<String, SchemaId>,
     /// The security schemes by name, in the document's order.
@@ -41,7 +42,7 @@ pub struct Contract {
     pub paging: Option<Paging>,
     /// The whole document as JSON, in the author's order. If there are several files, it is the one
     /// document that they were combined into.
-    pub document: Value,
+    pub document: Document,
     /// The author's text, if the whole contract is one YAML file.
     pub yaml: Option<String>,
 }
