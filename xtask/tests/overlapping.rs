@@ -1,4 +1,5 @@
-//! The rule `overlapping-branches`, which the crate `contract` only describes.
+//! The rules that need a search for values: `overlapping-branches`, which the crate `contract` only
+//! describes, and schemas that accept nothing, of which it reports the plain ones.
 
 #[path = "support/program.rs"]
 mod program;
@@ -8,16 +9,19 @@ use std::fs;
 use contract::rules::{self, Example, MARK};
 use serde_json::{Value, json};
 
-/// Lints a document, and returns the findings of the rule, each as its line, column and message.
+/// Lints a document, and returns the overlapping branches, each as its line, column and message.
 fn found(file: &str, text: &str) -> Vec<(u64, u64, String)> {
+    found_of("overlapping-branches", file, text)
+}
+
+/// Lints a document, and returns the findings of a rule, each as its line, column and message.
+fn found_of(rule: &str, file: &str, text: &str) -> Vec<(u64, u64, String)> {
     let folder = tempfile::tempdir().expect("a folder can be made");
     fs::write(folder.path().join(file), text).expect("the document can be written");
     let (_, printed) = program::xtask(folder.path(), &["lint", file, "--format", "json"]);
     let report: Value = serde_json::from_str(&printed).expect("the report is JSON");
     let all = report["findings"].as_array().expect("there is a list");
-    let ours = all
-        .iter()
-        .filter(|one| one["rule"] == "overlapping-branches");
+    let ours = all.iter().filter(|one| one["rule"] == rule);
     ours.map(|one| {
         (
             one["line"].as_u64().expect("a number"),
@@ -189,4 +193,55 @@ fn a_level_of_the_policy_counts_for_the_rule() {
         (0, false),
         "{printed}"
     );
+}
+
+#[test]
+fn schemas_that_accept_nothing_are_found_by_a_search() {
+    let text = json!({ "type": "string" });
+    for (schema, message) in [
+        (
+            json!({ "type": "integer", "exclusiveMinimum": 3, "exclusiveMaximum": 4 }),
+            "no value fits `exclusiveMinimum` and `exclusiveMaximum` together",
+        ),
+        (
+            json!({ "type": "string", "maxLength": 7, "pattern": "^bk[0-9]{6}$" }),
+            "no value fits `maxLength` and `pattern` together",
+        ),
+        (
+            json!({ "type": "integer", "minimum": 1, "maximum": 4, "multipleOf": 5 }),
+            "no value fits `minimum`, `maximum` and `multipleOf` together",
+        ),
+        (
+            json!({ "allOf": [{ "type": "string", "pattern": "^a" }, { "type": "string", "pattern": "^b" }] }),
+            "no value fits this schema, because of `allOf`",
+        ),
+        (
+            json!({ "type": "object", "required": ["kind"], "properties": { "kind": text },
+                "propertyNames": { "maxLength": 3 } }),
+            "no value fits `required` and `propertyNames` together",
+        ),
+    ] {
+        // Around it is a schema that accepts nothing because of it, which is not reported.
+        let around = object("a", &schema);
+        for whole in [&schema, &around] {
+            let found = found_of("impossible-schema", "openapi.json", &document(whole));
+            let messages: Vec<&str> = found.iter().map(|one| one.2.as_str()).collect();
+            assert_eq!(messages, [message], "{whole}");
+        }
+    }
+}
+
+#[test]
+fn schemas_that_accept_something_or_nothing_on_purpose_are_left_alone() {
+    for schema in [
+        json!({ "type": "integer", "exclusiveMinimum": 3, "exclusiveMaximum": 5 }),
+        json!({ "exclusiveMinimum": 3, "exclusiveMaximum": 3 }),
+        json!({ "type": "string", "maxLength": 8, "pattern": "^bk[0-9]{6}$" }),
+        json!({ "type": "object", "properties": { "a": false } }),
+        json!({ "type": "object", "required": ["a"], "properties": { "a": { "not": {} } } }),
+        json!({ "type": "array", "maxItems": 0, "items": { "type": "integer", "minimum": 1 } }),
+    ] {
+        let found = found_of("impossible-schema", "openapi.json", &document(&schema));
+        assert_eq!(found, [], "{schema}");
+    }
 }

@@ -13,11 +13,14 @@ use std::thread;
 
 use ::policy::Judged;
 use anyhow::{Context as _, bail};
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
 use compatibility::{Finding, Kind, Report, RustFinding, compare};
 use contract::source::{LineColumn, Sources, Span};
 use contract::{Contract, diagnostic};
 
 use crate::exit::Exit;
+use crate::forms::Form;
 use crate::policy::Choice;
 use crate::reading::Reading;
 use crate::{contracts, git};
@@ -77,20 +80,39 @@ pub struct Arguments {
     choice: Choice,
 }
 
-/// The form of a report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+/// The form of a report on a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Format {
-    /// Text with excerpts of both documents
-    #[default]
-    Terminal,
-    /// One JSON object
-    Json,
-    /// Annotations of GitHub Actions
-    Github,
-    /// SARIF 2.1.0
-    Sarif,
-    /// A section of a changelog in Markdown, by tag
+    Form(Form),
+    /// A section of a changelog.
     Markdown,
+}
+
+impl Default for Format {
+    fn default() -> Self {
+        Self::Form(Form::default())
+    }
+}
+
+impl ValueEnum for Format {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[
+            Self::Form(Form::Terminal),
+            Self::Form(Form::Json),
+            Self::Form(Form::Github),
+            Self::Form(Form::Sarif),
+            Self::Markdown,
+        ]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            Self::Form(form) => form.to_possible_value(),
+            Self::Markdown => Some(
+                PossibleValue::new("markdown").help("A section of a changelog in Markdown, by tag"),
+            ),
+        }
+    }
 }
 
 /// A kind of finding that can be allowed.
@@ -185,7 +207,7 @@ pub(crate) fn run(
     };
     let is_whole = arguments.base.is_some()
         || arguments.prepend.is_some()
-        || matches!(arguments.format, Format::Json | Format::Sarif);
+        || matches!(arguments.format, Format::Form(Form::Json | Form::Sarif));
     if documents.len() > 1 && is_whole {
         bail!(
             "this is about one document, and contract.toml lists {}: name one with --contract",
@@ -264,10 +286,10 @@ fn diff(arguments: &Arguments, out: &mut dyn Write, err: &mut dyn Write) -> anyh
         gate,
     };
     let text = match arguments.format {
-        Format::Terminal => terminal::render(&comparison, arguments.all),
-        Format::Json => forms::json(&comparison),
-        Format::Github => forms::github(&comparison),
-        Format::Sarif => forms::sarif(&comparison),
+        Format::Form(Form::Terminal) => terminal::render(&comparison, arguments.all),
+        Format::Form(Form::Json) => forms::json(&comparison),
+        Format::Form(Form::Github) => forms::github(&comparison),
+        Format::Form(Form::Sarif) => forms::sarif(&comparison),
         Format::Markdown => changelog::section(&comparison),
     };
     write!(out, "{text}")?;

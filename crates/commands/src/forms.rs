@@ -3,6 +3,20 @@
 use contract::source::LineColumn;
 use serde_json::{Value, json};
 
+/// The forms that every report has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub(crate) enum Form {
+    /// Text with excerpts
+    #[default]
+    Terminal,
+    /// One JSON object
+    Json,
+    /// Annotations of GitHub Actions
+    Github,
+    /// SARIF 2.1.0
+    Sarif,
+}
+
 /// Returns a line that GitHub Actions reads as an annotation. `level` is `error`, `warning` or
 /// `notice`.
 pub(crate) fn annotation(

@@ -9,12 +9,14 @@ use std::path::{Path, PathBuf};
 
 use ::policy::{Policy, RULES, explain};
 use anyhow::bail;
-use compatibility::overlapping_branches;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use compatibility::searched_lints;
 use contract::rules::{self, Rule};
 use contract::{Diagnostic, LintSet, Severity, Sources, diagnostic, nearest};
 
 use crate::contracts;
 use crate::exit::Exit;
+use crate::forms::Form;
 use crate::policy::Choice;
 use crate::reading::Reading;
 
@@ -31,14 +33,14 @@ pub struct Arguments {
     reading: Reading,
     /// A set of lints to run beside `correct`, which always runs, in place of those of the policy;
     /// may be repeated
-    #[arg(long = "set", value_name = "SET", value_enum)]
-    sets: Vec<Set>,
+    #[arg(long = "set", value_name = "SET", value_parser = sets())]
+    sets: Vec<LintSet>,
     /// A severity that fails the command beside errors
-    #[arg(long, value_name = "SEVERITY", value_enum)]
-    deny: Vec<Denied>,
+    #[arg(long, value_name = "SEVERITY", value_parser = denied())]
+    deny: Vec<String>,
     /// The form of the report
     #[arg(long, value_enum, default_value_t)]
-    format: Format,
+    format: Form,
     /// Mend in the files what can be mended in one way only, print each change, and report the rest
     #[arg(long)]
     fix: bool,
@@ -56,46 +58,18 @@ pub struct Arguments {
     policy_schema: bool,
 }
 
-/// A set of lints, as an argument.
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum Set {
-    /// What the standard forbids, and what probably does not say what its author means
-    Correct,
-    /// What is right, but which tools read differently
-    Interoperable,
-    /// What is right, but serves callers or servers badly, such as a request array without a bound
-    Style,
+/// Returns the parser of a set of lints.
+fn sets() -> impl TypedValueParser<Value = LintSet> {
+    let known = LintSet::ALL.map(|set| PossibleValue::new(set.name()).help(set.summary()));
+    PossibleValuesParser::new(known).try_map(|name| {
+        let mut all = LintSet::ALL.into_iter();
+        all.find(|set| set.name() == name).ok_or("unknown set")
+    })
 }
 
-impl From<Set> for LintSet {
-    fn from(set: Set) -> Self {
-        match set {
-            Set::Correct => Self::Correct,
-            Set::Interoperable => Self::Interoperable,
-            Set::Style => Self::Style,
-        }
-    }
-}
-
-/// A severity that fails the command beside errors.
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum Denied {
-    /// Warnings fail the command
-    Warnings,
-}
-
-/// The form of a report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
-enum Format {
-    /// Text with excerpts of the document
-    #[default]
-    Terminal,
-    /// One JSON object
-    Json,
-    /// Annotations of GitHub Actions
-    Github,
-    /// SARIF 2.1.0
-    Sarif,
+/// Returns the parser of a severity that fails the command beside errors.
+fn denied() -> PossibleValuesParser {
+    PossibleValuesParser::new([PossibleValue::new("warnings").help("Warnings fail the command")])
 }
 
 /// What is wrong with a document, as its policy judges it.
@@ -141,7 +115,7 @@ pub(crate) fn run(
     let Some(documents) = contracts::documents(&arguments.reading, err)? else {
         return Ok(Exit::Failed);
     };
-    if documents.len() > 1 && matches!(arguments.format, Format::Json | Format::Sarif) {
+    if documents.len() > 1 && matches!(arguments.format, Form::Json | Form::Sarif) {
         bail!(
             "this form is about one document, and contract.toml lists {}: name one",
             documents.len()
@@ -175,15 +149,15 @@ fn lint(
     if arguments.fix {
         // The other forms are for programs, which read the whole of `out`.
         let changes: &mut dyn Write = match arguments.format {
-            Format::Terminal => &mut *out,
-            Format::Json | Format::Github | Format::Sarif => &mut *err,
+            Form::Terminal => &mut *out,
+            Form::Json | Form::Github | Form::Sarif => &mut *err,
         };
         if mend::mend(&report.sources, &report.diagnostics, changes)? {
             report = check(arguments, file, reading, &policy);
         }
     }
     match arguments.format {
-        Format::Terminal => {
+        Form::Terminal => {
             let rendered = diagnostic::render(&report.sources, &report.diagnostics);
             write!(err, "{rendered}")?;
             if let Some(operations) = report.operations
@@ -195,9 +169,9 @@ fn lint(
                 writeln!(err, "refused, since warnings are denied")?;
             }
         }
-        Format::Json => write!(out, "{}", forms::json(&report))?,
-        Format::Github => write!(out, "{}", forms::github(&report))?,
-        Format::Sarif => write!(out, "{}", forms::sarif(&report))?,
+        Form::Json => write!(out, "{}", forms::json(&report))?,
+        Form::Github => write!(out, "{}", forms::github(&report))?,
+        Form::Sarif => write!(out, "{}", forms::sarif(&report))?,
     }
     Ok(
         if report.count(Severity::Error) > 0 || report.operations.is_none() {
@@ -214,7 +188,7 @@ fn check(arguments: &Arguments, file: &Path, reading: &Reading, policy: &Policy)
     let chosen: BTreeSet<LintSet> = if arguments.sets.is_empty() {
         policy.sets()
     } else {
-        let sets = arguments.sets.iter().copied().map(LintSet::from);
+        let sets = arguments.sets.iter().copied();
         sets.chain([LintSet::Correct]).collect()
     };
     let options = contract::Options {
@@ -223,7 +197,7 @@ fn check(arguments: &Arguments, file: &Path, reading: &Reading, policy: &Policy)
     };
     let mut loaded = contract::load_with(file, &options);
     if let Some(contract) = &loaded.contract {
-        let found = overlapping_branches(contract, &loaded.diagnostics);
+        let found = searched_lints(contract, &loaded.diagnostics);
         loaded.diagnostics.extend(found);
     }
     let today = arguments.choice.today();

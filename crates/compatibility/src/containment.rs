@@ -10,6 +10,7 @@ mod arrays;
 mod budget;
 mod decimal;
 mod evaluate;
+mod evaluated;
 mod expand;
 mod facts;
 mod format;
@@ -166,6 +167,18 @@ impl<'c> Context<'c> {
             }
             Outcome::Nothing | Outcome::Unknown(_) => None,
         }
+    }
+
+    /// Returns whether it is certain that no value fits a schema.
+    pub(crate) fn is_impossible(&self, id: SchemaId) -> bool {
+        let literal = Literal {
+            class: self.pair.class(Side::Base, id),
+            role: Role::Receiver,
+            is_positive: true,
+        };
+        let tableau = Tableau::new(self, Reading::Exact, HashSet::new());
+        let outcome = tableau.solve(vec![literal], &Extra::default());
+        matches!(outcome, Outcome::Nothing)
     }
 
     /// Returns a value that the branch `one` of a `oneOf` describes and the branch `other` accepts

@@ -8,14 +8,16 @@
 //! [`compare_rust`] does the same for Rust programs: it compares what the generated crates of two
 //! contracts offer, as `codegen` says it.
 //!
-//! [`overlapping_branches`] is a lint: it asks the same search for values that two branches of a
-//! `oneOf` accept. It is here because the search is.
+//! [`searched_lints`] runs two lints that ask the same search: for values that two branches of a
+//! `oneOf` accept, and for schemas that accept none. They are here because the search is.
 //!
 //! Deliberately not here: how findings are printed.
 
 mod compare;
 mod containment;
 mod finding;
+mod impossible;
+mod lints;
 mod overlap;
 mod pair;
 mod rust;
@@ -23,6 +25,6 @@ mod rust;
 pub use compare::compare;
 pub use containment::{Containment, MOST_SAMPLES, Reading, contain, example};
 pub use finding::{Finding, Kind, Report, Step, Version, Witness};
-pub use overlap::overlapping_branches;
+pub use lints::searched_lints;
 pub use pair::Side;
 pub use rust::{RustFinding, RustReport, Who, compare_rust};

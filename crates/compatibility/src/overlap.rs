@@ -13,10 +13,6 @@ use serde_json::Value;
 use crate::containment::Context;
 use crate::pair::Side;
 
-/// The stack size in bytes of the thread that searches. Schemas may nest as deep as the reader of
-/// documents allows.
-const STACK_BYTES: usize = 256 << 20;
-
 /// The most branches of a `oneOf` that are compared with each other.
 const MOST_BRANCHES: usize = 44;
 
@@ -31,25 +27,14 @@ const MOST_SHOWN: usize = 200;
 /// none, because its property chooses the branch, nor has a branch that only says which properties
 /// are required, because such branches exclude each other on purpose. What `found` reports as a
 /// `duplicate-branch` is not reported again.
-///
-/// # Panics
-///
-/// If the system has no thread left.
-#[must_use]
-pub fn overlapping_branches(contract: &Contract, found: &[Diagnostic]) -> Vec<Diagnostic> {
+pub(crate) fn overlapping_branches(context: &Context<'_>, found: &[Diagnostic]) -> Vec<Diagnostic> {
     let duplicates = found.iter().filter(|one| one.code == "duplicate-branch");
     let duplicates: HashSet<Span> = duplicates.map(|one| one.span).collect();
-    let chosen = candidates(contract);
-    if chosen.is_empty() {
-        return Vec::new();
-    }
-    std::thread::scope(|scope| {
-        let searched = std::thread::Builder::new()
-            .stack_size(STACK_BYTES)
-            .spawn_scoped(scope, || search(contract, &chosen, &duplicates))
-            .expect("the system has a thread");
-        searched.join().expect("no input makes the search panic")
-    })
+    let chosen = candidates(context.pair.contract(Side::Base));
+    let found = chosen
+        .iter()
+        .filter_map(|(id, keywords)| first(context, &duplicates, *id, keywords));
+    found.collect()
 }
 
 /// Returns the schemas with a `oneOf` whose branches should exclude each other, one for each place
@@ -68,18 +53,6 @@ fn candidates(contract: &Contract) -> Vec<(SchemaId, &Keywords)> {
         .filter(|(_, span, _)| seen.insert(*span))
         .map(|(id, _, keywords)| (id, keywords))
         .collect()
-}
-
-fn search(
-    contract: &Contract,
-    chosen: &[(SchemaId, &Keywords)],
-    duplicates: &HashSet<Span>,
-) -> Vec<Diagnostic> {
-    let context = Context::new(contract, contract);
-    let found = chosen
-        .iter()
-        .filter_map(|(id, keywords)| first(&context, duplicates, *id, keywords));
-    found.collect()
 }
 
 /// Returns the diagnostic of the first two branches of a `oneOf` that overlap.

@@ -52,6 +52,18 @@ impl LintSet {
     /// Every set, those that matter most first.
     pub const ALL: [Self; 3] = [Self::Correct, Self::Interoperable, Self::Style];
 
+    /// Returns what the rules of the set report, without a full stop.
+    #[must_use]
+    pub fn summary(self) -> &'static str {
+        match self {
+            Self::Correct => {
+                "What the standard forbids, and what probably does not say what its author means"
+            }
+            Self::Interoperable => "What is right, but which tools read differently",
+            Self::Style => "What is right, but serves callers or servers badly",
+        }
+    }
+
     /// Returns the name of the set, as in `--set style`.
     #[must_use]
     pub fn name(self) -> &'static str {

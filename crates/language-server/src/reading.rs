@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use compatibility::overlapping_branches;
+use compatibility::searched_lints;
 use contract::source::{SourceFile, Span};
 use contract::{Diagnostic, Loaded};
 use policy::{NotFound, Policy};
@@ -10,7 +10,7 @@ use policy::{NotFound, Policy};
 use crate::Settings;
 use crate::texts::Texts;
 
-/// The most schemas of a contract whose `oneOf`s are searched for branches that overlap. In larger ones
+/// The most schemas of a contract that are searched for values. In larger ones
 /// the search would be felt while one types.
 const MOST_SCHEMAS: usize = 5_000;
 
@@ -47,7 +47,7 @@ fn read(root: &Path, options: &contract::Options) -> Loaded {
     if let Some(contract) = &loaded.contract
         && contract.schemas.len() <= MOST_SCHEMAS
     {
-        let found = overlapping_branches(contract, &loaded.diagnostics);
+        let found = searched_lints(contract, &loaded.diagnostics);
         loaded.diagnostics.extend(found);
     }
     loaded

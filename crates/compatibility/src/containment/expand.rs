@@ -5,6 +5,7 @@ use contract::model::{Keywords, SchemaId, SchemaKind, Types};
 use super::Reading;
 use super::decimal::{Bound, Decimal};
 use super::evaluate::integer_range;
+use super::evaluated::{Evaluated, evaluated};
 use super::facts::{Fact, ItemGroup, Outside, PropertyGroup, Type, literals};
 use super::tableau::{Literal, Role, Tableau};
 use crate::pair::Side;
@@ -431,8 +432,16 @@ impl Schema<'_, '_, '_> {
         if let Some(max) = keywords.max_properties {
             way(Fact::MinProperties(max.saturating_add(1)));
         }
-        if keywords.unevaluated_properties.is_some() {
-            way(Fact::Unclear("`unevaluatedProperties`"));
+        if let Some(id) = keywords.unevaluated_properties {
+            let contract = self.tableau.context.pair.contract(self.side);
+            way(match evaluated(contract, keywords) {
+                Some(Evaluated { named, patterns }) => Fact::Outside(Outside {
+                    named,
+                    patterns,
+                    literal: self.literal(id, false),
+                }),
+                None => Fact::Unclear("`unevaluatedProperties`"),
+            });
         }
         for (name, others) in &keywords.dependent_required {
             for other in others {

@@ -154,9 +154,9 @@ impl Union<'_, '_, '_> {
         span: Span,
         diagnostics: &mut Vec<Diagnostic>,
     ) {
-        let Some(allowed) = &property.values else {
+        if property.values.is_none() && !property.is_no_string {
             return;
-        };
+        }
         let contract = self.context.contract;
         let target = contract.resolve(branch);
         let mut chooses = self
@@ -169,7 +169,7 @@ impl Union<'_, '_, '_> {
         if chooses.peek().is_none() || self.may_be_absent() {
             return;
         }
-        if !chooses.any(|value| allowed.contains(value)) {
+        if !chooses.any(|value| property.may_be(value)) {
             let name = &self.discriminator.property;
             diagnostics.push(
                 Diagnostic::warning(
@@ -258,6 +258,8 @@ struct Property {
     is_unknown: bool,
     /// Whether it accepts no string, number or boolean.
     is_no_text: bool,
+    /// Whether it accepts no string.
+    is_no_string: bool,
     /// The texts of the values that it accepts, if it lists them.
     values: Option<HashSet<String>>,
 }
@@ -278,6 +280,16 @@ fn scalar_text(value: &Value) -> Option<String> {
 }
 
 impl Property {
+    /// Returns whether the property may have a value that is written like this.
+    fn may_be(&self, text: &str) -> bool {
+        let is_scalar = || {
+            let value = serde_json::from_str(text);
+            matches!(value, Ok(Value::Number(_) | Value::Bool(_)))
+        };
+        let is_listed = |values: &HashSet<String>| values.contains(text);
+        self.values.as_ref().is_none_or(is_listed) && (!self.is_no_string || is_scalar())
+    }
+
     fn lack(&self, may_be_absent: bool) -> Option<Lack> {
         match self {
             Self {
@@ -358,6 +370,9 @@ impl Property {
             self.is_no_text |= property
                 .types
                 .is_some_and(|types| !scalars.iter().any(|scalar| types.contains(*scalar)));
+            self.is_no_string |= property
+                .types
+                .is_some_and(|types| !types.contains(Types::STRING));
             let listed = property.enumeration.clone();
             let listed = listed.or_else(|| Some(vec![property.constant.clone()?]));
             if let Some(listed) = listed {

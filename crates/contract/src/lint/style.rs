@@ -3,6 +3,7 @@
 mod casing;
 mod operations;
 mod patterns;
+mod safety;
 mod schemas;
 
 use super::context::Context;
@@ -15,4 +16,5 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
     casing::check(context, diagnostics);
     schemas::check(context, diagnostics);
     patterns::check(context, diagnostics);
+    safety::check(context, diagnostics);
 }

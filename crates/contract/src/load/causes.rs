@@ -43,8 +43,60 @@ const CONSEQUENCES: &[(&str, &str)] = &[
     ("ambiguous-scalar", "bad-example"),
 ];
 
+/// The rules about a reference that does not lead where it should. The component that it means is then
+/// unused only because of that.
+const LOST: &[&str] = &[
+    "dangling-ref",
+    "unknown-mapping",
+    "wrong-ref-kind",
+    "mapping-no-branch",
+];
+
+/// The rules about a schema that accepts less than is meant, so that its examples do not fit either.
+const TOO_STRICT: &[&str] = &[
+    "bad-enum",
+    "impossible-bounds",
+    "impossible-required",
+    "impossible-schema",
+    "undeclared-required",
+];
+
+/// The rules about values of such a schema, which name the schema's keyword as related.
+const OF_VALUES: &[&str] = &["bad-default", "bad-example"];
+
+/// The most bytes between a keyword and what is wrong with it.
+const MOST_BETWEEN: u32 = 2_000;
+
 /// Removes the diagnostics that follow from others.
 pub(super) fn keep_causes(sources: &Sources, diagnostics: &mut Vec<Diagnostic>) {
+    let is_of = |codes: &[&str], one: &Diagnostic| codes.contains(&one.code);
+    if diagnostics.iter().any(|one| is_of(LOST, one)) {
+        diagnostics.retain(|one| one.code != "unused-component");
+    }
+    let causes: Vec<Span> = diagnostics
+        .iter()
+        .filter(|one| is_of(TOO_STRICT, one))
+        .map(|one| one.span)
+        .collect();
+    diagnostics.retain(|one| {
+        let mut places = one.related.iter().map(|(span, _)| span);
+        // The key of the keyword that rejects a value stands before what is wrong with it:
+        // `required` before the name in it, with no other key between.
+        let follows = |place: &Span| {
+            let mut causes = causes.iter();
+            causes.any(|cause| {
+                let near = place.start..place.start.saturating_add(MOST_BETWEEN);
+                let between = Span {
+                    end: cause.start,
+                    ..*place
+                };
+                cause.file == place.file
+                    && near.contains(&cause.start)
+                    && sources.text(between).matches(':').count() < 2
+            })
+        };
+        one.severity == Severity::Error || !is_of(OF_VALUES, one) || !places.any(follows)
+    });
     let lost: Vec<&str> = diagnostics
         .iter()
         .flat_map(left_out)

@@ -55,6 +55,18 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
+        code: "form-of-no-object",
+        set: Correct,
+        severity: Warning,
+        summary: "The schema of a form accepts no object.",
+        why: "The fields of a form are read as the properties of an object, so no form is accepted.",
+        example: document(
+            &CONTENT,
+            "⟦multipart/form-data: { schema: { type: string } }",
+            "multipart/form-data: { schema: { type: object, properties: { name: { type: string } } } }",
+        ),
+    },
+    Rule {
         code: "bad-media-type",
         set: Correct,
         severity: Warning,

@@ -1,6 +1,6 @@
 //! Rules of the set `style`.
 
-use super::frames::{FIELD, PARAMETER, PATHS, REQUEST, SCHEMA};
+use super::frames::{FIELD, PARAMETER, PATHS, REQUEST, SCHEMA, SCHEME};
 use super::{Rule, document};
 use crate::diagnostic::Severity::Warning;
 use crate::lint::LintSet::Style;
@@ -112,6 +112,54 @@ pub(super) const RULES: &[Rule] = &[
             &FIELD,
             "tags: [{ name: ⟦pets }]",
             "x-tags: [{ name: pets }]",
+        ),
+    },
+    Rule {
+        code: "untagged-operation",
+        set: Style,
+        severity: Warning,
+        summary: "An operation has no tag, in a document that declares tags.",
+        why: "Readers who look through the groups do not find it.",
+        example: document(
+            &PATHS,
+            "/pets: { ⟦get: { operationId: a, responses: { \"204\": { description: Done. } } }, put: { operationId: b, tags: [pet], responses: { \"204\": { description: Done. } } } }\ntags: [{ name: pet }]",
+            "/pets: { get: { operationId: a, tags: [pet], responses: { \"204\": { description: Done. } } } }\ntags: [{ name: pet }]",
+        ),
+    },
+    Rule {
+        code: "plain-http",
+        set: Style,
+        severity: Warning,
+        summary: "The URL of a server begins with `http:`, and is not on the caller's own machine.",
+        why: "Others can read and change what callers send.",
+        example: document(
+            &FIELD,
+            "servers: [{ url: ⟦\"http://pets.example\" }]",
+            "servers: [{ url: \"https://pets.example\" }]",
+        ),
+    },
+    Rule {
+        code: "credential-in-query",
+        set: Style,
+        severity: Warning,
+        summary: "An API key is sent in the query.",
+        why: "Logs and browsers keep URLs, and so the credential.",
+        example: document(
+            &SCHEME,
+            "⟦{ type: apiKey, in: query, name: key }",
+            "{ type: apiKey, in: header, name: key }",
+        ),
+    },
+    Rule {
+        code: "missing-security",
+        set: Style,
+        severity: Warning,
+        summary: "Nothing says which credential an operation needs, in a document with security schemes.",
+        why: "Readers cannot tell a public operation from a forgotten one.",
+        example: document(
+            &PATHS,
+            "/pets: { ⟦get: { responses: { \"204\": { description: Done. } } }, put: { security: [{ key: [] }], responses: { \"204\": { description: Done. } } } }\ncomponents: { securitySchemes: { key: { type: http, scheme: bearer } } }",
+            "/pets: { get: { security: [], responses: { \"204\": { description: Done. } } }, put: { security: [{ key: [] }], responses: { \"204\": { description: Done. } } } }\ncomponents: { securitySchemes: { key: { type: http, scheme: bearer } } }",
         ),
     },
     Rule {

@@ -1,5 +1,5 @@
 //! Checks of schemas whose use decides what they may say: those of bodies that are passed on as
-//! bytes, and those of parameters in the style `deepObject`.
+//! bytes, those of forms, and those of parameters in the style `deepObject`.
 
 use super::walk::{Item, Walk};
 use crate::node::Node;
@@ -10,7 +10,8 @@ use crate::node_ref::NodeRef;
 const MOST_LOOKS: usize = 200;
 
 /// Reports the media types of a body whose schema describes an object or array, although bodies of
-/// that type have no structure, so that no schema is applied.
+/// that type have no structure, so that no schema is applied, and forms whose schema accepts no
+/// object.
 pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     for entry in item
         .node
@@ -29,6 +30,17 @@ pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
         else {
             continue;
         };
+        if is_form(&entry.key) && rejects_objects(walk, document, schema, &mut { MOST_LOOKS }) {
+            walk.warning(
+                "form-of-no-object",
+                entry.key_span,
+                format!(
+                    "a body of `{}` has fields, and the schema accepts no object",
+                    entry.key
+                ),
+                "write `type: object`, with a property for each field".to_owned(),
+            );
+        }
         if !is_unstructured(&entry.key) || !is_structured(walk, document, schema) {
             continue;
         }
@@ -63,6 +75,14 @@ fn is_unstructured(name: &str) -> bool {
         || exact.contains(&essence.as_str())
         // It says nothing of what a body is.
         || essence == "*/*"
+}
+
+/// Returns whether bodies of a media type are fields with names.
+fn is_form(name: &str) -> bool {
+    let essence = name.split(';').next().unwrap_or_default().trim();
+    ["application/x-www-form-urlencoded", "multipart/form-data"]
+        .iter()
+        .any(|form| essence.eq_ignore_ascii_case(form))
 }
 
 /// Returns whether a schema, or a schema in its `allOf`, `anyOf` or `oneOf`, describes an object or

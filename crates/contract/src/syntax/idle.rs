@@ -3,6 +3,7 @@
 use super::grammar::{SCHEMA, TYPES};
 use super::walk::Walk;
 use crate::format;
+use crate::model::Dialect;
 use crate::node::Node;
 
 /// The keywords that apply to certain types only: lists of types, each with its keywords.
@@ -68,7 +69,7 @@ pub(super) fn check(walk: &mut Walk<'_, '_>, node: &Node) {
             .filter_map(Node::as_str)
             .collect(),
         Some(one) => one.as_str().into_iter().collect(),
-        None => return,
+        None => return nullable(walk, node),
     };
     // An unknown type has been reported, and its keywords may fit the type that was meant.
     if types.is_empty() || !types.iter().all(|name| TYPES.contains(name)) {
@@ -117,6 +118,25 @@ pub(super) fn check(walk: &mut Walk<'_, '_>, node: &Node) {
                 listed(&types)
             ),
             "remove it, or correct the `type`".to_owned(),
+        );
+    }
+}
+
+/// Reports `nullable` of 3.0 in a schema that takes any type, and so null, in any case.
+fn nullable(walk: &mut Walk<'_, '_>, node: &Node) {
+    let narrows = ["$ref", "allOf", "anyOf", "oneOf", "not", "enum"];
+    let Some(entry) = node.entry("nullable") else {
+        return;
+    };
+    if walk.dialect == Dialect::V30
+        && entry.value.as_bool() == Some(true)
+        && narrows.iter().all(|key| node.get(key).is_none())
+    {
+        walk.warning(
+            "idle-keyword",
+            entry.key_span,
+            "`nullable` has no effect without a `type`".to_owned(),
+            "add the `type` that is meant".to_owned(),
         );
     }
 }

@@ -3,6 +3,7 @@
 use super::addresses;
 use super::formats::{Meant, meant};
 use super::walk::{Item, Walk};
+use crate::model::Dialect;
 use crate::node::Node;
 
 /// The types of security schemes, each with the fields that only such schemes have.
@@ -38,6 +39,17 @@ pub(super) fn scheme<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     };
     if kind != "mutualTLS" && FIELDS.iter().all(|(name, _)| *name != kind) {
         return;
+    }
+    if kind == "mutualTLS"
+        && walk.dialect == Dialect::V30
+        && let Some(entry) = item.node.entry("type")
+    {
+        walk.warning(
+            "wrong-dialect",
+            entry.value.span,
+            "`mutualTLS` is a type of OpenAPI 3.1".to_owned(),
+            "declare 3.1, or leave the scheme out".to_owned(),
+        );
     }
     for (other, fields) in FIELDS.iter().filter(|(other, _)| *other != kind) {
         for field in *fields {

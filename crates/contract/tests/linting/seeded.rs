@@ -243,6 +243,11 @@ fn discriminators_choose_branches() {
             "discriminator-value",
             cat.replace("type: string", "const: cat"),
         ),
+        // No number is `Cat`.
+        (
+            "discriminator-value",
+            cat.replace("type: string", "type: integer"),
+        ),
     ] {
         let (line, column) = place(&template, "{ $ref: \"#/components/schemas/Cat\" }");
         let found = diagnostics(&template.replace("@@", &wrong));
@@ -256,6 +261,73 @@ fn discriminators_choose_branches() {
     ));
     let found = diagnostics(&template.replace("@@", "cow: Cow"));
     assert_eq!(found[0].0, "mapping-no-branch", "{found:?}");
+}
+
+#[test]
+fn what_follows_from_a_mistake_is_not_reported() {
+    let template = with("SECTION", "    Lost: { type: object }\n    Toy: @@");
+    let toy = "/components/schemas/Toy";
+    let template = template.replace(
+        "url: { type",
+        &format!("toy: {{ $ref: \"#{toy}\" }}, url: {{ type"),
+    );
+    // `Lost` may be what is meant.
+    for (code, wrong) in [
+        ("dangling-ref", "{ $ref: \"#/components/schemas/Lots\" }"),
+        (
+            "wrong-ref-kind",
+            "{ $ref: \"#/components/responses/Lost\" }",
+        ),
+    ] {
+        let text = format!("{template}  responses: {{ Lost: {{ description: Lost. }} }}\n");
+        let found = diagnostics(&text.replace("@@", wrong));
+        assert_eq!(found[0].0, code, "{found:?}");
+        assert_eq!(found.len(), 1, "{found:?}");
+    }
+    let template = with("SECTION", "    Toy: @@").replace(
+        "url: { type",
+        &format!("toy: {{ $ref: \"#{toy}\" }}, url: {{ type"),
+    );
+    for required in ["[nmae]", "\n        - nmae"] {
+        let wrong = format!(
+            "\n      type: object\n      properties: {{ name: {{ type: string }} }}\n      example: {{ name: Rex }}\n      required: {required}"
+        );
+        let found = diagnostics(&template.replace(" @@", &wrong));
+        let codes: Vec<&str> = found.iter().map(|found| &*found.0).collect();
+        assert_eq!(codes, ["undeclared-required"], "{found:?}");
+        // Another mistake of the example is its own.
+        let found = diagnostics(&template.replace(" @@", &wrong.replace("Rex", "1")));
+        let codes: Vec<&str> = found.iter().map(|found| &*found.0).collect();
+        assert_eq!(codes, ["bad-example", "undeclared-required"], "{found:?}");
+    }
+}
+
+#[test]
+fn a_form_has_fields() {
+    let template = with("MEDIA", "multipart/form-data").replace(
+        "{ type: object, properties: { id: { type: string }, url: { type: string } } }",
+        "@@",
+    );
+    for right in [
+        "{}",
+        "{ type: object }",
+        "{ anyOf: [{ type: string }, { type: object }] }",
+    ] {
+        assert_eq!(
+            diagnostics(&template.replace("@@", right)),
+            vec![],
+            "{right}"
+        );
+    }
+    for wrong in [
+        "{ type: string }",
+        "{ type: [array, \"null\"] }",
+        "{ anyOf: [{ type: string }] }",
+    ] {
+        let found = diagnostics(&template.replace("@@", wrong));
+        let codes: Vec<&str> = found.iter().map(|found| &*found.0).collect();
+        assert_eq!(codes, ["form-of-no-object"], "{wrong}: {found:?}");
+    }
 }
 
 #[test]
@@ -380,4 +452,32 @@ fn references_to_other_files_lead_to_the_kind_that_is_wanted() {
         found.iter().all(|one| !one.starts_with("wrong-ref-kind")),
         "{found:?}"
     );
+}
+
+#[test]
+fn what_began_with_3_1_is_reported_in_3_0() {
+    let text = |version: &str, schema: &str, scheme: &str| {
+        format!(
+            "openapi: {version}\ninfo: {{ title: Pets, version: \"1\" }}\nsecurity: [{{ own: [] }}]\npaths:\n  /pets:\n    get:\n      responses:\n        \"200\": {{ description: Done., content: {{ application/json: {{ schema: {schema} }} }} }}\ncomponents: {{ securitySchemes: {{ own: {{ {scheme} }} }} }}\n"
+        )
+    };
+    let (bearer, mutual) = ("type: http, scheme: bearer", "type: mutualTLS");
+    let any = "{ nullable: true, description: A pet. }";
+    let right = "{ type: object, nullable: true }";
+    for (code, wrong) in [
+        ("wrong-dialect", text("3.0.3", right, mutual)),
+        ("idle-keyword", text("3.0.3", any, bearer)),
+    ] {
+        let found = diagnostics(&wrong);
+        let codes: Vec<&str> = found.iter().map(|found| &*found.0).collect();
+        assert_eq!(codes, [code], "{found:?}");
+    }
+    let all_of = "{ nullable: true, allOf: [{ type: object }] }";
+    for right in [
+        text("3.0.3", right, bearer),
+        text("3.0.3", all_of, bearer),
+        text("3.1.0", "{ type: object }", mutual),
+    ] {
+        assert_eq!(diagnostics(&right), vec![], "{right}");
+    }
 }

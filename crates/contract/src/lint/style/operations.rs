@@ -26,6 +26,30 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
     }
     paths(context, diagnostics);
     tags(context, diagnostics);
+    untagged(context, diagnostics);
+}
+
+/// Reports operations without a tag in a document that declares tags.
+fn untagged(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
+    let declared = context.resolver.root().node.get("tags");
+    if declared
+        .and_then(Node::as_array)
+        .is_none_or(<[Node]>::is_empty)
+    {
+        return;
+    }
+    for operation in &context.contract.operations {
+        if operation.tags.is_empty() {
+            diagnostics.push(
+                Diagnostic::warning(
+                    "untagged-operation",
+                    operation.span,
+                    "the operation has none of the tags that the document declares",
+                )
+                .help("add `tags`: readers look for it there"),
+            );
+        }
+    }
 }
 
 /// Reports operations without a summary or an id.

@@ -1,0 +1,89 @@
+//! What exposes credentials, or leaves open who may call.
+
+use crate::diagnostic::Diagnostic;
+use crate::lint::context::Context;
+use crate::model::{Location, SecurityKind};
+use crate::node::Node;
+
+/// Checks the URLs of servers and the security of operations.
+pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
+    servers(context, diagnostics);
+    credentials(context, diagnostics);
+    security(context, diagnostics);
+}
+
+/// Reports servers that are called without TLS, unless they are on the caller's own machine.
+fn servers(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
+    let root = context.resolver.root().node;
+    let servers = root.get("servers").and_then(Node::as_array);
+    for server in servers.unwrap_or_default() {
+        let Some(url) = server.get("url") else {
+            continue;
+        };
+        let host = url.as_str().and_then(|url| {
+            let (scheme, rest) = url.split_once("://")?;
+            scheme.eq_ignore_ascii_case("http").then_some(rest)
+        });
+        let Some(host) = host else { continue };
+        let host = host.split(['/', '?']).next().unwrap_or_default();
+        let is_own = ["localhost", "127.", "[::1]"];
+        if is_own.iter().any(|own| host.starts_with(own)) || host.ends_with(".localhost") {
+            continue;
+        }
+        diagnostics.push(
+            Diagnostic::warning(
+                "plain-http",
+                url.span,
+                "without TLS, others can read and change what callers send",
+            )
+            .help("write `https`"),
+        );
+    }
+}
+
+/// Reports credentials in queries.
+fn credentials(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
+    for (name, scheme) in &context.contract.security_schemes {
+        if let SecurityKind::ApiKey {
+            location: Location::Query,
+            ..
+        } = &scheme.kind
+        {
+            diagnostics.push(
+                Diagnostic::warning(
+                    "credential-in-query",
+                    scheme.span,
+                    format!(
+                        "the credential `{name}` is a part of URLs, which logs and histories keep"
+                    ),
+                )
+                .help("send it in a header"),
+            );
+        }
+    }
+}
+
+/// Reports operations of which nothing says who may call them, in a document that has security
+/// schemes.
+fn security(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
+    let root = context.resolver.root().node;
+    if context.contract.security_schemes.is_empty() || root.get("security").is_some() {
+        return;
+    }
+    for operation in &context.contract.operations {
+        let item = root
+            .get("paths")
+            .and_then(|paths| paths.get(&operation.path));
+        let written = item.and_then(|item| item.get(&operation.method.key()));
+        if written.is_some_and(|written| written.get("security").is_none()) {
+            diagnostics.push(
+                Diagnostic::warning(
+                    "missing-security",
+                    operation.span,
+                    "nothing says which credential the operation needs",
+                )
+                .help("add `security`, with `[]` if it needs none"),
+            );
+        }
+    }
+}
