@@ -7,6 +7,7 @@
 mod bodies;
 mod describe;
 mod encoding;
+mod forms;
 mod links;
 mod message;
 mod operations;

@@ -10,6 +10,7 @@ mod policy;
 mod requests;
 mod rules;
 mod rust;
+mod shared;
 mod typical;
 
 use std::fs;

@@ -3,13 +3,22 @@
 use std::collections::BTreeSet;
 
 use contract::model::{MediaType, SchemaId};
+use contract::source::Span;
 use serde_json::json;
 
+use super::message::quoted;
 use super::walk::Place;
-use super::{Comparison, Flow, Found, OperationPair};
+use super::{Comparison, Flow, Found, OperationPair, encoding};
 use crate::containment::Containment;
 use crate::finding::{Kind, Witness};
 use crate::pair::Side;
+
+/// The media types of a body, with the span of what has them.
+#[derive(Clone, Copy)]
+pub(super) struct Contents<'c> {
+    pub(super) content: &'c [MediaType],
+    pub(super) span: Span,
+}
 
 impl<'c> Comparison<'c> {
     pub(super) fn request_body(&mut self, index: usize, pair: &OperationPair<'c>) {
@@ -47,7 +56,15 @@ impl<'c> Comparison<'c> {
                     );
                 }
                 let place = |name: &str| Place::RequestBody(name.to_owned());
-                self.contents(index, pair, flow, &old.content, &new.content, &place);
+                let before = Contents {
+                    content: &old.content,
+                    span: old.span,
+                };
+                let after = Contents {
+                    content: &new.content,
+                    span: new.span,
+                };
+                self.contents(index, pair, flow, (before, after), &place);
             }
             (Some(old), None) => {
                 let witness = is_to_api.then(|| self.example_request(pair.base));
@@ -97,10 +114,10 @@ impl<'c> Comparison<'c> {
         index: usize,
         pair: &OperationPair<'c>,
         flow: Flow,
-        base: &'c [MediaType],
-        revision: &'c [MediaType],
+        (before, after): (Contents<'c>, Contents<'c>),
         place: &dyn Fn(&str) -> Place,
     ) {
+        let (base, revision) = (before.content, after.content);
         let mut compared = BTreeSet::new();
         for media in base.iter().chain(revision) {
             let old = best(base, &media.name);
@@ -112,7 +129,7 @@ impl<'c> Comparison<'c> {
                         self.content(index, &place, flow, old, new);
                     }
                 }
-                (Some(old), None) => self.removed_content(pair, flow, &place, old, revision),
+                (Some(old), None) => self.removed_content(pair, flow, &place, old, after),
                 (None, Some(new)) => {
                     // A client that gets a webhook cannot ask for a media type, and one that asks
                     // for a media type may get another one of its range.
@@ -127,7 +144,7 @@ impl<'c> Comparison<'c> {
                     } else {
                         Kind::Compatible
                     };
-                    self.added_content(pair, &place, new, kind);
+                    self.added_content(pair, &place, (before.span, new), kind);
                 }
                 (None, None) => {}
             }
@@ -138,7 +155,7 @@ impl<'c> Comparison<'c> {
         &mut self,
         pair: &OperationPair<'c>,
         place: &Place,
-        new: &'c MediaType,
+        (before, new): (Span, &'c MediaType),
         kind: Kind,
     ) {
         let (rule, what) = if kind == Kind::Compatible {
@@ -155,7 +172,7 @@ impl<'c> Comparison<'c> {
                 kind,
                 rule,
                 message: format!("{} {what}", describe(place)),
-                base: Some(pair.base.span),
+                base: Some(before),
                 revision: Some(new.span),
                 witness: None,
             },
@@ -169,9 +186,10 @@ impl<'c> Comparison<'c> {
         flow: Flow,
         place: &Place,
         old: &'c MediaType,
-        revision: &'c [MediaType],
+        after: Contents<'c>,
     ) {
-        let is_narrowed = revision
+        let is_narrowed = after
+            .content
             .iter()
             .any(|new| covers(&old.name, &new.name).is_some());
         if is_narrowed && !flow.is_to_api() {
@@ -184,6 +202,9 @@ impl<'c> Comparison<'c> {
             }
             // A client that gets a webhook has not asked for the media type.
             (Place::RequestBody(_), false) => (Kind::Compatible, None),
+            (Place::ResponseBody(status, _), false) => {
+                (Kind::Breaking, Some(self.without(pair, status, old, after)))
+            }
             _ => (Kind::Breaking, None),
         };
         self.add(
@@ -193,10 +214,30 @@ impl<'c> Comparison<'c> {
                 rule: "media-type-removed",
                 message: format!("{} is gone", describe(place)),
                 base: Some(old.span),
-                revision: Some(pair.revision.span),
+                revision: Some(after.span),
                 witness,
             },
         );
+    }
+
+    /// Returns what shows that responses no longer have a media type: a request that asks for it, or,
+    /// where a success is not what the response is about, a response in another media type.
+    fn without(
+        &self,
+        pair: &OperationPair<'c>,
+        status: &str,
+        old: &MediaType,
+        after: Contents<'c>,
+    ) -> Witness {
+        let asked = self.example_request(pair.base);
+        if let Some(Witness::Request(command)) = asked
+            && status.starts_with('2')
+            && let Some(line) = encoding::header("Accept", &old.name)
+        {
+            return Witness::Request(format!("{command} -H {}", quoted(&line)));
+        }
+        let new = after.content.first().map(|media| media.name.as_str());
+        Witness::Message(json!({ "status": status, "media_type": new }).to_string())
     }
 
     /// Compares the schemas of two media types.
@@ -208,6 +249,7 @@ impl<'c> Comparison<'c> {
         old: &'c MediaType,
         new: &'c MediaType,
     ) {
+        self.encodings(index, place, flow, (old, new));
         for (one, other) in [
             (old.schema, new.schema),
             (old.item_schema, new.item_schema),
@@ -311,7 +353,7 @@ impl<'c> Comparison<'c> {
     }
 }
 
-fn describe(place: &Place) -> String {
+pub(super) fn describe(place: &Place) -> String {
     match place {
         Place::RequestBody(name) => format!("the media type `{name}` of the request body"),
         Place::ResponseBody(status, name) => {
@@ -333,7 +375,7 @@ pub(super) fn best<'c>(content: &'c [MediaType], name: &str) -> Option<&'c Media
 
 /// Returns how specifically a media type, which may be a range such as `image/*`, includes another
 /// one, or `None` if it does not. The rank counts the parts that are named, then the parameters.
-fn covers(range: &str, name: &str) -> Option<(usize, usize)> {
+pub(super) fn covers(range: &str, name: &str) -> Option<(usize, usize)> {
     let (range, asked) = parts(range);
     let (name, known) = parts(name);
     if !asked.iter().all(|parameter| known.contains(parameter)) {

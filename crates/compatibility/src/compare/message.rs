@@ -206,6 +206,19 @@ impl Comparison<'_> {
         Some(start)
     }
 
+    /// Returns a request that the contract before the change accepts, to the server with a URL.
+    pub(super) fn request_to(&self, operation: &Operation, url: &str) -> Option<Witness> {
+        let usual = self.server(operation);
+        let Witness::Request(command) = self.example_request(operation)? else {
+            return None;
+        };
+        let is_plain = |text: &str| quoted(text) == text;
+        let url = url.trim_end_matches('/');
+        // Both are in the command as they are, so that one can take the place of the other.
+        let is_certain = !usual.is_empty() && is_plain(&usual) && is_plain(url);
+        is_certain.then(|| Witness::Request(command.replacen(&usual, url, 1)))
+    }
+
     fn server(&self, operation: &Operation) -> String {
         let server = operation.servers.first().or(self.base().servers.first());
         let Some(server) = server else {
@@ -241,7 +254,7 @@ fn path(
 }
 
 /// Returns a word for a shell.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     let is_plain =
         |character: char| character.is_ascii_alphanumeric() || "-_./:".contains(character);
     if !text.is_empty() && text.chars().all(is_plain) {

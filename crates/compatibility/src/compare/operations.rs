@@ -177,6 +177,12 @@ impl<'c> Comparison<'c> {
     fn servers(&mut self, pair: Option<&OperationPair<'c>>, base: &[Server], revision: &[Server]) {
         for old in base {
             let same = revision.iter().find(|new| new.url == old.url);
+            let mut filled = old
+                .variables
+                .iter()
+                .fold(old.url.clone(), |url, (name, variable)| {
+                    url.replace(&format!("{{{name}}}"), &variable.default)
+                });
             let message = match same {
                 None => format!("the server `{}` is gone", old.url),
                 Some(new) => {
@@ -191,14 +197,20 @@ impl<'c> Comparison<'c> {
                         (is_narrower || variable.default != other.default).then_some(name)
                     });
                     match gone {
-                        Some(name) => format!(
-                            "the server `{}` has other values of its variable `{name}`",
-                            old.url
-                        ),
+                        Some(name) => {
+                            filled = with_lost_value(old, new, name).unwrap_or(filled);
+                            format!(
+                                "the server `{}` has other values of its variable `{name}`",
+                                old.url
+                            )
+                        }
                         None => continue,
                     }
                 }
             };
+            let example =
+                pair.map_or_else(|| self.base().operations.first(), |pair| Some(pair.base));
+            let witness = example.and_then(|operation| self.request_to(operation, &filled));
             self.add(
                 pair.map(|pair| pair.name.as_str()),
                 Found {
@@ -207,7 +219,7 @@ impl<'c> Comparison<'c> {
                     message,
                     base: pair.map(|pair| pair.base.span),
                     revision: pair.map(|pair| pair.revision.span),
-                    witness: None,
+                    witness,
                 },
             );
         }
@@ -220,6 +232,28 @@ impl<'c> Comparison<'c> {
             Flow::response(pair.is_reversed),
         )
     }
+}
+
+/// Returns the URL of a server with a value of a variable that it has before a change and not after it,
+/// and with the defaults of the others.
+fn with_lost_value(old: &Server, new: &Server, name: &str) -> Option<String> {
+    let (before, after) = (old.variables.get(name)?, new.variables.get(name)?);
+    let lost = before
+        .allowed
+        .iter()
+        .find(|value| !after.allowed.contains(value))?;
+    let url = old
+        .variables
+        .iter()
+        .fold(old.url.clone(), |url, (other, variable)| {
+            let value = if other == name {
+                lost
+            } else {
+                &variable.default
+            };
+            url.replace(&format!("{{{other}}}"), value)
+        });
+    Some(url)
 }
 
 /// Returns whether two operations have the same method and path. The names of path parameters do

@@ -136,13 +136,21 @@ impl<'c> Comparison<'c> {
         let (one, other) = (&old.encoding, &new.encoding);
         match (one, other) {
             (
-                ParameterEncoding::Style { style, explode, .. },
+                ParameterEncoding::Style {
+                    style,
+                    explode,
+                    allow_reserved,
+                },
                 ParameterEncoding::Style {
                     style: new_style,
                     explode: new_explode,
-                    ..
+                    allow_reserved: new_reserved,
                 },
             ) => {
+                // What was sent as it is would be taken for a part of the URL.
+                if *allow_reserved && !new_reserved && old.location == Location::Query {
+                    return true;
+                }
                 let is_plain =
                     |style: Style| matches!(style, Style::Simple | Style::Form | Style::Cookie);
                 let types = self.types(Side::Base, old);

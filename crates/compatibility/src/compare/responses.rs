@@ -6,6 +6,7 @@ use contract::model::{Parameter, Response, StatusKey};
 use contract::source::Span;
 use serde_json::json;
 
+use super::bodies::Contents;
 use super::walk::Place;
 use super::{Comparison, Found, OperationPair};
 use crate::finding::{Kind, Witness};
@@ -159,7 +160,15 @@ impl<'c> Comparison<'c> {
             return;
         }
         let place = |name: &str| Place::ResponseBody(status.clone(), name.to_owned());
-        self.contents(index, pair, flow, &old.content, &new.content, &place);
+        let before = Contents {
+            content: &old.content,
+            span: old.span,
+        };
+        let after = Contents {
+            content: &new.content,
+            span: new.span,
+        };
+        self.contents(index, pair, flow, (before, after), &place);
     }
 
     fn headers(
@@ -233,6 +242,9 @@ impl<'c> Comparison<'c> {
         (base, revision): (Span, Span),
     ) {
         let name = &header.name;
+        let is_missing = kind == Kind::Breaking && !pair.is_reversed && rule != "header-style";
+        let witness = is_missing
+            .then(|| Witness::Message(json!({ "status": status, "headers": {} }).to_string()));
         self.add(
             Some(&pair.name),
             Found {
@@ -241,7 +253,7 @@ impl<'c> Comparison<'c> {
                 message: format!("the header `{name}` of the response {status} {what}"),
                 base: Some(base),
                 revision: Some(revision),
-                witness: None,
+                witness,
             },
         );
     }

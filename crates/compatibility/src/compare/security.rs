@@ -1,6 +1,7 @@
 //! Compares what requests must prove: security schemes and their scopes.
 
 use contract::model::{Contract, SecurityKind, SecurityRequirement};
+use contract::source::Span;
 use serde_json::{Map, Value};
 
 use super::{Comparison, Found, OperationPair};
@@ -33,17 +34,45 @@ impl Comparison<'_> {
                 }
             };
             let witness = self.example_request(pair.base);
+            let (base, revision) = self.causes(pair, requirement);
             self.add(
                 Some(&pair.name),
                 Found {
                     kind: Kind::Breaking,
                     rule: "security-tightened",
                     message,
-                    base: Some(pair.base.span),
-                    revision: Some(pair.revision.span),
+                    base: Some(base),
+                    revision: Some(revision),
                     witness,
                 },
             );
+        }
+    }
+
+    /// Returns the spans of what has changed for a requirement: those of its scheme, if both
+    /// operations take their security from the document, so that the change was not made in them.
+    fn causes(&self, pair: &OperationPair<'_>, requirement: &SecurityRequirement) -> (Span, Span) {
+        let (base, revision) = (self.base(), self.revision());
+        let own = (pair.base.span, pair.revision.span);
+        let same = |one: &[SecurityRequirement], other: &[SecurityRequirement]| {
+            one.iter()
+                .map(|one| &one.schemes)
+                .eq(other.iter().map(|one| &one.schemes))
+        };
+        let is_inherited = same(&pair.base.security, &base.security)
+            && same(&pair.revision.security, &revision.security);
+        let Some((name, _)) = requirement.schemes.first().filter(|_| is_inherited) else {
+            return own;
+        };
+        let Some(old) = base.security_schemes.get(name) else {
+            return own;
+        };
+        let same_name = revision.security_schemes.get(name);
+        let asked = revision.security.iter().flat_map(|asked| &asked.schemes);
+        let mut asked = asked.filter_map(|(name, _)| revision.security_schemes.get(name));
+        match same_name.or_else(|| asked.next()) {
+            Some(new) => (old.span, new.span),
+            None => own,
         }
     }
 
@@ -60,7 +89,7 @@ impl Comparison<'_> {
             if scheme.kind != SecurityKind::OAuth2 || other.kind != SecurityKind::OAuth2 {
                 continue;
             }
-            for message in changes(name, old, new) {
+            for message in changes(name, old.as_ref(), new.as_ref()) {
                 let users = base.operations.iter().filter(|operation| {
                     let mut asked = operation.security.iter().flat_map(|asked| &asked.schemes);
                     asked.any(|(asked, _)| asked == name)
@@ -106,17 +135,17 @@ impl Comparison<'_> {
 }
 
 /// Returns the flows of a security scheme, in JSON.
-fn flows<'c>(contract: &'c Contract, name: &str) -> Option<&'c Map<String, Value>> {
-    let schemes = contract
-        .document
-        .get("components")?
-        .get("securitySchemes")?;
-    let mut scheme = schemes.get(name)?;
+fn flows(contract: &Contract, name: &str) -> Option<Map<String, Value>> {
+    let pointer = contract::pointer::join("/components/securitySchemes", name);
+    let mut scheme = contract.document.part(&pointer)?;
     if let Some(reference) = scheme.get("$ref").and_then(Value::as_str) {
         let pointer = reference.strip_prefix('#')?;
-        scheme = contract.document.pointer(pointer)?;
+        scheme = contract.document.part(pointer)?;
     }
-    scheme.get("flows")?.as_object()
+    match scheme.get_mut("flows")?.take() {
+        Value::Object(flows) => Some(flows),
+        _ => None,
+    }
 }
 
 /// Returns what clients can no longer do, in words.

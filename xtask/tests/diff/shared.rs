@@ -1,0 +1,227 @@
+//! Changes of what operations share, of encodings and of servers, and links to operations that are the
+//! same with other names.
+
+use serde_json::Value;
+
+use crate::{DONE, document, path, report};
+
+/// Returns the rule of each finding.
+fn rules(report: &Value) -> Vec<&str> {
+    let findings = report["findings"].as_array().expect("findings are a list");
+    let rules = findings.iter().map(|finding| finding["rule"].as_str());
+    rules.map(|rule| rule.expect("a rule is a text")).collect()
+}
+
+/// Returns a document with two operations that share a response and the document's security.
+fn two(media: &str, scheme: &str) -> String {
+    let one = |id: &str, response: &str| {
+        format!(
+            "get: {{operationId: {id}, responses: {{'200': {response}, '404': {{$ref: '#/components/responses/No'}}}}}}"
+        )
+    };
+    let done = "{description: Done.}";
+    let shared = "{$ref: '#/components/responses/Yes'}";
+    let response = |name: &str| {
+        format!(
+            "    {name}: {{description: A., content: {{{media}: {{schema: {{type: object}}}}}}}}\n"
+        )
+    };
+    document(&format!(
+        "  responses:\n{}{}security: [{{own: []}}]\npaths:\n  /a: {{{}}}\n  /b: {{{}}}\n  /c: {{{}}}",
+        response("No"),
+        response("Yes"),
+        one("a", done),
+        one("b", shared),
+        one("c", shared),
+    ))
+    .replace("    key: ", &format!("    own: {{{scheme}}}\n    key: "))
+}
+
+#[test]
+fn a_change_of_what_operations_share_is_one_finding() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let bearer = "type: http, scheme: bearer";
+    let json = two("application/json", bearer);
+    let other = report(folder.path(), &json, &two("text/csv", bearer));
+    let found = rules(&other);
+    let count = |rule: &str| found.iter().filter(|found| **found == rule).count();
+    assert_eq!(
+        (count("media-type-removed"), count("media-type-added")),
+        (2, 2),
+        "{other:#}"
+    );
+    let reached = |at: usize| other["findings"][at]["operations"].as_array().map(Vec::len);
+    assert_eq!((reached(0), reached(1)), (Some(3), Some(2)), "{other:#}");
+    let witness = |at: usize| other["findings"][at]["witness"]["text"].as_str();
+    let refused = witness(0).expect("it has a witness");
+    assert_eq!(refused, r#"{"status":"404","media_type":"text/csv"}"#);
+    let asked = witness(1).expect("it has a witness");
+    assert!(asked.ends_with("-H 'Accept: application/json'"), "{asked}");
+
+    let basic = two("application/json", "type: http, scheme: basic");
+    let tightened = report(folder.path(), &json, &basic);
+    assert_eq!(rules(&tightened), ["security-tightened"], "{tightened:#}");
+    let reached = &tightened["findings"][0]["operations"];
+    assert_eq!(reached.as_array().map(Vec::len), Some(3));
+}
+
+#[test]
+fn a_renamed_path_parameter_changes_no_link() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let linked = |name: &str, key: &str| {
+        let parameter =
+            format!("{{name: {name}, in: path, required: true, schema: {{type: string}}}}");
+        let link = format!(
+            "links: {{view: {{operationId: b, parameters: {{{key}: $response.body#/id}}}}}}"
+        );
+        let body = "content: {application/json: {schema: {type: object, properties: {id: {type: string}}}}}";
+        document(&format!(
+            "paths:\n  /a: {{post: {{operationId: a, responses: {{'200': {{description: D., {body}, {link}}}}}}}}}\n  '/b/{{{name}}}': {{get: {{operationId: b, parameters: [{parameter}], {DONE}}}}}"
+        ))
+    };
+    let old = linked("id", "id");
+    for key in ["b_id", "path.b_id"] {
+        let same = report(folder.path(), &old, &linked("b_id", key));
+        assert_eq!(rules(&same), [""; 0], "{key}: {same:#}");
+    }
+    let moved = linked("id", "id").replace("$response.body#/id", "$response.body");
+    let moved = report(folder.path(), &old, &moved);
+    assert_eq!(rules(&moved), ["link-changed"]);
+}
+
+#[test]
+fn fields_and_reserved_characters_are_read_as_they_are_sent() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let form = |media: &str, encoding: &str| {
+        let schema = "{type: object, properties: {a: {type: array, items: {type: string}}}}";
+        let body = format!("content: {{{media}: {{schema: {schema}{encoding}}}}}");
+        path("post", "/a", &format!("requestBody: {{{body}}}, {DONE}"))
+    };
+    let part = |types: &str| {
+        let encoding = format!(", encoding: {{a: {{contentType: {types}}}}}");
+        form("multipart/form-data", &encoding)
+    };
+    let field = |style: &str| {
+        let encoding = format!(", encoding: {{a: {{{style}}}}}");
+        form("application/x-www-form-urlencoded", &encoding)
+    };
+    let query = |fields: &str| {
+        let parameter = format!("{{name: a, in: query, {fields}schema: {{type: string}}}}");
+        path("get", "/a", &format!("parameters: [{parameter}], {DONE}"))
+    };
+    let none = form("multipart/form-data", "");
+    let rows: [(&[&str], String, String); 9] = [
+        (&["encoding-changed"], part("image/png"), part("image/jpeg")),
+        (
+            &["encoding-changed"],
+            part("'image/png, image/gif'"),
+            part("image/png"),
+        ),
+        (&[], part("image/png"), part("image/*")),
+        (&[], part("image/png"), part("'image/gif, image/png'")),
+        (&["encoding-changed"], part("image/png"), none.clone()),
+        (&["encoding-changed"], none, part("image/png")),
+        (
+            &["encoding-changed"],
+            field("explode: true"),
+            field("explode: false"),
+        ),
+        (
+            &[],
+            field("explode: true"),
+            form("application/x-www-form-urlencoded", ""),
+        ),
+        (
+            &["parameter-style"],
+            query("allowReserved: true, "),
+            query(""),
+        ),
+    ];
+    for (expected, old, new) in rows {
+        let report = report(folder.path(), &old, &new);
+        assert_eq!(rules(&report), expected, "{old}\n{new}");
+        assert_eq!(report["refused"], !expected.is_empty());
+    }
+    let wider = report(folder.path(), &query(""), &query("allowReserved: true, "));
+    assert_eq!(rules(&wider), [""; 0]);
+}
+
+#[test]
+fn the_witness_of_a_lost_server_calls_it() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let at =
+        |servers: &str| path("get", "/a", DONE).replace("[{url: https://pets.example}]", servers);
+    let regions = |values: &str| {
+        at(&format!(
+            "[{{url: 'https://{{region}}.pets.example', variables: {{region: {{default: eu, enum: [{values}]}}}}}}]"
+        ))
+    };
+    let two = "[{url: https://pets.example}, {url: https://old.example/v1/}]";
+    for (old, new, url) in [
+        (
+            at("[{url: https://pets.example}]"),
+            at("[{url: https://b.example}]"),
+            "https://pets.example/a",
+        ),
+        (
+            at(two),
+            at("[{url: https://pets.example}]"),
+            "https://old.example/v1/a",
+        ),
+        (
+            regions("eu, us"),
+            regions("eu"),
+            "https://us.pets.example/a",
+        ),
+    ] {
+        let report = report(folder.path(), &old, &new);
+        assert_eq!(rules(&report), ["server-changed"]);
+        let witness = &report["findings"][0]["witness"]["text"];
+        assert_eq!(witness, &format!("curl -X GET {url}"), "{report:#}");
+    }
+}
+
+#[test]
+fn a_header_that_may_be_missing_has_a_response_without_it() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let header = |fields: &str| {
+        let headers = format!("headers: {{X-A: {{{fields}schema: {{type: string}}}}}}");
+        let responses = format!("responses: {{'200': {{description: D., {headers}}}}}");
+        path("get", "/a", &responses)
+    };
+    let report = report(folder.path(), &header("required: true, "), &header(""));
+    let witness = report["findings"][0]["witness"]["text"].as_str();
+    assert_eq!(witness, Some(r#"{"status":"200","headers":{}}"#));
+}
+
+#[test]
+fn unevaluated_properties_are_decided_where_no_branch_evaluates_them() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let body = |schema: &str| {
+        let body = format!("content: {{application/json: {{schema: {schema}}}}}");
+        path("post", "/a", &format!("requestBody: {{{body}}}, {DONE}"))
+    };
+    let property = |name: &str| format!("properties: {{{name}: {{type: string}}}}");
+    let both = "properties: {a: {type: string}, b: {type: string}}";
+    let parts = |more: &str| {
+        body(&format!(
+            "{{type: object, allOf: [{{{}}}, {{{}}}], {more}}}",
+            property("a"),
+            property("b")
+        ))
+    };
+    let open = body(&format!(
+        "{{type: object, {both}, additionalProperties: {{type: integer}}}}"
+    ));
+    let narrowed = report(folder.path(), &open, &parts("unevaluatedProperties: false"));
+    assert_eq!(rules(&narrowed), ["request-narrowed"], "{narrowed:#}");
+    assert_eq!(narrowed["findings"][0]["witness"]["kind"], "request");
+    let named = body(&format!("{{type: object, {both}}}"));
+    let closed = report(
+        folder.path(),
+        &named,
+        &parts("unevaluatedProperties: false"),
+    );
+    assert_eq!(closed["refused"], false, "{closed:#}");
+    assert!(!rules(&closed).contains(&"undecided"), "{closed:#}");
+}
