@@ -303,7 +303,7 @@ fn branch(node: &Node) -> String {
 /// without errors.
 fn rust(request: &Request<'_>, target: &Target, kind: &str, out: &mut String) {
     let world = request.world;
-    let Some(now) = world.analyse(request.texts, &request.root) else {
+    let Some(now) = world.recent(request) else {
         return;
     };
     let good = match now.contract {
@@ -325,6 +325,8 @@ fn rust(request: &Request<'_>, target: &Target, kind: &str, out: &mut String) {
     let Some(code) = code else { return };
     if now.contract.is_none() {
         out.push_str("\nThe document has errors. Before them, this became:\n");
+    } else if now.revision != request.texts.revision {
+        out.push_str("\nThe text is being read again. Before, this became:\n");
     }
     let _ = write!(out, "\n```rust\n{}\n```\n", code.trim());
 }

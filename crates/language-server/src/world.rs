@@ -26,8 +26,8 @@ const MOST_ROOTS: usize = 16;
 /// The most bytes of a file in which its `openapi` is searched for.
 const HEAD_BYTES: usize = 65_536;
 
-/// The size in bytes from which a text is completed by the index of a moment ago: reading it again at
-/// every keystroke would be felt.
+/// The size in bytes from which a text is completed by the index of a moment ago, and a contract is
+/// shown as it was then: reading it again at every keystroke would be felt.
 const LARGE_BYTES: usize = 1 << 20;
 
 /// What is known.
@@ -40,6 +40,8 @@ pub(crate) struct World {
     indices: Mutex<BTreeMap<PathBuf, (u64, Arc<Index>)>>,
     /// The last analysis of each contract, and the last one that had no error.
     analyses: Mutex<HashMap<PathBuf, Analysed>>,
+    /// Held by the thread that analyses, so that the others take its result and do not do the same.
+    analysing: Mutex<()>,
     pub(crate) verdicts: Mutex<HashMap<PathBuf, Arc<Verdict>>>,
 }
 
@@ -76,6 +78,7 @@ impl World {
             files: Mutex::default(),
             indices: Mutex::default(),
             analyses: Mutex::default(),
+            analysing: Mutex::default(),
             verdicts: Mutex::default(),
         }
     }
@@ -200,10 +203,12 @@ impl World {
 
     /// Returns what the reader of contracts says about a contract.
     pub(crate) fn analyse(&self, texts: &Texts, root: &Path) -> Option<Arc<Analysis>> {
-        if let Some(known) = held(&self.analyses).get(root)
-            && known.last.revision == texts.revision
-        {
-            return Some(Arc::clone(&known.last));
+        if let Some(known) = self.analysed(texts, root) {
+            return Some(known);
+        }
+        let _turn = held(&self.analysing);
+        if let Some(known) = self.analysed(texts, root) {
+            return Some(known);
         }
         let loaded = reading::load(&self.settings, texts, root);
         let analysis = Arc::new(Analysis {
@@ -224,6 +229,25 @@ impl World {
         let last = Arc::clone(&analysis);
         analyses.insert(root.to_owned(), Analysed { last, good });
         Some(analysis)
+    }
+
+    /// Returns the analysis of these texts, if it has been made.
+    fn analysed(&self, texts: &Texts, root: &Path) -> Option<Arc<Analysis>> {
+        let analyses = held(&self.analyses);
+        let last = &analyses.get(root)?.last;
+        (last.revision == texts.revision).then(|| Arc::clone(last))
+    }
+
+    /// As [`analyse`](Self::analyse), but of a large contract, returns the last analysis that was made.
+    pub(crate) fn recent(&self, request: &Request<'_>) -> Option<Arc<Analysis>> {
+        let files = request.index.files.iter();
+        let bytes: usize = files.map(|file| file.parsed.text.len()).sum();
+        if bytes >= LARGE_BYTES
+            && let Some(known) = held(&self.analyses).get(&request.root)
+        {
+            return Some(Arc::clone(&known.last));
+        }
+        self.analyse(request.texts, &request.root)
     }
 
     /// Returns the last analysis of a contract that had no error.

@@ -87,3 +87,23 @@ fn the_rust_follows_the_text() {
     assert!(shown.contains("pub age: Option<i32>"), "{shown}");
     assert_eq!(client.request("shutdown", &Value::Null), Ok(Value::Null));
 }
+
+#[test]
+fn a_large_text_is_shown_as_it_was_when_it_last_rested() {
+    let padding = "# A line of a comment that makes the text large.\n".repeat(24_000);
+    let (_folder, mut client) = editing(&format!("{PETS}{padding}"));
+    client.settled("api.yaml");
+    let note = "The text is being read again. Before, this became:";
+    let shown = hover(&mut client, "Pet:\n");
+    assert!(shown.contains("pub struct Pet {"), "{shown}");
+    assert!(!shown.contains(note), "{shown}");
+    let at = client.find("api.yaml", "An animal.");
+    client.edit("api.yaml", at, at + "An animal.".len(), "A creature.");
+    let shown = hover(&mut client, "Pet:\n");
+    assert!(shown.contains(note), "{shown}");
+    assert!(shown.contains("/// An animal."), "{shown}");
+    client.settled("api.yaml");
+    let shown = hover(&mut client, "Pet:\n");
+    assert!(!shown.contains(note), "{shown}");
+    assert!(shown.contains("/// A creature."), "{shown}");
+}
