@@ -129,7 +129,7 @@ impl Mock {
     #[must_use]
     pub fn router_with(self, config: Config) -> axum::Router {
         let api = self.state.api;
-        let json = serde_json::to_string_pretty(&api.contract.document).unwrap_or_default();
+        let json = serde_json::to_string_pretty(&*api.contract.document).unwrap_or_default();
         let json: &'static str = json.leak();
         let routes = api
             .operations
