@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &Arguments) -> Exit {
         document: arguments.contract.clone(),
         today: Some(policy::now),
         base: Some(Box::new(Revision {
-            revision: arguments.base.clone(),
+            name: arguments.base.clone(),
             options: options.clone(),
             is_listed,
         })),
@@ -77,7 +77,7 @@ impl Listing for Listed {
 
 /// A revision of git.
 struct Revision {
-    revision: String,
+    name: String,
     options: contract::Options,
     /// Whether `contract.toml` says how documents are read.
     is_listed: bool,
@@ -85,12 +85,11 @@ struct Revision {
 
 impl Base for Revision {
     fn identity(&self, document: &Path) -> Result<String, String> {
-        git::commit(document, &self.revision).map_err(|error| format!("{error:#}"))
+        git::commit(document, &self.name).map_err(|error| format!("{error:#}"))
     }
 
     fn contract(&self, document: &Path) -> Result<(Contract, Sources), String> {
-        let checkout =
-            git::checkout(document, &self.revision).map_err(|error| format!("{error:#}"))?;
+        let checkout = git::checkout(document, &self.name).map_err(|error| format!("{error:#}"))?;
         // By the entry and the overlays of today, as `diff` reads it.
         let listed = self.is_listed.then(|| Listed.options(document)).flatten();
         let options = listed.as_ref().unwrap_or(&self.options);
@@ -98,6 +97,6 @@ impl Base for Revision {
         let contract = loaded.contract;
         contract
             .map(|contract| (contract, loaded.sources))
-            .ok_or_else(|| format!("the document of `{}` has errors", self.revision))
+            .ok_or_else(|| format!("the document of `{}` has errors", self.name))
     }
 }

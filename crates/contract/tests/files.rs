@@ -146,7 +146,8 @@ fn files_become_components_called_as_their_authors_called_them() {
         loaded
             .contract
             .expect("the document is a contract")
-            .document,
+            .document
+            .to_json(),
         expected
     );
 }

@@ -120,13 +120,11 @@ impl Mock {
     }
 
     /// Returns the mock as a service. Pages of every origin may call it.
-    #[must_use]
     pub fn router(self) -> axum::Router {
         self.router_with(Config::new().requires_host().origins(Origins::any()))
     }
 
     /// Returns the mock as a service with other settings of the run time.
-    #[must_use]
     pub fn router_with(self, config: Config) -> axum::Router {
         let api = self.state.api;
         let json = serde_json::to_string_pretty(&*api.contract.document).unwrap_or_default();

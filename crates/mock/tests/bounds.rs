@@ -12,7 +12,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
 
-const WIDE: &str = r##"
+const WIDE: &str = r"
 openapi: 3.1.0
 info: { title: Wide, version: 1.0.0 }
 paths:
@@ -55,7 +55,7 @@ components:
         left: { $ref: '#/components/schemas/Tree' }
         right: { $ref: '#/components/schemas/Tree' }
         all: { type: array, items: { $ref: '#/components/schemas/Tree' } }
-"##;
+";
 
 #[tokio::test]
 async fn bodies_and_heads_beyond_the_limit_are_refused() {
@@ -96,7 +96,7 @@ async fn a_connection_without_a_head_is_closed() {
     let most = HEAD_TIMEOUT + Duration::from_secs(5);
     let closed = timeout(most, stream.read_to_end(&mut read)).await;
     assert!(closed.is_ok(), "it is still open");
-    assert!(start.elapsed() >= HEAD_TIMEOUT - Duration::from_secs(1));
+    assert!(start.elapsed() + Duration::from_secs(1) >= HEAD_TIMEOUT);
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use mock::Settings;
 use serde_json::{Value, json};
 use support::{call, served};
 
-const PETS: &str = r##"
+const PETS: &str = r"
 openapi: 3.1.0
 info: { title: Pets, version: 1.0.0 }
 paths:
@@ -107,7 +107,7 @@ components:
       type: object
       required: [code, message]
       properties: { code: { type: integer }, message: { type: string }, hint: { type: string } }
-"##;
+";
 
 #[tokio::test]
 async fn the_same_seed_has_the_same_responses_and_another_seed_has_others() {

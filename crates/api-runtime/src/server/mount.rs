@@ -35,7 +35,7 @@ impl Mounts {
     }
 
     /// Returns a router of axum that runs a service for these paths, and for unknown ones.
-    pub(super) fn router(self, service: impl Responding) -> axum::Router {
+    pub(super) fn router(self, service: &impl Responding) -> axum::Router {
         // With a fallback, axum would panic at `merge` with another router that has one. A layer
         // takes the place of the fallback that every router has and that gives way to any other.
         let unknown = service.clone();

@@ -82,7 +82,7 @@ where
     let server = Arc::new(Server::new(blueprint));
     let ids = Arc::clone(&server.config.request_ids);
     let Some(origins) = origins else {
-        return mounts.router(identified(ids, service(server)));
+        return mounts.router(&identified(ids, service(server)));
     };
     let shared = origins.layer(server.methods(), server.response_headers());
     let shared = shared.layer(service(Arc::clone(&server)));
@@ -101,7 +101,7 @@ where
             response
         }
     });
-    mounts.router(identified(ids, choosing))
+    mounts.router(&identified(ids, choosing))
 }
 
 /// Adds request ids to a service: the current one to what runs inside, and the header to each
