@@ -178,7 +178,10 @@ fn a_reference_in_place_of_an_operation_is_what_it_leads_to() {
     assert_eq!(operation.id, "get_it");
     assert_eq!(operation.parameters[0].name, "size");
     assert_eq!(operation.responses[0].description, "Ok.");
-    assert_eq!(contract.document.to_json()["info"]["description"], "What it is.");
+    assert_eq!(
+        contract.document.to_json()["info"]["description"],
+        "What it is."
+    );
     assert!(
         !contract.document.to_json().to_string().contains(".yaml"),
         "{}",
