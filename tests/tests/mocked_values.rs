@@ -1,6 +1,6 @@
-//! Every response that can be made up fits its schema, by a validator that is built here.
+//! Every response that a mock makes up fits its schema, by a validator that is built here.
 //!
-//! The documents are those of this repository and, if `STRATUS_CORPUS` is set, those of others.
+//! The documents are those of this repository and, if `STRATUS_CORPUS` names them, those of others.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,6 +10,7 @@ use contract::model::{MediaType, SchemaId, SchemaKind};
 use jsonschema::Validator;
 use mock::{Mock, Settings};
 use serde_json::{Value, json};
+use tests::outside;
 
 /// The seeds that are tried of each schema.
 const SEEDS: u64 = 3;
@@ -90,9 +91,8 @@ fn documents(folder: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn every_response_of_our_documents_fits() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut files = vec![root.join("openapi.yaml")];
-    files.extend(documents(&root.join("tests/tests/features")));
+    let mut files = vec![PathBuf::from("../openapi.yaml")];
+    files.extend(documents(Path::new("tests/features")));
     for file in files {
         let (made, without) = check(&file).expect("the document is right");
         assert!(without.is_empty(), "{without:#?}");
@@ -102,14 +102,13 @@ fn every_response_of_our_documents_fits() {
 
 #[test]
 fn every_response_of_the_corpus_fits() {
-    let Some(folder) = std::env::var_os("STRATUS_CORPUS") else {
-        println!("STRATUS_CORPUS is not set");
+    let Some(folder) = outside::folder("STRATUS_CORPUS") else {
         return;
     };
     // A document of megabytes has thousands of schemas, each of which is compiled on its own.
     let is_small = |file: &PathBuf| std::fs::metadata(file).is_ok_and(|it| it.len() < 400_000);
     let (mut made, mut without) = (0, Vec::new());
-    for file in documents(Path::new(&folder)).into_iter().filter(is_small) {
+    for file in documents(&folder).into_iter().filter(is_small) {
         if let Some((more, missing)) = check(&file) {
             made += more;
             without.extend(missing);
