@@ -78,7 +78,7 @@ impl Leases {
         Self(rows.into_iter().map(|row| (row.id, row.lease)).collect())
     }
 
-    /// Returns the leases of which a later state has neither them nor others.
+    /// Returns the leases of resources that have no lease in a later state.
     pub fn ended(&self, later: &Self) -> Vec<String> {
         let ended = self.0.iter().filter(|(id, _)| !later.0.contains_key(*id));
         ended.map(|(_, lease)| lease.clone()).collect()

@@ -186,7 +186,7 @@ async fn a_project_has_a_bounded_number_of_waiting_changes_and_leaves_room_for_o
     let left = 8192 - all;
     let (singles, refused) = submit(&store, (100..).take(left + 1)).await;
     assert_eq!(refused, 1);
-    // Neither has a project that has only few changes room for another one.
+    // A project that has only few changes has no room for another one either.
     assert_eq!(submit(&store, std::iter::once(100)).await.1, 1);
     // A change that is withdrawn leaves room at once.
     singles[0].abort();
@@ -201,7 +201,7 @@ async fn a_project_has_a_bounded_number_of_waiting_changes_and_leaves_room_for_o
     store.close().await;
 }
 
-/// Writes a row, and then fails if it is told to.
+/// Writes a row, and then fails if `fails` is set.
 struct Write {
     number: usize,
     fails: bool,
