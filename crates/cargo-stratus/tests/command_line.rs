@@ -4,6 +4,8 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::{Command, Output, Stdio};
 
+use rustix::process::{Pid, Signal, kill_process};
+
 fn stratus(arguments: &[&str]) -> (i32, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_cargo-stratus"))
         .args(arguments)
@@ -86,7 +88,7 @@ fn a_mock_says_where_it_is_and_what_it_is_and_ends_at_a_signal() {
         env!("CARGO_MANIFEST_DIR"),
         "/../../xtask/tests/documents/pets.yaml"
     );
-    for signal in ["-TERM", "-INT"] {
+    for signal in [Signal::TERM, Signal::INT] {
         let mut program = Command::new(env!("CARGO_BIN_EXE_cargo-stratus"))
             .args(["stratus", "mock", contract, "--port", "0"])
             .stdout(Stdio::piped())
@@ -107,11 +109,9 @@ fn a_mock_says_where_it_is_and_what_it_is_and_ends_at_a_signal() {
         let mut response = String::new();
         stream.read_to_string(&mut response).expect("it responds");
         assert!(response.starts_with("HTTP/1.0 404 "), "{response}");
-        let id = program.id().to_string();
-        let sent = Command::new("kill").args([signal, &id]).status();
-        assert!(sent.expect("kill runs").success());
+        kill_process(Pid::from_child(&program), signal).expect("the program is alive");
         let ended = program.wait().expect("it ends");
-        assert_eq!(ended.code(), Some(0), "{signal}");
+        assert_eq!(ended.code(), Some(0), "{signal:?}");
     }
     for wrong in [["--delay", "61s"], ["--delay", "1"], ["--fail", "2"]] {
         let (code, printed) = stratus(&["stratus", "mock", contract, wrong[0], wrong[1]]);
