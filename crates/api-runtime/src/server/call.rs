@@ -17,7 +17,7 @@ use super::inputs::Inputs;
 use super::messages::Request;
 use super::operation::{Location, Operation, Parameter};
 use super::pairs::{Pairs, decode};
-use super::path::{Captures, names};
+use super::path::Captures;
 use super::rejection::{Rejected, Rejection};
 use super::written::RawParameter;
 
@@ -29,6 +29,9 @@ pub struct Call {
     /// while credentials are checked.
     pub(super) body: Mutex<Body>,
     pub(super) operation: &'static Operation,
+    /// The names of the path's parameters, in order.
+    pub(super) names: Arc<[&'static str]>,
+    /// Where the path has them.
     pub(super) captures: Captures,
     pub(super) limits: Limits,
     /// Becomes true when a body that the handler reads as a stream exceeds the limit. `None` if the
@@ -164,7 +167,7 @@ impl Call {
     pub(super) fn raw(&self, parameter: &Parameter) -> Option<RawParameter<'_>> {
         let raw = match parameter.location {
             Location::Path => {
-                let at = names(self.operation.path).position(|name| name == parameter.name)?;
+                let at = self.names.iter().position(|name| *name == parameter.name)?;
                 let (start, end) = *self.captures.get(at)?;
                 RawParameter::Segment(&self.parts.uri.path()[start..end])
             }

@@ -38,6 +38,10 @@ fn is_chunked_once(headers: &HeaderMap) -> bool {
 
 /// Returns whether a text is a host, and perhaps a port (RFC 9110, 7.2).
 fn is_host(text: &[u8]) -> bool {
+    // Hardly any is more than a name or an IPv4 address and a port, which needs no parser.
+    if is_plain_host(text) {
+        return true;
+    }
     // The parser of authorities also accepts a user and a port that is not a number, and a comma,
     // with which a proxy may have joined two hosts.
     !text.iter().any(|byte| b"@,".contains(byte))
@@ -46,6 +50,16 @@ fn is_host(text: &[u8]) -> bool {
             let rest = authority.as_str().get(host.len()..).unwrap_or_default();
             !host.is_empty() && (rest.is_empty() || rest == ":" || authority.port_u16().is_some())
         })
+}
+
+/// Returns whether a text is letters, digits, dots and hyphens, and perhaps a port of four digits or
+/// fewer.
+fn is_plain_host(text: &[u8]) -> bool {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b".-".contains(byte);
+    let end = text.iter().position(|byte| !is_plain(byte));
+    let (host, rest) = text.split_at(end.unwrap_or(text.len()));
+    let port = rest.strip_prefix(b":").unwrap_or(rest);
+    !host.is_empty() && port.len() <= 4 && port.iter().all(u8::is_ascii_digit)
 }
 
 /// Returns the size of a head in bytes: method, target, and names and values of headers.

@@ -23,7 +23,7 @@ use super::head;
 use super::mount::{Mounts, Responding, Serve};
 use super::next::Next;
 use super::operation::Operation;
-use super::path::{Captures, Found, Paths};
+use super::path::{self, Captures, Found, Paths};
 use super::rejection::{Rejection, RejectionKind, RenderRejection};
 use super::remainder;
 use super::request_head::RequestHead;
@@ -135,9 +135,17 @@ where
     })
 }
 
+/// A route with what each of its requests needs.
+struct Served<T> {
+    route: Route<T>,
+    limits: Limits,
+    /// The names of the path's parameters, in order.
+    names: Arc<[&'static str]>,
+}
+
 struct Server<T, R> {
     app: Arc<T>,
-    routes: Vec<(Route<T>, Limits)>,
+    routes: Vec<Served<T>>,
     paths: Paths,
     guard: Option<Route<T>>,
     render: R,
@@ -167,9 +175,10 @@ where
             app: Arc::new(app),
             routes: routes
                 .into_iter()
-                .map(|route| {
-                    let limits = config.limits(route.operation);
-                    (route, limits)
+                .map(|route| Served {
+                    limits: config.limits(route.operation),
+                    names: path::names(route.operation.path).collect(),
+                    route,
                 })
                 .collect(),
             paths,
@@ -190,7 +199,7 @@ where
             } else if head::size(&parts) > self.config.head_limit {
                 self.reject_large_head()
             } else {
-                self.respond(Request::from_parts(parts, body)).await
+                self.respond(parts, body).await
             };
         if waiting.is_on() {
             response.headers_mut().insert(header::CONNECTION, CLOSE);
@@ -202,18 +211,20 @@ where
         }
     }
 
-    async fn respond(&self, request: Request) -> Response {
+    async fn respond(&self, parts: Parts, body: Body) -> Response {
         let Some(around) = &self.config.around else {
-            return self.route(request).await;
+            return self.route(parts, body).await;
         };
-        let next = Next::new(|request| Box::pin(self.route(request)));
-        around(request, next)
+        let next = Next::new(|request: Request| {
+            let (parts, body) = request.into_parts();
+            Box::pin(self.route(parts, body))
+        });
+        around(Request::from_parts(parts, body), next)
             .await
             .unwrap_or_else(|rejected| rejected.into_response(&self.render))
     }
 
-    async fn route(&self, request: Request) -> Response {
-        let (parts, body) = request.into_parts();
+    async fn route(&self, parts: Parts, body: Body) -> Response {
         match self
             .paths
             .find(&parts.method, parts.uri.path(), parts.uri.query())
@@ -235,7 +246,11 @@ where
     }
 
     async fn run(&self, at: usize, captures: Captures, parts: Parts, body: Body) -> Response {
-        let (route, limits) = &self.routes[at];
+        let Served {
+            route,
+            limits,
+            names,
+        } = &self.routes[at];
         let operation = route.operation;
         let request = RequestSpan::new(operation, &parts, self.config.traces.as_ref());
         let parts = Arc::new(parts);
@@ -244,6 +259,7 @@ where
             parts,
             body: Mutex::new(body),
             operation,
+            names: Arc::clone(names),
             captures,
             limits: *limits,
             exceeded: None,
@@ -323,6 +339,7 @@ where
                 parts,
                 body: Mutex::new(Body::empty()),
                 operation: guard.operation,
+                names: Arc::default(),
                 captures: Captures::new(),
                 limits: self.config.limits(guard.operation),
                 exceeded: None,
@@ -359,8 +376,8 @@ where
     /// Returns the methods of the contract's operations, each once.
     fn methods(&self) -> Vec<Method> {
         let mut methods = Vec::new();
-        for (route, _) in &self.routes {
-            let method = Method::from(route.operation.method);
+        for served in &self.routes {
+            let method = Method::from(served.route.operation.method);
             if !methods.contains(&method) {
                 methods.push(method);
             }
@@ -373,12 +390,12 @@ where
         let responses = self
             .routes
             .iter()
-            .flat_map(|(route, _)| [route.operation.responses, route.operation.errors])
+            .flat_map(|Served { route, .. }| [route.operation.responses, route.operation.errors])
             .flatten();
         let listed = responses
             .flat_map(|response| response.headers)
             .filter_map(|listed| HeaderName::from_bytes(listed.name.as_bytes()).ok());
-        let operations = self.routes.iter().map(|(route, _)| route.operation);
+        let operations = self.routes.iter().map(|served| served.route.operation);
         let added = operations.flat_map(lifetime).map(|(name, _)| name);
         let mut names: Vec<HeaderName> = listed.chain(added).collect();
         names.sort_by(|one, other| one.as_str().cmp(other.as_str()));
