@@ -15,6 +15,7 @@ mod expand;
 mod facts;
 mod format;
 mod language;
+mod literal;
 mod objects;
 mod outcome;
 mod pattern;
@@ -22,6 +23,7 @@ mod sample;
 mod strings;
 mod tableau;
 mod validate;
+mod value;
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -30,8 +32,9 @@ use contract::model::{Contract, Keywords, SchemaId};
 use serde_json::Value;
 
 use crate::pair::{Class, Pair, Side};
+use literal::{Literal, Role};
 use outcome::Outcome;
-use tableau::{Extra, Literal, Role, Tableau};
+use tableau::{Extra, Tableau};
 use validate::Validators;
 
 pub(crate) use decimal::Decimal;

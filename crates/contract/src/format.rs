@@ -14,6 +14,9 @@ pub struct Format {
     pub types: &'static [&'static str],
     /// The way in which generated types check the format.
     pub check: Check,
+    /// Some strings of the format, the shortest first; empty for formats that JSON Schema does not
+    /// define.
+    pub samples: &'static [&'static str],
 }
 
 /// The way in which generated types check a format.
@@ -52,25 +55,41 @@ pub fn integer_range(name: &str) -> Option<(Number, Number)> {
 
 /// The formats of JSON Schema, of OpenAPI and its registry, and others in common use.
 pub static FORMATS: &[Format] = &[
-    checked("date-time"),
-    checked("date"),
-    checked("time"),
-    checked("duration"),
-    validated("email"),
-    validated("idn-email"),
-    validated("hostname"),
-    validated("idn-hostname"),
-    checked("ipv4"),
-    checked("ipv6"),
-    validated("uri"),
-    validated("uri-reference"),
-    validated("uri-template"),
-    validated("iri"),
-    validated("iri-reference"),
-    checked("uuid"),
-    validated("json-pointer"),
-    validated("relative-json-pointer"),
-    validated("regex"),
+    checked(
+        "date-time",
+        &[
+            "2000-01-01T00:00:00Z",
+            "2026-03-02T17:42:10Z",
+            "2000-01-01T00:00:00.5+01:00",
+        ],
+    ),
+    checked("date", &["2000-01-01", "2026-03-02"]),
+    checked("time", &["00:00:00Z", "17:42:10.5+01:00"]),
+    checked("duration", &["P1D", "PT1S", "P1Y2M3DT4H5M6S"]),
+    validated("email", &["a@b.c", "first.last@example.com"]),
+    validated("idn-email", &["a@b.c", "é@b.c"]),
+    validated("hostname", &["a", "a.b", "www.example.com"]),
+    validated("idn-hostname", &["a", "é.b"]),
+    checked("ipv4", &["0.0.0.0", "203.0.113.21"]),
+    checked("ipv6", &["::", "2001:db8::2", "::ffff:192.0.2.1"]),
+    validated("uri", &["a:b", "https://example.com/a?b#c"]),
+    validated(
+        "uri-reference",
+        &["", "a", "/a", "https://example.com/a?b#c"],
+    ),
+    validated("uri-template", &["", "a", "/a/{b}"]),
+    validated("iri", &["a:b", "https://example.com/é"]),
+    validated("iri-reference", &["", "a", "/é"]),
+    checked(
+        "uuid",
+        &[
+            "00000000-0000-0000-0000-000000000000",
+            "2eb8aa08-aa98-11ea-b4aa-73b441d16380",
+        ],
+    ),
+    validated("json-pointer", &["", "/a", "/a/0"]),
+    validated("relative-json-pointer", &["0", "1/a"]),
+    validated("regex", &["", "a", "^[a-z]+$"]),
     number("int8"),
     number("int16"),
     number("int32"),
@@ -90,7 +109,7 @@ pub static FORMATS: &[Format] = &[
     known("double-int"),
     known("decimal"),
     known("decimal128"),
-    checked("byte"),
+    checked("byte", &[]),
     text("binary"),
     known("base64"),
     known("base64url"),
@@ -131,25 +150,26 @@ pub static FORMATS: &[Format] = &[
     known("semver"),
 ];
 
-const fn checked(name: &'static str) -> Format {
+const fn checked(name: &'static str, samples: &'static [&'static str]) -> Format {
     Format {
         name,
         types: &["string"],
         check: Check::Function,
+        samples,
     }
 }
 
-const fn validated(name: &'static str) -> Format {
+const fn validated(name: &'static str, samples: &'static [&'static str]) -> Format {
     Format {
         check: Check::Validator,
-        ..checked(name)
+        ..checked(name, samples)
     }
 }
 
 const fn text(name: &'static str) -> Format {
     Format {
         check: Check::Nothing,
-        ..checked(name)
+        ..checked(name, &[])
     }
 }
 
@@ -158,6 +178,7 @@ const fn number(name: &'static str) -> Format {
         name,
         types: &["integer", "number"],
         check: Check::Nothing,
+        samples: &[],
     }
 }
 
@@ -166,5 +187,6 @@ const fn known(name: &'static str) -> Format {
         name,
         types: &[],
         check: Check::Nothing,
+        samples: &[],
     }
 }

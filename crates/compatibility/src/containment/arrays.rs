@@ -2,10 +2,11 @@
 
 use serde_json::Value;
 
-use super::evaluate::is_equal;
 use super::facts::{Arrays, Facts};
+use super::literal::Literal;
 use super::outcome::{HEAVY, MOST_WEIGHT, Outcome, weigh};
-use super::tableau::{Extra, Literal, Tableau};
+use super::tableau::{Extra, Tableau};
+use super::value::is_equal;
 
 /// The most items of an array that is searched for.
 const MOST_ITEMS: usize = 2000;

@@ -5,8 +5,8 @@ use std::fmt;
 
 use serde_json::{Number, Value};
 
-use super::evaluate::is_equal;
 use super::outcome::Outcome;
+use super::value::is_equal;
 
 /// The most digits after the point that numbers are compared with. With more, the search for a
 /// number is given up.

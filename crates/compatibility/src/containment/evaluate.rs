@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::Context;
 use super::decimal::Decimal;
-use super::facts::Type;
+use super::value::{Type, is_equal};
 use crate::pair::Class;
 
 /// The deepest nesting of schemas that is followed.
@@ -30,29 +30,6 @@ pub(crate) fn evaluate(
         steps: Cell::new(0),
     };
     evaluation.schema(class, value, 0)
-}
-
-/// Returns whether two values are equal in JSON, in which `1` equals `1.0`.
-pub(crate) fn is_equal(one: &Value, other: &Value) -> bool {
-    match (one, other) {
-        (Value::Number(one), Value::Number(other)) => {
-            one == other
-                || match (Decimal::parse(one), Decimal::parse(other)) {
-                    (Some(one), Some(other)) => one == other,
-                    _ => false,
-                }
-        }
-        (Value::Array(one), Value::Array(other)) => {
-            one.len() == other.len() && one.iter().zip(other).all(|(a, b)| is_equal(a, b))
-        }
-        (Value::Object(one), Value::Object(other)) => {
-            one.len() == other.len()
-                && one
-                    .iter()
-                    .all(|(key, value)| other.get(key).is_some_and(|other| is_equal(value, other)))
-        }
-        _ => one == other,
-    }
 }
 
 struct Evaluation<'e, 'c> {

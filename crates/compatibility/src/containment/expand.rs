@@ -6,8 +6,10 @@ use super::Reading;
 use super::decimal::{Bound, Decimal};
 use super::evaluate::integer_range;
 use super::evaluated::{Evaluated, evaluated};
-use super::facts::{Fact, ItemGroup, Outside, PropertyGroup, Type, literals};
-use super::tableau::{Literal, Role, Tableau};
+use super::facts::{Fact, ItemGroup, Outside, PropertyGroup, literals};
+use super::literal::{Literal, Role};
+use super::tableau::Tableau;
+use super::value::Type;
 use crate::pair::Side;
 
 /// A schema that must hold or must not hold, or a fact.

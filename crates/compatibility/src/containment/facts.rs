@@ -3,58 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use contract::model::Types;
 use serde_json::Value;
 
 use super::decimal::{Bound, Decimal, Numbers};
-use super::evaluate::is_equal;
-use super::tableau::Literal;
+use super::literal::Literal;
+use super::value::is_equal;
 use crate::pair::Class;
-
-/// One of JSON's types. The smallest witnesses come first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Type {
-    Null,
-    Boolean,
-    Number,
-    String,
-    Array,
-    Object,
-}
-
-impl Type {
-    pub(crate) const ALL: [Self; 6] = [
-        Self::Null,
-        Self::Boolean,
-        Self::Number,
-        Self::String,
-        Self::Array,
-        Self::Object,
-    ];
-
-    pub(crate) fn of(value: &Value) -> Self {
-        match value {
-            Value::Null => Self::Null,
-            Value::Bool(_) => Self::Boolean,
-            Value::Number(_) => Self::Number,
-            Value::String(_) => Self::String,
-            Value::Array(_) => Self::Array,
-            Value::Object(_) => Self::Object,
-        }
-    }
-
-    /// Returns the set of this type alone.
-    pub(crate) fn set(self) -> Types {
-        match self {
-            Self::Null => Types::NULL,
-            Self::Boolean => Types::BOOLEAN,
-            Self::Number => Types::NUMBER,
-            Self::String => Types::STRING,
-            Self::Array => Types::ARRAY,
-            Self::Object => Types::OBJECT,
-        }
-    }
-}
 
 /// One thing that a value must fulfil.
 #[derive(Debug, Clone)]

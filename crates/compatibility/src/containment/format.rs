@@ -7,45 +7,6 @@ use contract::model::Formats as Meaning;
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
-/// Strings of each format that is asserted. The first is the shortest.
-const SAMPLES: [(&str, &[&str]); 19] = [
-    (
-        "date-time",
-        &[
-            "2000-01-01T00:00:00Z",
-            "2026-03-02T17:42:10Z",
-            "2000-01-01T00:00:00.5+01:00",
-        ],
-    ),
-    ("date", &["2000-01-01", "2026-03-02"]),
-    ("time", &["00:00:00Z", "17:42:10.5+01:00"]),
-    ("duration", &["P1D", "PT1S", "P1Y2M3DT4H5M6S"]),
-    ("email", &["a@b.c", "first.last@example.com"]),
-    ("idn-email", &["a@b.c", "é@b.c"]),
-    ("hostname", &["a", "a.b", "www.example.com"]),
-    ("idn-hostname", &["a", "é.b"]),
-    ("ipv4", &["0.0.0.0", "203.0.113.21"]),
-    ("ipv6", &["::", "2001:db8::2", "::ffff:192.0.2.1"]),
-    ("uri", &["a:b", "https://example.com/a?b#c"]),
-    (
-        "uri-reference",
-        &["", "a", "/a", "https://example.com/a?b#c"],
-    ),
-    ("uri-template", &["", "a", "/a/{b}"]),
-    ("iri", &["a:b", "https://example.com/é"]),
-    ("iri-reference", &["", "a", "/é"]),
-    (
-        "uuid",
-        &[
-            "00000000-0000-0000-0000-000000000000",
-            "2eb8aa08-aa98-11ea-b4aa-73b441d16380",
-        ],
-    ),
-    ("json-pointer", &["", "/a", "/a/0"]),
-    ("relative-json-pointer", &["0", "1/a"]),
-    ("regex", &["", "a", "^[a-z]+$"]),
-];
-
 /// Pairs of formats: every string of the first also matches the second.
 const NARROWER: [(&str, &str); 8] = [
     ("email", "idn-email"),
@@ -112,8 +73,7 @@ impl Formats {
 
 /// Returns some strings of a format; none if the format is unknown.
 pub(crate) fn samples(format: &str) -> &'static [&'static str] {
-    let found = SAMPLES.iter().find(|(name, _)| *name == format);
-    found.map_or(&[], |(_, samples)| samples)
+    contract::format::lookup(format).map_or(&[], |format| format.samples)
 }
 
 /// Returns whether every string of one format matches another.

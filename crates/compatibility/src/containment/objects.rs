@@ -5,10 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 
 use super::Reading;
-use super::evaluate::{evaluate, is_equal};
+use super::evaluate::evaluate;
 use super::facts::{Fact, Facts, Objects};
+use super::literal::{Literal, Role};
 use super::outcome::{HEAVY, MOST_WEIGHT, Outcome, weigh};
-use super::tableau::{Extra, Literal, Role, Tableau};
+use super::tableau::{Extra, Tableau};
+use super::value::is_equal;
 
 /// The most properties that an object is given only to have enough of them.
 const MOST_FILLERS: usize = 300;

@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use super::evaluate::is_equal;
 use super::facts::{Facts, Strings};
 use super::format::{is_narrower, samples};
 use super::language::Words;
 use super::outcome::Outcome;
 use super::tableau::Tableau;
+use super::value::is_equal;
 
 /// The number of strings of the patterns that are tried against formats.
 const MOST_TRIES: usize = 64;

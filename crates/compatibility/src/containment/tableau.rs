@@ -13,10 +13,12 @@ use std::rc::Rc;
 use contract::model::Keywords;
 use serde_json::Value;
 
-use super::evaluate::{evaluate, is_equal};
+use super::evaluate::evaluate;
 use super::expand::{Alternatives, Atom, Expansion};
-use super::facts::{Fact, Facts, Type};
+use super::facts::{Fact, Facts};
+use super::literal::{Literal, Role};
 use super::outcome::Outcome;
+use super::value::{Type, is_equal};
 use super::{Context, Reading};
 use crate::pair::{Class, Side};
 
@@ -26,23 +28,6 @@ const MOST_STEPS: usize = 100_000;
 const LONG: &str = "too many alternatives";
 /// The deepest nesting of values that are searched.
 const MOST_DEPTH: usize = 40;
-
-/// The role of a schema in a comparison.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Role {
-    /// What may be sent.
-    Sender,
-    /// What must be accepted.
-    Receiver,
-}
-
-/// A schema that a value fits, or does not fit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Literal {
-    pub(crate) class: Class,
-    pub(crate) role: Role,
-    pub(crate) is_positive: bool,
-}
 
 /// More conditions for a value than schemas.
 #[derive(Debug, Clone, Default)]
