@@ -4,10 +4,8 @@ use serde::de::Error as _;
 
 use crate::Wire;
 use crate::mode::{lenient, strict};
+use crate::place::NOT_UTF8;
 use crate::wire::Encoded;
-
-/// How the message of an error about bytes that are not UTF-8 begins.
-pub(crate) const NOT_UTF8: &str = "the text is not UTF-8";
 
 /// Decodes one value in strict mode.
 ///

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::mode::is_lenient;
 use crate::place;
-use crate::wire::{Encoded, Seed, duplicate, keep, missing, shown, twice};
+use crate::wire::{Encoded, Seed, duplicate, keep, missing, shown, twice, value_of};
 
 /// A struct whose fields are the properties of an object, as the derive `Object` implements it.
 pub trait Properties: Sized {
@@ -158,16 +158,6 @@ fn add<'de, T: crate::Wire, A: MapAccess<'de>>(
 ) -> Result<(), A::Error> {
     let value = value_of(&name, map)?;
     keep(others, name, value)
-}
-
-/// Reads the value of a property that the schema does not declare, or of a key of a map.
-#[inline]
-pub(crate) fn value_of<'de, T: crate::Wire, A: MapAccess<'de>>(
-    name: &str,
-    map: &mut A,
-) -> Result<T, A::Error> {
-    map.next_value_seed(Seed::new())
-        .inspect_err(|_| place::key(name))
 }
 
 /// Reads and drops the value of a property that the schema does not declare.

@@ -10,6 +10,9 @@
 use std::cell::RefCell;
 use std::fmt::Display;
 
+/// How the message of an error about bytes that are not UTF-8 begins.
+pub(crate) const NOT_UTF8: &str = "the text is not UTF-8";
+
 /// A step of a path.
 #[cfg(any(feature = "client", feature = "server"))]
 struct Step {
@@ -128,7 +131,7 @@ pub(crate) fn rule(error: &serde_json::Error) -> Option<String> {
             _ => "is not JSON".to_owned(),
         });
     }
-    if text.starts_with(crate::json::NOT_UTF8) {
+    if text.starts_with(NOT_UTF8) {
         return Some("is not UTF-8".to_owned());
     }
     if text.starts_with("missing required property `") {

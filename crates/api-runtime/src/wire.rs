@@ -14,7 +14,6 @@ use serde::de::{
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::{Map, Number, Value};
 
-use crate::object::value_of;
 use crate::place;
 
 /// A type that is decoded from JSON and encoded as JSON.
@@ -346,6 +345,16 @@ pub fn keep<T, E: Error>(map: &mut BTreeMap<String, T>, key: String, value: T) -
     }
     map.insert(key, value);
     Ok(())
+}
+
+/// Reads the value of a property that the schema does not declare, or of a key of a map.
+#[inline]
+pub(crate) fn value_of<'de, T: Wire, A: MapAccess<'de>>(
+    name: &str,
+    map: &mut A,
+) -> Result<T, A::Error> {
+    map.next_value_seed(Seed::new())
+        .inspect_err(|_| place::key(name))
 }
 
 /// Decodes any JSON. Unlike serde's own impl it rejects an object that has a property twice.
