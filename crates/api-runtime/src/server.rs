@@ -41,6 +41,8 @@ mod config;
 mod contract_texts;
 mod credentials;
 mod cross_origin;
+#[cfg(feature = "docs")]
+mod docs;
 mod head;
 mod inputs;
 mod messages;

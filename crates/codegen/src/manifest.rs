@@ -209,13 +209,17 @@ fn features(api: &Api<'_>, part: Part) -> String {
         }
         Part::Server => {
             if server::has_violations_feature(api) {
-                default.push(names::VIOLATIONS);
                 feature(
                     "Names all that is wrong with a JSON body, by `jsonschema`; without it, the first thing.",
                     names::VIOLATIONS,
                     &[format!("{types}/schemas")],
                 );
             }
+            feature(
+                "The reference page, which `server::Config::docs` switches on.",
+                names::DOCS,
+                &["api-runtime/docs".to_owned()],
+            );
             feature(
                 "The OpenAPI document, derived from the code that serves it.",
                 names::UTOIPA,

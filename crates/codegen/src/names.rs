@@ -91,6 +91,7 @@ const RESERVED_MODULES: &[&str] = &[
     SCHEMARS,
     UTOIPA,
     VIOLATIONS,
+    DOCS,
     RUSTLS,
 ];
 
@@ -102,6 +103,9 @@ pub(crate) const SCHEMARS: &str = "schemars";
 
 /// The feature by which a server names all that is wrong with a JSON body.
 pub(crate) const VIOLATIONS: &str = "violations";
+
+/// The feature by which a server has a reference page.
+pub(crate) const DOCS: &str = "docs";
 
 /// The feature that implements `utoipa`'s traits.
 pub(crate) const UTOIPA: &str = "utoipa";

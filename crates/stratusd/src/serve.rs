@@ -28,7 +28,7 @@ use crate::provision::authority::Authority;
 use crate::provision::simulator::{Simulator, SimulatorConfig};
 use crate::reconcile::{Reconciler, ReconcilerConfig, Steps};
 use crate::seal::Sealer;
-use crate::settings::{ServiceSettings, StoreSettings};
+use crate::settings::{ServiceSettings, StoreSettings, Switch};
 use crate::storage::{DatabaseLocation, SILENCE, Store, StoreConfig, claim};
 use crate::sweep;
 use crate::traces::{self, SpanCounts};
@@ -182,6 +182,9 @@ fn router(
         .requires_host();
     if let Some(allowed) = &settings.cors_origins {
         config = config.origins(allowed.get().clone());
+    }
+    if settings.docs == Switch::On {
+        config = config.docs();
     }
     if settings.otlp_endpoint.is_some() {
         config = config.traces(traces::join);

@@ -33,7 +33,7 @@ pub use duration::{Duration, Lifetime};
 pub use file::SettingsFile;
 pub use number::{Connections, Percent, Rate};
 pub use table::{Origin, Setting};
-pub use text::{LogFormat, SecretText};
+pub use text::{LogFormat, SecretText, Switch};
 
 settings! {
     /// The settings of commands that open the database.
@@ -125,6 +125,8 @@ settings! {
     rate_burst("STRATUS_RATE_BURST", "COUNT"): Rate;
     /// The origins whose pages may call the API from a browser, separated by commas, or `*` for all. None if not set.
     cors_origins("STRATUS_CORS_ORIGINS", "ORIGINS"): text::AllowedOrigins;
+    /// Whether the reference page is served at `/docs/`: `on` or `off`.
+    docs("STRATUS_DOCS", "SWITCH"): text::Switch = "on";
     /// The collector of OpenTelemetry that gets the spans of requests, by OTLP over HTTP, such as `http://localhost:4318`. Off if not set.
     otlp_endpoint("STRATUS_OTLP_ENDPOINT", "URL"): text::CollectorUrl;
     /// The headers of requests to the collector: `name=value`, separated by commas. Set this in the environment.

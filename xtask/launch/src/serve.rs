@@ -94,6 +94,7 @@ fn try_serve(arguments: Addresses, out: &mut dyn Write) -> anyhow::Result<Infall
          project   {PROJECT}\n\
          token     {}\n\
          contract  {api}/openapi.yaml\n\
+         docs      {api}/docs/\n\
          simulated databases, machines and networks: the API keeps records of them, and nothing runs\n\n\
          curl {header} '{base}/location/eu-central-h1/vm?order_column=name'\n\
          curl {header} -H 'Content-Type: application/json' -d '{{\"size\":\"standard-2\",\"storage_size\":64}}' {database}\n\

@@ -35,6 +35,8 @@ pub struct Config {
     pub(super) body_timeout: Option<Duration>,
     pub(super) requires_host: bool,
     pub(super) serves_contract: bool,
+    #[cfg(feature = "docs")]
+    pub(super) serves_docs: bool,
     pub(super) origins: Option<Origins>,
     pub(super) around: Option<Around>,
     pub(super) traces: Option<Join>,
@@ -50,6 +52,8 @@ impl Default for Config {
             body_timeout: Some(BODY_TIMEOUT),
             requires_host: false,
             serves_contract: true,
+            #[cfg(feature = "docs")]
+            serves_docs: false,
             origins: None,
             around: None,
             traces: None,
@@ -119,6 +123,20 @@ impl Config {
     #[must_use]
     pub fn without_contract(mut self) -> Self {
         self.serves_contract = false;
+        self
+    }
+
+    /// Serves the reference page of the API at `/docs/`, on which people can read the contract and
+    /// call this server, and at `/` where the page and the contract are. Both need no credentials,
+    /// as the contract. A path of the contract comes first.
+    ///
+    /// The page is Swagger UI, whose files are in the program: browsers load nothing from elsewhere.
+    /// It shows `/openapi.json`, so there is none together with
+    /// [`without_contract`](Self::without_contract).
+    #[cfg(feature = "docs")]
+    #[must_use]
+    pub fn docs(mut self) -> Self {
+        self.serves_docs = true;
         self
     }
 

@@ -1,14 +1,20 @@
-//! The contract as the router serves it: `/openapi.json` and `/openapi.yaml`.
+//! The contract as the router serves it, `/openapi.json` and `/openapi.yaml`, and other files that
+//! never change.
 
 use std::hash::{DefaultHasher, Hasher};
-use std::io::Write;
+use std::io::{Read, Write};
+use std::sync::OnceLock;
 
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use flate2::Compression;
+use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
+
+/// The paths of the texts.
+pub(super) const PATHS: [&str; 2] = ["/openapi.json", "/openapi.yaml"];
 
 /// The texts of the contract that are served.
 #[derive(Debug, Clone, Copy)]
@@ -28,9 +34,10 @@ pub(super) struct ServedTexts {
 
 /// A text with its encodings.
 #[derive(Debug)]
-struct ServedText {
+pub(super) struct ServedText {
     content_type: HeaderValue,
-    plain: Encoded,
+    /// Decompressed at the first request, if the program has the text compressed only.
+    plain: OnceLock<Encoded>,
     gzip: Encoded,
 }
 
@@ -45,8 +52,8 @@ impl ServedTexts {
     /// Compresses the texts, once for the life of the router.
     pub(super) fn new(texts: ContractTexts) -> Self {
         Self {
-            json: ServedText::new("application/json", texts.json),
-            yaml: ServedText::new("application/yaml", texts.yaml),
+            json: served("application/json", texts.json),
+            yaml: served("application/yaml", texts.yaml),
         }
     }
 
@@ -60,25 +67,43 @@ impl ServedTexts {
     }
 }
 
+fn served(content_type: &'static str, text: &'static str) -> ServedText {
+    ServedText::new(
+        HeaderValue::from_static(content_type),
+        Bytes::from_static(text.as_bytes()),
+    )
+}
+
 impl ServedText {
-    fn new(content_type: &'static str, text: &'static str) -> Self {
-        let mut hasher = DefaultHasher::new();
-        hasher.write(text.as_bytes());
-        let hash = hasher.finish();
-        // An entity tag names bytes, so each encoding has its own (RFC 9110, section 8.8.3.3).
+    /// Compresses a text.
+    pub(super) fn new(content_type: HeaderValue, text: Bytes) -> Self {
+        let gzip = Encoded::gzip(compress(&text));
         Self {
-            content_type: HeaderValue::from_static(content_type),
-            plain: Encoded::new(
-                Bytes::from_static(text.as_bytes()),
-                &format!("\"{hash:016x}\""),
-            ),
-            gzip: Encoded::new(compress(text), &format!("\"{hash:016x}-gzip\"")),
+            content_type,
+            plain: OnceLock::from(Encoded::plain(text)),
+            gzip,
         }
     }
 
-    fn get(&self, headers: &HeaderMap) -> Response {
+    /// Takes a text that is compressed already.
+    #[cfg(feature = "docs")]
+    pub(super) fn compressed(content_type: HeaderValue, gzip: Bytes) -> Self {
+        Self {
+            content_type,
+            plain: OnceLock::new(),
+            gzip: Encoded::gzip(gzip),
+        }
+    }
+
+    /// Returns the response to a `GET` with these headers.
+    pub(super) fn get(&self, headers: &HeaderMap) -> Response {
         let is_gzip = accepts_gzip(headers);
-        let sent = if is_gzip { &self.gzip } else { &self.plain };
+        let sent = if is_gzip {
+            &self.gzip
+        } else {
+            let plain = || Encoded::plain(decompress(&self.gzip.bytes));
+            self.plain.get_or_init(plain)
+        };
         let mut response = Response::default();
         let out = response.headers_mut();
         out.insert(header::ETAG, sent.tag.clone());
@@ -102,16 +127,36 @@ impl ServedText {
 }
 
 impl Encoded {
-    fn new(bytes: Bytes, tag: &str) -> Self {
-        let tag = HeaderValue::from_str(tag).expect("hexadecimal digits are a header value");
+    fn plain(bytes: Bytes) -> Self {
+        Self::new(bytes, "")
+    }
+
+    fn gzip(bytes: Bytes) -> Self {
+        Self::new(bytes, "-gzip")
+    }
+
+    /// An entity tag names bytes, so each encoding has its own (RFC 9110, section 8.8.3.3).
+    fn new(bytes: Bytes, encoding: &str) -> Self {
+        let mut hasher = DefaultHasher::new();
+        hasher.write(&bytes);
+        let tag = format!("\"{:016x}{encoding}\"", hasher.finish());
+        let tag = HeaderValue::from_str(&tag).expect("hexadecimal digits are a header value");
         Self { bytes, tag }
     }
 }
 
-fn compress(text: &str) -> Bytes {
+fn decompress(gzip: &[u8]) -> Bytes {
+    let mut text = Vec::new();
+    GzDecoder::new(gzip)
+        .read_to_end(&mut text)
+        .expect("the program's own files are whole");
+    text.into()
+}
+
+fn compress(text: &[u8]) -> Bytes {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     encoder
-        .write_all(text.as_bytes())
+        .write_all(text)
         .and_then(|()| encoder.finish())
         .expect("writing to memory never fails")
         .into()

@@ -12,26 +12,22 @@ use http::{HeaderValue, header};
 use tower_layer::layer_fn;
 use tower_service::Service;
 
-/// The paths of the contract's texts.
-const TEXTS: [&str; 2] = ["/openapi.json", "/openapi.yaml"];
-
 /// The paths by which axum finds everything that is served.
 pub(super) struct Mounts {
     operations: BTreeSet<String>,
-    /// The paths of the contract's texts that no operation has.
-    texts: Vec<&'static str>,
+    /// The paths of what is served beside the operations, and that no operation has.
+    beside: Vec<String>,
 }
 
 impl Mounts {
-    /// Returns the paths of operations with these templates, and those of the contract's texts if
-    /// they are served.
-    pub(super) fn new(templates: &[&str], serves_contract: bool) -> Self {
+    /// Returns the paths of operations with these templates, and of what is served beside them.
+    pub(super) fn new(templates: &[&str], beside: &[&str]) -> Self {
         let paths = templates.iter().map(|template| axum_path(template));
         // axum panics at another beginning. The service finds such an operation as an unknown path.
         let operations: BTreeSet<String> = paths.filter(|path| path.starts_with('/')).collect();
-        let mut texts = TEXTS.to_vec();
-        texts.retain(|path| serves_contract && !operations.contains(*path));
-        Self { operations, texts }
+        let beside = beside.iter().map(|template| axum_path(template));
+        let beside = beside.filter(|path| !operations.contains(path)).collect();
+        Self { operations, beside }
     }
 
     /// Returns a router of axum that runs a service for these paths, and for unknown ones.
@@ -43,13 +39,13 @@ impl Mounts {
         for path in &self.operations {
             router = router.route_service(path, service.clone());
         }
-        for path in self.texts {
+        for path in self.beside {
             // Two routers that are merged may both have this path. axum merges two routes of a path
             // that have no method in common, so this one has no method, but a layer in place of the
             // fallback for other methods.
             let text = allowing_get(service.clone());
             let route = MethodRouter::new().layer(layer_fn(move |_: Route| text.clone()));
-            router = router.route(path, route);
+            router = router.route(&path, route);
         }
         router
     }
@@ -78,7 +74,7 @@ fn axum_path(template: &str) -> String {
     segments.collect::<Vec<_>>().join("/")
 }
 
-/// Adds `Allow` to the responses of a path that serves a text: axum would add an empty one.
+/// Adds `Allow` to the responses of a path beside the operations: axum would add an empty one.
 fn allowing_get(inner: impl Responding) -> impl Responding {
     Serve(move |request: Request| {
         let serving = inner.clone().call(request);

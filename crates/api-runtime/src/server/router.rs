@@ -17,8 +17,10 @@ use tracing::{Instrument, Span};
 use super::body::Limits;
 use super::call::Call;
 use super::config::Config;
-use super::contract_texts::{ContractTexts, ServedTexts};
+use super::contract_texts::{self, ContractTexts, ServedTexts};
 use super::cross_origin;
+#[cfg(feature = "docs")]
+use super::docs::{self, Docs};
 use super::head;
 use super::mount::{Mounts, Responding, Serve};
 use super::next::Next;
@@ -78,7 +80,7 @@ where
     let origins = blueprint.config.origins.clone();
     let routes = blueprint.routes.iter();
     let paths: Vec<&str> = routes.map(|route| route.operation.path).collect();
-    let mounts = Mounts::new(&paths, blueprint.config.serves_contract);
+    let mounts = Mounts::new(&paths, &beside(&blueprint.config));
     let server = Arc::new(Server::new(blueprint));
     let ids = Arc::clone(&server.config.request_ids);
     let Some(origins) = origins else {
@@ -102,6 +104,17 @@ where
         }
     });
     mounts.router(&identified(ids, choosing))
+}
+
+/// Returns the templates of what is served beside the operations.
+fn beside(config: &Config) -> Vec<&'static str> {
+    if !config.serves_contract {
+        return Vec::new();
+    }
+    let paths = contract_texts::PATHS.into_iter();
+    #[cfg(feature = "docs")]
+    let paths = paths.chain(docs::PATHS.into_iter().filter(|_| config.serves_docs));
+    paths.collect()
 }
 
 /// Adds request ids to a service: the current one to what runs inside, and the header to each
@@ -150,6 +163,8 @@ struct Server<T, R> {
     guard: Option<Route<T>>,
     render: R,
     contract: Option<ServedTexts>,
+    #[cfg(feature = "docs")]
+    docs: Option<Docs>,
     config: Config,
 }
 
@@ -185,6 +200,8 @@ where
             guard,
             render,
             contract: config.serves_contract.then(|| ServedTexts::new(contract)),
+            #[cfg(feature = "docs")]
+            docs: (config.serves_contract && config.serves_docs).then(|| Docs::new(contract)),
             config,
         }
     }
@@ -235,7 +252,7 @@ where
                     .await
             }
             // After the contract's own paths, which may include `/openapi.json`.
-            Found::Nothing => match self.document(&parts) {
+            Found::Nothing => match self.beside(&parts) {
                 Some(response) => response,
                 None => {
                     self.reject_route(parts, RejectionKind::UnknownRoute, None)
@@ -363,14 +380,17 @@ where
         rejection.into_response(&self.render)
     }
 
-    /// Returns the response with the contract as JSON or YAML, or `None` if the request is not for
-    /// `/openapi.json` or `/openapi.yaml`.
-    fn document(&self, parts: &Parts) -> Option<Response> {
-        let contract = self
-            .contract
-            .as_ref()
-            .filter(|_| matches!(parts.method, Method::GET | Method::HEAD))?;
-        contract.get(parts.uri.path(), &parts.headers)
+    /// Returns the response to a request for what is served beside the operations: the texts of the
+    /// contract, and the reference page. Returns `None` for other requests.
+    fn beside(&self, parts: &Parts) -> Option<Response> {
+        if !matches!(parts.method, Method::GET | Method::HEAD) {
+            return None;
+        }
+        let contract = self.contract.as_ref();
+        let text = contract.and_then(|texts| texts.get(parts.uri.path(), &parts.headers));
+        #[cfg(feature = "docs")]
+        let text = text.or_else(|| self.docs.as_ref()?.get(parts));
+        text
     }
 
     /// Returns the methods of the contract's operations, each once.

@@ -103,6 +103,7 @@ pub(super) const RUNTIME: &[(&str, &str)] = embedded!(
     "src/server/contract_texts.rs",
     "src/server/credentials.rs",
     "src/server/cross_origin.rs",
+    "src/server/docs.rs",
     "src/server/head.rs",
     "src/server/inputs.rs",
     "src/server/messages.rs",

@@ -135,7 +135,13 @@ fn first_paragraph(description: &str) -> Option<String> {
 /// The row of the feature by which a server names all that is wrong with a JSON body.
 const VIOLATIONS: (&str, &str) = (
     names::VIOLATIONS,
-    "a rejection of a JSON body names all that is wrong with it, and not only the first thing; takes a JSON Schema validator, which is a third of what a small server compiles",
+    "a rejection of a JSON body names all that is wrong with it, and not only the first thing; off by default: it takes a JSON Schema validator, which is a third of what a small server compiles",
+);
+
+/// The row of the feature that serves the reference page.
+const DOCS: (&str, &str) = (
+    names::DOCS,
+    "a reference page at `/docs/`, which `server::Config::docs` switches on; off by default",
 );
 
 /// The row of the feature that derives the document.
@@ -170,8 +176,8 @@ fn features(api: &Api<'_>, part: Part) -> String {
             names::RUSTLS,
             "https through rustls, with the certificates that the platform trusts; if you build a `reqwest::Client` yourself, choose a rustls provider for it",
         )],
-        Part::Server if server::has_violations_feature(api) => &[VIOLATIONS, DOCUMENT],
-        Part::Server => &[DOCUMENT],
+        Part::Server if server::has_violations_feature(api) => &[VIOLATIONS, DOCS, DOCUMENT],
+        Part::Server => &[DOCS, DOCUMENT],
     };
     rows.extend(
         fixed

@@ -19,6 +19,29 @@ use crate::support::{Home, eventually};
 const PLACE: &str = "/location/eu-central-h1";
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_reference_page_needs_no_token_and_can_be_switched_off() {
+    // reqwest is built without a TLS provider and uses the installed one.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let home = home();
+    for (switch, statuses) in [
+        ("on", [200, 308, 200, 200, 401]),
+        ("off", [401, 401, 401, 401, 401]),
+    ] {
+        let service = home.serve(&["--docs", switch]);
+        let paths = ["/", "/docs", "/docs/", "/docs/docs.js", "/docs/missing"];
+        let client = reqwest::Client::builder()
+            .redirect(reqwest::redirect::Policy::none())
+            .build()
+            .expect("the settings are valid");
+        for (path, status) in paths.into_iter().zip(statuses) {
+            let response = client.get(format!("{}{path}", service.base)).send().await;
+            let response = response.expect("the service responds");
+            assert_eq!(response.status(), status, "{path}, {switch}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn tokens_expire_and_are_revoked() {
     let home = home();
     let service = home.serve(&[]);
