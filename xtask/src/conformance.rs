@@ -1,14 +1,15 @@
 //! `cargo xtask conformance`: schemathesis tests the service against the contract.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
 use anyhow::{Context as _, bail};
 use launch::{Build, PROJECT, Service};
 
 use crate::Exit;
+use crate::running::Running;
 use crate::workspace;
 
 /// The version of schemathesis. Another one may report other failures.
@@ -97,54 +98,6 @@ fn settings(parameters: &[(&str, &str)]) -> String {
          expected-statuses = [\"2xx\", \"400\", \"401\", \"403\", \"404\", \"409\", \"412\", \"429\"]\n",
     );
     settings
-}
-
-/// A running service on free ports, killed on drop.
-struct Running {
-    child: Child,
-    base: String,
-}
-
-impl Running {
-    fn start(service: &Service) -> anyhow::Result<Self> {
-        let arguments = [
-            "serve",
-            "--listen",
-            "127.0.0.1:0",
-            "--management-listen",
-            "127.0.0.1:0",
-            "--log",
-            "warn",
-        ];
-        let mut serve = service.command(&arguments);
-        serve.args(["--simulate-delay", "200ms", "--simulate-jitter", "100ms"]);
-        let mut child = serve
-            .stdout(Stdio::piped())
-            .spawn()
-            .context("failed to start stratusd")?;
-        let stdout = child.stdout.take().context("its output is piped")?;
-        let mut running = Self {
-            child,
-            base: String::new(),
-        };
-        let mut line = String::new();
-        BufReader::new(stdout).read_line(&mut line)?;
-        match line
-            .strip_prefix("serving ")
-            .and_then(|line| line.split_once(','))
-        {
-            Some((base, _)) => base.clone_into(&mut running.base),
-            None => bail!("stratusd does not start"),
-        }
-        Ok(running)
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 /// Installs schemathesis unless this version is installed, and returns the path of its program.

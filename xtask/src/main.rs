@@ -8,6 +8,8 @@ mod bench;
 mod conformance;
 mod corpus;
 mod mutants;
+mod page;
+mod running;
 mod serve;
 mod soak;
 mod test;
@@ -42,6 +44,7 @@ enum Command {
     Test(test::Arguments),
     Serve(serve::Arguments),
     Conformance(conformance::Arguments),
+    Page(page::Arguments),
     Bench(bench::Arguments),
     Soak(soak::Arguments),
     Mutants(mutants::Arguments),
@@ -57,6 +60,7 @@ fn main() -> ExitCode {
         Command::Test(arguments) => test::run(arguments, &mut out),
         Command::Serve(arguments) => serve::run(arguments, &mut out),
         Command::Conformance(arguments) => conformance::run(arguments, &mut out),
+        Command::Page(arguments) => page::run(arguments, &mut out),
         Command::Bench(arguments) => bench::run(arguments, &mut out),
         Command::Soak(arguments) => soak::run(arguments, &mut out),
         Command::Mutants(arguments) => mutants::run(arguments, &mut out),

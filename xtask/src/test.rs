@@ -33,11 +33,14 @@ pub(crate) struct Arguments {
     /// Skip the tests that need PostgreSQL
     #[arg(long)]
     no_postgres: bool,
+    /// Skip the test of the reference page in a browser, also where the environment has `CI`
+    #[arg(long)]
+    no_browser: bool,
     /// Run the lints in place of the tests: clippy, rustdoc, crates without their features, packages
     #[arg(long)]
     lints: bool,
     /// Run only the tests that need documents or tools from outside the repository or take longest,
-    /// conformance, and a trial of publishing
+    /// conformance, the reference page in a browser, and a trial of publishing
     #[arg(long)]
     external: bool,
     /// Print what would run and what would be skipped, and run nothing
@@ -69,6 +72,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     }
     if arguments.external {
         steps.push(Step::xtask("conformance").needs(&machine, Tool::Python));
+        steps.push(Step::xtask("page").needs(&machine, Tool::Chromium));
         // The nightly run compiles the packages too, which takes ten minutes.
         let publish = "publish --dry-run --no-verify --allow-dirty";
         steps.push(Step::cargo(publish).packages(&packages.published));
@@ -83,7 +87,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
         writeln!(
             out,
             "not part of this run: the lints, which `cargo xtask test --lints` runs, and \
-             conformance, a trial of publishing and tests of several minutes, which `cargo xtask test --external` runs"
+             conformance, the reference page in a browser, a trial of publishing and tests of several minutes, which `cargo xtask test --external` runs"
         )?;
         out.flush()?;
         steps = test_steps(&packages, &machine);

@@ -451,6 +451,7 @@ fn lints_and_external_tests_are_runs_of_their_own() {
                         "codegen",
                         "test",
                         "conformance",
+                        "page",
                         "nextest",
                         "clippy",
                         "doc",
@@ -471,7 +472,9 @@ fn lints_and_external_tests_are_runs_of_their_own() {
         planned(&["--lints"]),
         (lints.map(str::to_owned).to_vec(), false)
     );
-    let both = lints.iter().chain(&["conformance", "publish", "nextest"]);
+    let both = lints
+        .iter()
+        .chain(&["conformance", "page", "publish", "nextest"]);
     let both = both.map(ToString::to_string);
     assert_eq!(
         planned(&["--lints", "--external"]),

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::Arguments;
+use crate::page;
 use crate::workspace::cargo;
 
 /// Something that a part of the tests needs and that not every machine has.
@@ -17,16 +18,18 @@ pub(super) enum Tool {
     Git,
     Strace,
     Python,
+    Chromium,
     SemverChecks,
     Corpus,
     JsonSchemaSuite,
 }
 
 use Tool::{
-    Clippy, Corpus, Git, JsonSchemaSuite, Nextest, Postgres, Python, Rustfmt, SemverChecks, Strace,
+    Chromium, Clippy, Corpus, Git, JsonSchemaSuite, Nextest, Postgres, Python, Rustfmt,
+    SemverChecks, Strace,
 };
 
-const ALL: [Tool; 10] = [
+const ALL: [Tool; 11] = [
     Rustfmt,
     Clippy,
     Nextest,
@@ -34,6 +37,7 @@ const ALL: [Tool; 10] = [
     Git,
     Strace,
     Python,
+    Chromium,
     SemverChecks,
     Corpus,
     JsonSchemaSuite,
@@ -49,6 +53,7 @@ impl Tool {
             Git => "git",
             Strace => "strace",
             Python => "Python",
+            Chromium => "Chromium with Node.js",
             SemverChecks => "cargo-semver-checks",
             Corpus => "STRATUS_CORPUS",
             JsonSchemaSuite => "STRATUS_JSON_SCHEMA_SUITE",
@@ -66,6 +71,7 @@ impl Tool {
             Git => "apt-get install git (or brew install git)",
             Strace => "apt-get install strace, on Linux",
             Python => "apt-get install python3 python3-venv (or brew install python)",
+            Chromium => "apt-get install chromium-headless-shell nodejs npm",
             SemverChecks => "cargo install --locked cargo-semver-checks --version 0.51.0",
             Corpus => "export STRATUS_CORPUS=FOLDER, a folder of OpenAPI documents",
             JsonSchemaSuite => {
@@ -86,6 +92,7 @@ impl Tool {
             Git => Some("comparing with the document of another git revision"),
             Strace => Some("power cuts and failing disks"),
             Python => Some("conformance: schemathesis calls the service"),
+            Chromium => Some("the reference page in a browser"),
             SemverChecks => Some("whether additions to a contract are additions in Rust"),
             Corpus => Some("the tests on public documents"),
             JsonSchemaSuite => Some("the public test suite of JSON Schema"),
@@ -107,6 +114,10 @@ impl Tool {
             }
             // A distribution's Python may come without what makes a virtual environment.
             Python => succeeds(Command::new("python3").args(["-c", "import ensurepip, venv"])),
+            Chromium => {
+                let has_npm = || succeeds(Command::new("npm").arg("--version"));
+                page::chromium().is_some() && has_npm()
+            }
             Corpus | JsonSchemaSuite => return lacks_folder(self.name()),
         };
         (!is_here).then(|| format!("{} is not installed", self.name()))
@@ -161,6 +172,7 @@ impl Missing {
 /// The tools that this machine lacks.
 pub(super) struct Machine {
     missing: Vec<Missing>,
+    needs_browser: bool,
 }
 
 impl Machine {
@@ -170,10 +182,12 @@ impl Machine {
         let used = ALL
             .into_iter()
             .filter(|tool| *tool != Clippy || arguments.lints)
-            .filter(|tool| *tool != Python || arguments.external);
+            .filter(|tool| !matches!(tool, Python | Chromium) || arguments.external);
         let missing = used.filter_map(|tool| {
             let reason = if tool == Postgres && arguments.no_postgres {
                 "PostgreSQL is left out by --no-postgres".to_owned()
+            } else if tool == Chromium && arguments.no_browser {
+                "Chromium is left out by --no-browser".to_owned()
             } else {
                 tool.reason_missing()?
             };
@@ -181,6 +195,7 @@ impl Machine {
         });
         Self {
             missing: missing.collect(),
+            needs_browser: !arguments.no_browser,
         }
     }
 
@@ -196,6 +211,7 @@ impl Machine {
     pub(super) fn lacks_required(&self) -> bool {
         self.missing
             .iter()
+            .filter(|missing| self.needs_browser || missing.tool != Chromium)
             .any(|missing| missing.tool.skipped().is_some())
     }
 }
