@@ -7,6 +7,7 @@
 mod bench;
 mod conformance;
 mod corpus;
+mod examples;
 mod mutants;
 mod page;
 mod running;
@@ -45,6 +46,7 @@ enum Command {
     Serve(serve::Arguments),
     Conformance(conformance::Arguments),
     Page(page::Arguments),
+    Examples(examples::Arguments),
     Bench(bench::Arguments),
     Soak(soak::Arguments),
     Mutants(mutants::Arguments),
@@ -61,6 +63,7 @@ fn main() -> ExitCode {
         Command::Serve(arguments) => serve::run(arguments, &mut out),
         Command::Conformance(arguments) => conformance::run(arguments, &mut out),
         Command::Page(arguments) => page::run(arguments, &mut out),
+        Command::Examples(arguments) => examples::run(arguments, &mut out),
         Command::Bench(arguments) => bench::run(arguments, &mut out),
         Command::Soak(arguments) => soak::run(arguments, &mut out),
         Command::Mutants(arguments) => mutants::run(arguments, &mut out),

@@ -40,7 +40,8 @@ pub(crate) struct Arguments {
     #[arg(long)]
     lints: bool,
     /// Run only the tests that need documents or tools from outside the repository or take longest,
-    /// conformance, the reference page in a browser, and a trial of publishing
+    /// conformance, the reference page in a browser, callers in other languages, and a trial of
+    /// publishing
     #[arg(long)]
     external: bool,
     /// Print what would run and what would be skipped, and run nothing
@@ -73,6 +74,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     if arguments.external {
         steps.push(Step::xtask("conformance").needs(&machine, Tool::Python));
         steps.push(Step::xtask("page").needs(&machine, Tool::Chromium));
+        steps.push(Step::xtask("examples")
+                .needs(&machine, Tool::Npm)
+                .needs(&machine, Tool::Python));
         // The nightly run compiles the packages too, which takes ten minutes.
         let publish = "publish --dry-run --no-verify --allow-dirty";
         steps.push(Step::cargo(publish).packages(&packages.published));
@@ -87,7 +91,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
         writeln!(
             out,
             "not part of this run: the lints, which `cargo xtask test --lints` runs, and \
-             conformance, the reference page in a browser, a trial of publishing and tests of several minutes, which `cargo xtask test --external` runs"
+             conformance, the reference page in a browser, callers in other languages, a trial of publishing and tests of several minutes, which `cargo xtask test --external` runs"
         )?;
         out.flush()?;
         steps = test_steps(&packages, &machine);

@@ -452,6 +452,7 @@ fn lints_and_external_tests_are_runs_of_their_own() {
                         "test",
                         "conformance",
                         "page",
+                        "examples",
                         "nextest",
                         "clippy",
                         "doc",
@@ -474,7 +475,7 @@ fn lints_and_external_tests_are_runs_of_their_own() {
     );
     let both = lints
         .iter()
-        .chain(&["conformance", "page", "publish", "nextest"]);
+        .chain(&["conformance", "page", "examples", "publish", "nextest"]);
     let both = both.map(ToString::to_string);
     assert_eq!(
         planned(&["--lints", "--external"]),

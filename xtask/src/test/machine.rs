@@ -19,17 +19,18 @@ pub(super) enum Tool {
     Strace,
     Python,
     Chromium,
+    Npm,
     SemverChecks,
     Corpus,
     JsonSchemaSuite,
 }
 
 use Tool::{
-    Chromium, Clippy, Corpus, Git, JsonSchemaSuite, Nextest, Postgres, Python, Rustfmt,
+    Chromium, Clippy, Corpus, Git, JsonSchemaSuite, Nextest, Npm, Postgres, Python, Rustfmt,
     SemverChecks, Strace,
 };
 
-const ALL: [Tool; 11] = [
+const ALL: [Tool; 12] = [
     Rustfmt,
     Clippy,
     Nextest,
@@ -38,6 +39,7 @@ const ALL: [Tool; 11] = [
     Strace,
     Python,
     Chromium,
+    Npm,
     SemverChecks,
     Corpus,
     JsonSchemaSuite,
@@ -54,6 +56,7 @@ impl Tool {
             Strace => "strace",
             Python => "Python",
             Chromium => "Chromium with Node.js",
+            Npm => "npm",
             SemverChecks => "cargo-semver-checks",
             Corpus => "STRATUS_CORPUS",
             JsonSchemaSuite => "STRATUS_JSON_SCHEMA_SUITE",
@@ -72,6 +75,7 @@ impl Tool {
             Strace => "apt-get install strace, on Linux",
             Python => "apt-get install python3 python3-venv (or brew install python)",
             Chromium => "apt-get install chromium-headless-shell nodejs npm",
+            Npm => "apt-get install nodejs npm (or brew install node)",
             SemverChecks => "cargo install --locked cargo-semver-checks --version 0.51.0",
             Corpus => "export STRATUS_CORPUS=FOLDER, a folder of OpenAPI documents",
             JsonSchemaSuite => {
@@ -93,6 +97,7 @@ impl Tool {
             Strace => Some("power cuts and failing disks"),
             Python => Some("conformance: schemathesis calls the service"),
             Chromium => Some("the reference page in a browser"),
+            Npm => Some("callers in other languages"),
             SemverChecks => Some("whether additions to a contract are additions in Rust"),
             Corpus => Some("the tests on public documents"),
             JsonSchemaSuite => Some("the public test suite of JSON Schema"),
@@ -118,6 +123,7 @@ impl Tool {
                 let has_npm = || succeeds(Command::new("npm").arg("--version"));
                 page::chromium().is_some() && has_npm()
             }
+            Npm => succeeds(Command::new("npm").arg("--version")),
             Corpus | JsonSchemaSuite => return lacks_folder(self.name()),
         };
         (!is_here).then(|| format!("{} is not installed", self.name()))
@@ -182,7 +188,7 @@ impl Machine {
         let used = ALL
             .into_iter()
             .filter(|tool| *tool != Clippy || arguments.lints)
-            .filter(|tool| !matches!(tool, Python | Chromium) || arguments.external);
+            .filter(|tool| !matches!(tool, Python | Chromium | Npm) || arguments.external);
         let missing = used.filter_map(|tool| {
             let reason = if tool == Postgres && arguments.no_postgres {
                 "PostgreSQL is left out by --no-postgres".to_owned()

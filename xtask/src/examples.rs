@@ -1,0 +1,150 @@
+//! `cargo xtask examples`: compiles and runs the callers in other languages against the service.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, bail, ensure};
+use launch::{Build, PROJECT, Service};
+
+use crate::Exit;
+use crate::running::Running;
+use crate::workspace;
+
+/// Compile and run the callers in TypeScript and Python against stratusd
+///
+/// Needs Node.js 20 or later, npm, and Python 3.11 or later with its venv module. Installs their libraries from the
+/// registries of npm and Python under examples/.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {}
+
+/// A caller in another language.
+struct Example {
+    folder: &'static str,
+    /// The commands that install what it needs, generate the client and check the program.
+    prepare: &'static [&'static [&'static str]],
+    run: &'static [&'static str],
+}
+
+const EXAMPLES: [Example; 2] = [
+    Example {
+        folder: "examples/typescript",
+        prepare: &[
+            &["npm", "ci", "--silent", "--no-audit", "--no-fund"],
+            &["npm", "run", "--silent", "build"],
+        ],
+        run: &["npm", "run", "--silent", "start"],
+    },
+    Example {
+        folder: "examples/python",
+        prepare: &[
+            &["python3", "-m", "venv", "environment"],
+            &[
+                "environment/bin/pip",
+                "install",
+                "--quiet",
+                "--disable-pip-version-check",
+                "--requirement",
+                "requirements.txt",
+            ],
+            &[
+                "environment/bin/openapi-python-client",
+                "generate",
+                "--path",
+                "../../openapi.yaml",
+                "--config",
+                "settings.yaml",
+                "--output-path",
+                "stratus",
+                "--overwrite",
+            ],
+            // What the generator writes is not checked: it breaks a rule of `--strict` itself.
+            &[
+                "environment/bin/mypy",
+                "--strict",
+                "--follow-imports=silent",
+                "main.py",
+            ],
+        ],
+        run: &["environment/bin/python", "main.py"],
+    },
+];
+
+pub(crate) fn run(_: &Arguments, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    let root = workspace::root()?;
+    let home = root.join("target/examples");
+    // Databases of an earlier run would count towards the quota.
+    let _ = std::fs::remove_dir_all(&home);
+    let service = Service::prepare(&root, home, Build::WithWorkspace)?;
+    let running = Running::start(&service)?;
+    let mut machines: Option<Vec<String>> = None;
+    for example in &EXAMPLES {
+        let folder = root.join(example.folder);
+        for command in example.prepare {
+            writeln!(out, "{}: {}", example.folder, command.join(" "))?;
+            out.flush()?;
+            output(&folder, command, &service, &running)?;
+        }
+        let printed = output(&folder, example.run, &service, &running)?;
+        writeln!(out, "{printed}")?;
+        let listed = judge(&printed).with_context(|| format!("{} failed", example.folder))?;
+        // Each language says the same of what the other one has read too.
+        if let Some(machines) = &machines {
+            ensure!(
+                *machines == listed,
+                "{} lists other machines than the examples before it",
+                example.folder
+            );
+        }
+        machines = Some(listed);
+    }
+    Ok(Exit::Fresh)
+}
+
+/// Runs a command in a folder, and returns what it prints. Its errors go to standard error.
+fn output(
+    folder: &Path,
+    command: &[&str],
+    service: &Service,
+    running: &Running,
+) -> anyhow::Result<String> {
+    let (program, arguments) = command.split_first().context("a command has a program")?;
+    // A path with a folder is taken from where the command runs.
+    let program = if program.contains('/') {
+        folder.join(program).into_os_string()
+    } else {
+        program.into()
+    };
+    let output = Command::new(&program)
+        .args(arguments)
+        .current_dir(folder)
+        .env("STRATUS_URL", &running.base)
+        .env("STRATUS_TOKEN", &service.token)
+        .env("STRATUS_PROJECT", PROJECT)
+        .env("PYTHONPATH", "stratus")
+        .env("MYPYPATH", "stratus")
+        .stderr(Stdio::inherit())
+        .output()
+        .with_context(|| format!("failed to start {}", program.display()))?;
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    if !output.status.success() {
+        bail!("`{}` failed\n{printed}", command.join(" "));
+    }
+    Ok(printed)
+}
+
+/// Checks the output of an example, and returns its lines about machines.
+fn judge(printed: &str) -> anyhow::Result<Vec<String>> {
+    let lines: Vec<&str> = printed.trim().lines().collect();
+    let Some((machines, [created, became, refused])) = lines.split_last_chunk() else {
+        bail!("it printed too little");
+    };
+    ensure!(!machines.is_empty(), "it lists no machines");
+    for (line, state) in [(created, "creating"), (became, "running")] {
+        let is_it = line.starts_with("orders-") && line.ends_with(&format!(" is {state}"));
+        ensure!(is_it, "`{line}` is not about a database that is {state}");
+    }
+    let is_refused = refused.starts_with("400 InvalidRequest: ") && refused.contains("name");
+    ensure!(is_refused, "`{refused}` does not refuse the name");
+    Ok(machines.iter().map(ToString::to_string).collect())
+}
