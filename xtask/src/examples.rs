@@ -1,4 +1,5 @@
-//! `cargo xtask examples`: compiles and runs the callers in other languages against the service.
+//! `cargo xtask examples`: compiles and runs the callers in other languages, and the workflows,
+//! against the service.
 
 use std::io::Write;
 use std::path::Path;
@@ -11,22 +12,31 @@ use crate::Exit;
 use crate::running::Running;
 use crate::workspace;
 
-/// Compile and run the callers in TypeScript and Python against stratusd
+/// Run the callers in TypeScript and Python, and the workflows, against stratusd
 ///
 /// Needs Node.js 20 or later, npm, and Python 3.11 or later with its venv module. Installs their libraries from the
 /// registries of npm and Python under examples/.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {}
 
-/// A caller in another language.
+/// What an example prints if it works.
+enum Printed {
+    /// The machines, the states of a new database, and an error.
+    Steps,
+    /// That as many workflows have passed.
+    Workflows(usize),
+}
+
+/// A caller in another language, or workflows.
 struct Example {
     folder: &'static str,
     /// The commands that install what it needs, generate the client and check the program.
     prepare: &'static [&'static [&'static str]],
     run: &'static [&'static str],
+    printed: Printed,
 }
 
-const EXAMPLES: [Example; 2] = [
+const EXAMPLES: [Example; 3] = [
     Example {
         folder: "examples/typescript",
         prepare: &[
@@ -34,6 +44,7 @@ const EXAMPLES: [Example; 2] = [
             &["npm", "run", "--silent", "build"],
         ],
         run: &["npm", "run", "--silent", "start"],
+        printed: Printed::Steps,
     },
     Example {
         folder: "examples/python",
@@ -67,6 +78,13 @@ const EXAMPLES: [Example; 2] = [
             ],
         ],
         run: &["environment/bin/python", "main.py"],
+        printed: Printed::Steps,
+    },
+    Example {
+        folder: "examples/workflows",
+        prepare: &[&["npm", "ci", "--silent", "--no-audit", "--no-fund"]],
+        run: &["npm", "run", "--silent", "start"],
+        printed: Printed::Workflows(2),
     },
 ];
 
@@ -87,7 +105,15 @@ pub(crate) fn run(_: &Arguments, out: &mut dyn Write) -> anyhow::Result<Exit> {
         }
         let printed = output(&folder, example.run, &service, &running)?;
         writeln!(out, "{printed}")?;
-        let listed = judge(&printed).with_context(|| format!("{} failed", example.folder))?;
+        let failed = || format!("{} failed", example.folder);
+        let listed = match example.printed {
+            Printed::Steps => judge(&printed).with_context(failed)?,
+            Printed::Workflows(count) => {
+                let all = format!("{count} passed, {count} total");
+                ensure!(printed.contains(&all), failed());
+                continue;
+            }
+        };
         // Each language says the same of what the other one has read too.
         if let Some(machines) = &machines {
             ensure!(
@@ -123,6 +149,15 @@ fn output(
         .env("STRATUS_PROJECT", PROJECT)
         .env("PYTHONPATH", "stratus")
         .env("MYPYPATH", "stratus")
+        .env("REDOCLY_TELEMETRY", "off")
+        .env(
+            "REDOCLY_CLI_RESPECT_SERVER",
+            format!("stratus={}", running.base),
+        )
+        .env(
+            "REDOCLY_CLI_RESPECT_INPUT",
+            format!("token={},project={PROJECT},name=workflow", service.token),
+        )
         .stderr(Stdio::inherit())
         .output()
         .with_context(|| format!("failed to start {}", program.display()))?;
