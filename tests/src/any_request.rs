@@ -15,7 +15,10 @@ use api_server::firewall::{
 };
 use api_server::inference_api_key::{
     InferenceApiKeyApi, InferenceApiKeyCreateError, InferenceApiKeyCreateRequest,
-    InferenceApiKeyCreateResponse,
+    InferenceApiKeyCreateResponse, InferenceApiKeyDeleteError, InferenceApiKeyDeleteRequest,
+    InferenceApiKeyDeleteResponse, InferenceApiKeyListError, InferenceApiKeyListRequest,
+    InferenceApiKeyListResponse, InferenceApiKeyViewError, InferenceApiKeyViewRequest,
+    InferenceApiKeyViewResponse,
 };
 use api_server::load_balancer::{
     LoadBalancerApi, LoadBalancerDetachVmError, LoadBalancerDetachVmRequest,
@@ -339,6 +342,14 @@ judged! {
             start_after as "StartAfter", page_size as "PageSize", order_column as "OrderColumn";
     }
     InferenceApiKeyApi {
+        inference_api_key_list(InferenceApiKeyListRequest) -> InferenceApiKeyListResponse, InferenceApiKeyListError:
+            project_id as "ProjectId",
+            start_after as "StartAfter", page_size as "PageSize", order_column as "OrderColumn";
+        inference_api_key_view(InferenceApiKeyViewRequest) -> InferenceApiKeyViewResponse, InferenceApiKeyViewError:
+            project_id as "ProjectId", inference_api_key_id as "InferenceApiKeyId";
+        inference_api_key_delete(InferenceApiKeyDeleteRequest)
+            -> InferenceApiKeyDeleteResponse, InferenceApiKeyDeleteError:
+            project_id as "ProjectId", inference_api_key_id as "InferenceApiKeyId", if_match as "IfMatch";
         inference_api_key_create(InferenceApiKeyCreateRequest)
             -> InferenceApiKeyCreateResponse, InferenceApiKeyCreateError:
             project_id as "ProjectId", idempotency_key as "IdempotencyKey", body as "InferenceApiKeyCreate";
@@ -495,6 +506,7 @@ fn filled(path: &str, choices: &mut Choices<'_>) -> String {
             "{project_id}" => PROJECT,
             "{location}" if choices.rarely(13) => "nowhere-x1",
             "{location}" => "eu-central-h1",
+            "{inference_api_key_id}" if !choices.rarely(13) => seed::INFERENCE_API_KEY,
             _ if segment.starts_with('{') => reference,
             _ => segment,
         });

@@ -14,8 +14,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use api_server::{Security, responses, server};
 use api_types::{
     BearerChallenge, Count, EntityTag, Error, ErrorBody, ErrorCode, ErrorDetails, ErrorText,
-    ErrorType, Firewall, LoadBalancer, OrderColumn, PageSize, Postgres, PrivateSubnet,
-    RetryAfterSeconds, StartAfter, Vm,
+    ErrorType, Firewall, InferenceApiKeySummary, LoadBalancer, OrderColumn, PageSize, Postgres,
+    PrivateSubnet, RetryAfterSeconds, StartAfter, Vm,
 };
 
 pub use stratusd::api::ContractErrors;
@@ -40,6 +40,8 @@ pub struct State {
     pub subnets: Vec<PrivateSubnet>,
     /// Firewalls.
     pub firewalls: Vec<Firewall>,
+    /// Inference API keys.
+    pub inference_api_keys: Vec<InferenceApiKeySummary>,
 }
 
 /// An implementation of the API that keeps its resources in a [`State`].
@@ -186,6 +188,32 @@ where
         return Err(not_found().into());
     }
     Ok(())
+}
+
+/// Does what [`admit`] does, for an operation that deletes. The errors that a token can name include
+/// 403, 409 and 412.
+fn admit_delete<E>(caller: &Caller, project: &str, location: Option<&str>) -> Result<(), E>
+where
+    E: From<responses::BadRequest>
+        + From<responses::Unauthorized>
+        + From<responses::Forbidden>
+        + From<responses::NotFound>
+        + From<responses::Conflict>
+        + From<responses::PreconditionFailed>
+        + From<responses::TooManyRequests>
+        + From<responses::UnexpectedError>
+        + From<responses::Unavailable>,
+{
+    let failed = |status, kind| error(status, kind, "the caller asked for it", None);
+    match caller.failure {
+        Some(403) => Err(responses::Forbidden::new(failed(403, ErrorType::Forbidden)).into()),
+        Some(409) => Err(responses::Conflict::new(failed(409, ErrorType::Conflict)).into()),
+        Some(412) => {
+            let body = failed(412, ErrorType::PreconditionFailed);
+            Err(responses::PreconditionFailed::new(body).into())
+        }
+        _ => admit(caller, project, location),
+    }
 }
 
 /// Does what [`admit`] does, for an operation that writes. The errors that a token can name include

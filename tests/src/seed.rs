@@ -4,6 +4,9 @@ use serde_json::{Value, json};
 
 use crate::memory::{LOCATION, State};
 
+/// The id of the first inference API key of [`state`].
+pub const INFERENCE_API_KEY: &str = "akmagvrjz7cptgqmw5121gqp0c";
+
 /// Returns the contract as JSON, as the service publishes it.
 ///
 /// # Panics
@@ -31,6 +34,10 @@ pub fn state(vms: usize) -> State {
             "name": "web-only",
             "private_subnets": [subnet_id(1), subnet_id(2)],
         }))],
+        inference_api_keys: vec![
+            from(json!({"id": INFERENCE_API_KEY, "key": "0123"})),
+            from(json!({"id": "akxz0t4m1rn8vq5gk2eyhc7wjd", "key": null})),
+        ],
     }
 }
 

@@ -64,7 +64,7 @@ fn operations() -> Vec<Operation> {
             });
         }
     }
-    assert_eq!(operations.len(), 15);
+    assert_eq!(operations.len(), 18);
     operations
 }
 
@@ -73,6 +73,7 @@ fn filled(path: &str) -> String {
     let segments = path.split('/').map(|segment| match segment {
         "{project_id}" => PROJECT,
         "{location}" => LOCATION,
+        "{inference_api_key_id}" => seed::INFERENCE_API_KEY,
         parameter if parameter.starts_with('{') => "some-name",
         literal => literal,
     });
@@ -239,9 +240,9 @@ async fn what_violates_the_contract_is_rejected_in_its_own_words() {
         assert_eq!(headers[WWW_AUTHENTICATE], "Bearer", "{context}");
         // Credentials are checked first: an anonymous caller does not learn which methods a path
         // has.
-        let (status, ..) = raw(http.delete(&url)).await;
+        let (status, ..) = raw(http.put(&url)).await;
         assert_eq!(status.as_u16(), 401, "{context}");
-        let (status, headers, body) = raw(http.delete(&url).bearer_auth(TOKEN)).await;
+        let (status, headers, body) = raw(http.put(&url).bearer_auth(TOKEN)).await;
         assert_eq!(
             (status.as_u16(), &body["error"]["type"]),
             (405, &json!("MethodNotAllowed")),

@@ -9,7 +9,7 @@ use axum::http::{Request, Response};
 use mock::{Mock, Settings};
 use serde_json::Value;
 use tests::memory::{ContractErrors, Gate, LOCATION, Memory, PROJECT, TOKEN};
-use tests::seed;
+use tests::seed::{self, INFERENCE_API_KEY};
 use tower::ServiceExt as _;
 
 /// Writes rejections as the service does, and remembers the message of the last one.
@@ -44,6 +44,9 @@ fn requests() -> Vec<(String, String, Vec<(String, String)>, String)> {
         format!("{place}/firewall/wall/detach-subnet"),
         format!("/project/{PROJECT}/postgres"),
         format!("/project/{PROJECT}/inference-api-key"),
+        format!("/project/{PROJECT}/inference-api-key?order_column=x&page_size=-1"),
+        format!("/project/{PROJECT}/inference-api-key/{INFERENCE_API_KEY}"),
+        format!("/project/{PROJECT}/inference-api-key/web"),
         "/project/nobody/postgres".to_owned(),
         "/project/%2e%2e/postgres".to_owned(),
         "/nothing".to_owned(),

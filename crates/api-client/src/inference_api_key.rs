@@ -6,6 +6,17 @@ use crate::types;
 
 /// The operations of `inference_api_key`, as methods of [`Client`](crate::Client).
 pub trait ClientInferenceApiKeyExt: crate::sealed::Sealed {
+    /// List the inference API keys of a project
+    ///
+    /// Returns one page of the project's inference API keys.
+    /// Of each key, it shows only the last four characters.
+    /// Keys have no names, so the list is ordered by `id`.
+    ///
+    /// `GET /project/{project_id}/inference-api-key`
+    fn inference_api_key_list(&self) -> InferenceApiKeyList<'_> {
+        InferenceApiKeyList::new(self.transport())
+    }
+
     /// Create an inference API key
     ///
     /// Creates a new key with every call.
@@ -16,9 +27,145 @@ pub trait ClientInferenceApiKeyExt: crate::sealed::Sealed {
     fn inference_api_key_create(&self) -> InferenceApiKeyCreate<'_> {
         InferenceApiKeyCreate::new(self.transport())
     }
+
+    /// View an inference API key
+    ///
+    /// Returns an inference API key.
+    /// Of the key itself, it shows only the last four characters.
+    ///
+    /// `GET /project/{project_id}/inference-api-key/{inference_api_key_id}`
+    fn inference_api_key_view(&self) -> InferenceApiKeyView<'_> {
+        InferenceApiKeyView::new(self.transport())
+    }
+
+    /// Delete an inference API key
+    ///
+    /// Deletes an inference API key, which cannot be undone.
+    /// If there is no such key, nothing changes and the response is still 204.
+    ///
+    /// `DELETE /project/{project_id}/inference-api-key/{inference_api_key_id}`
+    fn inference_api_key_delete(&self) -> InferenceApiKeyDelete<'_> {
+        InferenceApiKeyDelete::new(self.transport())
+    }
 }
 
 impl ClientInferenceApiKeyExt for crate::Client {}
+
+/// Builder of [`ClientInferenceApiKeyExt::inference_api_key_list`]: `GET /project/{project_id}/inference-api-key`.
+#[derive(Clone, Debug)]
+pub struct InferenceApiKeyList<'a> {
+    client: runtime::Call<'a>,
+    project_id: runtime::Argument<types::ProjectId>,
+    start_after: runtime::Argument<Option<types::StartAfter>>,
+    page_size: runtime::Argument<Option<types::PageSize>>,
+    order_column: runtime::Argument<Option<types::OrderColumn>>,
+}
+
+impl<'a> InferenceApiKeyList<'a> {
+    fn new(client: &'a runtime::Transport) -> Self {
+        let call = client
+            .call("inference_api_key_list", "/project/{project_id}/inference-api-key");
+        Self {
+            client: call,
+            project_id: call.missing("project_id"),
+            start_after: Ok(None),
+            page_size: Ok(None),
+            order_column: Ok(None),
+        }
+    }
+
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    ///
+    /// Path parameter `project_id`, required.
+    pub fn project_id<V: Value<types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = self.client.argument("project_id", value);
+        self
+    }
+
+    /// The id after which the page starts.
+    /// The page does not include the item that has this id, which need not exist.
+    /// By default, the list starts at its beginning.
+    /// Anything but an id of the listed kind is rejected with 400 `InvalidRequest` and `details.start_after`.
+    ///
+    /// Query parameter `start_after`, optional.
+    pub fn start_after<V: Value<types::StartAfter>>(mut self, value: V) -> Self {
+        self.start_after = self.client.optional("start_after", value);
+        self
+    }
+
+    /// The largest number of items on a page, from 1 to 1000; the default is 10.
+    /// A larger number counts as 1000.
+    /// A page also ends with the item that brings its size to about 2 MiB, and always holds at least one item if there is one.
+    ///
+    /// Query parameter `page_size`, `10` by default.
+    pub fn page_size<V: Value<types::PageSize>>(mut self, value: V) -> Self {
+        self.page_size = self.client.optional("page_size", value);
+        self
+    }
+
+    /// The column that orders the list, ascending: `id`, since the items have no names.
+    /// Any other value is rejected with 400 `InvalidRequest` and `details.order_column`.
+    ///
+    /// Query parameter `order_column`, `"id"` by default.
+    pub fn order_column<V: Value<types::OrderColumn>>(mut self, value: V) -> Self {
+        self.order_column = self.client.optional("order_column", value);
+        self
+    }
+
+    /// Sends the request. A listed status from 400 on is [`Error::ErrorResponse`](crate::Error).
+    ///
+    /// | Status | Body | Meaning |
+    /// |---|---|---|
+    /// | 200 | `InferenceApiKeyPage` | One page of inference API keys. |
+    ///
+    /// Also the [responses of every operation](crate#responses-of-every-operation).
+    pub async fn send(
+        self,
+    ) -> runtime::Result<types::InferenceApiKeyPage, types::Error> {
+        let request = self
+            .client
+            .get(&[&self.project_id?])?
+            .query(&runtime::QueryParam::new("start_after", &self.start_after?))
+            .query(&runtime::QueryParam::new("page_size", &self.page_size?))
+            .query(&runtime::QueryParam::new("order_column", &self.order_column?))
+            .header("accept", "application/json");
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
+        match response.status().as_u16() {
+            200 => runtime::decode(response).await,
+            400 | 401 | 404 | 405 | 429 | 431 | 500 | 503 => {
+                Err(runtime::Error::listed(runtime::decode(response).await?))
+            }
+            _ => Err(runtime::Error::unlisted(response)),
+        }
+    }
+
+    /// Returns every item of the list, page by page, after `start_after` if it is set. The first error ends the stream.
+    pub fn stream(
+        self,
+    ) -> runtime::Items<'a, types::InferenceApiKeySummary, types::Error> {
+        let paging = runtime::Paging {
+            operation: self.client.id(),
+            key: runtime::text(&self.order_column, "id"),
+            items: "items",
+            count: Some("count"),
+        };
+        paging
+            .pages(move |key| {
+                let mut call = self.clone();
+                if let Some(key) = key {
+                    call.start_after = runtime::cursor(key).map(Some);
+                }
+                async move {
+                    let page = call.send().await?.into_inner();
+                    Ok(runtime::Page {
+                        count: runtime::count(&page.count),
+                        items: page.items,
+                    })
+                }
+            })
+    }
+}
 
 /// Builder of [`ClientInferenceApiKeyExt::inference_api_key_create`]: `POST /project/{project_id}/inference-api-key`.
 #[derive(Clone, Debug)]
@@ -103,6 +250,155 @@ impl<'a> InferenceApiKeyCreate<'a> {
             200 => runtime::decode(response).await,
             400 | 401 | 403 | 404 | 405 | 408 | 409 | 413 | 415 | 429 | 431 | 500
             | 503 => Err(runtime::Error::listed(runtime::decode(response).await?)),
+            _ => Err(runtime::Error::unlisted(response)),
+        }
+    }
+}
+
+/// Builder of [`ClientInferenceApiKeyExt::inference_api_key_view`]: `GET /project/{project_id}/inference-api-key/{inference_api_key_id}`.
+#[derive(Clone, Debug)]
+pub struct InferenceApiKeyView<'a> {
+    client: runtime::Call<'a>,
+    project_id: runtime::Argument<types::ProjectId>,
+    inference_api_key_id: runtime::Argument<types::InferenceApiKeyId>,
+}
+
+impl<'a> InferenceApiKeyView<'a> {
+    fn new(client: &'a runtime::Transport) -> Self {
+        let call = client
+            .call(
+                "inference_api_key_view",
+                "/project/{project_id}/inference-api-key/{inference_api_key_id}",
+            );
+        Self {
+            client: call,
+            project_id: call.missing("project_id"),
+            inference_api_key_id: call.missing("inference_api_key_id"),
+        }
+    }
+
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    ///
+    /// Path parameter `project_id`, required.
+    pub fn project_id<V: Value<types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = self.client.argument("project_id", value);
+        self
+    }
+
+    /// The id of the inference API key.
+    /// Returns 400 if the value does not have the form of a key's id.
+    ///
+    /// Path parameter `inference_api_key_id`, required.
+    pub fn inference_api_key_id<V: Value<types::InferenceApiKeyId>>(
+        mut self,
+        value: V,
+    ) -> Self {
+        self.inference_api_key_id = self.client.argument("inference_api_key_id", value);
+        self
+    }
+
+    /// Sends the request. A listed status from 400 on is [`Error::ErrorResponse`](crate::Error).
+    ///
+    /// | Status | Body | Meaning |
+    /// |---|---|---|
+    /// | 200 | `InferenceApiKeySummary` | The inference API key. |
+    ///
+    /// Also the [responses of every operation](crate#responses-of-every-operation).
+    pub async fn send(
+        self,
+    ) -> runtime::Result<types::InferenceApiKeySummary, types::Error> {
+        let request = self
+            .client
+            .get(&[&self.project_id?, &self.inference_api_key_id?])?
+            .header("accept", "application/json");
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
+        match response.status().as_u16() {
+            200 => runtime::decode(response).await,
+            400 | 401 | 404 | 405 | 429 | 431 | 500 | 503 => {
+                Err(runtime::Error::listed(runtime::decode(response).await?))
+            }
+            _ => Err(runtime::Error::unlisted(response)),
+        }
+    }
+}
+
+/// Builder of [`ClientInferenceApiKeyExt::inference_api_key_delete`]: `DELETE /project/{project_id}/inference-api-key/{inference_api_key_id}`.
+#[derive(Clone, Debug)]
+pub struct InferenceApiKeyDelete<'a> {
+    client: runtime::Call<'a>,
+    project_id: runtime::Argument<types::ProjectId>,
+    inference_api_key_id: runtime::Argument<types::InferenceApiKeyId>,
+    if_match: runtime::Argument<Option<types::IfMatch>>,
+}
+
+impl<'a> InferenceApiKeyDelete<'a> {
+    fn new(client: &'a runtime::Transport) -> Self {
+        let call = client
+            .call(
+                "inference_api_key_delete",
+                "/project/{project_id}/inference-api-key/{inference_api_key_id}",
+            );
+        Self {
+            client: call,
+            project_id: call.missing("project_id"),
+            inference_api_key_id: call.missing("inference_api_key_id"),
+            if_match: Ok(None),
+        }
+    }
+
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    ///
+    /// Path parameter `project_id`, required.
+    pub fn project_id<V: Value<types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = self.client.argument("project_id", value);
+        self
+    }
+
+    /// The id of the inference API key.
+    /// Returns 400 if the value does not have the form of a key's id.
+    ///
+    /// Path parameter `inference_api_key_id`, required.
+    pub fn inference_api_key_id<V: Value<types::InferenceApiKeyId>>(
+        mut self,
+        value: V,
+    ) -> Self {
+        self.inference_api_key_id = self.client.argument("inference_api_key_id", value);
+        self
+    }
+
+    /// The entity tags that the resource may have, or `*` for any.
+    /// If it has another tag by now, the response is 412 `PreconditionFailed`, and nothing is changed.
+    ///
+    /// Header `If-Match`, optional.
+    pub fn if_match<V: Value<types::IfMatch>>(mut self, value: V) -> Self {
+        self.if_match = self.client.optional("if_match", value);
+        self
+    }
+
+    /// Sends the request. A listed status from 400 on is [`Error::ErrorResponse`](crate::Error).
+    ///
+    /// | Status | Body | Meaning |
+    /// |---|---|---|
+    /// | 204 | none | The inference API key does not exist any more. |
+    /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`). |
+    /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`). |
+    /// | 412 | `Error` | The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it. |
+    ///
+    /// Also the [responses of every operation](crate#responses-of-every-operation).
+    pub async fn send(self) -> runtime::Result<(), types::Error> {
+        let request = self
+            .client
+            .delete(&[&self.project_id?, &self.inference_api_key_id?])?
+            .header("accept", "application/json");
+        let request = runtime::header(request, "If-Match", self.if_match?.as_ref())?;
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
+        match response.status().as_u16() {
+            204 => Ok(runtime::empty(response)),
+            400 | 401 | 403 | 404 | 405 | 409 | 412 | 429 | 431 | 500 | 503 => {
+                Err(runtime::Error::listed(runtime::decode(response).await?))
+            }
             _ => Err(runtime::Error::unlisted(response)),
         }
     }

@@ -10,6 +10,19 @@ use crate::security;
 /// `P` is the principal, which the implementation of `Security` makes of a credential.
 #[server::api(inference_api_key)]
 pub trait InferenceApiKeyApi<P>: Send + Sync + 'static {
+    /// List the inference API keys of a project
+    ///
+    /// Returns one page of the project's inference API keys.
+    /// Of each key, it shows only the last four characters.
+    /// Keys have no names, so the list is ordered by `id`.
+    ///
+    /// `GET /project/{project_id}/inference-api-key`
+    async fn inference_api_key_list(
+        &self,
+        principal: P,
+        request: InferenceApiKeyListRequest,
+    ) -> Result<InferenceApiKeyListResponse, InferenceApiKeyListError>;
+
     /// Create an inference API key
     ///
     /// Creates a new key with every call.
@@ -22,7 +35,99 @@ pub trait InferenceApiKeyApi<P>: Send + Sync + 'static {
         principal: P,
         request: InferenceApiKeyCreateRequest,
     ) -> Result<InferenceApiKeyCreateResponse, InferenceApiKeyCreateError>;
+
+    /// View an inference API key
+    ///
+    /// Returns an inference API key.
+    /// Of the key itself, it shows only the last four characters.
+    ///
+    /// `GET /project/{project_id}/inference-api-key/{inference_api_key_id}`
+    async fn inference_api_key_view(
+        &self,
+        principal: P,
+        request: InferenceApiKeyViewRequest,
+    ) -> Result<InferenceApiKeyViewResponse, InferenceApiKeyViewError>;
+
+    /// Delete an inference API key
+    ///
+    /// Deletes an inference API key, which cannot be undone.
+    /// If there is no such key, nothing changes and the response is still 204.
+    ///
+    /// `DELETE /project/{project_id}/inference-api-key/{inference_api_key_id}`
+    async fn inference_api_key_delete(
+        &self,
+        principal: P,
+        request: InferenceApiKeyDeleteRequest,
+    ) -> Result<InferenceApiKeyDeleteResponse, InferenceApiKeyDeleteError>;
 }
+
+/// The request of `GET /project/{project_id}/inference-api-key`.
+#[derive(Debug, Clone, server::Request)]
+pub struct InferenceApiKeyListRequest {
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    #[parameter(path)]
+    pub project_id: api_types::ProjectId,
+    /// The id after which the page starts.
+    /// The page does not include the item that has this id, which need not exist.
+    /// By default, the list starts at its beginning.
+    /// Anything but an id of the listed kind is rejected with 400 `InvalidRequest` and `details.start_after`.
+    #[parameter(query)]
+    pub start_after: Option<api_types::StartAfter>,
+    /// The largest number of items on a page, from 1 to 1000; the default is 10.
+    /// A larger number counts as 1000.
+    /// A page also ends with the item that brings its size to about 2 MiB, and always holds at least one item if there is one.
+    #[parameter(query, default = 10)]
+    pub page_size: api_types::PageSize,
+    /// The column that orders the list, ascending: `id`, since the items have no names.
+    /// Any other value is rejected with 400 `InvalidRequest` and `details.order_column`.
+    #[parameter(query, default = "id")]
+    pub order_column: api_types::OrderColumn,
+}
+
+/// The responses of `GET /project/{project_id}/inference-api-key`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum InferenceApiKeyListResponse {
+    /// One page of inference API keys.
+    #[response(200, json)]
+    Ok(api_types::InferenceApiKeyPage),
+}
+
+/// The errors of `GET /project/{project_id}/inference-api-key`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum InferenceApiKeyListError {
+    /// The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
+    #[response(400)]
+    BadRequest(responses::BadRequest),
+    /// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
+    #[response(401)]
+    Unauthorized(responses::Unauthorized),
+    /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    #[response(404)]
+    NotFound(responses::NotFound),
+    /// The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`).
+    #[response(429)]
+    TooManyRequests(responses::TooManyRequests),
+    /// An error occurred in the service (`UnexpectedError`).
+    #[response(500)]
+    InternalServerError(responses::UnexpectedError),
+    /// The service is temporarily unavailable (`Unavailable`).
+    #[response(503)]
+    ServiceUnavailable(responses::Unavailable),
+}
+
+/// `GET /project/{project_id}/inference-api-key`.
+pub static INFERENCE_API_KEY_LIST: server::Operation = server::Operation {
+    id: "inference_api_key_list",
+    method: server::Method::GET,
+    path: "/project/{project_id}/inference-api-key",
+    tag: Some("inference_api_key"),
+    responses: InferenceApiKeyListResponse::LISTED,
+    errors: InferenceApiKeyListError::LISTED,
+    rejections: &[405, 431],
+    security: security::BEARER,
+    ..server::Operation::of::<InferenceApiKeyListRequest>()
+};
 
 /// The request of `POST /project/{project_id}/inference-api-key`.
 #[derive(Debug, Clone, server::Request)]
@@ -109,18 +214,173 @@ pub static INFERENCE_API_KEY_CREATE: server::Operation = server::Operation {
     ..server::Operation::of::<InferenceApiKeyCreateRequest>()
 };
 
+/// The request of `GET /project/{project_id}/inference-api-key/{inference_api_key_id}`.
+#[derive(Debug, Clone, server::Request)]
+pub struct InferenceApiKeyViewRequest {
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    #[parameter(path)]
+    pub project_id: api_types::ProjectId,
+    /// The id of the inference API key.
+    /// Returns 400 if the value does not have the form of a key's id.
+    #[parameter(path)]
+    pub inference_api_key_id: api_types::InferenceApiKeyId,
+}
+
+/// The responses of `GET /project/{project_id}/inference-api-key/{inference_api_key_id}`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum InferenceApiKeyViewResponse {
+    /// The inference API key.
+    #[response(200)]
+    Ok(InferenceApiKeyViewOk),
+}
+
+/// The errors of `GET /project/{project_id}/inference-api-key/{inference_api_key_id}`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum InferenceApiKeyViewError {
+    /// The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
+    #[response(400)]
+    BadRequest(responses::BadRequest),
+    /// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
+    #[response(401)]
+    Unauthorized(responses::Unauthorized),
+    /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    #[response(404)]
+    NotFound(responses::NotFound),
+    /// The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`).
+    #[response(429)]
+    TooManyRequests(responses::TooManyRequests),
+    /// An error occurred in the service (`UnexpectedError`).
+    #[response(500)]
+    InternalServerError(responses::UnexpectedError),
+    /// The service is temporarily unavailable (`Unavailable`).
+    #[response(503)]
+    ServiceUnavailable(responses::Unavailable),
+}
+
+/// The inference API key.
+#[derive(Debug, Clone, server::ResponseParts)]
+pub struct InferenceApiKeyViewOk {
+    #[body(json)]
+    pub body: api_types::InferenceApiKeySummary,
+    /// The entity tag of the resource. It changes whenever a property of the response changes.
+    #[header(name = "ETag", required)]
+    pub e_tag: api_types::EntityTag,
+}
+
+/// `GET /project/{project_id}/inference-api-key/{inference_api_key_id}`.
+pub static INFERENCE_API_KEY_VIEW: server::Operation = server::Operation {
+    id: "inference_api_key_view",
+    method: server::Method::GET,
+    path: "/project/{project_id}/inference-api-key/{inference_api_key_id}",
+    tag: Some("inference_api_key"),
+    responses: InferenceApiKeyViewResponse::LISTED,
+    errors: InferenceApiKeyViewError::LISTED,
+    rejections: &[405, 431],
+    security: security::BEARER,
+    ..server::Operation::of::<InferenceApiKeyViewRequest>()
+};
+
+/// The request of `DELETE /project/{project_id}/inference-api-key/{inference_api_key_id}`.
+#[derive(Debug, Clone, server::Request)]
+pub struct InferenceApiKeyDeleteRequest {
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    #[parameter(path)]
+    pub project_id: api_types::ProjectId,
+    /// The id of the inference API key.
+    /// Returns 400 if the value does not have the form of a key's id.
+    #[parameter(path)]
+    pub inference_api_key_id: api_types::InferenceApiKeyId,
+    /// The entity tags that the resource may have, or `*` for any.
+    /// If it has another tag by now, the response is 412 `PreconditionFailed`, and nothing is changed.
+    #[parameter(header, name = "If-Match")]
+    pub if_match: Option<api_types::IfMatch>,
+}
+
+/// The responses of `DELETE /project/{project_id}/inference-api-key/{inference_api_key_id}`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum InferenceApiKeyDeleteResponse {
+    /// The inference API key does not exist any more.
+    #[response(204)]
+    NoContent,
+}
+
+/// The errors of `DELETE /project/{project_id}/inference-api-key/{inference_api_key_id}`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum InferenceApiKeyDeleteError {
+    /// The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
+    #[response(400)]
+    BadRequest(responses::BadRequest),
+    /// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
+    #[response(401)]
+    Unauthorized(responses::Unauthorized),
+    /// The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`).
+    #[response(403)]
+    Forbidden(responses::Forbidden),
+    /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    #[response(404)]
+    NotFound(responses::NotFound),
+    /// The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`).
+    #[response(409)]
+    Conflict(responses::Conflict),
+    /// The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it.
+    #[response(412)]
+    PreconditionFailed(responses::PreconditionFailed),
+    /// The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`).
+    #[response(429)]
+    TooManyRequests(responses::TooManyRequests),
+    /// An error occurred in the service (`UnexpectedError`).
+    #[response(500)]
+    InternalServerError(responses::UnexpectedError),
+    /// The service is temporarily unavailable (`Unavailable`).
+    #[response(503)]
+    ServiceUnavailable(responses::Unavailable),
+}
+
+/// `DELETE /project/{project_id}/inference-api-key/{inference_api_key_id}`.
+pub static INFERENCE_API_KEY_DELETE: server::Operation = server::Operation {
+    id: "inference_api_key_delete",
+    method: server::Method::DELETE,
+    path: "/project/{project_id}/inference-api-key/{inference_api_key_id}",
+    tag: Some("inference_api_key"),
+    responses: InferenceApiKeyDeleteResponse::LISTED,
+    errors: InferenceApiKeyDeleteError::LISTED,
+    rejections: &[405, 431],
+    security: security::BEARER,
+    ..server::Operation::of::<InferenceApiKeyDeleteRequest>()
+};
+
 /// Returns the route of each operation: checks credentials, reads the request, calls the handler.
-pub(crate) fn routes<A, S>() -> [server::Route<server::App<A, S>>; 1]
+pub(crate) fn routes<A, S>() -> [server::Route<server::App<A, S>>; 4]
 where
     A: InferenceApiKeyApi<S::Principal>,
     S: security::Security,
 {
     [
+        INFERENCE_API_KEY_LIST
+            .route(|app, mut call| Box::pin(async move {
+                let principal = security::check_bearer(&app.security, &call).await?;
+                let request = call.read::<InferenceApiKeyListRequest>().await?;
+                call.respond(app.api.inference_api_key_list(principal, request).await)
+            })),
         INFERENCE_API_KEY_CREATE
             .route(|app, mut call| Box::pin(async move {
                 let principal = security::check_bearer(&app.security, &call).await?;
                 let request = call.read::<InferenceApiKeyCreateRequest>().await?;
                 call.respond(app.api.inference_api_key_create(principal, request).await)
+            })),
+        INFERENCE_API_KEY_VIEW
+            .route(|app, mut call| Box::pin(async move {
+                let principal = security::check_bearer(&app.security, &call).await?;
+                let request = call.read::<InferenceApiKeyViewRequest>().await?;
+                call.respond(app.api.inference_api_key_view(principal, request).await)
+            })),
+        INFERENCE_API_KEY_DELETE
+            .route(|app, mut call| Box::pin(async move {
+                let principal = security::check_bearer(&app.security, &call).await?;
+                let request = call.read::<InferenceApiKeyDeleteRequest>().await?;
+                call.respond(app.api.inference_api_key_delete(principal, request).await)
             })),
     ]
 }

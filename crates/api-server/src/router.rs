@@ -75,7 +75,13 @@ pub static OPERATIONS: &[&server::Operation] = &[
     #[cfg(feature = "vm")]
     &crate::vm::VM_LIST,
     #[cfg(feature = "inference_api_key")]
+    &crate::inference_api_key::INFERENCE_API_KEY_LIST,
+    #[cfg(feature = "inference_api_key")]
     &crate::inference_api_key::INFERENCE_API_KEY_CREATE,
+    #[cfg(feature = "inference_api_key")]
+    &crate::inference_api_key::INFERENCE_API_KEY_VIEW,
+    #[cfg(feature = "inference_api_key")]
+    &crate::inference_api_key::INFERENCE_API_KEY_DELETE,
 ];
 
 /// Serves an implementation of the API.

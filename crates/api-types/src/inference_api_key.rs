@@ -2,6 +2,7 @@
 //! The types of the operations tagged `inference_api_key`.
 
 use api_runtime::{Object, Scalar};
+use crate::Count;
 
 /// The id of an inference API key: `ak` and 24 characters of `0-9` and `a-z` without `i`, `l`, `o` and `u`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
@@ -31,4 +32,30 @@ pub struct InferenceApiKey {
     pub id: InferenceApiKeyId,
     /// The key itself, a secret. It is returned only once.
     pub key: InferenceApiKeySecret,
+}
+
+/// The last four characters of an inference API key.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
+#[schema(examples = r#"["0123"]"#)]
+#[scalar(pattern = "^[A-Za-z0-9]{4}$")]
+pub struct InferenceApiKeyEnding(String);
+
+/// An inference API key, without the secret.
+#[derive(Clone, Debug, PartialEq, Object)]
+#[non_exhaustive]
+pub struct InferenceApiKeySummary {
+    pub id: InferenceApiKeyId,
+    /// The last four characters of the key, by which you can tell it from others.
+    /// Null if the key is older than version 0.2.0 of this contract: then the service knows only its hash.
+    #[field(nullable)]
+    pub key: Option<InferenceApiKeyEnding>,
+}
+
+/// One page of a list of inference API keys.
+#[derive(Clone, Debug, PartialEq, Object)]
+#[non_exhaustive]
+pub struct InferenceApiKeyPage {
+    pub count: Count,
+    /// The inference API keys of this page.
+    pub items: Vec<InferenceApiKeySummary>,
 }

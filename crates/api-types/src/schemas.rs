@@ -141,6 +141,12 @@ api_runtime::components! {
     "InferenceApiKeySecret": crate::InferenceApiKeySecret,
     #[cfg(feature = "inference_api_key")]
     "InferenceApiKey": crate::InferenceApiKey,
+    #[cfg(feature = "inference_api_key")]
+    "InferenceApiKeyEnding": crate::InferenceApiKeyEnding,
+    #[cfg(feature = "inference_api_key")]
+    "InferenceApiKeySummary": crate::InferenceApiKeySummary,
+    #[cfg(feature = "inference_api_key")]
+    "InferenceApiKeyPage": crate::InferenceApiKeyPage,
     "AllowedMethods": crate::AllowedMethods,
     "RequestId": crate::RequestId,
     "NoStore": crate::NoStore,

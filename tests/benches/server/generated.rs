@@ -6,7 +6,10 @@ use api_server::firewall::{
 };
 use api_server::inference_api_key::{
     InferenceApiKeyApi, InferenceApiKeyCreateError, InferenceApiKeyCreateOk,
-    InferenceApiKeyCreateRequest, InferenceApiKeyCreateResponse,
+    InferenceApiKeyCreateRequest, InferenceApiKeyCreateResponse, InferenceApiKeyDeleteError,
+    InferenceApiKeyDeleteRequest, InferenceApiKeyDeleteResponse, InferenceApiKeyListError,
+    InferenceApiKeyListRequest, InferenceApiKeyListResponse, InferenceApiKeyViewError,
+    InferenceApiKeyViewOk, InferenceApiKeyViewRequest, InferenceApiKeyViewResponse,
 };
 use api_server::load_balancer::{
     LoadBalancerApi, LoadBalancerDetachVmError, LoadBalancerDetachVmOk,
@@ -32,7 +35,7 @@ use api_server::private_subnet::{
 };
 use api_server::server::Config;
 use api_server::vm::{VmApi, VmListError, VmListRequest, VmListResponse};
-use api_types::{Count, LoadBalancerPage, NoStore, PostgresPage, VmPage};
+use api_types::{Count, InferenceApiKeyPage, LoadBalancerPage, NoStore, PostgresPage, VmPage};
 use tests::memory::{Caller, ContractErrors, Gate, State, entity_tag};
 use tests::seed;
 
@@ -195,6 +198,31 @@ impl FirewallApi<Caller> for Ready {
 }
 
 impl InferenceApiKeyApi<Caller> for Ready {
+    async fn inference_api_key_list(
+        &self,
+        _: Caller,
+        _: InferenceApiKeyListRequest,
+    ) -> Result<InferenceApiKeyListResponse, InferenceApiKeyListError> {
+        Ok(InferenceApiKeyPage::new(none(), Vec::new()).into())
+    }
+
+    async fn inference_api_key_view(
+        &self,
+        _: Caller,
+        _: InferenceApiKeyViewRequest,
+    ) -> Result<InferenceApiKeyViewResponse, InferenceApiKeyViewError> {
+        let key = self.state.inference_api_keys[0].clone();
+        Ok(InferenceApiKeyViewOk::new(key, entity_tag()).into())
+    }
+
+    async fn inference_api_key_delete(
+        &self,
+        _: Caller,
+        _: InferenceApiKeyDeleteRequest,
+    ) -> Result<InferenceApiKeyDeleteResponse, InferenceApiKeyDeleteError> {
+        Ok(InferenceApiKeyDeleteResponse::NoContent)
+    }
+
     async fn inference_api_key_create(
         &self,
         _: Caller,

@@ -2,7 +2,10 @@
 //! lists.
 
 use api_server::firewall::FirewallDetachSubnetError;
-use api_server::inference_api_key::InferenceApiKeyCreateError;
+use api_server::inference_api_key::{
+    InferenceApiKeyCreateError, InferenceApiKeyDeleteError, InferenceApiKeyListError,
+    InferenceApiKeyViewError,
+};
 use api_server::load_balancer::{
     LoadBalancerDetachVmError, LoadBalancerListError, LoadBalancerUpdateError,
     ProjectLoadBalancerListError,
@@ -57,6 +60,8 @@ macro_rules! errors {
 
 errors! {
     of_query:
+        InferenceApiKeyListError,
+        InferenceApiKeyViewError,
         LoadBalancerListError,
         PostgresViewError,
         PrivateSubnetViewError,
@@ -69,6 +74,7 @@ errors! {
         PrivateSubnetCreateError;
     of_conditional_change:
         FirewallDetachSubnetError,
+        InferenceApiKeyDeleteError,
         LoadBalancerDetachVmError,
         LoadBalancerUpdateError,
         PostgresResetSuperuserPasswordError,

@@ -72,4 +72,17 @@ impl ListQuery {
             size: self.page_size.get().min(LARGEST),
         })
     }
+
+    /// Converts the query parameters to a page of a list of resources that have no names, as
+    /// [`page`](Self::page) does.
+    ///
+    /// # Errors
+    ///
+    /// As [`page`](Self::page), and if `order_column` is `name`.
+    pub fn page_by_id(&self, kind: Kind) -> Result<Page, Refusal> {
+        if self.order_column.as_str() != "id" {
+            return Err(Refusal::invalid("order_column", "must be `id`"));
+        }
+        self.page(kind)
+    }
 }

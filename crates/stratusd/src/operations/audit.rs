@@ -63,6 +63,17 @@ pub trait Subject {
     fn id(&self) -> &str;
 }
 
+/// The output of a change that deletes a resource, with the id of the resource. If there was no such
+/// resource, so that the change has no entry, with the reference of the request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Deleted(pub String);
+
+impl Subject for Deleted {
+    fn id(&self) -> &str {
+        &self.0
+    }
+}
+
 impl<T: Subject> Subject for Tagged<T> {
     fn id(&self) -> &str {
         self.shown.id()

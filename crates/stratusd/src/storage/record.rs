@@ -5,11 +5,11 @@ use std::marker::PhantomData;
 
 use api_types::{
     CaCertificates, Cidr, Count, FirewallId, FirewallRuleId, HealthCheckEndpoint,
-    HealthCheckProtocol, Ipv4Address, Ipv6Address, LoadBalancerAlgorithm, LoadBalancerId, Location,
-    MaintenanceHour, Name, NetworkStack, NicId, Port, PortRange, PostgresFirewallRule,
-    PostgresFlavor, PostgresHaType, PostgresId, PostgresParent, PostgresSize, PostgresState,
-    PostgresVersion, PrivateSubnetId, PrivateSubnetState, ProjectId, StorageSizeGib, Tag, VmId,
-    VmSize, VmState,
+    HealthCheckProtocol, InferenceApiKeyEnding, InferenceApiKeyId, Ipv4Address, Ipv6Address,
+    LoadBalancerAlgorithm, LoadBalancerId, Location, MaintenanceHour, Name, NetworkStack, NicId,
+    Port, PortRange, PostgresFirewallRule, PostgresFlavor, PostgresHaType, PostgresId,
+    PostgresParent, PostgresSize, PostgresState, PostgresVersion, PrivateSubnetId,
+    PrivateSubnetState, ProjectId, StorageSizeGib, Tag, VmId, VmSize, VmState,
 };
 use diesel::backend::Backend;
 use diesel::deserialize::{self, FromSql, QueryableByName};
@@ -303,6 +303,8 @@ text! {
     FirewallRuleId: FirewallRuleId::try_from;
     HealthCheckEndpoint: HealthCheckEndpoint::try_from;
     HealthCheckProtocol: |text| text.parse();
+    InferenceApiKeyEnding: InferenceApiKeyEnding::try_from;
+    InferenceApiKeyId: InferenceApiKeyId::try_from;
     Ipv4Address: Ipv4Address::try_from;
     Ipv6Address: Ipv6Address::try_from;
     LoadBalancerAlgorithm: |text| text.parse();

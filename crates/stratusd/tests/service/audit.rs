@@ -110,6 +110,15 @@ on_both! {
             let answer = send(caller, "no-change", headers, (method.clone(), &path, body)).await;
             assert_eq!(answer.0, status, "{path}");
         }
+        // A key is deleted once, however often it is asked for.
+        let created = expected.last().expect("there are some").clone();
+        let key = format!("/inference-api-key/{}", created[3].as_str().expect("it is an id"));
+        for (caller, status) in [(&viewer, 403), (&shop, 204), (&shop, 204)] {
+            let headers = [("x-request-id", "deleted")];
+            let sent = caller.try_call_with(&headers, Method::DELETE, &key, None).await;
+            assert_eq!(sent.expect("the service responds").status, status);
+        }
+        expected.push(json!([id_of(&token), "inference_api_key_delete", "inference_api_key", created[3], "deleted"]));
         let (status, made) = send(&rival, "of-the-rival", &[], (post, &place("postgres/orders"), database)).await;
         assert_eq!(status, 200);
 

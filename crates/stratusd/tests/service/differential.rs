@@ -96,7 +96,7 @@ impl Asker {
         };
         let location = self.of(&LOCATIONS);
         let place = format!("/project/{project}/location/{location}");
-        let (method, path, body) = match self.random.random_range(0..15) {
+        let (method, path, body) = match self.random.random_range(0..18) {
             0 => (
                 "GET",
                 format!("{place}/load-balancer?{}", self.list()),
@@ -184,6 +184,16 @@ impl Asker {
                 )
             }
             13 => ("GET", format!("{place}/vm?{}", self.list()), None),
+            14 => (
+                "GET",
+                format!("/project/{project}/inference-api-key?{}", self.list()),
+                None,
+            ),
+            15 | 16 => (
+                self.of(&["GET", "GET", "DELETE"]),
+                format!("/project/{project}/inference-api-key/{}", self.id_of("ak")),
+                None,
+            ),
             _ => (
                 "POST",
                 format!("/project/{project}/inference-api-key"),
@@ -300,7 +310,7 @@ async fn both_databases_answer_alike() {
     }
     // Successes and errors must both be frequent, or the comparison proves little.
     assert!(
-        statuses[&200] > cases / 5 && statuses[&400] > cases / 20,
+        statuses[&200] > cases / 5 && statuses[&400] > cases / 20 && statuses[&204] > cases / 100,
         "{statuses:?}"
     );
 }

@@ -33,6 +33,10 @@ async fn things(shop: &Caller) -> Things {
         .as_str()
         .expect("the subnet has a firewall")
         .to_owned();
+    let key = shop.post_nothing("/inference-api-key").await.ok()["id"]
+        .as_str()
+        .expect("a key has an id")
+        .to_owned();
     BTreeMap::from([
         (
             "load_balancer",
@@ -48,6 +52,7 @@ async fn things(shop: &Caller) -> Things {
         ),
         ("firewall", (firewall, "web-only")),
         ("vm", (of("vm?order_column=name").await, "app-1")),
+        ("inference_api_key", (key, "")),
     ])
 }
 
@@ -73,6 +78,26 @@ fn body(operation: &str, subnet: &str, firewall: &str, vm: &str) -> Option<Value
         _ => return None,
     };
     Some(body)
+}
+
+/// Returns whether the path of an operation names a resource, by a reference or by an id.
+fn names_a_resource(operation: &api_server::server::Operation) -> bool {
+    operation.path.contains("_reference}") || operation.path.ends_with("_key_id}")
+}
+
+/// Returns what a path can have instead of its parameter: of a path that takes references, an id and
+/// two names, and of a path that takes ids alone, two ids.
+fn references<'r>(
+    operation: &api_server::server::Operation,
+    id: &'r str,
+    name: &'r str,
+    unknown: &'r str,
+) -> Vec<&'r str> {
+    if operation.path.ends_with("_key_id}") {
+        vec![id, "ak00000000000000000000000z"]
+    } else {
+        vec![id, name, unknown]
+    }
 }
 
 /// Returns the path of an operation after the project, with a reference.
@@ -117,7 +142,7 @@ on_both! {
             let body = body(operation.id, &things["private_subnet"].0, &things["firewall"].0, &things["vm"].0);
             // By id, by name, and for a resource that does not exist, the response is the same, and
             // the same as in a project that does not exist.
-            for reference in [id.as_str(), name, "no-such-thing"] {
+            for reference in references(operation, &id, name, "no-such-thing") {
                 let seen = call(&intruder, operation, reference, body.as_ref()).await;
                 assert_eq!(seen.error(), (404, "ResourceNotFound"), "{} {reference}", operation.id);
                 let nowhere = call(&lost, operation, reference, body.as_ref()).await;
@@ -132,9 +157,9 @@ on_both! {
         let shop = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
         let rival = Caller::new(&service.base, RIVAL, &home.token("rival", &[]));
         shop.post(&format!("{PLACE}/postgres/secret"), json!({ "size": "standard-2", "storage_size": 64 })).await.ok();
-        let before = state(&shop).await;
         let things = things(&shop).await;
-        for operation in OPERATIONS.iter().filter(|operation| operation.path.contains("_reference}")) {
+        let before = state(&shop).await;
+        for operation in OPERATIONS.iter().filter(|operation| names_a_resource(operation)) {
             let tag = operation.tag.expect("every operation has a tag");
             let (id, _) = &things[tag];
             let own = body(operation.id, "ps000000000000000000000000", "fw000000000000000000000000", "vm000000000000000000000000");
@@ -143,7 +168,7 @@ on_both! {
             if !operation.id.ends_with("_create") {
                 let foreign = call(&rival, operation, id, own.as_ref()).await;
                 let unknown = call(&rival, operation, &nothing(id), own.as_ref()).await;
-                assert_eq!(foreign.error(), (404, "ResourceNotFound"), "{}", operation.id);
+                ensure_unknown(operation, &foreign);
                 assert_eq!(foreign, unknown, "{}", operation.id);
             }
         }
@@ -179,9 +204,11 @@ on_both! {
         let shop = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
         shop.post(&format!("{PLACE}/postgres/secret"), json!({ "size": "standard-2", "storage_size": 64 })).await.ok();
         let things = things(&shop).await;
+        let before = state(&shop).await;
         for operation in OPERATIONS {
             let tag = operation.tag.expect("every operation has a tag");
-            let Some((id, name)) = things.get(tag).filter(|_| operation.path.contains("_reference}")) else { continue };
+            let is_local = names_a_resource(operation) && operation.path.contains("{location}");
+            let Some((id, name)) = things.get(tag).filter(|_| is_local) else { continue };
             if operation.id.ends_with("_create") {
                 continue;
             }
@@ -189,16 +216,32 @@ on_both! {
             for reference in [id.as_str(), name] {
                 let path = path(operation, reference).replace("eu-central-h1", "us-east-a2");
                 let seen = shop.try_call(operation.method.into(), &path, body.as_ref()).await.expect("the service responds");
-                assert_eq!(seen.error(), (404, "ResourceNotFound"), "{path}");
+                ensure_unknown(operation, &seen);
             }
         }
+        assert_eq!(state(&shop).await, before, "the requests in another location leave this one unchanged");
+    }
+}
+
+/// Checks the response to a request whose path names a resource that the caller cannot see. A delete
+/// of what does not exist succeeds.
+fn ensure_unknown(operation: &api_server::server::Operation, seen: &JsonResponse) {
+    if operation.method == api_server::server::Method::DELETE {
+        assert_eq!(
+            (seen.status, &seen.body),
+            (204, &Value::Null),
+            "{}",
+            operation.id
+        );
+    } else {
+        assert_eq!(seen.error(), (404, "ResourceNotFound"), "{}", operation.id);
     }
 }
 
 /// Returns everything that the API shows of a project.
 async fn state(caller: &Caller) -> Vec<Value> {
     let mut all = Vec::new();
-    for path in ["/load-balancer", "/postgres"] {
+    for path in ["/load-balancer", "/postgres", "/inference-api-key"] {
         all.push(caller.get(path).await.ok());
     }
     for path in [

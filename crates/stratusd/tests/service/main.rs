@@ -14,6 +14,7 @@ mod examples;
 mod history;
 mod hostile;
 mod idempotency;
+mod inference_keys;
 mod isolation;
 mod plans;
 mod postgres_server;

@@ -6,7 +6,7 @@ use std::time::Instant;
 use api_server::OPERATIONS;
 
 use super::{percentile, print_head, rounds};
-use crate::plans::requests::{Ids, requests};
+use crate::plans::requests::{Ids, requests, success};
 use crate::plans::seed::Neighbours;
 use crate::plans::{postgres, sqlite};
 use crate::support::caller::Caller;
@@ -104,7 +104,8 @@ async fn measure(database: &str, targets: &[Target]) {
                     let begun = Instant::now();
                     let response = target.caller.try_call(method, &path, body.as_ref()).await;
                     let taken = begun.elapsed().as_secs_f64() * 1e6;
-                    response.expect("the service responds").ok();
+                    let status = response.expect("the service responds").status;
+                    assert_eq!(status, success(operation), "{}", operation.id);
                     if round > 0 || operation.id == "private_subnet_connect" {
                         times.push(taken);
                     }

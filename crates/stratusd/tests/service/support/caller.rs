@@ -18,7 +18,7 @@ pub struct Caller {
 pub struct JsonResponse {
     /// The status.
     pub status: u16,
-    /// The body.
+    /// The body. Null if there is none.
     pub body: Value,
 }
 
@@ -101,12 +101,27 @@ impl Caller {
         path: &str,
         body: Option<&Value>,
     ) -> reqwest::Result<JsonResponse> {
-        let response = self.send(method, path, body).await?;
+        self.try_call_with(&[], method, path, body).await
+    }
+
+    /// Sends a request with further headers. Fails only if there is no response.
+    pub async fn try_call_with(
+        &self,
+        headers: &[(&'static str, &str)],
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> reqwest::Result<JsonResponse> {
+        let response = self.send_with(headers, method, path, body).await?;
         let status = response.status().as_u16();
-        Ok(JsonResponse {
-            status,
-            body: response.json().await?,
-        })
+        let body = if status == 204 {
+            let bytes = response.bytes().await?;
+            assert!(bytes.is_empty(), "a response without content has a body");
+            Value::Null
+        } else {
+            response.json().await?
+        };
+        Ok(JsonResponse { status, body })
     }
 
     async fn call(&self, method: Method, path: &str, body: Option<&Value>) -> JsonResponse {
