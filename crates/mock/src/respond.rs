@@ -3,7 +3,7 @@
 mod body;
 mod headers;
 
-use api_runtime::server::{RequestHead, Response, StatusCode};
+use api_runtime::server::{ListedResponse, RequestHead, Response, StatusCode};
 use axum::body::Body;
 use codegen::ir::{self, MediaKind};
 use contract::model::{MediaType, StatusKey};
@@ -13,14 +13,15 @@ use serde_json::json;
 
 use crate::negotiate;
 use crate::prefer::{APPLIED, Preferences};
-use crate::router::State;
+use crate::router::{Listed, Served, State};
 
 /// A response that is to be made.
 struct Task<'s> {
     state: &'s State,
     operation: &'static ir::Operation,
     listed: &'static ir::Response,
-    status: StatusCode,
+    /// How the run time writes the response.
+    described: ListedResponse,
     preferences: Preferences,
     seed: u64,
 }
@@ -28,7 +29,7 @@ struct Task<'s> {
 /// Makes the response to a request that fits the contract. `number` is that of the request.
 pub(crate) fn respond(
     state: &State,
-    operation: &'static ir::Operation,
+    served: &Served,
     head: &RequestHead,
     number: u64,
 ) -> Response {
@@ -38,20 +39,20 @@ pub(crate) fn respond(
     let failure = failures.filter(|failures| failures.strike(settings.seed, number));
     if let Some(failures) = failure {
         preferences = Preferences::default();
-        if by_code(operation, failures.status.as_u16()).is_none() {
+        if by_code(served, failures.status.as_u16()).is_none() {
             return problem(failures.status, "the mock was told to fail some requests");
         }
     }
     let wanted = failure.map(|failures| failures.status.as_u16());
     let chosen = match wanted.or(preferences.code) {
         Some(code) => {
-            let chosen = by_code(operation, code);
+            let chosen = by_code(served, code);
             if chosen.is_none() {
-                return problem(StatusCode::NOT_FOUND, &no_response(operation, code));
+                return problem(StatusCode::NOT_FOUND, &no_response(served.operation, code));
             }
             chosen
         }
-        None => first(operation),
+        None => first(served),
     };
     let Some((listed, status)) = chosen else {
         let message = "the operation lists no response that a mock can make";
@@ -66,9 +67,9 @@ pub(crate) fn respond(
     }
     let task = Task {
         state,
-        operation,
-        listed,
-        status,
+        operation: served.operation,
+        listed: listed.response,
+        described: listed.described.at(status),
         preferences,
         seed,
     };
@@ -77,10 +78,8 @@ pub(crate) fn respond(
 
 impl Task<'_> {
     fn response(&self, head: &RequestHead) -> Response {
-        let described = self.state.described(self.operation, self.listed);
-        let listed = described.at(self.status);
         let made = if self.listed.media.is_empty() {
-            Ok(listed.empty())
+            Ok(self.described.empty())
         } else {
             // What a mock can always write comes first where the caller does not care.
             let mut order: Vec<usize> = (0..self.listed.media.len()).collect();
@@ -91,9 +90,9 @@ impl Task<'_> {
                 let message = format!("the response is only there as {}", names.join(" or "));
                 return problem(StatusCode::NOT_ACCEPTABLE, &message);
             };
-            body::body(self, listed, order[at])
+            body::body(self, order[at])
         };
-        let made = made.and_then(|response| headers::headers(self, listed, response));
+        let made = made.and_then(|response| headers::headers(self, response));
         match made {
             Ok(mut response) => {
                 if let Some(applied) = self.preferences.applied() {
@@ -129,40 +128,42 @@ impl Task<'_> {
 /// Why there is no response: the status and the message.
 struct Refused(StatusCode, String);
 
-/// Returns the response that is listed for a status: the status itself, its range, or the default.
-fn by_code(
-    operation: &'static ir::Operation,
-    code: u16,
-) -> Option<(&'static ir::Response, StatusCode)> {
+/// Returns the response that an operation lists for a status that a caller may ask for.
+fn by_code(served: &Served, code: u16) -> Option<(&Listed, StatusCode)> {
     // A status below 200 has no response of its own.
     let status = StatusCode::from_u16(code)
         .ok()
         .filter(|_| (200..600).contains(&code))?;
-    let find = |key: StatusKey| {
-        let mut responses = operation.responses.iter();
-        responses.find(|response| response.status == key)
-    };
+    Some((listed(&served.responses, status)?, status))
+}
+
+/// Returns the response that is listed for a status: the status itself, its range, or the default.
+pub(crate) fn listed(responses: &[Listed], status: StatusCode) -> Option<&Listed> {
+    let code = status.as_u16();
+    let find = |key: StatusKey| responses.iter().find(|it| it.response.status == key);
     let digit = u8::try_from(code / 100).ok()?;
-    let found = find(StatusKey::Code(code))
+    find(StatusKey::Code(code))
         .or_else(|| find(StatusKey::Range(digit)))
-        .or_else(|| find(StatusKey::Default))?;
-    Some((found, status))
+        .or_else(|| find(StatusKey::Default))
 }
 
 /// Returns the first success of an operation, or else its first response.
-fn first(operation: &'static ir::Operation) -> Option<(&'static ir::Response, StatusCode)> {
-    let sent = |response: &'static ir::Response| {
-        let code = match response.status {
+fn first(served: &Served) -> Option<(&Listed, StatusCode)> {
+    let operation = served.operation;
+    let sent = |listed: &Listed| {
+        let code = match listed.response.status {
             StatusKey::Code(code) if code >= 200 => code,
             StatusKey::Code(_) | StatusKey::Range(1) => return None,
             StatusKey::Range(digit) => unlisted(operation, u16::from(digit) * 100),
             StatusKey::Default => unlisted(operation, 200),
         };
-        let status = StatusCode::from_u16(code).ok()?;
-        Some((response, status))
+        StatusCode::from_u16(code).ok()
     };
-    let is_success = |(_, status): &(&ir::Response, StatusCode)| status.is_success();
-    let all = || operation.responses.iter().filter_map(sent);
+    let all = || {
+        let responses = served.responses.iter();
+        responses.filter_map(|listed| Some((listed, sent(listed)?)))
+    };
+    let is_success = |(_, status): &(&Listed, StatusCode)| status.is_success();
     all().find(is_success).or_else(|| all().next())
 }
 

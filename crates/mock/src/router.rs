@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use api_runtime::Schemas;
 use api_runtime::server::{
-    self, Blueprint, Call, Config, ContractTexts, ListedResponse, Origins, RequestHead, Response,
-    Route, RouteFuture, RouteResult,
+    self, Blueprint, Call, Config, ContractTexts, ListedResponse, Origins, Rejected, Rejection,
+    RejectionKind, RequestHead, Response, Route, RouteFuture, RouteResult,
 };
 use codegen::ir::{self, Api};
 use contract::Contract;
@@ -51,27 +51,37 @@ pub(crate) struct State {
     requests: AtomicU64,
 }
 
-/// An operation, and what its requests hold.
-struct Served {
-    operation: &'static ir::Operation,
+/// An operation, with what its requests hold and its responses.
+pub(crate) struct Served {
+    pub(crate) operation: &'static ir::Operation,
     wanted: Wanted,
-    /// The descriptions of its responses, in the order of the operation.
-    listed: Vec<ListedResponse>,
+    /// The responses, in the order of the operation.
+    pub(crate) responses: Vec<Listed>,
+}
+
+/// A response of an operation, with its description for the run time.
+#[derive(Clone, Copy)]
+pub(crate) struct Listed {
+    pub(crate) response: &'static ir::Response,
+    pub(crate) described: ListedResponse,
 }
 
 impl State {
-    /// Returns the description of a response of an operation.
-    pub(crate) fn described(
-        &self,
-        operation: &ir::Operation,
-        response: &ir::Response,
-    ) -> ListedResponse {
-        let mut responses = operation.responses.iter();
-        let at = responses.position(|one| std::ptr::eq(one, response));
-        let served = self.served.get(operation.id.as_str());
-        at.and_then(|at| served?.listed.get(at).copied())
-            .unwrap_or(ListedResponse::default())
+    /// Returns the operation of a call.
+    ///
+    /// # Errors
+    ///
+    /// If there is none with its id, though every route was made of one: a 500, since an empty
+    /// response would look like one of the contract.
+    fn served(&self, call: &Call) -> Result<&Served, Rejected> {
+        let id = call.operation().id;
+        let lost = || internal(format!("the mock has lost the operation `{id}`"));
+        self.served.get(id).ok_or_else(lost)
     }
+}
+
+fn internal(message: String) -> Rejected {
+    Box::new(Rejection::new(RejectionKind::Internal, message))
 }
 
 impl Mock {
@@ -88,11 +98,14 @@ impl Mock {
         }));
         let types: &'static Types = Box::leak(Box::new(Types::new(api, schemas)));
         let served = api.operations.iter().map(|operation| {
-            let responses = operation.responses.iter();
+            let listed = |response| Listed {
+                response,
+                described: describe::listed(api, response),
+            };
             let served = Served {
                 operation,
                 wanted: Wanted::of(types, operation),
-                listed: responses.map(|one| describe::listed(api, one)).collect(),
+                responses: operation.responses.iter().map(listed).collect(),
             };
             (operation.id.as_str(), served)
         });
@@ -156,18 +169,14 @@ fn serve(state: Arc<State>, call: Call) -> RouteFuture {
 }
 
 async fn served(state: Arc<State>, mut call: Call) -> RouteResult {
-    let Some(served) = state.served.get(call.operation().id) else {
-        return Ok(Response::default());
-    };
+    let served = state.served(&call)?;
     credentials::check(state.api, &served.operation.security, &call)?;
     served.wanted.read(&mut call).await?;
     let number = state.requests.fetch_add(1, Ordering::Relaxed);
     tokio::time::sleep(state.settings.delay).await;
-    let response = match RequestHead::current() {
-        Some(head) => respond::respond(&state, served.operation, &head, number),
-        None => Response::default(),
-    };
-    call.respond(response)
+    let lost = || internal("the mock has lost the head of the request".to_owned());
+    let head = RequestHead::current().ok_or_else(lost)?;
+    call.respond(respond::respond(&state, served, &head, number))
 }
 
 /// Checks the credentials of a request for a path that the contract does not have.

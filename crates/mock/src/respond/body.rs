@@ -1,6 +1,6 @@
 //! The body of a response: an example of the contract, or a value of its schema.
 
-use api_runtime::server::{ByteStream, ItemBody, ListedResponse, Response, StatusCode};
+use api_runtime::server::{ByteStream, ItemBody, Response, StatusCode};
 use codegen::ir::{self, MediaKind};
 use contract::model::{MediaType, SchemaId};
 use http::HeaderValue;
@@ -16,13 +16,9 @@ const ITEMS: usize = 3;
 const BOUNDARY: &str = "stratus-mock-7f3c1e";
 
 /// Writes the body in the media type with this index.
-pub(super) fn body(
-    task: &Task<'_>,
-    listed: ListedResponse,
-    at: usize,
-) -> Result<Response, Refused> {
+pub(super) fn body(task: &Task<'_>, at: usize) -> Result<Response, Refused> {
     let media = &task.listed.media[at];
-    let listed = listed.choose(at);
+    let listed = task.described.choose(at);
     let example = example(task, media, at)?;
     match media.kind {
         MediaKind::Json | MediaKind::Form | MediaKind::Text => {

@@ -1,6 +1,6 @@
 //! The headers that the contract lists for a response.
 
-use api_runtime::server::{ListedResponse, Response, StatusCode, Style, with_header};
+use api_runtime::server::{Response, StatusCode, Style, with_header};
 use serde_json::Value;
 
 use super::{Refused, Task, hash};
@@ -19,12 +19,8 @@ const FRAMING: [&str; 8] = [
 ];
 
 /// Adds a value for each header. An optional header without a value is left out.
-pub(super) fn headers(
-    task: &Task<'_>,
-    listed: ListedResponse,
-    mut response: Response,
-) -> Result<Response, Refused> {
-    for (declared, header) in task.listed.headers.iter().zip(listed.headers) {
+pub(super) fn headers(task: &Task<'_>, mut response: Response) -> Result<Response, Refused> {
+    for (declared, header) in task.listed.headers.iter().zip(task.described.headers) {
         let name = header.name.to_ascii_lowercase();
         if FRAMING.contains(&name.as_str()) {
             continue;
