@@ -1,7 +1,7 @@
 //! Runs the program as cargo does: `cargo stratus lint` is `cargo-stratus stratus lint`.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Output, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -115,6 +115,73 @@ fn a_mock_says_where_it_is_and_what_it_is_and_ends_at_a_signal() {
     }
     for wrong in [["--delay", "61s"], ["--delay", "1"], ["--fail", "2"]] {
         let (code, printed) = stratus(&["stratus", "mock", contract, wrong[0], wrong[1]]);
+        assert_eq!(code, 2, "{printed}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_proxy_reports_what_does_not_match_and_its_exit_code_says_so() {
+    let contract = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../xtask/tests/documents/pets.yaml"
+    );
+    for (body, code) in [(r#"{"name":"Tom"}"#, 0), (r#"{"name":7}"#, 5)] {
+        let server = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+        let url = format!("http://{}", server.local_addr().expect("it listens"));
+        let serving = std::thread::spawn(move || {
+            let (mut stream, _) = server.accept().expect("a connection");
+            let mut lines = BufReader::new(stream.try_clone().expect("a socket")).lines();
+            while !lines.next().expect("a line").expect("text").is_empty() {}
+            let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close";
+            let length = body.len();
+            write!(stream, "{head}\r\ncontent-length: {length}\r\n\r\n{body}").expect("it reads");
+        });
+        let mut program = Command::new(env!("CARGO_BIN_EXE_cargo-stratus"))
+            .args(["stratus", "mock", contract, "--port", "0", "--proxy", &url])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program runs");
+        let printed = program.stdout.take().expect("it is piped");
+        let mut lines = BufReader::new(printed).lines();
+        let mut line = || lines.next().expect("a line").expect("text");
+        let (first, second) = (line(), line());
+        let address = first.strip_prefix("http://").expect("a URL");
+        let (address, words) = address.split_once(' ').expect("words");
+        assert_eq!(words, format!("is a proxy of {url}, judged by Pets 1.0.0"));
+        assert!(second.contains("forwarded all the same"), "{second}");
+        let mut stream = TcpStream::connect(address).expect("it listens");
+        stream
+            .write_all(b"GET /pets/tom HTTP/1.0\r\nhost: x\r\n\r\n")
+            .expect("it reads");
+        let mut response = String::new();
+        stream.read_to_string(&mut response).expect("it responds");
+        assert!(response.ends_with(body), "{response}");
+        serving.join().expect("it responds");
+        kill_process(Pid::from_child(&program), Signal::INT).expect("the program is alive");
+        let count = u8::from(code == 5);
+        assert_eq!(
+            line(),
+            format!("requests: 1; violations: 0 of requests, {count} of responses")
+        );
+        let ended = program.wait_with_output().expect("it ends");
+        assert_eq!(ended.status.code(), Some(code), "{body}");
+        let found = String::from_utf8(ended.stderr).expect("text");
+        let expected = if code == 5 {
+            "pet_view (GET /pets/{pet_id}): response: body /name must be a string\n"
+        } else {
+            ""
+        };
+        assert_eq!(found, expected);
+    }
+    for wrong in [
+        &["--errors"][..],
+        &["--proxy", "localhost"],
+        &["--proxy", "http://a.example", "--stateful"],
+        &["--proxy", "http://a.example", "--fail", "1"],
+    ] {
+        let (code, printed) = stratus(&[&["stratus", "mock", contract], wrong].concat());
         assert_eq!(code, 2, "{printed}");
     }
 }

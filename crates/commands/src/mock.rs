@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use mock::bounds::LONGEST_DELAY;
-use mock::{Failures, Mock, Settings};
+use mock::{Failures, Findings, Mock, ProxySettings, Settings, Times, Totals, Upstream};
 use tokio::net::TcpListener;
 
 use crate::exit::Exit;
@@ -17,11 +17,13 @@ use crate::reading::Reading;
 ///
 /// A request is checked as the generated server checks it, and refused in the same words. A response
 /// is an example of the document, or made up from its schema, and always fits it. Any well-formed
-/// credential is accepted, and nothing is kept. A caller chooses with `Prefer: code=404`,
-/// `example=NAME` and `dynamic=true`: see docs/mock.md.
+/// credential is accepted, and nothing is kept. A caller chooses with
+/// `Prefer: code=404`, `example=NAME` and `dynamic=true`: see docs/mock.md.
+///
+/// With `--proxy`, a real server responds, and its callers and its responses are judged.
 ///
 /// Exit codes: 0 ended by SIGINT or SIGTERM, 1 the document is wrong or the address is taken, 2 the
-/// arguments are wrong.
+/// arguments are wrong, 5 a request or response of `--proxy` did not match the document.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// The document
@@ -42,6 +44,13 @@ pub struct Arguments {
     /// Let some of the requests fail, such as 0.1, 10% or 10%:503
     #[arg(long, value_name = "RATE[:STATUS]")]
     fail: Option<Failures>,
+    /// Forward requests to this server, and judge them and its responses by the document
+    #[arg(long, value_name = "URL", conflicts_with_all = ["seed", "delay", "fail"])]
+    proxy: Option<Upstream>,
+    /// With --proxy, make errors of what does not match the document: refuse such requests, and
+    /// respond with 502 in place of such responses
+    #[arg(long, requires = "proxy")]
+    errors: bool,
     #[command(flatten)]
     reading: Reading,
 }
@@ -65,7 +74,7 @@ pub(crate) fn run(
         delay: arguments.delay.unwrap_or_default(),
         failures: arguments.fail,
     };
-    let router = Mock::new(contract, settings).router();
+    let mock = Mock::new(contract, settings);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -79,16 +88,78 @@ pub(crate) fn run(
         let address = listener.local_addr().context("failed to listen")?;
         // Before the address is printed: who reads it may send the signal at once.
         let stop = stop()?;
-        let one_line: String = title.chars().filter(|it| !it.is_control()).collect();
-        writeln!(out, "http://{address} is a mock of {one_line}")?;
-        writeln!(
-            out,
-            "requests are checked, responses are made up, nothing is kept; any well-formed credential and pages of every origin are accepted"
-        )?;
+        let title: String = title.chars().filter(|it| !it.is_control()).collect();
+        let Some(upstream) = &arguments.proxy else {
+            writeln!(out, "http://{address} is a mock of {title}")?;
+            writeln!(
+                out,
+                "requests are checked, responses are made up, nothing is kept; any well-formed credential and pages of every origin are accepted"
+            )?;
+            out.flush()?;
+            mock::serve(listener, mock.router(), stop).await;
+            return Ok(Exit::Fresh);
+        };
+        let (router, findings) = mock.proxy(ProxySettings {
+            upstream: upstream.clone(),
+            errors: arguments.errors,
+            times: Times::default(),
+        })?;
+        writeln!(out, "http://{address} is a proxy of {upstream}, judged by {title}")?;
+        let done = if arguments.errors {
+            "what does not match is refused"
+        } else {
+            "what does not match is forwarded all the same, and reported"
+        };
+        writeln!(out, "requests and responses are judged; {done}")?;
         out.flush()?;
-        mock::serve(listener, router, stop).await;
-        Ok(Exit::Fresh)
+        let serving = tokio::spawn(mock::serve(listener, router, stop));
+        let totals = report(findings, serving, err).await;
+        writeln!(out, "{}", summary(totals))?;
+        Ok(if totals.of_requests + totals.of_responses == 0 {
+            Exit::Fresh
+        } else {
+            Exit::Refused
+        })
     })
+}
+
+/// Writes what a proxy finds until it has ended. It serves on threads of its own, so a terminal that
+/// does not read stops nobody but this.
+async fn report(
+    mut findings: Findings,
+    mut serving: tokio::task::JoinHandle<()>,
+    err: &mut dyn Write,
+) -> Totals {
+    loop {
+        let line = tokio::select! {
+            _ = &mut serving => break,
+            line = findings.next() => line,
+        };
+        // A reader that has gone away learns of the findings by the exit code.
+        match line {
+            Some(line) => drop(writeln!(err, "{line}")),
+            None => break,
+        }
+    }
+    while let Some(line) = findings.waiting() {
+        let _ = writeln!(err, "{line}");
+    }
+    findings.totals()
+}
+
+/// Returns what a proxy has found, in one line.
+fn summary(totals: Totals) -> String {
+    let mut line = format!(
+        "requests: {}; violations: {} of requests, {} of responses",
+        totals.requests, totals.of_requests, totals.of_responses
+    );
+    if totals.not_judged > 0 {
+        line.push_str(&format!("; {} bodies not judged", totals.not_judged));
+    }
+    if totals.lost > 0 {
+        line.push_str(&format!("; {} lines left out", totals.lost));
+    }
+    line
 }
 
 /// Returns a future that is done at the first SIGINT or SIGTERM.

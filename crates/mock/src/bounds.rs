@@ -26,3 +26,20 @@ pub const MOST_LENGTH: usize = 10_000;
 pub const LONGEST_DELAY: Duration = Duration::from_secs(60);
 /// The time that requests in progress have once the mock is to end.
 pub const GRACE: Duration = Duration::from_secs(2);
+/// The most bytes of a body that a proxy holds until it is complete, to judge it. A larger one is
+/// passed on without a judgement.
+pub const MOST_JUDGED: usize = 1 << 20;
+/// The time for which a proxy holds a body, before it passes it on without a judgement.
+pub const HOLD_TIMEOUT: Duration = Duration::from_secs(10);
+/// The time in which the server behind a proxy must take a connection.
+pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// The time in which the server behind a proxy must begin its response, once it has the request.
+pub const RESPONSE_TIMEOUT: Duration = Duration::from_secs(60);
+/// The longest pause of a body that a proxy passes on.
+pub const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
+/// The most findings of one request or response that a proxy writes out.
+pub const MOST_SHOWN: usize = 10;
+/// The most bytes of the header in which a proxy says what it has found.
+pub const MOST_HEADER: usize = 4 << 10;
+/// The most lines of a proxy that wait to be read. Further ones are left out and counted.
+pub const MOST_LINES: usize = 1024;

@@ -99,7 +99,10 @@ fn method(method: &'static model::Method) -> &'static str {
 }
 
 /// Returns the description of a parameter, or of a header of a response.
-fn parameter(api: &'static Api<'static>, parameter: &'static ir::Parameter) -> Parameter {
+pub(crate) fn parameter(
+    api: &'static Api<'static>,
+    parameter: &'static ir::Parameter,
+) -> Parameter {
     let name = parameter.wire.as_str();
     let mut made = match parameter.location {
         Location::Path => Parameter::path(name),
@@ -154,7 +157,8 @@ fn body(api: &'static Api<'static>, body: &'static ir::Body) -> Body {
     if body.required { made.required() } else { made }
 }
 
-fn media(api: &'static Api<'static>, media: &'static ir::Media) -> Media {
+/// Returns the description of a media type.
+pub(crate) fn media(api: &'static Api<'static>, media: &'static ir::Media) -> Media {
     let made = Media::new(&media.name);
     match pointer(api, media).filter(|_| media.kind == MediaKind::Json) {
         Some(pointer) => made.schema(pointer),

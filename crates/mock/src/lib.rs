@@ -2,7 +2,8 @@
 //! checks them, and responses are the contract's examples or made up from its schemas.
 //!
 //! Start at [`Mock`], whose [`router`](Mock::router) is a service, and at [`serve`], which binds it
-//! to an address within [`bounds`]. The run time of generated servers does the routing and the
+//! to an address within [`bounds`]. [`Mock::proxy`] forwards requests to a real server instead, and
+//! judges both sides. The run time of generated servers does the routing and the
 //! reading of requests: `describe` makes its descriptions from the IR of `codegen`, and `types`
 //! decodes parameters as the generated types would. `values` makes values of schemas, and `respond`
 //! puts a response together.
@@ -18,6 +19,7 @@ mod describe;
 mod faults;
 mod negotiate;
 mod prefer;
+mod proxy;
 mod refuse;
 mod request;
 mod respond;
@@ -27,6 +29,7 @@ mod types;
 mod values;
 
 pub use faults::Failures;
+pub use proxy::{Findings, ProxyError, ProxySettings, Times, Totals, Upstream};
 pub use router::{Mock, Settings};
 pub use serve::serve;
 pub use values::{NoValue, Values};

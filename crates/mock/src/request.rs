@@ -14,6 +14,17 @@ use crate::bounds::STREAM_TIMEOUT;
 use crate::describe;
 use crate::types::{Decoded, Expected, Shape, Types};
 
+/// How much of a request is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// All of it.
+    Whole,
+    /// Its head, and the media type of its body, because the body is not here yet.
+    Head,
+    /// Its parameters alone.
+    Parameters,
+}
+
 /// What the requests of an operation hold.
 pub(crate) struct Wanted {
     types: &'static Types,
@@ -23,6 +34,7 @@ pub(crate) struct Wanted {
 
 /// A media type of a request body.
 pub(crate) struct Part {
+    name: &'static str,
     kind: MediaKind,
     shape: Shape,
 }
@@ -41,24 +53,51 @@ impl Wanted {
                 && parameter.default.is_none();
             Shape::of(&parameter.ty, is_optional)
         });
-        let body = operation
-            .body
-            .as_ref()
-            .filter(|body| !body.media.is_empty())
-            .map(|body| &*Vec::leak(parts(types.api, body)));
+        let body = operation.body.as_ref();
+        let body = body.map(|body| parts(types.api, &body.media, body.required));
         Self {
             types,
             parameters: parameters.collect(),
-            body,
+            body: body.flatten(),
         }
     }
 
-    /// Reads the whole request.
+    /// Returns what a response holds, whose headers and body are read like those of a request.
+    pub(crate) fn of_response(
+        types: &'static Types,
+        headers: &[&'static ir::Parameter],
+        media: &'static [ir::Media],
+    ) -> Self {
+        let headers = headers.iter();
+        let parameters = headers.map(|header| Shape::of(&header.ty, !header.required));
+        Self {
+            types,
+            parameters: parameters.collect(),
+            body: parts(types.api, media, true),
+        }
+    }
+
+    /// Returns whether a body with this content type is checked as a whole, and not passed on as a
+    /// stream.
+    pub(crate) fn checks_body(&self, content_type: Option<&str>) -> bool {
+        let is_named = |part: &Part| content_type.is_some_and(|name| includes(part.name, name));
+        match self.body {
+            None => false,
+            Some([only]) => only.is_checked(),
+            Some(parts) => parts.iter().any(|part| part.is_checked() && is_named(part)),
+        }
+    }
+
+    /// Reads the request, and returns its body if that is JSON.
     ///
     /// # Errors
     ///
     /// Returns the rejection of a request that does not fit the contract.
-    pub(crate) async fn read(&self, call: &mut Call) -> Result<(), Rejected> {
+    pub(crate) async fn read(
+        &self,
+        call: &mut Call,
+        reading: Reading,
+    ) -> Result<Option<Value>, Rejected> {
         let operation = call.operation();
         let mut inputs = call.inputs();
         for (parameter, shape) in operation.parameters.iter().zip(&self.parameters) {
@@ -66,16 +105,26 @@ impl Wanted {
                 .sync_scope(|| inputs.take::<Decoded>(parameter));
         }
         let mut unread = None;
-        if let (Some(body), Some(parts)) = (&operation.body, self.body) {
-            unread = self.body(&mut inputs, body, parts).await;
+        if let (Some(body), Some(parts)) = (&operation.body, self.body)
+            && reading != Reading::Parameters
+        {
+            if reading == Reading::Head && parts.iter().any(Part::is_checked) {
+                inputs.choose(body);
+            } else {
+                unread = self.body(&mut inputs, body, parts).await;
+            }
         }
         inputs.finish(|| Some(()))?;
         match unread {
-            Some(unread) => timeout(STREAM_TIMEOUT, unread.drain()).await.map_err(|_| {
-                let message = "the body did not arrive in time";
-                Box::new(Rejection::new(RejectionKind::RequestTimeout, message))
-            }),
-            None => Ok(()),
+            Some(Unread::Json(value)) => Ok(Some(value)),
+            Some(unread) if reading == Reading::Whole => {
+                let drained = timeout(STREAM_TIMEOUT, unread.drain()).await;
+                drained.map(|()| None).map_err(|_| {
+                    let message = "the body did not arrive in time";
+                    Box::new(Rejection::new(RejectionKind::RequestTimeout, message))
+                })
+            }
+            Some(_) | None => Ok(None),
         }
     }
 
@@ -106,9 +155,8 @@ impl Wanted {
         let schemas = self.types.schemas;
         match (only.kind, body.required) {
             (MediaKind::Json, _) => {
-                expected
-                    .scope(inputs.json::<Decoded>(body, schemas))
-                    .await?;
+                let read = expected.scope(inputs.json::<Decoded>(body, schemas));
+                return read.await.map(|decoded| Unread::Json(decoded.into_value()));
             }
             (MediaKind::Form, _) => {
                 expected.scope(inputs.form::<Decoded>(body)).await?;
@@ -140,28 +188,61 @@ impl Wanted {
     }
 }
 
-/// Returns how a body of each media type is read.
-fn parts(api: &'static Api<'static>, body: &'static ir::Body) -> Vec<Part> {
+impl Part {
+    /// Returns whether generated servers check a body of the media type before they hand it over.
+    fn is_checked(&self) -> bool {
+        match self.kind {
+            MediaKind::Json | MediaKind::Form | MediaKind::Text => true,
+            MediaKind::Multipart
+            | MediaKind::Bytes
+            | MediaKind::EventStream
+            | MediaKind::Items
+            | MediaKind::TypedEvents => false,
+        }
+    }
+}
+
+/// Returns whether a listed media type, which may be a range such as `image/*`, includes that of a
+/// content type.
+pub(crate) fn includes(listed: &str, content_type: &str) -> bool {
+    let essence = |name: &str| {
+        let name = name.split(';').next().unwrap_or_default();
+        name.trim().to_ascii_lowercase()
+    };
+    let (listed, name) = (essence(listed), essence(content_type));
+    let range = listed.strip_suffix('*');
+    listed == name || listed == "*/*" || range.is_some_and(|range| name.starts_with(range))
+}
+
+/// Returns how a body of each media type is read, or `None` if there is no body.
+fn parts(
+    api: &'static Api<'static>,
+    media: &'static [ir::Media],
+    is_required: bool,
+) -> Option<&'static [Part]> {
     // The `Option` of a body that may be left out is around the choice of the media type, unless
     // there is only one.
-    let is_optional = body.media.len() == 1 && !body.required;
-    let parts = body.media.iter().map(|media| {
+    let is_optional = media.len() == 1 && !is_required;
+    let parts = media.iter().map(|media| {
         let shape = match (media.kind, describe::pointer(api, media)) {
             (MediaKind::Json, Some(pointer)) => Shape::Compiled(pointer, is_optional),
             _ => Shape::of(media.ty.as_ref().unwrap_or(&ir::TypeRef::Any), is_optional),
         };
         Part {
+            name: &media.name,
             kind: media.kind,
             shape,
         }
     });
-    parts.collect()
+    (!media.is_empty()).then(|| &*Vec::leak(parts.collect()))
 }
 
-/// A body that generated servers hand over unread.
+/// A body: what was read of it, or that generated servers hand it over unread.
 pub(crate) enum Unread {
-    /// It has been read after all.
+    /// It was read, and is no JSON.
     Nothing,
+    /// It was read.
+    Json(Value),
     Bytes(ByteStream),
     Multipart(Multipart),
     Items(ItemStream<Value>),
@@ -172,7 +253,7 @@ impl Unread {
     /// rejected.
     async fn drain(self) {
         match self {
-            Self::Nothing => {}
+            Self::Nothing | Self::Json(_) => {}
             Self::Bytes(mut bytes) => while let Some(Ok(_)) = bytes.next().await {},
             Self::Multipart(mut parts) => {
                 while let Ok(Some(mut field)) = parts.next_field().await {
@@ -197,8 +278,8 @@ impl RequestBody for Unread {
         match part.kind {
             MediaKind::Json => {
                 let reading = inputs.json_as::<Decoded>(body, at, types.schemas);
-                expected.scope(reading).await?;
-                Some(Self::Nothing)
+                let read = expected.scope(reading).await;
+                read.map(|decoded| Self::Json(decoded.into_value()))
             }
             MediaKind::Form => {
                 expected.scope(inputs.form_as::<Decoded>(body)).await?;

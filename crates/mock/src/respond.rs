@@ -3,6 +3,8 @@
 mod body;
 mod headers;
 
+pub(crate) use headers::is_framing;
+
 use api_runtime::server::{ListedResponse, RequestHead, Response, StatusCode};
 use axum::body::Body;
 use codegen::ir::{self, MediaKind};

@@ -16,7 +16,7 @@ use contract::model::Formats;
 
 use crate::faults::Failures;
 use crate::refuse::Refusals;
-use crate::request::Wanted;
+use crate::request::{Reading, Wanted};
 use crate::types::Types;
 use crate::values::Values;
 use crate::{credentials, describe, respond};
@@ -38,13 +38,14 @@ pub struct Settings {
 /// Its descriptions of operations live until the process ends, as those of generated servers do, so
 /// a program should make one mock of each contract.
 pub struct Mock {
-    state: State,
+    pub(crate) state: State,
 }
 
 /// What requests share.
 pub(crate) struct State {
     pub(crate) api: &'static Api<'static>,
     pub(crate) values: Values,
+    pub(crate) types: &'static Types,
     pub(crate) settings: Settings,
     served: HashMap<&'static str, Served>,
     /// The number of requests so far, by which dynamic values and failures differ.
@@ -54,7 +55,7 @@ pub(crate) struct State {
 /// An operation, with what its requests hold and its responses.
 pub(crate) struct Served {
     pub(crate) operation: &'static ir::Operation,
-    wanted: Wanted,
+    pub(crate) wanted: Wanted,
     /// The responses, in the order of the operation.
     pub(crate) responses: Vec<Listed>,
 }
@@ -73,10 +74,15 @@ impl State {
     ///
     /// If there is none with its id, though every route was made of one: a 500, since an empty
     /// response would look like one of the contract.
-    fn served(&self, call: &Call) -> Result<&Served, Rejected> {
+    pub(crate) fn served(&self, call: &Call) -> Result<&Served, Rejected> {
         let id = call.operation().id;
         let lost = || internal(format!("the mock has lost the operation `{id}`"));
         self.served.get(id).ok_or_else(lost)
+    }
+
+    /// Returns all operations.
+    pub(crate) fn operations(&self) -> impl Iterator<Item = &Served> {
+        self.served.values()
     }
 }
 
@@ -112,6 +118,7 @@ impl Mock {
         Self {
             state: State {
                 api,
+                types,
                 values: Values::new(contract, schemas),
                 settings,
                 served: served.collect(),
@@ -171,7 +178,7 @@ fn serve(state: Arc<State>, call: Call) -> RouteFuture {
 async fn served(state: Arc<State>, mut call: Call) -> RouteResult {
     let served = state.served(&call)?;
     credentials::check(state.api, &served.operation.security, &call)?;
-    served.wanted.read(&mut call).await?;
+    served.wanted.read(&mut call, Reading::Whole).await?;
     let number = state.requests.fetch_add(1, Ordering::Relaxed);
     tokio::time::sleep(state.settings.delay).await;
     let lost = || internal("the mock has lost the head of the request".to_owned());

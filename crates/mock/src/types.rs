@@ -96,6 +96,13 @@ impl<'de> Deserialize<'de> for Decoded {
     }
 }
 
+impl Decoded {
+    /// Returns the value.
+    pub(crate) fn into_value(self) -> Value {
+        self.0
+    }
+}
+
 impl Serialize for Decoded {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.0.serialize(serializer)

@@ -18,11 +18,16 @@ const FRAMING: [&str; 8] = [
     "upgrade",
 ];
 
+/// Returns whether a header belongs to the connection or to the bytes of the body.
+pub(crate) fn is_framing(name: &str) -> bool {
+    FRAMING.iter().any(|known| known.eq_ignore_ascii_case(name))
+}
+
 /// Adds a value for each header. An optional header without a value is left out.
 pub(super) fn headers(task: &Task<'_>, mut response: Response) -> Result<Response, Refused> {
     for (declared, header) in task.listed.headers.iter().zip(task.described.headers) {
         let name = header.name.to_ascii_lowercase();
-        if FRAMING.contains(&name.as_str()) {
+        if is_framing(&name) {
             continue;
         }
         let values = &task.state.values;
