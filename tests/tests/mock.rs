@@ -183,3 +183,61 @@ async fn the_mock_refuses_what_the_generated_server_refuses() {
     }
     assert!(refused > 500 && accepted > 20, "{refused} and {accepted}");
 }
+
+#[tokio::test]
+async fn our_own_collections_keep_what_is_created() {
+    let loaded = contract::load(std::path::Path::new("../openapi.yaml"));
+    let contract = loaded.contract.expect("our contract is right");
+    let settings = Settings {
+        is_stateful: true,
+        ..Settings::default()
+    };
+    let mock = Mock::new(contract, settings);
+    let place = "/project/{project_id}/location/{location}";
+    assert_eq!(
+        mock.collections(),
+        [
+            format!(
+                "{place}/postgres/{{postgres_database_reference}} is kept: postgres_create, postgres_update, postgres_view"
+            ),
+            format!(
+                "{place}/private-subnet/{{private_subnet_reference}} is kept: private_subnet_create, private_subnet_view"
+            ),
+        ]
+    );
+    const CREATE: &str = r#"{"size": "standard-2", "storage_size": 64, "flavor": "lantern"}"#;
+    let mock = mock.router_with(Config::new());
+    let send = |method: &'static str, name: &'static str, text: &'static str| {
+        let request = Request::builder()
+            .method(method)
+            .uri(format!(
+                "/project/{PROJECT}/location/{LOCATION}/postgres/{name}"
+            ))
+            .header("authorization", format!("Bearer {TOKEN}"))
+            .header("content-type", "application/json")
+            .body(Body::from(text))
+            .expect("a request");
+        let mock = mock.clone();
+        async move {
+            let response = mock.oneshot(request).await.expect("a response");
+            (response.status().as_u16(), body(response).await)
+        }
+    };
+    assert_eq!(send("GET", "orders", "").await.0, 404);
+    let (status, created) = send("POST", "orders", CREATE).await;
+    assert!((200..300).contains(&status), "{created}");
+    assert_eq!(
+        (&created["name"], &created["flavor"]),
+        (&"orders".into(), &"lantern".into())
+    );
+    assert_eq!(created["location"], LOCATION);
+    assert_eq!(send("GET", "orders", "").await, (200, created.clone()));
+    let (status, updated) = send("PATCH", "orders", r#"{"ha_type": "async"}"#).await;
+    assert_eq!(
+        (status, &updated["ha_type"]),
+        (200, &"async".into()),
+        "{updated}"
+    );
+    assert_eq!(send("GET", "orders", "").await.1, updated);
+    assert_eq!(send("POST", "orders", CREATE).await.0, 409);
+}

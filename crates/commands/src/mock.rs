@@ -17,7 +17,7 @@ use crate::reading::Reading;
 ///
 /// A request is checked as the generated server checks it, and refused in the same words. A response
 /// is an example of the document, or made up from its schema, and always fits it. Any well-formed
-/// credential is accepted, and nothing is kept. A caller chooses with
+/// credential is accepted, and nothing is kept, unless `--stateful` says so. A caller chooses with
 /// `Prefer: code=404`, `example=NAME` and `dynamic=true`: see docs/mock.md.
 ///
 /// With `--proxy`, a real server responds, and its callers and its responses are judged.
@@ -44,8 +44,11 @@ pub struct Arguments {
     /// Let some of the requests fail, such as 0.1, 10% or 10%:503
     #[arg(long, value_name = "RATE[:STATUS]")]
     fail: Option<Failures>,
+    /// Keep what callers create, where paths and schemas make a collection recognisable
+    #[arg(long)]
+    stateful: bool,
     /// Forward requests to this server, and judge them and its responses by the document
-    #[arg(long, value_name = "URL", conflicts_with_all = ["seed", "delay", "fail"])]
+    #[arg(long, value_name = "URL", conflicts_with_all = ["seed", "delay", "fail", "stateful"])]
     proxy: Option<Upstream>,
     /// With --proxy, make errors of what does not match the document: refuse such requests, and
     /// respond with 502 in place of such responses
@@ -73,6 +76,7 @@ pub(crate) fn run(
         seed: arguments.seed,
         delay: arguments.delay.unwrap_or_default(),
         failures: arguments.fail,
+        is_stateful: arguments.stateful,
     };
     let mock = Mock::new(contract, settings);
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -91,10 +95,18 @@ pub(crate) fn run(
         let title: String = title.chars().filter(|it| !it.is_control()).collect();
         let Some(upstream) = &arguments.proxy else {
             writeln!(out, "http://{address} is a mock of {title}")?;
+            let kept = match (arguments.stateful, mock.collections().len()) {
+                (false, _) => "nothing is kept",
+                (true, 0) => "nothing is kept, because no collection is recognised",
+                (true, _) => "what is created is kept until the end",
+            };
             writeln!(
                 out,
-                "requests are checked, responses are made up, nothing is kept; any well-formed credential and pages of every origin are accepted"
+                "requests are checked, responses are made up, {kept}; any well-formed credential and pages of every origin are accepted"
             )?;
+            for line in mock.collections() {
+                writeln!(out, "{line}")?;
+            }
             out.flush()?;
             mock::serve(listener, mock.router(), stop).await;
             return Ok(Exit::Fresh);

@@ -26,6 +26,10 @@ pub const MOST_LENGTH: usize = 10_000;
 pub const LONGEST_DELAY: Duration = Duration::from_secs(60);
 /// The time that requests in progress have once the mock is to end.
 pub const GRACE: Duration = Duration::from_secs(2);
+/// The most items that a stateful mock keeps.
+pub const MOST_KEPT: usize = 1000;
+/// The most bytes that the items of a stateful mock have together, as JSON.
+pub const MOST_KEPT_BYTES: usize = 16 << 20;
 /// The most bytes of a body that a proxy holds until it is complete, to judge it. A larger one is
 /// passed on without a judgement.
 pub const MOST_JUDGED: usize = 1 << 20;

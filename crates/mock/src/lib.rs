@@ -8,15 +8,19 @@
 //! decodes parameters as the generated types would. `values` makes values of schemas, and `respond`
 //! puts a response together.
 //!
-//! Nothing is kept between requests, and no credential is compared with anything.
+//! No credential is compared with anything. Nothing is kept between requests, unless
+//! [`Settings::is_stateful`] is set: then `collections` finds out what belongs together, and `kept`
+//! has what callers create.
 //!
 //! Deliberately not here: reading documents (see `contract`) and arguments (see `stratus-commands`).
 
 pub mod bounds;
 
+mod collections;
 mod credentials;
 mod describe;
 mod faults;
+mod kept;
 mod negotiate;
 mod prefer;
 mod proxy;

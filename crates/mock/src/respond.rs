@@ -2,16 +2,17 @@
 
 mod body;
 mod headers;
+mod kept;
 
 pub(crate) use headers::is_framing;
 
-use api_runtime::server::{ListedResponse, RequestHead, Response, StatusCode};
+use api_runtime::server::{ListedResponse, Rejected, RequestHead, Response, StatusCode};
 use axum::body::Body;
 use codegen::ir::{self, MediaKind};
-use contract::model::{MediaType, StatusKey};
+use contract::model::{MediaType, SchemaId, StatusKey};
 use http::uri::PathAndQuery;
 use http::{HeaderValue, header};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::negotiate;
 use crate::prefer::{APPLIED, Preferences};
@@ -26,15 +27,37 @@ struct Task<'s> {
     described: ListedResponse,
     preferences: Preferences,
     seed: u64,
+    /// The body in JSON of this schema, if it is known already.
+    given: Option<(SchemaId, Value)>,
 }
 
-/// Makes the response to a request that fits the contract. `number` is that of the request.
+/// A response of an operation, and the status that is sent.
+#[derive(Clone, Copy)]
+struct Chosen<'s> {
+    listed: &'s Listed,
+    status: StatusCode,
+}
+
+/// A request that fits the contract.
+pub(crate) struct Fitting<'r> {
+    pub(crate) head: &'r RequestHead,
+    /// The body, if it is JSON.
+    pub(crate) body: Option<&'r Value>,
+    /// The number of the request.
+    pub(crate) number: u64,
+}
+
+/// Makes the response to a request that fits the contract.
+///
+/// # Errors
+///
+/// If the request is for something that a stateful mock does not keep.
 pub(crate) fn respond(
     state: &State,
     served: &Served,
-    head: &RequestHead,
-    number: u64,
-) -> Response {
+    request: &Fitting<'_>,
+) -> Result<Response, Rejected> {
+    let Fitting { head, body, number } = *request;
     let mut preferences = Preferences::of(head.headers());
     let settings = &state.settings;
     let failures = settings.failures;
@@ -42,15 +65,21 @@ pub(crate) fn respond(
     if let Some(failures) = failure {
         preferences = Preferences::default();
         if by_code(served, failures.status.as_u16()).is_none() {
-            return problem(failures.status, "the mock was told to fail some requests");
+            let message = "the mock was told to fail some requests";
+            return Ok(problem(failures.status, message));
         }
     }
     let wanted = failure.map(|failures| failures.status.as_u16());
+    let is_chosen = wanted.or(preferences.code).is_some() || preferences.example.is_some();
+    if !is_chosen && let Some(responded) = kept::respond(state, served, head, body) {
+        return responded;
+    }
     let chosen = match wanted.or(preferences.code) {
         Some(code) => {
             let chosen = by_code(served, code);
             if chosen.is_none() {
-                return problem(StatusCode::NOT_FOUND, &no_response(served.operation, code));
+                let message = no_response(served.operation, code);
+                return Ok(problem(StatusCode::NOT_FOUND, &message));
             }
             chosen
         }
@@ -58,7 +87,7 @@ pub(crate) fn respond(
     };
     let Some((listed, status)) = chosen else {
         let message = "the operation lists no response that a mock can make";
-        return problem(StatusCode::NOT_IMPLEMENTED, message);
+        return Ok(problem(StatusCode::NOT_IMPLEMENTED, message));
     };
     let target = head.uri().path_and_query().map_or("", PathAndQuery::as_str);
     let mut seed = hash(settings.seed, head.method().as_str());
@@ -67,18 +96,41 @@ pub(crate) fn respond(
     if preferences.dynamic == Some(true) {
         seed = hash(seed, &number.to_string());
     }
-    let task = Task {
-        state,
-        operation: served.operation,
-        listed: listed.response,
-        described: listed.described.at(status),
-        preferences,
-        seed,
-    };
-    task.response(head)
+    let chosen = Chosen { listed, status };
+    let task = Task::new(state, served, chosen, preferences, seed);
+    Ok(task.response(head))
 }
 
-impl Task<'_> {
+impl<'s> Task<'s> {
+    fn new(
+        state: &'s State,
+        served: &Served,
+        chosen: Chosen<'_>,
+        preferences: Preferences,
+        seed: u64,
+    ) -> Self {
+        Self {
+            state,
+            operation: served.operation,
+            listed: chosen.listed.response,
+            described: chosen.listed.described.at(chosen.status),
+            preferences,
+            seed,
+            given: None,
+        }
+    }
+
+    /// Sets the body in JSON of a schema.
+    fn with(self, given: Option<(SchemaId, Value)>) -> Self {
+        Self { given, ..self }
+    }
+
+    /// Returns whether a media type is JSON of a schema.
+    fn is_of(&self, media: &ir::Media, schema: SchemaId) -> bool {
+        let own = media.schema.map(|own| self.state.api.contract.resolve(own));
+        media.kind == MediaKind::Json && own == Some(schema)
+    }
+
     fn response(&self, head: &RequestHead) -> Response {
         let made = if self.listed.media.is_empty() {
             Ok(self.described.empty())

@@ -15,8 +15,10 @@ use contract::Contract;
 use contract::model::Formats;
 
 use crate::faults::Failures;
+use crate::kept::Kept;
 use crate::refuse::Refusals;
 use crate::request::{Reading, Wanted};
+use crate::respond::Fitting;
 use crate::types::Types;
 use crate::values::Values;
 use crate::{credentials, describe, respond};
@@ -31,6 +33,8 @@ pub struct Settings {
     pub delay: Duration,
     /// How often responses fail.
     pub failures: Option<Failures>,
+    /// Whether what callers create is kept until they delete it, or the mock ends.
+    pub is_stateful: bool,
 }
 
 /// A mock of a contract.
@@ -47,6 +51,7 @@ pub(crate) struct State {
     pub(crate) values: Values,
     pub(crate) types: &'static Types,
     pub(crate) settings: Settings,
+    pub(crate) kept: Option<Kept>,
     served: HashMap<&'static str, Served>,
     /// The number of requests so far, by which dynamic values and failures differ.
     requests: AtomicU64,
@@ -120,6 +125,7 @@ impl Mock {
                 api,
                 types,
                 values: Values::new(contract, schemas),
+                kept: settings.is_stateful.then(|| Kept::new(api)),
                 settings,
                 served: served.collect(),
                 requests: AtomicU64::new(0),
@@ -131,6 +137,13 @@ impl Mock {
     #[must_use]
     pub fn values(&self) -> Values {
         self.state.values
+    }
+
+    /// Returns a line for each collection that a stateful mock keeps.
+    #[must_use]
+    pub fn collections(&self) -> Vec<String> {
+        let kept = self.state.kept.as_ref();
+        kept.map_or_else(Vec::new, |kept| kept.collections.lines())
     }
 
     /// Returns the contract.
@@ -178,12 +191,17 @@ fn serve(state: Arc<State>, call: Call) -> RouteFuture {
 async fn served(state: Arc<State>, mut call: Call) -> RouteResult {
     let served = state.served(&call)?;
     credentials::check(state.api, &served.operation.security, &call)?;
-    served.wanted.read(&mut call, Reading::Whole).await?;
+    let body = served.wanted.read(&mut call, Reading::Whole).await?;
     let number = state.requests.fetch_add(1, Ordering::Relaxed);
     tokio::time::sleep(state.settings.delay).await;
     let lost = || internal("the mock has lost the head of the request".to_owned());
     let head = RequestHead::current().ok_or_else(lost)?;
-    call.respond(respond::respond(&state, served, &head, number))
+    let request = Fitting {
+        head: &head,
+        body: body.as_ref(),
+        number,
+    };
+    call.respond(respond::respond(&state, served, &request)?)
 }
 
 /// Checks the credentials of a request for a path that the contract does not have.

@@ -11,6 +11,7 @@ mod numbers;
 mod pattern;
 mod texts;
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use api_runtime::Schemas;
@@ -22,6 +23,8 @@ use rand::rngs::StdRng;
 use serde_json::Value;
 
 use make::Maker;
+
+use crate::collections::properties;
 
 /// The number of values that are made up before the search is asked.
 const ATTEMPTS: u64 = 12;
@@ -65,6 +68,11 @@ impl Values {
     #[must_use]
     pub fn pointer(&self, id: SchemaId) -> &'static str {
         &self.contract.schema(self.contract.resolve(id)).pointer
+    }
+
+    /// Returns the properties that an object of a response may have, with their schemas.
+    pub(crate) fn properties(&self, id: SchemaId) -> BTreeMap<&'static str, SchemaId> {
+        properties(self.contract, id)
     }
 
     /// Checks a value, such as an example of the document.

@@ -19,7 +19,18 @@ const BOUNDARY: &str = "stratus-mock-7f3c1e";
 pub(super) fn body(task: &Task<'_>, at: usize) -> Result<Response, Refused> {
     let media = &task.listed.media[at];
     let listed = task.described.choose(at);
-    let example = example(task, media, at)?;
+    let example = match &task.given {
+        Some((schema, value)) if task.is_of(media, *schema) => {
+            let checked = task.state.values.check(*schema, value);
+            checked.map_err(|error| {
+                let NoValue { pointer, why } = error;
+                let message = format!("what is kept does not fit the schema at {pointer}: {why}");
+                Refused(StatusCode::INTERNAL_SERVER_ERROR, message)
+            })?;
+            Some(value.clone())
+        }
+        _ => example(task, media, at)?,
+    };
     match media.kind {
         MediaKind::Json | MediaKind::Form | MediaKind::Text => {
             let value = match example {
