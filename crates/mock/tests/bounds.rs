@@ -5,12 +5,20 @@ mod support;
 
 use std::time::Duration;
 
-use mock::Settings;
-use mock::bounds::{HEAD_TIMEOUT, MOST_CONNECTIONS, MOST_RESPONSE_BYTES};
-use support::{call, served};
+use axum::body::Body;
+use futures_util::stream;
+use http::Request;
+use mock::bounds::{
+    GRACE, HEAD_TIMEOUT, MOST_BUFFERED, MOST_CONNECTIONS, MOST_DEPTH, MOST_RESPONSE_BYTES,
+    STREAM_TIMEOUT,
+};
+use mock::{Mock, Settings};
+use support::{call, contract, served};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
+use tower_service::Service as _;
 
 const WIDE: &str = r"
 openapi: 3.1.0
@@ -116,4 +124,92 @@ async fn a_connection_beyond_the_limit_waits_for_another_to_end() {
     open.pop();
     let served = timeout(Duration::from_secs(10), waiting).await;
     assert_eq!(served.expect("there is room").status, 200);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_the_contract_does_not_describe_must_arrive_in_time() {
+    let mut router = Mock::new(contract(WIDE), Settings::default()).router();
+    let body = Body::from_stream(stream::pending::<Result<Vec<u8>, std::io::Error>>());
+    let request = Request::put("/text")
+        .header("host", "mock")
+        .header("content-type", "image/png")
+        .body(body)
+        .expect("a request");
+    let start = Instant::now();
+    // The clock stands still unless nothing else is to be done.
+    let Ok(response) = router.call(request).await;
+    assert_eq!(response.status(), 408);
+    assert_eq!(start.elapsed().as_secs(), STREAM_TIMEOUT.as_secs());
+}
+
+#[tokio::test]
+async fn a_head_beyond_the_buffer_of_a_connection_is_refused_unread() {
+    let mock = served(WIDE, Settings::default()).await;
+    let header = format!("x-long: {}", "a".repeat(2 * MOST_BUFFERED));
+    let refused = call(mock, "GET /circle", &[&header], "").await;
+    // Smaller ones are refused by the router, in words.
+    assert_eq!((refused.status, refused.body.as_str()), (431, ""));
+}
+
+#[tokio::test]
+async fn values_are_made_up_no_deeper_than_the_bound() {
+    const ENDLESS: &str = r"
+openapi: 3.1.0
+info: { title: Endless, version: 1.0.0 }
+paths:
+  /dolls:
+    get:
+      operationId: dolls
+      responses: { '200': { description: A doll., content: { application/json: { schema: { $ref: '#/components/schemas/Doll' } } } } }
+components:
+  schemas:
+    Doll:
+      oneOf:
+        - { type: object, required: [inner], properties: { inner: { $ref: '#/components/schemas/Doll' } } }
+        - { type: string }
+";
+    let mock = served(ENDLESS, Settings::default()).await;
+    let dolls = call(mock, "GET /dolls", &[], "").await;
+    let mut doll = &dolls.json();
+    let mut depth = 0;
+    while let Some(inner) = doll.get("inner") {
+        doll = inner;
+        depth += 1;
+    }
+    // As deep as it may be: the first alternative is taken wherever it can be.
+    assert_eq!(depth, MOST_DEPTH, "{}", dolls.body);
+}
+
+#[tokio::test]
+async fn requests_in_progress_have_a_while_once_the_mock_ends() {
+    let settings = |delay| Settings {
+        delay,
+        ..Settings::default()
+    };
+    for (delay, is_served) in [(GRACE / 2, true), (GRACE * 4, false)] {
+        let router = Mock::new(contract(WIDE), settings(delay)).router();
+        let listener = TcpListener::bind("127.0.0.1:0")
+            .await
+            .expect("a port is free");
+        let mock = listener.local_addr().expect("it listens");
+        let (stop, stopped) = oneshot::channel::<()>();
+        let serving = tokio::spawn(mock::serve(listener, router, async move {
+            let _ = stopped.await;
+        }));
+        let mut stream = TcpStream::connect(mock).await.expect("it listens");
+        let head = b"GET /circle HTTP/1.1\r\nhost: mock\r\n\r\n";
+        stream.write_all(head).await.expect("it reads");
+        tokio::time::sleep(GRACE / 8).await;
+        let start = Instant::now();
+        stop.send(()).expect("it listens");
+        let ended = timeout(GRACE + Duration::from_secs(2), serving).await;
+        assert!(ended.is_ok(), "it waits for longer than it may");
+        if is_served {
+            let mut read = Vec::new();
+            stream.read_to_end(&mut read).await.expect("it responds");
+            assert!(read.starts_with(b"HTTP/1.1 200 "));
+        } else {
+            assert!(start.elapsed() >= GRACE, "it does not wait");
+        }
+    }
 }
