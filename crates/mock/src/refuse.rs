@@ -182,10 +182,10 @@ impl RenderRejection for Refusals {
     type Body = Value;
 
     fn render(&self, rejection: &Rejection) -> Value {
-        self.written(rejection).0
+        self.render_with_type(rejection).0
     }
 
-    fn content_type_of(&self, rejection: &Rejection) -> &'static str {
-        self.written(rejection).1
+    fn render_with_type(&self, rejection: &Rejection) -> (Value, &'static str) {
+        self.written(rejection)
     }
 }

@@ -26,11 +26,11 @@ pub trait RenderRejection: Send + Sync + 'static {
         "application/json"
     }
 
-    /// Returns the media type of the body for one rejection, where bodies have several. By default,
-    /// every body has the media type that [`content_type`](Self::content_type) returns.
-    fn content_type_of(&self, rejection: &Rejection) -> &'static str {
-        let _ = rejection;
-        self.content_type()
+    /// Returns the body for a rejection and its media type, where bodies have several. By default,
+    /// they are what [`render`](Self::render) and [`content_type`](Self::content_type) return. The
+    /// run time calls only this method, once for each rejection.
+    fn render_with_type(&self, rejection: &Rejection) -> (Self::Body, &'static str) {
+        (self.render(rejection), self.content_type())
     }
 }
 
@@ -227,8 +227,7 @@ impl Rejection {
 
     /// Converts the rejection into a response with the body that `render` returns.
     pub(super) fn into_response<R: RenderRejection>(self, render: &R) -> Response {
-        let body = render.render(&self);
-        let content_type = render.content_type_of(&self);
+        let (body, content_type) = render.render_with_type(&self);
         let mut response = response::json_or_empty(self.status, content_type, &body);
         let headers = response.headers_mut();
         if self.status == StatusCode::UNAUTHORIZED && !self.challenge.is_empty() {
