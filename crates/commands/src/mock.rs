@@ -104,6 +104,7 @@ pub(crate) fn run(
                 out,
                 "requests are checked, responses are made up, {kept}; any well-formed credential and pages of every origin are accepted"
             )?;
+            writeln!(out, "http://{address}/docs/ is a page to read and to try the API")?;
             for line in mock.collections() {
                 writeln!(out, "{line}")?;
             }

@@ -152,9 +152,10 @@ impl Mock {
         self.state.api.contract
     }
 
-    /// Returns the mock as a service. Pages of every origin may call it.
+    /// Returns the mock as a service with a reference page. Pages of every origin may call it.
     pub fn router(self) -> axum::Router {
-        self.router_with(Config::new().requires_host().origins(Origins::any()))
+        let config = Config::new().requires_host().origins(Origins::any());
+        self.router_with(config.docs())
     }
 
     /// Returns the mock as a service with other settings of the run time.
