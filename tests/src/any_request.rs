@@ -10,8 +10,14 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
 use api_server::firewall::{
-    FirewallApi, FirewallDetachSubnetError, FirewallDetachSubnetRequest,
-    FirewallDetachSubnetResponse,
+    FirewallApi, FirewallAttachSubnetError, FirewallAttachSubnetRequest,
+    FirewallAttachSubnetResponse, FirewallCreateError, FirewallCreateRequest,
+    FirewallCreateResponse, FirewallDeleteError, FirewallDeleteRequest, FirewallDeleteResponse,
+    FirewallDetachSubnetError, FirewallDetachSubnetRequest, FirewallDetachSubnetResponse,
+    FirewallListError, FirewallListRequest, FirewallListResponse, FirewallRuleCreateError,
+    FirewallRuleCreateRequest, FirewallRuleCreateResponse, FirewallRuleDeleteError,
+    FirewallRuleDeleteRequest, FirewallRuleDeleteResponse, FirewallViewError, FirewallViewRequest,
+    FirewallViewResponse,
 };
 use api_server::inference_api_key::{
     InferenceApiKeyApi, InferenceApiKeyCreateError, InferenceApiKeyCreateRequest,
@@ -331,6 +337,27 @@ judged! {
             if_match as "IfMatch", idempotency_key as "IdempotencyKey", body as "PrivateSubnetConnect";
     }
     FirewallApi {
+        firewall_list(FirewallListRequest) -> FirewallListResponse, FirewallListError:
+            project_id as "ProjectId", location as "Location",
+            start_after as "StartAfter", page_size as "PageSize", order_column as "OrderColumn";
+        firewall_view(FirewallViewRequest) -> FirewallViewResponse, FirewallViewError:
+            project_id as "ProjectId", location as "Location", firewall_reference as "Reference";
+        firewall_create(FirewallCreateRequest) -> FirewallCreateResponse, FirewallCreateError:
+            project_id as "ProjectId", location as "Location", firewall_reference as "Reference",
+            idempotency_key as "IdempotencyKey", body as "FirewallCreate";
+        firewall_delete(FirewallDeleteRequest) -> FirewallDeleteResponse, FirewallDeleteError:
+            project_id as "ProjectId", location as "Location", firewall_reference as "Reference",
+            if_match as "IfMatch";
+        firewall_attach_subnet(FirewallAttachSubnetRequest)
+            -> FirewallAttachSubnetResponse, FirewallAttachSubnetError:
+            project_id as "ProjectId", location as "Location", firewall_reference as "Reference",
+            if_match as "IfMatch", idempotency_key as "IdempotencyKey", body as "FirewallAttachSubnet";
+        firewall_rule_create(FirewallRuleCreateRequest) -> FirewallRuleCreateResponse, FirewallRuleCreateError:
+            project_id as "ProjectId", location as "Location", firewall_reference as "Reference",
+            idempotency_key as "IdempotencyKey", body as "FirewallRuleCreate";
+        firewall_rule_delete(FirewallRuleDeleteRequest) -> FirewallRuleDeleteResponse, FirewallRuleDeleteError:
+            project_id as "ProjectId", location as "Location", firewall_reference as "Reference",
+            firewall_rule_id as "FirewallRuleId", if_match as "IfMatch";
         firewall_detach_subnet(FirewallDetachSubnetRequest)
             -> FirewallDetachSubnetResponse, FirewallDetachSubnetError:
             project_id as "ProjectId", location as "Location", firewall_reference as "Reference",
@@ -506,6 +533,7 @@ fn filled(path: &str, choices: &mut Choices<'_>) -> String {
             "{project_id}" => PROJECT,
             "{location}" if choices.rarely(13) => "nowhere-x1",
             "{location}" => "eu-central-h1",
+            "{firewall_rule_id}" if !choices.rarely(13) => seed::FIREWALL_RULE,
             "{inference_api_key_id}" if !choices.rarely(13) => seed::INFERENCE_API_KEY,
             _ if segment.starts_with('{') => reference,
             _ => segment,

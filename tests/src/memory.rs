@@ -14,10 +14,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use api_server::{Security, responses, server};
 use api_types::{
     BearerChallenge, Count, EntityTag, Error, ErrorBody, ErrorCode, ErrorDetails, ErrorText,
-    ErrorType, Firewall, InferenceApiKeySummary, LoadBalancer, OrderColumn, PageSize, Postgres,
-    PrivateSubnet, RetryAfterSeconds, StartAfter, Vm,
+    ErrorType, FirewallDetails, InferenceApiKeySummary, LoadBalancer, OrderColumn, PageSize,
+    Postgres, PrivateSubnet, RetryAfterSeconds, StartAfter, Vm,
 };
 
+pub use firewall::without_details;
 pub use stratusd::api::ContractErrors;
 
 /// The id of the only project.
@@ -39,7 +40,7 @@ pub struct State {
     /// Private subnets.
     pub subnets: Vec<PrivateSubnet>,
     /// Firewalls.
-    pub firewalls: Vec<Firewall>,
+    pub firewalls: Vec<FirewallDetails>,
     /// Inference API keys.
     pub inference_api_keys: Vec<InferenceApiKeySummary>,
 }

@@ -4,6 +4,8 @@ use serde_json::{Value, json};
 
 use crate::memory::{LOCATION, State};
 
+/// The id of the only rule of the firewall of [`state`].
+pub const FIREWALL_RULE: &str = "fre37v1x8403hpfemjr5vhqv1h";
 /// The id of the first inference API key of [`state`].
 pub const INFERENCE_API_KEY: &str = "akmagvrjz7cptgqmw5121gqp0c";
 
@@ -28,7 +30,13 @@ pub fn state(vms: usize) -> State {
         subnets: vec![subnet(1, "backend"), subnet(2, "frontend")],
         firewalls: vec![from(json!({
             "description": "Lets the web in",
-            "firewall_rules": [{"cidr": "0.0.0.0/0", "id": "fre37v1x8403hpfemjr5vhqv1h", "port_range": "80..443"}],
+            "firewall_rules": [{
+                "cidr": "0.0.0.0/0",
+                "description": "",
+                "id": FIREWALL_RULE,
+                "port_range": "80..443",
+                "protocol": "tcp",
+            }],
             "id": "fw42mye83tbaffedn7eh0fyrep",
             "location": LOCATION,
             "name": "web-only",

@@ -16,7 +16,7 @@ fn operations() {
         let tag = operation.tag.unwrap_or("-");
         writeln!(
             table,
-            "{tag:<18} {:<33} {:<5} {}",
+            "{tag:<18} {:<33} {:<6} {}",
             operation.id,
             operation.method.as_str(),
             operation.path

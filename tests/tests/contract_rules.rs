@@ -142,6 +142,7 @@ fn every_tagged_resource_can_be_changed_under_the_condition_of_its_tag() {
     let contract = seed::contract();
     let whole = [
         "Firewall",
+        "FirewallDetails",
         "InferenceApiKeySummary",
         "LoadBalancer",
         "Postgres",

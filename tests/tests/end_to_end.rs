@@ -64,7 +64,7 @@ fn operations() -> Vec<Operation> {
             });
         }
     }
-    assert_eq!(operations.len(), 18);
+    assert_eq!(operations.len(), 25);
     operations
 }
 
@@ -73,6 +73,7 @@ fn filled(path: &str) -> String {
     let segments = path.split('/').map(|segment| match segment {
         "{project_id}" => PROJECT,
         "{location}" => LOCATION,
+        "{firewall_rule_id}" => seed::FIREWALL_RULE,
         "{inference_api_key_id}" => seed::INFERENCE_API_KEY,
         parameter if parameter.starts_with('{') => "some-name",
         literal => literal,

@@ -9,7 +9,7 @@ use axum::http::{Request, Response};
 use mock::{Mock, Settings};
 use serde_json::Value;
 use tests::memory::{ContractErrors, Gate, LOCATION, Memory, PROJECT, TOKEN};
-use tests::seed::{self, INFERENCE_API_KEY};
+use tests::seed::{self, FIREWALL_RULE, INFERENCE_API_KEY};
 use tower::ServiceExt as _;
 
 /// Writes rejections as the service does, and remembers the message of the last one.
@@ -42,6 +42,12 @@ fn requests() -> Vec<(String, String, Vec<(String, String)>, String)> {
         format!("{place}/private-subnet/inner"),
         format!("{place}/private-subnet/inner/connect"),
         format!("{place}/firewall/wall/detach-subnet"),
+        format!("{place}/firewall/wall/attach-subnet"),
+        format!("{place}/firewall/web-only"),
+        format!("{place}/firewall/web-only/firewall-rule"),
+        format!("{place}/firewall/web-only/firewall-rule/{FIREWALL_RULE}"),
+        format!("{place}/firewall/web-only/firewall-rule/web"),
+        format!("{place}/firewall?order_column=name"),
         format!("/project/{PROJECT}/postgres"),
         format!("/project/{PROJECT}/inference-api-key"),
         format!("/project/{PROJECT}/inference-api-key?order_column=x&page_size=-1"),
@@ -62,6 +68,7 @@ fn requests() -> Vec<(String, String, Vec<(String, String)>, String)> {
         r#"{"size": "standard-2", "size": "standard-4"}"#,
         r#"{"size": "none", "storage_size": -1, "unknown": true}"#,
         r#"{"name": "", "ports": [], "vms": [1, null]}"#,
+        r#"{"cidr": "10.0.0.0/33", "port_range": "9..x", "protocol": "icmp", "description": 1}"#,
         r#"{"password": "short", "vm_id": "x", "subnet_id": {}, "private_subnet_id": ""}"#,
     ];
     let json = ("content-type", "application/json");
@@ -186,6 +193,7 @@ async fn the_mock_refuses_what_the_generated_server_refuses() {
 
 #[tokio::test]
 async fn our_own_collections_keep_what_is_created() {
+    const CREATE: &str = r#"{"size": "standard-2", "storage_size": 64, "flavor": "lantern"}"#;
     let loaded = contract::load(std::path::Path::new("../openapi.yaml"));
     let contract = loaded.contract.expect("our contract is right");
     let settings = Settings {
@@ -203,9 +211,11 @@ async fn our_own_collections_keep_what_is_created() {
             format!(
                 "{place}/private-subnet/{{private_subnet_reference}} is kept: private_subnet_create, private_subnet_view"
             ),
+            format!(
+                "{place}/firewall/{{firewall_reference}} is kept: firewall_create, firewall_delete, firewall_list, firewall_view"
+            ),
         ]
     );
-    const CREATE: &str = r#"{"size": "standard-2", "storage_size": 64, "flavor": "lantern"}"#;
     let mock = mock.router_with(Config::new());
     let send = |method: &'static str, name: &'static str, text: &'static str| {
         let request = Request::builder()

@@ -6,6 +6,60 @@ use crate::types;
 
 /// The operations of `firewall`, as methods of [`Client`](crate::Client).
 pub trait ClientFirewallExt: crate::sealed::Sealed {
+    /// List the firewalls of a location
+    ///
+    /// Returns one page of the firewalls that the project has in the location.
+    /// View a firewall to see its rules and private subnets.
+    ///
+    /// `GET /project/{project_id}/location/{location}/firewall`
+    fn firewall_list(&self) -> FirewallList<'_> {
+        FirewallList::new(self.transport())
+    }
+
+    /// View a firewall
+    ///
+    /// Returns a firewall, with its rules and the private subnets that it is attached to.
+    ///
+    /// `GET /project/{project_id}/location/{location}/firewall/{firewall_reference}`
+    fn firewall_view(&self) -> FirewallView<'_> {
+        FirewallView::new(self.transport())
+    }
+
+    /// Create a firewall
+    ///
+    /// Creates a firewall without rules, which lets nobody in.
+    /// The reference in the path becomes the name of the firewall.
+    /// Returns 400 `InvalidRequest` with `details.name` if a firewall of this name exists, or if the name has the form of a firewall's id.
+    /// Returns 403 `QuotaExceeded` if the project has as many firewalls as its quota allows.
+    ///
+    /// `POST /project/{project_id}/location/{location}/firewall/{firewall_reference}`
+    fn firewall_create(&self) -> FirewallCreate<'_> {
+        FirewallCreate::new(self.transport())
+    }
+
+    /// Delete a firewall
+    ///
+    /// Detaches a firewall from its private subnets and deletes it with its rules, which cannot be undone.
+    /// The name can be used again at once.
+    /// If there is no such firewall, nothing changes and the response is still 204.
+    ///
+    /// `DELETE /project/{project_id}/location/{location}/firewall/{firewall_reference}`
+    fn firewall_delete(&self) -> FirewallDelete<'_> {
+        FirewallDelete::new(self.transport())
+    }
+
+    /// Attach a private subnet to a firewall
+    ///
+    /// Attaches a private subnet to a firewall.
+    /// Returns the firewall; its `private_subnets` contains the subnet.
+    /// If the subnet is attached already, nothing changes and the response is still 200.
+    /// Returns 400 `InvalidRequest` with `details.private_subnet_id` if `private_subnet_id` is not the id of a private subnet in this project and location, or if the subnet has 20 other firewalls.
+    ///
+    /// `POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/attach-subnet`
+    fn firewall_attach_subnet(&self) -> FirewallAttachSubnet<'_> {
+        FirewallAttachSubnet::new(self.transport())
+    }
+
     /// Detach a private subnet from a firewall
     ///
     /// Detaches a private subnet from a firewall.
@@ -17,9 +71,543 @@ pub trait ClientFirewallExt: crate::sealed::Sealed {
     fn firewall_detach_subnet(&self) -> FirewallDetachSubnet<'_> {
         FirewallDetachSubnet::new(self.transport())
     }
+
+    /// Add a rule to a firewall
+    ///
+    /// Adds a rule to a firewall, by which a network is allowed to connect.
+    /// Returns 400 `InvalidRequest` with `details.cidr` if `cidr` is not a network or the firewall has the same rule already, with `details.port_range` if the first port is larger than the last, or with `details.body` if the firewall has 100 rules.
+    ///
+    /// `POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/firewall-rule`
+    fn firewall_rule_create(&self) -> FirewallRuleCreate<'_> {
+        FirewallRuleCreate::new(self.transport())
+    }
+
+    /// Remove a rule from a firewall
+    ///
+    /// Deletes a rule of a firewall, which cannot be undone.
+    /// If there is no such firewall, or no such rule of it, nothing changes and the response is still 204.
+    /// `If-Match` is compared with the entity tag of the firewall.
+    ///
+    /// `DELETE /project/{project_id}/location/{location}/firewall/{firewall_reference}/firewall-rule/{firewall_rule_id}`
+    fn firewall_rule_delete(&self) -> FirewallRuleDelete<'_> {
+        FirewallRuleDelete::new(self.transport())
+    }
 }
 
 impl ClientFirewallExt for crate::Client {}
+
+/// Builder of [`ClientFirewallExt::firewall_list`]: `GET /project/{project_id}/location/{location}/firewall`.
+#[derive(Clone, Debug)]
+pub struct FirewallList<'a> {
+    client: runtime::Call<'a>,
+    project_id: runtime::Argument<types::ProjectId>,
+    location: runtime::Argument<types::Location>,
+    start_after: runtime::Argument<Option<types::StartAfter>>,
+    page_size: runtime::Argument<Option<types::PageSize>>,
+    order_column: runtime::Argument<Option<types::OrderColumn>>,
+}
+
+impl<'a> FirewallList<'a> {
+    fn new(client: &'a runtime::Transport) -> Self {
+        let call = client
+            .call("firewall_list", "/project/{project_id}/location/{location}/firewall");
+        Self {
+            client: call,
+            project_id: call.missing("project_id"),
+            location: call.missing("location"),
+            start_after: Ok(None),
+            page_size: Ok(None),
+            order_column: Ok(None),
+        }
+    }
+
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    ///
+    /// Path parameter `project_id`, required.
+    pub fn project_id<V: Value<types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = self.client.argument("project_id", value);
+        self
+    }
+
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
+    ///
+    /// Path parameter `location`, required.
+    pub fn location<V: Value<types::Location>>(mut self, value: V) -> Self {
+        self.location = self.client.argument("location", value);
+        self
+    }
+
+    /// The value of `order_column` after which the page starts, at most 1024 characters long.
+    /// The page does not include the item that has this value.
+    /// By default, the list starts at its beginning.
+    /// With `order_column=name`, any text is accepted.
+    /// With `order_column=id`, send an id of the listed kind, which need not exist; anything else is rejected with 400 `InvalidRequest` and `details.start_after`.
+    ///
+    /// Query parameter `start_after`, optional.
+    pub fn start_after<V: Value<types::StartAfter>>(mut self, value: V) -> Self {
+        self.start_after = self.client.optional("start_after", value);
+        self
+    }
+
+    /// The largest number of items on a page, from 1 to 1000; the default is 10.
+    /// A larger number counts as 1000.
+    /// A page also ends with the item that brings its size to about 2 MiB, and always holds at least one item if there is one.
+    ///
+    /// Query parameter `page_size`, `10` by default.
+    pub fn page_size<V: Value<types::PageSize>>(mut self, value: V) -> Self {
+        self.page_size = self.client.optional("page_size", value);
+        self
+    }
+
+    /// The column that orders the list, ascending: `id` (the default) or `name`.
+    /// Items with the same name are ordered by id.
+    /// Any other value is rejected with 400 `InvalidRequest` and `details.order_column`.
+    ///
+    /// Query parameter `order_column`, `"id"` by default.
+    pub fn order_column<V: Value<types::OrderColumn>>(mut self, value: V) -> Self {
+        self.order_column = self.client.optional("order_column", value);
+        self
+    }
+
+    /// Sends the request. A listed status from 400 on is [`Error::ErrorResponse`](crate::Error).
+    ///
+    /// | Status | Body | Meaning |
+    /// |---|---|---|
+    /// | 200 | `FirewallPage` | One page of firewalls. |
+    ///
+    /// Also the [responses of every operation](crate#responses-of-every-operation).
+    pub async fn send(self) -> runtime::Result<types::FirewallPage, types::Error> {
+        let request = self
+            .client
+            .get(&[&self.project_id?, &self.location?])?
+            .query(&runtime::QueryParam::new("start_after", &self.start_after?))
+            .query(&runtime::QueryParam::new("page_size", &self.page_size?))
+            .query(&runtime::QueryParam::new("order_column", &self.order_column?))
+            .header("accept", "application/json");
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
+        match response.status().as_u16() {
+            200 => runtime::decode(response).await,
+            400 | 401 | 404 | 405 | 429 | 431 | 500 | 503 => {
+                Err(runtime::Error::listed(runtime::decode(response).await?))
+            }
+            _ => Err(runtime::Error::unlisted(response)),
+        }
+    }
+
+    /// Returns every item of the list, page by page, after `start_after` if it is set. The first error ends the stream.
+    pub fn stream(self) -> runtime::Items<'a, types::FirewallListItem, types::Error> {
+        let paging = runtime::Paging {
+            operation: self.client.id(),
+            key: runtime::text(&self.order_column, "id"),
+            items: "items",
+            count: Some("count"),
+        };
+        paging
+            .pages(move |key| {
+                let mut call = self.clone();
+                if let Some(key) = key {
+                    call.start_after = runtime::cursor(key).map(Some);
+                }
+                async move {
+                    let page = call.send().await?.into_inner();
+                    Ok(runtime::Page {
+                        count: runtime::count(&page.count),
+                        items: page.items,
+                    })
+                }
+            })
+    }
+}
+
+/// Builder of [`ClientFirewallExt::firewall_view`]: `GET /project/{project_id}/location/{location}/firewall/{firewall_reference}`.
+#[derive(Clone, Debug)]
+pub struct FirewallView<'a> {
+    client: runtime::Call<'a>,
+    project_id: runtime::Argument<types::ProjectId>,
+    location: runtime::Argument<types::Location>,
+    firewall_reference: runtime::Argument<types::Reference>,
+}
+
+impl<'a> FirewallView<'a> {
+    fn new(client: &'a runtime::Transport) -> Self {
+        let call = client
+            .call(
+                "firewall_view",
+                "/project/{project_id}/location/{location}/firewall/{firewall_reference}",
+            );
+        Self {
+            client: call,
+            project_id: call.missing("project_id"),
+            location: call.missing("location"),
+            firewall_reference: call.missing("firewall_reference"),
+        }
+    }
+
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    ///
+    /// Path parameter `project_id`, required.
+    pub fn project_id<V: Value<types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = self.client.argument("project_id", value);
+        self
+    }
+
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
+    ///
+    /// Path parameter `location`, required.
+    pub fn location<V: Value<types::Location>>(mut self, value: V) -> Self {
+        self.location = self.client.argument("location", value);
+        self
+    }
+
+    /// The id (prefix `fw`) or the name of the firewall.
+    ///
+    /// Path parameter `firewall_reference`, required.
+    pub fn firewall_reference<V: Value<types::Reference>>(mut self, value: V) -> Self {
+        self.firewall_reference = self.client.argument("firewall_reference", value);
+        self
+    }
+
+    /// Sends the request. A listed status from 400 on is [`Error::ErrorResponse`](crate::Error).
+    ///
+    /// | Status | Body | Meaning |
+    /// |---|---|---|
+    /// | 200 | `FirewallDetails` | The firewall. |
+    ///
+    /// Also the [responses of every operation](crate#responses-of-every-operation).
+    pub async fn send(self) -> runtime::Result<types::FirewallDetails, types::Error> {
+        let request = self
+            .client
+            .get(&[&self.project_id?, &self.location?, &self.firewall_reference?])?
+            .header("accept", "application/json");
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
+        match response.status().as_u16() {
+            200 => runtime::decode(response).await,
+            400 | 401 | 404 | 405 | 429 | 431 | 500 | 503 => {
+                Err(runtime::Error::listed(runtime::decode(response).await?))
+            }
+            _ => Err(runtime::Error::unlisted(response)),
+        }
+    }
+}
+
+/// Builder of [`ClientFirewallExt::firewall_create`]: `POST /project/{project_id}/location/{location}/firewall/{firewall_reference}`.
+#[derive(Clone, Debug)]
+pub struct FirewallCreate<'a> {
+    client: runtime::Call<'a>,
+    project_id: runtime::Argument<types::ProjectId>,
+    location: runtime::Argument<types::Location>,
+    firewall_reference: runtime::Argument<types::Reference>,
+    idempotency_key: runtime::Argument<Option<types::IdempotencyKey>>,
+    body: runtime::Argument<Option<runtime::Payload>>,
+}
+
+impl<'a> FirewallCreate<'a> {
+    fn new(client: &'a runtime::Transport) -> Self {
+        let call = client
+            .call(
+                "firewall_create",
+                "/project/{project_id}/location/{location}/firewall/{firewall_reference}",
+            );
+        Self {
+            client: call,
+            project_id: call.missing("project_id"),
+            location: call.missing("location"),
+            firewall_reference: call.missing("firewall_reference"),
+            idempotency_key: Ok(None),
+            body: Ok(None),
+        }
+    }
+
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    ///
+    /// Path parameter `project_id`, required.
+    pub fn project_id<V: Value<types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = self.client.argument("project_id", value);
+        self
+    }
+
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
+    ///
+    /// Path parameter `location`, required.
+    pub fn location<V: Value<types::Location>>(mut self, value: V) -> Self {
+        self.location = self.client.argument("location", value);
+        self
+    }
+
+    /// The id (prefix `fw`) or the name of the firewall.
+    ///
+    /// Path parameter `firewall_reference`, required.
+    pub fn firewall_reference<V: Value<types::Reference>>(mut self, value: V) -> Self {
+        self.firewall_reference = self.client.argument("firewall_reference", value);
+        self
+    }
+
+    /// A text that makes the request safe to repeat: a repeat with the same key within 24 hours gets the same response, and changes nothing.
+    /// With another path or body, it is rejected with 409 `IdempotencyConflict`.
+    ///
+    /// Header `Idempotency-Key`, optional.
+    pub fn idempotency_key<V: Value<types::IdempotencyKey>>(mut self, value: V) -> Self {
+        self.idempotency_key = self.client.optional("idempotency_key", value);
+        self
+    }
+
+    /// The options of the new firewall; an empty body counts as an empty object.
+    ///
+    /// Request body, `application/json`, optional.
+    pub fn body<V: Value<types::FirewallCreate>>(mut self, value: V) -> Self {
+        self.body = self
+            .client
+            .argument("body", value)
+            .and_then(|value: types::FirewallCreate| runtime::Payload::json(
+                "application/json",
+                &value,
+            ))
+            .map(Some);
+        self
+    }
+
+    /// Sends the request. A listed status from 400 on is [`Error::ErrorResponse`](crate::Error).
+    ///
+    /// | Status | Body | Meaning |
+    /// |---|---|---|
+    /// | 200 | `FirewallDetails` | The new firewall. |
+    /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`). |
+    /// | 408 | `Error` | The body of the request did not arrive in time (`BadRequest`). |
+    /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`). |
+    /// | 413 | `Error` | The body is larger than the service accepts (`PayloadTooLarge`). |
+    /// | 415 | `Error` | The body's content type is not `application/json` (`UnsupportedMediaType`). |
+    ///
+    /// Also the [responses of every operation](crate#responses-of-every-operation).
+    pub async fn send(self) -> runtime::Result<types::FirewallDetails, types::Error> {
+        let url = self
+            .client
+            .url(&[&self.project_id?, &self.location?, &self.firewall_reference?])?;
+        let request = self
+            .client
+            .http()
+            .request(runtime::reqwest::Method::POST, url)
+            .header("accept", "application/json");
+        let request = self.client.idempotent(request, self.idempotency_key?.as_ref())?;
+        let request = match self.body? {
+            Some(body) => body.on(request),
+            None => request,
+        };
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
+        match response.status().as_u16() {
+            200 => runtime::decode(response).await,
+            400 | 401 | 403 | 404 | 405 | 408 | 409 | 413 | 415 | 429 | 431 | 500
+            | 503 => Err(runtime::Error::listed(runtime::decode(response).await?)),
+            _ => Err(runtime::Error::unlisted(response)),
+        }
+    }
+}
+
+/// Builder of [`ClientFirewallExt::firewall_delete`]: `DELETE /project/{project_id}/location/{location}/firewall/{firewall_reference}`.
+#[derive(Clone, Debug)]
+pub struct FirewallDelete<'a> {
+    client: runtime::Call<'a>,
+    project_id: runtime::Argument<types::ProjectId>,
+    location: runtime::Argument<types::Location>,
+    firewall_reference: runtime::Argument<types::Reference>,
+    if_match: runtime::Argument<Option<types::IfMatch>>,
+}
+
+impl<'a> FirewallDelete<'a> {
+    fn new(client: &'a runtime::Transport) -> Self {
+        let call = client
+            .call(
+                "firewall_delete",
+                "/project/{project_id}/location/{location}/firewall/{firewall_reference}",
+            );
+        Self {
+            client: call,
+            project_id: call.missing("project_id"),
+            location: call.missing("location"),
+            firewall_reference: call.missing("firewall_reference"),
+            if_match: Ok(None),
+        }
+    }
+
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    ///
+    /// Path parameter `project_id`, required.
+    pub fn project_id<V: Value<types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = self.client.argument("project_id", value);
+        self
+    }
+
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
+    ///
+    /// Path parameter `location`, required.
+    pub fn location<V: Value<types::Location>>(mut self, value: V) -> Self {
+        self.location = self.client.argument("location", value);
+        self
+    }
+
+    /// The id (prefix `fw`) or the name of the firewall.
+    ///
+    /// Path parameter `firewall_reference`, required.
+    pub fn firewall_reference<V: Value<types::Reference>>(mut self, value: V) -> Self {
+        self.firewall_reference = self.client.argument("firewall_reference", value);
+        self
+    }
+
+    /// The entity tags that the resource may have, or `*` for any.
+    /// If it has another tag by now, the response is 412 `PreconditionFailed`, and nothing is changed.
+    ///
+    /// Header `If-Match`, optional.
+    pub fn if_match<V: Value<types::IfMatch>>(mut self, value: V) -> Self {
+        self.if_match = self.client.optional("if_match", value);
+        self
+    }
+
+    /// Sends the request. A listed status from 400 on is [`Error::ErrorResponse`](crate::Error).
+    ///
+    /// | Status | Body | Meaning |
+    /// |---|---|---|
+    /// | 204 | none | The firewall does not exist any more. |
+    /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`). |
+    /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`). |
+    /// | 412 | `Error` | The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it. |
+    ///
+    /// Also the [responses of every operation](crate#responses-of-every-operation).
+    pub async fn send(self) -> runtime::Result<(), types::Error> {
+        let request = self
+            .client
+            .delete(&[&self.project_id?, &self.location?, &self.firewall_reference?])?
+            .header("accept", "application/json");
+        let request = runtime::header(request, "If-Match", self.if_match?.as_ref())?;
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
+        match response.status().as_u16() {
+            204 => Ok(runtime::empty(response)),
+            400 | 401 | 403 | 404 | 405 | 409 | 412 | 429 | 431 | 500 | 503 => {
+                Err(runtime::Error::listed(runtime::decode(response).await?))
+            }
+            _ => Err(runtime::Error::unlisted(response)),
+        }
+    }
+}
+
+/// Builder of [`ClientFirewallExt::firewall_attach_subnet`]: `POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/attach-subnet`.
+#[derive(Clone, Debug)]
+pub struct FirewallAttachSubnet<'a> {
+    client: runtime::Call<'a>,
+    project_id: runtime::Argument<types::ProjectId>,
+    location: runtime::Argument<types::Location>,
+    firewall_reference: runtime::Argument<types::Reference>,
+    if_match: runtime::Argument<Option<types::IfMatch>>,
+    idempotency_key: runtime::Argument<Option<types::IdempotencyKey>>,
+    body: runtime::Argument<types::FirewallAttachSubnet>,
+}
+
+impl<'a> FirewallAttachSubnet<'a> {
+    fn new(client: &'a runtime::Transport) -> Self {
+        let call = client
+            .call(
+                "firewall_attach_subnet",
+                "/project/{project_id}/location/{location}/firewall/{firewall_reference}/attach-subnet",
+            );
+        Self {
+            client: call,
+            project_id: call.missing("project_id"),
+            location: call.missing("location"),
+            firewall_reference: call.missing("firewall_reference"),
+            if_match: Ok(None),
+            idempotency_key: Ok(None),
+            body: call.missing("body"),
+        }
+    }
+
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    ///
+    /// Path parameter `project_id`, required.
+    pub fn project_id<V: Value<types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = self.client.argument("project_id", value);
+        self
+    }
+
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
+    ///
+    /// Path parameter `location`, required.
+    pub fn location<V: Value<types::Location>>(mut self, value: V) -> Self {
+        self.location = self.client.argument("location", value);
+        self
+    }
+
+    /// The id (prefix `fw`) or the name of the firewall.
+    ///
+    /// Path parameter `firewall_reference`, required.
+    pub fn firewall_reference<V: Value<types::Reference>>(mut self, value: V) -> Self {
+        self.firewall_reference = self.client.argument("firewall_reference", value);
+        self
+    }
+
+    /// The entity tags that the resource may have, or `*` for any.
+    /// If it has another tag by now, the response is 412 `PreconditionFailed`, and nothing is changed.
+    ///
+    /// Header `If-Match`, optional.
+    pub fn if_match<V: Value<types::IfMatch>>(mut self, value: V) -> Self {
+        self.if_match = self.client.optional("if_match", value);
+        self
+    }
+
+    /// A text that makes the request safe to repeat: a repeat with the same key within 24 hours gets the same response, and changes nothing.
+    /// With another path or body, it is rejected with 409 `IdempotencyConflict`.
+    ///
+    /// Header `Idempotency-Key`, optional.
+    pub fn idempotency_key<V: Value<types::IdempotencyKey>>(mut self, value: V) -> Self {
+        self.idempotency_key = self.client.optional("idempotency_key", value);
+        self
+    }
+
+    /// The private subnet to attach.
+    ///
+    /// Request body, `application/json`, required.
+    pub fn body<V: Value<types::FirewallAttachSubnet>>(mut self, value: V) -> Self {
+        self.body = self.client.argument("body", value);
+        self
+    }
+
+    /// Sends the request. A listed status from 400 on is [`Error::ErrorResponse`](crate::Error).
+    ///
+    /// | Status | Body | Meaning |
+    /// |---|---|---|
+    /// | 200 | `FirewallDetails` | The firewall, with the subnet. |
+    /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`). |
+    /// | 408 | `Error` | The body of the request did not arrive in time (`BadRequest`). |
+    /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`). |
+    /// | 412 | `Error` | The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it. |
+    /// | 413 | `Error` | The body is larger than the service accepts (`PayloadTooLarge`). |
+    /// | 415 | `Error` | The body's content type is not `application/json` (`UnsupportedMediaType`). |
+    ///
+    /// Also the [responses of every operation](crate#responses-of-every-operation).
+    pub async fn send(self) -> runtime::Result<types::FirewallDetails, types::Error> {
+        let request = self
+            .client
+            .post(&[&self.project_id?, &self.location?, &self.firewall_reference?])?
+            .json(&self.body?)
+            .header("accept", "application/json");
+        let request = runtime::header(request, "If-Match", self.if_match?.as_ref())?;
+        let request = self.client.idempotent(request, self.idempotency_key?.as_ref())?;
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
+        match response.status().as_u16() {
+            200 => runtime::decode(response).await,
+            400 | 401 | 403 | 404 | 405 | 408 | 409 | 412 | 413 | 415 | 429 | 431 | 500
+            | 503 => Err(runtime::Error::listed(runtime::decode(response).await?)),
+            _ => Err(runtime::Error::unlisted(response)),
+        }
+    }
+}
 
 /// Builder of [`ClientFirewallExt::firewall_detach_subnet`]: `POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/detach-subnet`.
 #[derive(Clone, Debug)]
@@ -129,6 +717,217 @@ impl<'a> FirewallDetachSubnet<'a> {
             200 => runtime::decode(response).await,
             400 | 401 | 403 | 404 | 405 | 408 | 409 | 412 | 413 | 415 | 429 | 431 | 500
             | 503 => Err(runtime::Error::listed(runtime::decode(response).await?)),
+            _ => Err(runtime::Error::unlisted(response)),
+        }
+    }
+}
+
+/// Builder of [`ClientFirewallExt::firewall_rule_create`]: `POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/firewall-rule`.
+#[derive(Clone, Debug)]
+pub struct FirewallRuleCreate<'a> {
+    client: runtime::Call<'a>,
+    project_id: runtime::Argument<types::ProjectId>,
+    location: runtime::Argument<types::Location>,
+    firewall_reference: runtime::Argument<types::Reference>,
+    idempotency_key: runtime::Argument<Option<types::IdempotencyKey>>,
+    body: runtime::Argument<types::FirewallRuleCreate>,
+}
+
+impl<'a> FirewallRuleCreate<'a> {
+    fn new(client: &'a runtime::Transport) -> Self {
+        let call = client
+            .call(
+                "firewall_rule_create",
+                "/project/{project_id}/location/{location}/firewall/{firewall_reference}/firewall-rule",
+            );
+        Self {
+            client: call,
+            project_id: call.missing("project_id"),
+            location: call.missing("location"),
+            firewall_reference: call.missing("firewall_reference"),
+            idempotency_key: Ok(None),
+            body: call.missing("body"),
+        }
+    }
+
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    ///
+    /// Path parameter `project_id`, required.
+    pub fn project_id<V: Value<types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = self.client.argument("project_id", value);
+        self
+    }
+
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
+    ///
+    /// Path parameter `location`, required.
+    pub fn location<V: Value<types::Location>>(mut self, value: V) -> Self {
+        self.location = self.client.argument("location", value);
+        self
+    }
+
+    /// The id (prefix `fw`) or the name of the firewall.
+    ///
+    /// Path parameter `firewall_reference`, required.
+    pub fn firewall_reference<V: Value<types::Reference>>(mut self, value: V) -> Self {
+        self.firewall_reference = self.client.argument("firewall_reference", value);
+        self
+    }
+
+    /// A text that makes the request safe to repeat: a repeat with the same key within 24 hours gets the same response, and changes nothing.
+    /// With another path or body, it is rejected with 409 `IdempotencyConflict`.
+    ///
+    /// Header `Idempotency-Key`, optional.
+    pub fn idempotency_key<V: Value<types::IdempotencyKey>>(mut self, value: V) -> Self {
+        self.idempotency_key = self.client.optional("idempotency_key", value);
+        self
+    }
+
+    /// The new rule.
+    ///
+    /// Request body, `application/json`, required.
+    pub fn body<V: Value<types::FirewallRuleCreate>>(mut self, value: V) -> Self {
+        self.body = self.client.argument("body", value);
+        self
+    }
+
+    /// Sends the request. A listed status from 400 on is [`Error::ErrorResponse`](crate::Error).
+    ///
+    /// | Status | Body | Meaning |
+    /// |---|---|---|
+    /// | 200 | `FirewallRuleDetails` | The new rule. |
+    /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`). |
+    /// | 408 | `Error` | The body of the request did not arrive in time (`BadRequest`). |
+    /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`). |
+    /// | 413 | `Error` | The body is larger than the service accepts (`PayloadTooLarge`). |
+    /// | 415 | `Error` | The body's content type is not `application/json` (`UnsupportedMediaType`). |
+    ///
+    /// Also the [responses of every operation](crate#responses-of-every-operation).
+    pub async fn send(
+        self,
+    ) -> runtime::Result<types::FirewallRuleDetails, types::Error> {
+        let request = self
+            .client
+            .post(&[&self.project_id?, &self.location?, &self.firewall_reference?])?
+            .json(&self.body?)
+            .header("accept", "application/json");
+        let request = self.client.idempotent(request, self.idempotency_key?.as_ref())?;
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
+        match response.status().as_u16() {
+            200 => runtime::decode(response).await,
+            400 | 401 | 403 | 404 | 405 | 408 | 409 | 413 | 415 | 429 | 431 | 500
+            | 503 => Err(runtime::Error::listed(runtime::decode(response).await?)),
+            _ => Err(runtime::Error::unlisted(response)),
+        }
+    }
+}
+
+/// Builder of [`ClientFirewallExt::firewall_rule_delete`]: `DELETE /project/{project_id}/location/{location}/firewall/{firewall_reference}/firewall-rule/{firewall_rule_id}`.
+#[derive(Clone, Debug)]
+pub struct FirewallRuleDelete<'a> {
+    client: runtime::Call<'a>,
+    project_id: runtime::Argument<types::ProjectId>,
+    location: runtime::Argument<types::Location>,
+    firewall_reference: runtime::Argument<types::Reference>,
+    firewall_rule_id: runtime::Argument<types::FirewallRuleId>,
+    if_match: runtime::Argument<Option<types::IfMatch>>,
+}
+
+impl<'a> FirewallRuleDelete<'a> {
+    fn new(client: &'a runtime::Transport) -> Self {
+        let call = client
+            .call(
+                "firewall_rule_delete",
+                "/project/{project_id}/location/{location}/firewall/{firewall_reference}/firewall-rule/{firewall_rule_id}",
+            );
+        Self {
+            client: call,
+            project_id: call.missing("project_id"),
+            location: call.missing("location"),
+            firewall_reference: call.missing("firewall_reference"),
+            firewall_rule_id: call.missing("firewall_rule_id"),
+            if_match: Ok(None),
+        }
+    }
+
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    ///
+    /// Path parameter `project_id`, required.
+    pub fn project_id<V: Value<types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = self.client.argument("project_id", value);
+        self
+    }
+
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
+    ///
+    /// Path parameter `location`, required.
+    pub fn location<V: Value<types::Location>>(mut self, value: V) -> Self {
+        self.location = self.client.argument("location", value);
+        self
+    }
+
+    /// The id (prefix `fw`) or the name of the firewall.
+    ///
+    /// Path parameter `firewall_reference`, required.
+    pub fn firewall_reference<V: Value<types::Reference>>(mut self, value: V) -> Self {
+        self.firewall_reference = self.client.argument("firewall_reference", value);
+        self
+    }
+
+    /// The id of the firewall rule.
+    /// Returns 400 if the value does not have the form of a rule's id.
+    ///
+    /// Path parameter `firewall_rule_id`, required.
+    pub fn firewall_rule_id<V: Value<types::FirewallRuleId>>(
+        mut self,
+        value: V,
+    ) -> Self {
+        self.firewall_rule_id = self.client.argument("firewall_rule_id", value);
+        self
+    }
+
+    /// The entity tags that the resource may have, or `*` for any.
+    /// If it has another tag by now, the response is 412 `PreconditionFailed`, and nothing is changed.
+    ///
+    /// Header `If-Match`, optional.
+    pub fn if_match<V: Value<types::IfMatch>>(mut self, value: V) -> Self {
+        self.if_match = self.client.optional("if_match", value);
+        self
+    }
+
+    /// Sends the request. A listed status from 400 on is [`Error::ErrorResponse`](crate::Error).
+    ///
+    /// | Status | Body | Meaning |
+    /// |---|---|---|
+    /// | 204 | none | The rule does not exist any more. |
+    /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`). |
+    /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`). |
+    /// | 412 | `Error` | The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it. |
+    ///
+    /// Also the [responses of every operation](crate#responses-of-every-operation).
+    pub async fn send(self) -> runtime::Result<(), types::Error> {
+        let request = self
+            .client
+            .delete(
+                &[
+                    &self.project_id?,
+                    &self.location?,
+                    &self.firewall_reference?,
+                    &self.firewall_rule_id?,
+                ],
+            )?
+            .header("accept", "application/json");
+        let request = runtime::header(request, "If-Match", self.if_match?.as_ref())?;
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
+        match response.status().as_u16() {
+            204 => Ok(runtime::empty(response)),
+            400 | 401 | 403 | 404 | 405 | 409 | 412 | 429 | 431 | 500 | 503 => {
+                Err(runtime::Error::listed(runtime::decode(response).await?))
+            }
             _ => Err(runtime::Error::unlisted(response)),
         }
     }

@@ -20,6 +20,7 @@ const TEXT: &[Media] = &[Media::new("text/plain")];
 const RESPONSES: &[ListedResponse] = &[ListedResponse::code(200).media(TEXT)];
 
 static THINGS: Operation = get("/things");
+static OTHERS: Operation = get("/others");
 static PAGE: Operation = get("/docs/{page}");
 
 const fn get(path: &'static str) -> Operation {
@@ -194,10 +195,14 @@ async fn paths_of_the_contract_come_first() {
 
 #[tokio::test]
 async fn two_apis_with_pages_can_be_merged() {
-    let other = router("Others", &[&PAGE], Config::new().docs());
+    let other = router("Others", &[&OTHERS], Config::new().docs());
     let app = things(Config::new().docs()).merge(other);
-    assert_eq!(send(&app, "/docs/", &[]).await.0, 200);
-    assert_eq!(text(&send(&app, "/docs/1", &[]).await.2), "an operation");
+    for path in ["/things", "/others"] {
+        assert_eq!(text(&send(&app, path, &[]).await.2), "an operation");
+    }
+    // As with the texts of the contracts, the page is that of the second.
+    assert!(text(&send(&app, "/", &[]).await.2).starts_with("Others 1.2\n"));
+    assert_eq!(send(&app, "/docs/docs.js", &[]).await.0, 200);
 }
 
 #[tokio::test]

@@ -10,6 +10,70 @@ use crate::security;
 /// `P` is the principal, which the implementation of `Security` makes of a credential.
 #[server::api(firewall)]
 pub trait FirewallApi<P>: Send + Sync + 'static {
+    /// List the firewalls of a location
+    ///
+    /// Returns one page of the firewalls that the project has in the location.
+    /// View a firewall to see its rules and private subnets.
+    ///
+    /// `GET /project/{project_id}/location/{location}/firewall`
+    async fn firewall_list(
+        &self,
+        principal: P,
+        request: FirewallListRequest,
+    ) -> Result<FirewallListResponse, FirewallListError>;
+
+    /// View a firewall
+    ///
+    /// Returns a firewall, with its rules and the private subnets that it is attached to.
+    ///
+    /// `GET /project/{project_id}/location/{location}/firewall/{firewall_reference}`
+    async fn firewall_view(
+        &self,
+        principal: P,
+        request: FirewallViewRequest,
+    ) -> Result<FirewallViewResponse, FirewallViewError>;
+
+    /// Create a firewall
+    ///
+    /// Creates a firewall without rules, which lets nobody in.
+    /// The reference in the path becomes the name of the firewall.
+    /// Returns 400 `InvalidRequest` with `details.name` if a firewall of this name exists, or if the name has the form of a firewall's id.
+    /// Returns 403 `QuotaExceeded` if the project has as many firewalls as its quota allows.
+    ///
+    /// `POST /project/{project_id}/location/{location}/firewall/{firewall_reference}`
+    async fn firewall_create(
+        &self,
+        principal: P,
+        request: FirewallCreateRequest,
+    ) -> Result<FirewallCreateResponse, FirewallCreateError>;
+
+    /// Delete a firewall
+    ///
+    /// Detaches a firewall from its private subnets and deletes it with its rules, which cannot be undone.
+    /// The name can be used again at once.
+    /// If there is no such firewall, nothing changes and the response is still 204.
+    ///
+    /// `DELETE /project/{project_id}/location/{location}/firewall/{firewall_reference}`
+    async fn firewall_delete(
+        &self,
+        principal: P,
+        request: FirewallDeleteRequest,
+    ) -> Result<FirewallDeleteResponse, FirewallDeleteError>;
+
+    /// Attach a private subnet to a firewall
+    ///
+    /// Attaches a private subnet to a firewall.
+    /// Returns the firewall; its `private_subnets` contains the subnet.
+    /// If the subnet is attached already, nothing changes and the response is still 200.
+    /// Returns 400 `InvalidRequest` with `details.private_subnet_id` if `private_subnet_id` is not the id of a private subnet in this project and location, or if the subnet has 20 other firewalls.
+    ///
+    /// `POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/attach-subnet`
+    async fn firewall_attach_subnet(
+        &self,
+        principal: P,
+        request: FirewallAttachSubnetRequest,
+    ) -> Result<FirewallAttachSubnetResponse, FirewallAttachSubnetError>;
+
     /// Detach a private subnet from a firewall
     ///
     /// Detaches a private subnet from a firewall.
@@ -23,7 +87,440 @@ pub trait FirewallApi<P>: Send + Sync + 'static {
         principal: P,
         request: FirewallDetachSubnetRequest,
     ) -> Result<FirewallDetachSubnetResponse, FirewallDetachSubnetError>;
+
+    /// Add a rule to a firewall
+    ///
+    /// Adds a rule to a firewall, by which a network is allowed to connect.
+    /// Returns 400 `InvalidRequest` with `details.cidr` if `cidr` is not a network or the firewall has the same rule already, with `details.port_range` if the first port is larger than the last, or with `details.body` if the firewall has 100 rules.
+    ///
+    /// `POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/firewall-rule`
+    async fn firewall_rule_create(
+        &self,
+        principal: P,
+        request: FirewallRuleCreateRequest,
+    ) -> Result<FirewallRuleCreateResponse, FirewallRuleCreateError>;
+
+    /// Remove a rule from a firewall
+    ///
+    /// Deletes a rule of a firewall, which cannot be undone.
+    /// If there is no such firewall, or no such rule of it, nothing changes and the response is still 204.
+    /// `If-Match` is compared with the entity tag of the firewall.
+    ///
+    /// `DELETE /project/{project_id}/location/{location}/firewall/{firewall_reference}/firewall-rule/{firewall_rule_id}`
+    async fn firewall_rule_delete(
+        &self,
+        principal: P,
+        request: FirewallRuleDeleteRequest,
+    ) -> Result<FirewallRuleDeleteResponse, FirewallRuleDeleteError>;
 }
+
+/// The request of `GET /project/{project_id}/location/{location}/firewall`.
+#[derive(Debug, Clone, server::Request)]
+pub struct FirewallListRequest {
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    #[parameter(path)]
+    pub project_id: api_types::ProjectId,
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
+    #[parameter(path)]
+    pub location: api_types::Location,
+    /// The value of `order_column` after which the page starts, at most 1024 characters long.
+    /// The page does not include the item that has this value.
+    /// By default, the list starts at its beginning.
+    /// With `order_column=name`, any text is accepted.
+    /// With `order_column=id`, send an id of the listed kind, which need not exist; anything else is rejected with 400 `InvalidRequest` and `details.start_after`.
+    #[parameter(query)]
+    pub start_after: Option<api_types::StartAfter>,
+    /// The largest number of items on a page, from 1 to 1000; the default is 10.
+    /// A larger number counts as 1000.
+    /// A page also ends with the item that brings its size to about 2 MiB, and always holds at least one item if there is one.
+    #[parameter(query, default = 10)]
+    pub page_size: api_types::PageSize,
+    /// The column that orders the list, ascending: `id` (the default) or `name`.
+    /// Items with the same name are ordered by id.
+    /// Any other value is rejected with 400 `InvalidRequest` and `details.order_column`.
+    #[parameter(query, default = "id")]
+    pub order_column: api_types::OrderColumn,
+}
+
+/// The responses of `GET /project/{project_id}/location/{location}/firewall`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum FirewallListResponse {
+    /// One page of firewalls.
+    #[response(200, json)]
+    Ok(api_types::FirewallPage),
+}
+
+/// The errors of `GET /project/{project_id}/location/{location}/firewall`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum FirewallListError {
+    /// The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
+    #[response(400)]
+    BadRequest(responses::BadRequest),
+    /// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
+    #[response(401)]
+    Unauthorized(responses::Unauthorized),
+    /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    #[response(404)]
+    NotFound(responses::NotFound),
+    /// The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`).
+    #[response(429)]
+    TooManyRequests(responses::TooManyRequests),
+    /// An error occurred in the service (`UnexpectedError`).
+    #[response(500)]
+    InternalServerError(responses::UnexpectedError),
+    /// The service is temporarily unavailable (`Unavailable`).
+    #[response(503)]
+    ServiceUnavailable(responses::Unavailable),
+}
+
+/// `GET /project/{project_id}/location/{location}/firewall`.
+pub static FIREWALL_LIST: server::Operation = server::Operation {
+    id: "firewall_list",
+    method: server::Method::GET,
+    path: "/project/{project_id}/location/{location}/firewall",
+    tag: Some("firewall"),
+    responses: FirewallListResponse::LISTED,
+    errors: FirewallListError::LISTED,
+    rejections: &[405, 431],
+    security: security::BEARER,
+    ..server::Operation::of::<FirewallListRequest>()
+};
+
+/// The request of `GET /project/{project_id}/location/{location}/firewall/{firewall_reference}`.
+#[derive(Debug, Clone, server::Request)]
+pub struct FirewallViewRequest {
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    #[parameter(path)]
+    pub project_id: api_types::ProjectId,
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
+    #[parameter(path)]
+    pub location: api_types::Location,
+    /// The id (prefix `fw`) or the name of the firewall.
+    #[parameter(path)]
+    pub firewall_reference: api_types::Reference,
+}
+
+/// The responses of `GET /project/{project_id}/location/{location}/firewall/{firewall_reference}`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum FirewallViewResponse {
+    /// The firewall.
+    #[response(200)]
+    Ok(FirewallViewOk),
+}
+
+/// The errors of `GET /project/{project_id}/location/{location}/firewall/{firewall_reference}`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum FirewallViewError {
+    /// The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
+    #[response(400)]
+    BadRequest(responses::BadRequest),
+    /// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
+    #[response(401)]
+    Unauthorized(responses::Unauthorized),
+    /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    #[response(404)]
+    NotFound(responses::NotFound),
+    /// The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`).
+    #[response(429)]
+    TooManyRequests(responses::TooManyRequests),
+    /// An error occurred in the service (`UnexpectedError`).
+    #[response(500)]
+    InternalServerError(responses::UnexpectedError),
+    /// The service is temporarily unavailable (`Unavailable`).
+    #[response(503)]
+    ServiceUnavailable(responses::Unavailable),
+}
+
+/// The firewall.
+#[derive(Debug, Clone, server::ResponseParts)]
+pub struct FirewallViewOk {
+    #[body(json)]
+    pub body: api_types::FirewallDetails,
+    /// The entity tag of the resource. It changes whenever a property of the response changes.
+    #[header(name = "ETag", required)]
+    pub e_tag: api_types::EntityTag,
+}
+
+/// `GET /project/{project_id}/location/{location}/firewall/{firewall_reference}`.
+pub static FIREWALL_VIEW: server::Operation = server::Operation {
+    id: "firewall_view",
+    method: server::Method::GET,
+    path: "/project/{project_id}/location/{location}/firewall/{firewall_reference}",
+    tag: Some("firewall"),
+    responses: FirewallViewResponse::LISTED,
+    errors: FirewallViewError::LISTED,
+    rejections: &[405, 431],
+    security: security::BEARER,
+    ..server::Operation::of::<FirewallViewRequest>()
+};
+
+/// The request of `POST /project/{project_id}/location/{location}/firewall/{firewall_reference}`.
+#[derive(Debug, Clone, server::Request)]
+pub struct FirewallCreateRequest {
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    #[parameter(path)]
+    pub project_id: api_types::ProjectId,
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
+    #[parameter(path)]
+    pub location: api_types::Location,
+    /// The id (prefix `fw`) or the name of the firewall.
+    #[parameter(path)]
+    pub firewall_reference: api_types::Reference,
+    /// A text that makes the request safe to repeat: a repeat with the same key within 24 hours gets the same response, and changes nothing.
+    /// With another path or body, it is rejected with 409 `IdempotencyConflict`.
+    #[parameter(header, name = "Idempotency-Key")]
+    pub idempotency_key: Option<api_types::IdempotencyKey>,
+    /// The options of the new firewall; an empty body counts as an empty object.
+    #[body(json, schema = "/components/schemas/FirewallCreate")]
+    pub body: Option<api_types::FirewallCreate>,
+}
+
+/// The responses of `POST /project/{project_id}/location/{location}/firewall/{firewall_reference}`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum FirewallCreateResponse {
+    /// The new firewall.
+    #[response(200)]
+    Ok(FirewallCreateOk),
+}
+
+/// The errors of `POST /project/{project_id}/location/{location}/firewall/{firewall_reference}`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum FirewallCreateError {
+    /// The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
+    #[response(400)]
+    BadRequest(responses::BadRequest),
+    /// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
+    #[response(401)]
+    Unauthorized(responses::Unauthorized),
+    /// The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`).
+    #[response(403)]
+    Forbidden(responses::Forbidden),
+    /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    #[response(404)]
+    NotFound(responses::NotFound),
+    /// The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`).
+    #[response(409)]
+    Conflict(responses::Conflict),
+    /// The body is larger than the service accepts (`PayloadTooLarge`).
+    #[response(413)]
+    PayloadTooLarge(responses::PayloadTooLarge),
+    /// The body's content type is not `application/json` (`UnsupportedMediaType`).
+    #[response(415)]
+    UnsupportedMediaType(responses::UnsupportedMediaType),
+    /// The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`).
+    #[response(429)]
+    TooManyRequests(responses::TooManyRequests),
+    /// An error occurred in the service (`UnexpectedError`).
+    #[response(500)]
+    InternalServerError(responses::UnexpectedError),
+    /// The service is temporarily unavailable (`Unavailable`).
+    #[response(503)]
+    ServiceUnavailable(responses::Unavailable),
+}
+
+/// The new firewall.
+#[derive(Debug, Clone, server::ResponseParts)]
+pub struct FirewallCreateOk {
+    #[body(json)]
+    pub body: api_types::FirewallDetails,
+    /// The entity tag of the resource. It changes whenever a property of the response changes.
+    #[header(name = "ETag", required)]
+    pub e_tag: api_types::EntityTag,
+    /// The response is that to an earlier request with the same `Idempotency-Key`, and nothing was changed. Missing from any other response.
+    #[header(name = "Idempotency-Replayed")]
+    pub idempotency_replayed: Option<api_types::IdempotencyReplayed>,
+}
+
+/// `POST /project/{project_id}/location/{location}/firewall/{firewall_reference}`.
+pub static FIREWALL_CREATE: server::Operation = server::Operation {
+    id: "firewall_create",
+    method: server::Method::POST,
+    path: "/project/{project_id}/location/{location}/firewall/{firewall_reference}",
+    tag: Some("firewall"),
+    responses: FirewallCreateResponse::LISTED,
+    errors: FirewallCreateError::LISTED,
+    rejections: &[405, 408, 431],
+    security: security::BEARER,
+    ..server::Operation::of::<FirewallCreateRequest>()
+};
+
+/// The request of `DELETE /project/{project_id}/location/{location}/firewall/{firewall_reference}`.
+#[derive(Debug, Clone, server::Request)]
+pub struct FirewallDeleteRequest {
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    #[parameter(path)]
+    pub project_id: api_types::ProjectId,
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
+    #[parameter(path)]
+    pub location: api_types::Location,
+    /// The id (prefix `fw`) or the name of the firewall.
+    #[parameter(path)]
+    pub firewall_reference: api_types::Reference,
+    /// The entity tags that the resource may have, or `*` for any.
+    /// If it has another tag by now, the response is 412 `PreconditionFailed`, and nothing is changed.
+    #[parameter(header, name = "If-Match")]
+    pub if_match: Option<api_types::IfMatch>,
+}
+
+/// The responses of `DELETE /project/{project_id}/location/{location}/firewall/{firewall_reference}`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum FirewallDeleteResponse {
+    /// The firewall does not exist any more.
+    #[response(204)]
+    NoContent,
+}
+
+/// The errors of `DELETE /project/{project_id}/location/{location}/firewall/{firewall_reference}`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum FirewallDeleteError {
+    /// The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
+    #[response(400)]
+    BadRequest(responses::BadRequest),
+    /// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
+    #[response(401)]
+    Unauthorized(responses::Unauthorized),
+    /// The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`).
+    #[response(403)]
+    Forbidden(responses::Forbidden),
+    /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    #[response(404)]
+    NotFound(responses::NotFound),
+    /// The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`).
+    #[response(409)]
+    Conflict(responses::Conflict),
+    /// The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it.
+    #[response(412)]
+    PreconditionFailed(responses::PreconditionFailed),
+    /// The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`).
+    #[response(429)]
+    TooManyRequests(responses::TooManyRequests),
+    /// An error occurred in the service (`UnexpectedError`).
+    #[response(500)]
+    InternalServerError(responses::UnexpectedError),
+    /// The service is temporarily unavailable (`Unavailable`).
+    #[response(503)]
+    ServiceUnavailable(responses::Unavailable),
+}
+
+/// `DELETE /project/{project_id}/location/{location}/firewall/{firewall_reference}`.
+pub static FIREWALL_DELETE: server::Operation = server::Operation {
+    id: "firewall_delete",
+    method: server::Method::DELETE,
+    path: "/project/{project_id}/location/{location}/firewall/{firewall_reference}",
+    tag: Some("firewall"),
+    responses: FirewallDeleteResponse::LISTED,
+    errors: FirewallDeleteError::LISTED,
+    rejections: &[405, 431],
+    security: security::BEARER,
+    ..server::Operation::of::<FirewallDeleteRequest>()
+};
+
+/// The request of `POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/attach-subnet`.
+#[derive(Debug, Clone, server::Request)]
+pub struct FirewallAttachSubnetRequest {
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    #[parameter(path)]
+    pub project_id: api_types::ProjectId,
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
+    #[parameter(path)]
+    pub location: api_types::Location,
+    /// The id (prefix `fw`) or the name of the firewall.
+    #[parameter(path)]
+    pub firewall_reference: api_types::Reference,
+    /// The entity tags that the resource may have, or `*` for any.
+    /// If it has another tag by now, the response is 412 `PreconditionFailed`, and nothing is changed.
+    #[parameter(header, name = "If-Match")]
+    pub if_match: Option<api_types::IfMatch>,
+    /// A text that makes the request safe to repeat: a repeat with the same key within 24 hours gets the same response, and changes nothing.
+    /// With another path or body, it is rejected with 409 `IdempotencyConflict`.
+    #[parameter(header, name = "Idempotency-Key")]
+    pub idempotency_key: Option<api_types::IdempotencyKey>,
+    /// The private subnet to attach.
+    #[body(json, schema = "/components/schemas/FirewallAttachSubnet", required)]
+    pub body: api_types::FirewallAttachSubnet,
+}
+
+/// The responses of `POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/attach-subnet`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum FirewallAttachSubnetResponse {
+    /// The firewall, with the subnet.
+    #[response(200)]
+    Ok(FirewallAttachSubnetOk),
+}
+
+/// The errors of `POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/attach-subnet`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum FirewallAttachSubnetError {
+    /// The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
+    #[response(400)]
+    BadRequest(responses::BadRequest),
+    /// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
+    #[response(401)]
+    Unauthorized(responses::Unauthorized),
+    /// The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`).
+    #[response(403)]
+    Forbidden(responses::Forbidden),
+    /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    #[response(404)]
+    NotFound(responses::NotFound),
+    /// The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`).
+    #[response(409)]
+    Conflict(responses::Conflict),
+    /// The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it.
+    #[response(412)]
+    PreconditionFailed(responses::PreconditionFailed),
+    /// The body is larger than the service accepts (`PayloadTooLarge`).
+    #[response(413)]
+    PayloadTooLarge(responses::PayloadTooLarge),
+    /// The body's content type is not `application/json` (`UnsupportedMediaType`).
+    #[response(415)]
+    UnsupportedMediaType(responses::UnsupportedMediaType),
+    /// The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`).
+    #[response(429)]
+    TooManyRequests(responses::TooManyRequests),
+    /// An error occurred in the service (`UnexpectedError`).
+    #[response(500)]
+    InternalServerError(responses::UnexpectedError),
+    /// The service is temporarily unavailable (`Unavailable`).
+    #[response(503)]
+    ServiceUnavailable(responses::Unavailable),
+}
+
+/// The firewall, with the subnet.
+#[derive(Debug, Clone, server::ResponseParts)]
+pub struct FirewallAttachSubnetOk {
+    #[body(json)]
+    pub body: api_types::FirewallDetails,
+    /// The entity tag of the resource. It changes whenever a property of the response changes.
+    #[header(name = "ETag", required)]
+    pub e_tag: api_types::EntityTag,
+    /// The response is that to an earlier request with the same `Idempotency-Key`, and nothing was changed. Missing from any other response.
+    #[header(name = "Idempotency-Replayed")]
+    pub idempotency_replayed: Option<api_types::IdempotencyReplayed>,
+}
+
+/// `POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/attach-subnet`.
+pub static FIREWALL_ATTACH_SUBNET: server::Operation = server::Operation {
+    id: "firewall_attach_subnet",
+    method: server::Method::POST,
+    path: "/project/{project_id}/location/{location}/firewall/{firewall_reference}/attach-subnet",
+    tag: Some("firewall"),
+    responses: FirewallAttachSubnetResponse::LISTED,
+    errors: FirewallAttachSubnetError::LISTED,
+    rejections: &[405, 408, 431],
+    security: security::BEARER,
+    ..server::Operation::of::<FirewallAttachSubnetRequest>()
+};
 
 /// The request of `POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/detach-subnet`.
 #[derive(Debug, Clone, server::Request)]
@@ -124,18 +621,226 @@ pub static FIREWALL_DETACH_SUBNET: server::Operation = server::Operation {
     ..server::Operation::of::<FirewallDetachSubnetRequest>()
 };
 
+/// The request of `POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/firewall-rule`.
+#[derive(Debug, Clone, server::Request)]
+pub struct FirewallRuleCreateRequest {
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    #[parameter(path)]
+    pub project_id: api_types::ProjectId,
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
+    #[parameter(path)]
+    pub location: api_types::Location,
+    /// The id (prefix `fw`) or the name of the firewall.
+    #[parameter(path)]
+    pub firewall_reference: api_types::Reference,
+    /// A text that makes the request safe to repeat: a repeat with the same key within 24 hours gets the same response, and changes nothing.
+    /// With another path or body, it is rejected with 409 `IdempotencyConflict`.
+    #[parameter(header, name = "Idempotency-Key")]
+    pub idempotency_key: Option<api_types::IdempotencyKey>,
+    /// The new rule.
+    #[body(json, schema = "/components/schemas/FirewallRuleCreate", required)]
+    pub body: api_types::FirewallRuleCreate,
+}
+
+/// The responses of `POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/firewall-rule`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum FirewallRuleCreateResponse {
+    /// The new rule.
+    #[response(200)]
+    Ok(FirewallRuleCreateOk),
+}
+
+/// The errors of `POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/firewall-rule`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum FirewallRuleCreateError {
+    /// The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
+    #[response(400)]
+    BadRequest(responses::BadRequest),
+    /// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
+    #[response(401)]
+    Unauthorized(responses::Unauthorized),
+    /// The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`).
+    #[response(403)]
+    Forbidden(responses::Forbidden),
+    /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    #[response(404)]
+    NotFound(responses::NotFound),
+    /// The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`).
+    #[response(409)]
+    Conflict(responses::Conflict),
+    /// The body is larger than the service accepts (`PayloadTooLarge`).
+    #[response(413)]
+    PayloadTooLarge(responses::PayloadTooLarge),
+    /// The body's content type is not `application/json` (`UnsupportedMediaType`).
+    #[response(415)]
+    UnsupportedMediaType(responses::UnsupportedMediaType),
+    /// The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`).
+    #[response(429)]
+    TooManyRequests(responses::TooManyRequests),
+    /// An error occurred in the service (`UnexpectedError`).
+    #[response(500)]
+    InternalServerError(responses::UnexpectedError),
+    /// The service is temporarily unavailable (`Unavailable`).
+    #[response(503)]
+    ServiceUnavailable(responses::Unavailable),
+}
+
+/// The new rule.
+#[derive(Debug, Clone, server::ResponseParts)]
+pub struct FirewallRuleCreateOk {
+    #[body(json)]
+    pub body: api_types::FirewallRuleDetails,
+    /// The response is that to an earlier request with the same `Idempotency-Key`, and nothing was changed. Missing from any other response.
+    #[header(name = "Idempotency-Replayed")]
+    pub idempotency_replayed: Option<api_types::IdempotencyReplayed>,
+}
+
+/// `POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/firewall-rule`.
+pub static FIREWALL_RULE_CREATE: server::Operation = server::Operation {
+    id: "firewall_rule_create",
+    method: server::Method::POST,
+    path: "/project/{project_id}/location/{location}/firewall/{firewall_reference}/firewall-rule",
+    tag: Some("firewall"),
+    responses: FirewallRuleCreateResponse::LISTED,
+    errors: FirewallRuleCreateError::LISTED,
+    rejections: &[405, 408, 431],
+    security: security::BEARER,
+    ..server::Operation::of::<FirewallRuleCreateRequest>()
+};
+
+/// The request of `DELETE /project/{project_id}/location/{location}/firewall/{firewall_reference}/firewall-rule/{firewall_rule_id}`.
+#[derive(Debug, Clone, server::Request)]
+pub struct FirewallRuleDeleteRequest {
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    #[parameter(path)]
+    pub project_id: api_types::ProjectId,
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
+    #[parameter(path)]
+    pub location: api_types::Location,
+    /// The id (prefix `fw`) or the name of the firewall.
+    #[parameter(path)]
+    pub firewall_reference: api_types::Reference,
+    /// The id of the firewall rule.
+    /// Returns 400 if the value does not have the form of a rule's id.
+    #[parameter(path)]
+    pub firewall_rule_id: api_types::FirewallRuleId,
+    /// The entity tags that the resource may have, or `*` for any.
+    /// If it has another tag by now, the response is 412 `PreconditionFailed`, and nothing is changed.
+    #[parameter(header, name = "If-Match")]
+    pub if_match: Option<api_types::IfMatch>,
+}
+
+/// The responses of `DELETE /project/{project_id}/location/{location}/firewall/{firewall_reference}/firewall-rule/{firewall_rule_id}`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum FirewallRuleDeleteResponse {
+    /// The rule does not exist any more.
+    #[response(204)]
+    NoContent,
+}
+
+/// The errors of `DELETE /project/{project_id}/location/{location}/firewall/{firewall_reference}/firewall-rule/{firewall_rule_id}`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum FirewallRuleDeleteError {
+    /// The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
+    #[response(400)]
+    BadRequest(responses::BadRequest),
+    /// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
+    #[response(401)]
+    Unauthorized(responses::Unauthorized),
+    /// The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`).
+    #[response(403)]
+    Forbidden(responses::Forbidden),
+    /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    #[response(404)]
+    NotFound(responses::NotFound),
+    /// The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`).
+    #[response(409)]
+    Conflict(responses::Conflict),
+    /// The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it.
+    #[response(412)]
+    PreconditionFailed(responses::PreconditionFailed),
+    /// The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`).
+    #[response(429)]
+    TooManyRequests(responses::TooManyRequests),
+    /// An error occurred in the service (`UnexpectedError`).
+    #[response(500)]
+    InternalServerError(responses::UnexpectedError),
+    /// The service is temporarily unavailable (`Unavailable`).
+    #[response(503)]
+    ServiceUnavailable(responses::Unavailable),
+}
+
+/// `DELETE /project/{project_id}/location/{location}/firewall/{firewall_reference}/firewall-rule/{firewall_rule_id}`.
+pub static FIREWALL_RULE_DELETE: server::Operation = server::Operation {
+    id: "firewall_rule_delete",
+    method: server::Method::DELETE,
+    path: "/project/{project_id}/location/{location}/firewall/{firewall_reference}/firewall-rule/{firewall_rule_id}",
+    tag: Some("firewall"),
+    responses: FirewallRuleDeleteResponse::LISTED,
+    errors: FirewallRuleDeleteError::LISTED,
+    rejections: &[405, 431],
+    security: security::BEARER,
+    ..server::Operation::of::<FirewallRuleDeleteRequest>()
+};
+
 /// Returns the route of each operation: checks credentials, reads the request, calls the handler.
-pub(crate) fn routes<A, S>() -> [server::Route<server::App<A, S>>; 1]
+pub(crate) fn routes<A, S>() -> [server::Route<server::App<A, S>>; 8]
 where
     A: FirewallApi<S::Principal>,
     S: security::Security,
 {
     [
+        FIREWALL_LIST
+            .route(|app, mut call| Box::pin(async move {
+                let principal = security::check_bearer(&app.security, &call).await?;
+                let request = call.read::<FirewallListRequest>().await?;
+                call.respond(app.api.firewall_list(principal, request).await)
+            })),
+        FIREWALL_VIEW
+            .route(|app, mut call| Box::pin(async move {
+                let principal = security::check_bearer(&app.security, &call).await?;
+                let request = call.read::<FirewallViewRequest>().await?;
+                call.respond(app.api.firewall_view(principal, request).await)
+            })),
+        FIREWALL_CREATE
+            .route(|app, mut call| Box::pin(async move {
+                let principal = security::check_bearer(&app.security, &call).await?;
+                let request = call.read::<FirewallCreateRequest>().await?;
+                call.respond(app.api.firewall_create(principal, request).await)
+            })),
+        FIREWALL_DELETE
+            .route(|app, mut call| Box::pin(async move {
+                let principal = security::check_bearer(&app.security, &call).await?;
+                let request = call.read::<FirewallDeleteRequest>().await?;
+                call.respond(app.api.firewall_delete(principal, request).await)
+            })),
+        FIREWALL_ATTACH_SUBNET
+            .route(|app, mut call| Box::pin(async move {
+                let principal = security::check_bearer(&app.security, &call).await?;
+                let request = call.read::<FirewallAttachSubnetRequest>().await?;
+                call.respond(app.api.firewall_attach_subnet(principal, request).await)
+            })),
         FIREWALL_DETACH_SUBNET
             .route(|app, mut call| Box::pin(async move {
                 let principal = security::check_bearer(&app.security, &call).await?;
                 let request = call.read::<FirewallDetachSubnetRequest>().await?;
                 call.respond(app.api.firewall_detach_subnet(principal, request).await)
+            })),
+        FIREWALL_RULE_CREATE
+            .route(|app, mut call| Box::pin(async move {
+                let principal = security::check_bearer(&app.security, &call).await?;
+                let request = call.read::<FirewallRuleCreateRequest>().await?;
+                call.respond(app.api.firewall_rule_create(principal, request).await)
+            })),
+        FIREWALL_RULE_DELETE
+            .route(|app, mut call| Box::pin(async move {
+                let principal = security::check_bearer(&app.security, &call).await?;
+                let request = call.read::<FirewallRuleDeleteRequest>().await?;
+                call.respond(app.api.firewall_rule_delete(principal, request).await)
             })),
     ]
 }

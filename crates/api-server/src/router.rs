@@ -71,7 +71,21 @@ pub static OPERATIONS: &[&server::Operation] = &[
     #[cfg(feature = "private_subnet")]
     &crate::private_subnet::PRIVATE_SUBNET_CONNECT,
     #[cfg(feature = "firewall")]
+    &crate::firewall::FIREWALL_LIST,
+    #[cfg(feature = "firewall")]
+    &crate::firewall::FIREWALL_VIEW,
+    #[cfg(feature = "firewall")]
+    &crate::firewall::FIREWALL_CREATE,
+    #[cfg(feature = "firewall")]
+    &crate::firewall::FIREWALL_DELETE,
+    #[cfg(feature = "firewall")]
+    &crate::firewall::FIREWALL_ATTACH_SUBNET,
+    #[cfg(feature = "firewall")]
     &crate::firewall::FIREWALL_DETACH_SUBNET,
+    #[cfg(feature = "firewall")]
+    &crate::firewall::FIREWALL_RULE_CREATE,
+    #[cfg(feature = "firewall")]
+    &crate::firewall::FIREWALL_RULE_DELETE,
     #[cfg(feature = "vm")]
     &crate::vm::VM_LIST,
     #[cfg(feature = "inference_api_key")]

@@ -124,6 +124,24 @@ api_runtime::components! {
     #[cfg(feature = "firewall")]
     "Firewall": crate::Firewall,
     #[cfg(feature = "firewall")]
+    "FirewallProtocol": crate::FirewallProtocol,
+    #[cfg(feature = "firewall")]
+    "FirewallDescription": crate::FirewallDescription,
+    #[cfg(feature = "firewall")]
+    "FirewallListItem": crate::FirewallListItem,
+    #[cfg(feature = "firewall")]
+    "FirewallPage": crate::FirewallPage,
+    #[cfg(feature = "firewall")]
+    "FirewallRuleDetails": crate::FirewallRuleDetails,
+    #[cfg(feature = "firewall")]
+    "FirewallDetails": crate::FirewallDetails,
+    #[cfg(feature = "firewall")]
+    "FirewallCreate": crate::FirewallCreate,
+    #[cfg(feature = "firewall")]
+    "FirewallAttachSubnet": crate::FirewallAttachSubnet,
+    #[cfg(feature = "firewall")]
+    "FirewallRuleCreate": crate::FirewallRuleCreate,
+    #[cfg(feature = "firewall")]
     "FirewallDetachSubnet": crate::FirewallDetachSubnet,
     #[cfg(feature = "private_subnet")]
     "PrivateSubnetState": crate::PrivateSubnetState,

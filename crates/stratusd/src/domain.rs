@@ -6,6 +6,7 @@
 pub mod audit;
 pub mod catalogue;
 pub mod entity_tag;
+pub mod firewall;
 pub mod id;
 pub mod list;
 pub mod network;

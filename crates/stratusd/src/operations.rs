@@ -6,6 +6,7 @@
 
 pub mod audit;
 pub mod firewall;
+pub mod firewall_rule;
 pub mod idempotency;
 pub mod inference_api_key;
 pub mod load_balancer;

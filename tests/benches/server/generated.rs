@@ -1,8 +1,15 @@
 //! The generated server with prepared responses.
 
 use api_server::firewall::{
-    FirewallApi, FirewallDetachSubnetError, FirewallDetachSubnetOk, FirewallDetachSubnetRequest,
-    FirewallDetachSubnetResponse,
+    FirewallApi, FirewallAttachSubnetError, FirewallAttachSubnetOk, FirewallAttachSubnetRequest,
+    FirewallAttachSubnetResponse, FirewallCreateError, FirewallCreateOk, FirewallCreateRequest,
+    FirewallCreateResponse, FirewallDeleteError, FirewallDeleteRequest, FirewallDeleteResponse,
+    FirewallDetachSubnetError, FirewallDetachSubnetOk, FirewallDetachSubnetRequest,
+    FirewallDetachSubnetResponse, FirewallListError, FirewallListRequest, FirewallListResponse,
+    FirewallRuleCreateError, FirewallRuleCreateOk, FirewallRuleCreateRequest,
+    FirewallRuleCreateResponse, FirewallRuleDeleteError, FirewallRuleDeleteRequest,
+    FirewallRuleDeleteResponse, FirewallViewError, FirewallViewOk, FirewallViewRequest,
+    FirewallViewResponse,
 };
 use api_server::inference_api_key::{
     InferenceApiKeyApi, InferenceApiKeyCreateError, InferenceApiKeyCreateOk,
@@ -35,8 +42,10 @@ use api_server::private_subnet::{
 };
 use api_server::server::Config;
 use api_server::vm::{VmApi, VmListError, VmListRequest, VmListResponse};
-use api_types::{Count, InferenceApiKeyPage, LoadBalancerPage, NoStore, PostgresPage, VmPage};
-use tests::memory::{Caller, ContractErrors, Gate, State, entity_tag};
+use api_types::{
+    Count, FirewallPage, InferenceApiKeyPage, LoadBalancerPage, NoStore, PostgresPage, VmPage,
+};
+use tests::memory::{Caller, ContractErrors, Gate, State, entity_tag, without_details};
 use tests::seed;
 
 struct Ready {
@@ -193,7 +202,65 @@ impl FirewallApi<Caller> for Ready {
         _: Caller,
         _: FirewallDetachSubnetRequest,
     ) -> Result<FirewallDetachSubnetResponse, FirewallDetachSubnetError> {
-        Ok(FirewallDetachSubnetOk::new(self.state.firewalls[0].clone(), entity_tag()).into())
+        let firewall = without_details(self.state.firewalls[0].clone());
+        Ok(FirewallDetachSubnetOk::new(firewall, entity_tag()).into())
+    }
+
+    async fn firewall_list(
+        &self,
+        _: Caller,
+        _: FirewallListRequest,
+    ) -> Result<FirewallListResponse, FirewallListError> {
+        Ok(FirewallPage::new(none(), Vec::new()).into())
+    }
+
+    async fn firewall_view(
+        &self,
+        _: Caller,
+        _: FirewallViewRequest,
+    ) -> Result<FirewallViewResponse, FirewallViewError> {
+        Ok(FirewallViewOk::new(self.state.firewalls[0].clone(), entity_tag()).into())
+    }
+
+    async fn firewall_create(
+        &self,
+        _: Caller,
+        _: FirewallCreateRequest,
+    ) -> Result<FirewallCreateResponse, FirewallCreateError> {
+        Ok(FirewallCreateOk::new(self.state.firewalls[0].clone(), entity_tag()).into())
+    }
+
+    async fn firewall_delete(
+        &self,
+        _: Caller,
+        _: FirewallDeleteRequest,
+    ) -> Result<FirewallDeleteResponse, FirewallDeleteError> {
+        Ok(FirewallDeleteResponse::NoContent)
+    }
+
+    async fn firewall_attach_subnet(
+        &self,
+        _: Caller,
+        _: FirewallAttachSubnetRequest,
+    ) -> Result<FirewallAttachSubnetResponse, FirewallAttachSubnetError> {
+        Ok(FirewallAttachSubnetOk::new(self.state.firewalls[0].clone(), entity_tag()).into())
+    }
+
+    async fn firewall_rule_create(
+        &self,
+        _: Caller,
+        _: FirewallRuleCreateRequest,
+    ) -> Result<FirewallRuleCreateResponse, FirewallRuleCreateError> {
+        let rule = self.state.firewalls[0].firewall_rules[0].clone();
+        Ok(FirewallRuleCreateOk::new(rule).into())
+    }
+
+    async fn firewall_rule_delete(
+        &self,
+        _: Caller,
+        _: FirewallRuleDeleteRequest,
+    ) -> Result<FirewallRuleDeleteResponse, FirewallRuleDeleteError> {
+        Ok(FirewallRuleDeleteResponse::NoContent)
     }
 }
 

@@ -10,7 +10,7 @@ use api_client::{Error, ResponseValue};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tests::memory::{LOCATION, PROJECT};
-use tests::seed::{INFERENCE_API_KEY, subnet_id, vm_id};
+use tests::seed::{FIREWALL_RULE, INFERENCE_API_KEY, subnet_id, vm_id};
 
 /// The response as JSON, or the error.
 type Sent<'c> = Pin<Box<dyn Future<Output = Result<Value, Error>> + 'c>>;
@@ -272,6 +272,94 @@ pub const CALLS: &[Call] = &[
         expected: || vec![("/id", json!(subnet_id(1)))],
     },
     Call {
+        operation: "firewall_list",
+        send: |client| {
+            let call = client
+                .firewall_list()
+                .project_id(PROJECT)
+                .location(LOCATION);
+            sent(call.order_column("name").send())
+        },
+        expected: || vec![("/count", json!(1)), ("/items/0/name", json!("web-only"))],
+    },
+    Call {
+        operation: "firewall_view",
+        send: |client| {
+            let call = client
+                .firewall_view()
+                .project_id(PROJECT)
+                .location(LOCATION);
+            sent(call.firewall_reference("web-only").send())
+        },
+        expected: || vec![("/firewall_rules/0/protocol", json!("tcp"))],
+    },
+    Call {
+        operation: "firewall_create",
+        send: |client| {
+            let call = client
+                .firewall_create()
+                .project_id(PROJECT)
+                .location(LOCATION);
+            sent(call.firewall_reference("offices").send())
+        },
+        expected: || vec![("/name", json!("offices")), ("/description", json!(""))],
+    },
+    Call {
+        operation: "firewall_delete",
+        send: |client| {
+            let call = client
+                .firewall_delete()
+                .project_id(PROJECT)
+                .location(LOCATION);
+            // Not the firewall that other calls need.
+            sent(call.firewall_reference("gone").send())
+        },
+        expected: || vec![("", Value::Null)],
+    },
+    Call {
+        operation: "firewall_attach_subnet",
+        send: |client| {
+            let body =
+                types::FirewallAttachSubnet::new(subnet_id(2).parse().expect("the text is an id"));
+            let call = client
+                .firewall_attach_subnet()
+                .project_id(PROJECT)
+                .location(LOCATION);
+            sent(call.firewall_reference("web-only").body(body).send())
+        },
+        expected: || vec![("/private_subnets/1", json!(subnet_id(2)))],
+    },
+    Call {
+        operation: "firewall_rule_create",
+        send: |client| {
+            let body =
+                types::FirewallRuleCreate::new("10.0.0.0/8".parse().expect("it is a network"));
+            let call = client
+                .firewall_rule_create()
+                .project_id(PROJECT)
+                .location(LOCATION);
+            sent(call.firewall_reference("web-only").body(body).send())
+        },
+        expected: || {
+            vec![
+                ("/port_range", json!("0..65535")),
+                ("/protocol", json!("tcp")),
+            ]
+        },
+    },
+    Call {
+        operation: "firewall_rule_delete",
+        send: |client| {
+            let call = client
+                .firewall_rule_delete()
+                .project_id(PROJECT)
+                .location(LOCATION);
+            let call = call.firewall_reference("web-only");
+            sent(call.firewall_rule_id(FIREWALL_RULE).send())
+        },
+        expected: || vec![("", Value::Null)],
+    },
+    Call {
         operation: "firewall_detach_subnet",
         send: |client| {
             let body =
@@ -324,7 +412,9 @@ pub const CALLS: &[Call] = &[
         operation: "inference_api_key_delete",
         send: |client| {
             let call = client.inference_api_key_delete().project_id(PROJECT);
-            sent(call.inference_api_key_id(INFERENCE_API_KEY).send())
+            // Not the key that another call views.
+            let other = "akxz0t4m1rn8vq5gk2eyhc7wjd";
+            sent(call.inference_api_key_id(other).send())
         },
         expected: || vec![("", Value::Null)],
     },

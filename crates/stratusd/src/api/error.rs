@@ -1,7 +1,10 @@
 //! Refusals of the domain and failures of the store, as the error responses that the contract
 //! lists.
 
-use api_server::firewall::FirewallDetachSubnetError;
+use api_server::firewall::{
+    FirewallAttachSubnetError, FirewallCreateError, FirewallDeleteError, FirewallDetachSubnetError,
+    FirewallListError, FirewallRuleCreateError, FirewallRuleDeleteError, FirewallViewError,
+};
 use api_server::inference_api_key::{
     InferenceApiKeyCreateError, InferenceApiKeyDeleteError, InferenceApiKeyListError,
     InferenceApiKeyViewError,
@@ -60,6 +63,8 @@ macro_rules! errors {
 
 errors! {
     of_query:
+        FirewallListError,
+        FirewallViewError,
         InferenceApiKeyListError,
         InferenceApiKeyViewError,
         LoadBalancerListError,
@@ -69,11 +74,16 @@ errors! {
         ProjectPostgresListError,
         VmListError;
     of_change:
+        FirewallCreateError,
+        FirewallRuleCreateError,
         InferenceApiKeyCreateError,
         PostgresCreateError,
         PrivateSubnetCreateError;
     of_conditional_change:
+        FirewallAttachSubnetError,
+        FirewallDeleteError,
         FirewallDetachSubnetError,
+        FirewallRuleDeleteError,
         InferenceApiKeyDeleteError,
         LoadBalancerDetachVmError,
         LoadBalancerUpdateError,

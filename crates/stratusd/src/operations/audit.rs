@@ -1,7 +1,10 @@
 //! The audit trail of the API: each change writes its entry in its own transaction, so there is an
 //! entry if and only if there is a change.
 
-use api_types::{Firewall, InferenceApiKey, LoadBalancer, Postgres, PrivateSubnet};
+use api_types::{
+    Firewall, FirewallDetails, FirewallRuleDetails, InferenceApiKey, LoadBalancer, Postgres,
+    PrivateSubnet,
+};
 
 use super::Result;
 use crate::domain::Refusal;
@@ -92,6 +95,8 @@ macro_rules! subjects {
 
 subjects!(
     Firewall,
+    FirewallDetails,
+    FirewallRuleDetails,
     InferenceApiKey,
     LoadBalancer,
     Postgres,

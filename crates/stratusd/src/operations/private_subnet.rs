@@ -3,9 +3,10 @@
 use std::collections::HashSet;
 
 use api_types::{
-    Cidr, FirewallId, FirewallRuleId, FirewallSummary, FirewallSummaryFields, IfMatch, Name, Nic,
-    NicFields, PortRange, PrivateSubnet, PrivateSubnetConnect, PrivateSubnetCreate,
-    PrivateSubnetFields, PrivateSubnetId, PrivateSubnetState, ProjectId, Reference,
+    Cidr, FirewallId, FirewallProtocol, FirewallRuleId, FirewallSummary, FirewallSummaryFields,
+    IfMatch, Name, Nic, NicFields, PortRange, PrivateSubnet, PrivateSubnetConnect,
+    PrivateSubnetCreate, PrivateSubnetFields, PrivateSubnetId, PrivateSubnetState, ProjectId,
+    Reference,
 };
 
 use super::firewall::{find_subnet, shown_rule};
@@ -186,6 +187,9 @@ impl Create {
                 id: FirewallRuleId::generate(&self.world),
                 cidr: Cidr::try_from(cidr).expect("the text is a network"),
                 port_range: PortRange::try_from("0..65535").expect("the text is a range of ports"),
+                protocol: FirewallProtocol::Tcp,
+                description: String::new(),
+                is_declared: false,
             };
             storage::firewall::insert_rule(tx, project, &rule).await?;
         }

@@ -1,12 +1,15 @@
 //! Firewalls, their rules, and their attachments to private subnets.
 
 use api_types::{
-    Cidr, FirewallId, FirewallRuleId, Location, Name, PortRange, PrivateSubnetId, ProjectId,
+    Cidr, Count, FirewallId, FirewallProtocol, FirewallRuleId, Location, Name, PortRange,
+    PrivateSubnetId, ProjectId,
 };
 
+use super::page::{PageSql, fetch, page_bytes, page_sql};
 use super::record::record;
-use super::statement::{attached, statement};
+use super::statement::{Parameter, attached, statement};
 use super::{Connection, StorageError, count};
+use crate::domain::list::{Order, Page};
 
 record! {
     /// A firewall.
@@ -18,7 +21,7 @@ record! {
         pub location: Location,
         /// The name of the firewall, unique in the project and location.
         pub name: Name,
-        /// The operator's description of the firewall.
+        /// The description of the firewall.
         pub description: String,
         /// Whether the operator declared the firewall in an inventory.
         pub is_declared: bool,
@@ -38,6 +41,12 @@ record! {
         pub cidr: Cidr,
         /// The ports that addresses of the network may connect to.
         pub port_range: PortRange,
+        /// The protocol of the connections.
+        pub protocol: FirewallProtocol,
+        /// The description of the rule.
+        pub description: String,
+        /// Whether the operator declared the rule in an inventory.
+        pub is_declared: bool,
     }
     columns rule_columns;
 }
@@ -53,6 +62,46 @@ record! {
     /// The name of a subnet that a firewall is attached to.
     struct GuardedName in "private_subnet" {
         name: Name,
+    }
+}
+
+record! {
+    /// The number of firewalls of a subnet.
+    struct Guards in "firewall_subnet" {
+        count: i64,
+    }
+}
+
+/// Returns a page of the firewalls of a location, and the size of the whole list.
+pub async fn page(
+    c: &mut Connection<'_>,
+    project: &ProjectId,
+    location: &Location,
+    page: &Page,
+) -> Result<(Count, Vec<Firewall>), StorageError> {
+    macro_rules! sql {
+        ($column:literal, $index:literal) => {
+            page_sql!(
+                firewall_columns!(),
+                of_location: "firewall",
+                "firewall",
+                by: $column,
+                index: $index,
+                bytes: "octet_length(t.description)"
+            )
+        };
+    }
+    let parameters: [&dyn Parameter; 4] = [&project, &page.after, &page.size, &location];
+    match page.order {
+        Order::Id => {
+            fetch(
+                c,
+                sql!("id", " INDEXED BY firewall_by_location"),
+                &parameters,
+            )
+            .await
+        }
+        Order::Name => fetch(c, sql!("name", ""), &parameters).await,
     }
 }
 
@@ -112,6 +161,23 @@ pub async fn of_subnet(
         order: "attached.firewall_id"
     );
     c.fetch_all::<Firewall>(sql, &[&project, &subnet]).await
+}
+
+/// Returns the number of firewalls that are attached to a subnet, other than `firewall`.
+pub async fn count_of_subnet(
+    c: &mut Connection<'_>,
+    project: &ProjectId,
+    subnet: &PrivateSubnetId,
+    firewall: &FirewallId,
+) -> Result<i64, StorageError> {
+    let sql = statement!(
+        "SELECT COUNT(*) AS count FROM firewall_subnet \
+         WHERE project_id = $1 AND subnet_id = $2 AND firewall_id <> $3"
+    );
+    let found = c
+        .fetch_optional::<Guards>(sql, &[&project, &subnet, &firewall])
+        .await?;
+    Ok(found.map_or(0, |guards| guards.count))
 }
 
 /// Returns the rules of a firewall, sorted by id.
@@ -226,6 +292,20 @@ pub async fn declare(
     Ok(())
 }
 
+/// Marks all rules of a firewall as declared by the operator in an inventory.
+pub async fn declare_rules(
+    c: &mut Connection<'_>,
+    project: &ProjectId,
+    firewall: &FirewallId,
+) -> Result<(), StorageError> {
+    c.execute(
+        "UPDATE firewall_rule SET is_declared = TRUE WHERE project_id = $1 AND firewall_id = $2",
+        &[&project, &firewall],
+    )
+    .await?;
+    Ok(())
+}
+
 /// Inserts a rule of a firewall.
 pub async fn insert_rule(
     c: &mut Connection<'_>,
@@ -233,7 +313,8 @@ pub async fn insert_rule(
     rule: &Rule,
 ) -> Result<(), StorageError> {
     let sql = statement!(
-        "INSERT INTO firewall_rule (project_id, firewall_id, id, cidr, port_range) VALUES ($1, $2, $3, $4, $5)"
+        "INSERT INTO firewall_rule (project_id, firewall_id, id, cidr, port_range, protocol, description, \
+         is_declared) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
     );
     c.execute(
         sql,
@@ -243,23 +324,26 @@ pub async fn insert_rule(
             &rule.id,
             &rule.cidr,
             &rule.port_range,
+            &rule.protocol,
+            &rule.description,
+            &rule.is_declared,
         ],
     )
     .await?;
     Ok(())
 }
 
-/// Deletes a rule of a firewall.
+/// Deletes a rule of a firewall, if it exists.
 pub async fn delete_rule(
     c: &mut Connection<'_>,
     project: &ProjectId,
-    rule: &Rule,
+    firewall: &FirewallId,
+    rule: &FirewallRuleId,
 ) -> Result<(), StorageError> {
     let sql = statement!(
         "DELETE FROM firewall_rule WHERE project_id = $1 AND firewall_id = $2 AND id = $3"
     );
-    c.execute(sql, &[&project, &rule.firewall_id, &rule.id])
-        .await?;
+    c.execute(sql, &[&project, &firewall, &rule]).await?;
     Ok(())
 }
 
@@ -300,17 +384,17 @@ pub async fn delete(
 ) -> Result<(), StorageError> {
     let id = &gone.id;
     c.execute(
-        "DELETE FROM firewall_subnet WHERE project_id = $1 AND firewall_id = $2",
+        statement!("DELETE FROM firewall_subnet WHERE project_id = $1 AND firewall_id = $2"),
         &[&project, &id],
     )
     .await?;
     c.execute(
-        "DELETE FROM firewall_rule WHERE project_id = $1 AND firewall_id = $2",
+        statement!("DELETE FROM firewall_rule WHERE project_id = $1 AND firewall_id = $2"),
         &[&project, &id],
     )
     .await?;
     c.execute(
-        "DELETE FROM firewall WHERE project_id = $1 AND id = $2",
+        statement!("DELETE FROM firewall WHERE project_id = $1 AND id = $2"),
         &[&project, &id],
     )
     .await?;

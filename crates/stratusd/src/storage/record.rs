@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 
 use api_types::{
-    CaCertificates, Cidr, Count, FirewallId, FirewallRuleId, HealthCheckEndpoint,
+    CaCertificates, Cidr, Count, FirewallId, FirewallProtocol, FirewallRuleId, HealthCheckEndpoint,
     HealthCheckProtocol, InferenceApiKeyEnding, InferenceApiKeyId, Ipv4Address, Ipv6Address,
     LoadBalancerAlgorithm, LoadBalancerId, Location, MaintenanceHour, Name, NetworkStack, NicId,
     Port, PortRange, PostgresFirewallRule, PostgresFlavor, PostgresHaType, PostgresId,
@@ -300,6 +300,7 @@ text! {
     CaCertificates: CaCertificates::try_from;
     Cidr: Cidr::try_from;
     FirewallId: FirewallId::try_from;
+    FirewallProtocol: |text| text.parse();
     FirewallRuleId: FirewallRuleId::try_from;
     HealthCheckEndpoint: HealthCheckEndpoint::try_from;
     HealthCheckProtocol: |text| text.parse();

@@ -80,6 +80,9 @@ on_both! {
             ("private_subnet_create", "private_subnet", &post, place("private-subnet/new"), json!({})),
             ("private_subnet_connect", "private_subnet", &post, place("private-subnet/backend/connect"), json!({ "connected-subnet-id": frontend })),
             ("firewall_detach_subnet", "firewall", &post, place("firewall/web-only/detach-subnet"), json!({ "private_subnet_id": backend })),
+            ("firewall_create", "firewall", &post, place("firewall/offices"), json!({})),
+            ("firewall_attach_subnet", "firewall", &post, place("firewall/offices/attach-subnet"), json!({ "private_subnet_id": backend })),
+            ("firewall_rule_create", "firewall_rule", &post, place("firewall/offices/firewall-rule"), json!({ "cidr": "10.0.0.0/8" })),
             ("load_balancer_update", "load_balancer", &patch, place("load-balancer/web"), balanced),
             ("load_balancer_detach_vm", "load_balancer", &post, place("load-balancer/web/detach-vm"), json!({ "vm_id": attached })),
             ("inference_api_key_create", "inference_api_key", &post, "/inference-api-key".to_owned(), json!({})),
@@ -110,6 +113,7 @@ on_both! {
             let answer = send(caller, "no-change", headers, (method.clone(), &path, body)).await;
             assert_eq!(answer.0, status, "{path}");
         }
+        let mut deleted = Vec::new();
         // A key is deleted once, however often it is asked for.
         let created = expected.last().expect("there are some").clone();
         let key = format!("/inference-api-key/{}", created[3].as_str().expect("it is an id"));
@@ -119,6 +123,23 @@ on_both! {
             assert_eq!(sent.expect("the service responds").status, status);
         }
         expected.push(json!([id_of(&token), "inference_api_key_delete", "inference_api_key", created[3], "deleted"]));
+        let made = |operation: &str| {
+            let entry = expected.iter().find(|entry| entry[1] == operation);
+            entry.expect("it was made")[3].clone()
+        };
+        for (operation, kind, resource, path) in [
+            ("firewall_rule_delete", "firewall_rule", made("firewall_rule_create"), "firewall/offices/firewall-rule/"),
+            ("firewall_delete", "firewall", made("firewall_create"), "firewall/"),
+        ] {
+            let path = place(&format!("{path}{}", resource.as_str().expect("it is an id")));
+            for _ in 0..2 {
+                let headers = [("x-request-id", "deleted")];
+                let sent = shop.try_call_with(&headers, Method::DELETE, &path, None).await;
+                assert_eq!(sent.expect("the service responds").status, 204);
+            }
+            deleted.push(json!([id_of(&token), operation, kind, resource, "deleted"]));
+        }
+        expected.extend(deleted);
         let (status, made) = send(&rival, "of-the-rival", &[], (post, &place("postgres/orders"), database)).await;
         assert_eq!(status, 200);
 

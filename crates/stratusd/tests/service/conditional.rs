@@ -143,6 +143,7 @@ on_both! {
             (Method::PATCH, "postgres/orders", json!({ "tags": [{ "key": "k", "value": "v" }] })),
             (Method::POST, "postgres/orders/reset-superuser-password", json!({ "password": "Abcdefgh1234" })),
             (Method::POST, "private-subnet/backend/connect", json!({ "connected-subnet-id": frontend["id"] })),
+            (Method::POST, "firewall/web-only/attach-subnet", json!({ "private_subnet_id": frontend["id"] })),
             (Method::POST, "firewall/web-only/detach-subnet", json!({ "private_subnet_id": frontend["id"] })),
         ] {
             let path = format!("{PLACE}/{path}");

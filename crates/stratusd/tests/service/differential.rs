@@ -96,7 +96,7 @@ impl Asker {
         };
         let location = self.of(&LOCATIONS);
         let place = format!("/project/{project}/location/{location}");
-        let (method, path, body) = match self.random.random_range(0..18) {
+        let (method, path, body) = match self.random.random_range(0..25) {
             0 => (
                 "GET",
                 format!("{place}/load-balancer?{}", self.list()),
@@ -184,6 +184,42 @@ impl Asker {
                 )
             }
             13 => ("GET", format!("{place}/vm?{}", self.list()), None),
+            18 => ("GET", format!("{place}/firewall?{}", self.list()), None),
+            19 => (
+                "GET",
+                format!("{place}/firewall/{}", self.reference("fw")),
+                None,
+            ),
+            20 => {
+                let body = json!({ "description": self.of(&["", "new", "a\u{7}", "\u{0}"]) });
+                (
+                    "POST",
+                    format!("{place}/firewall/{}", self.reference("fw")),
+                    Some(body),
+                )
+            }
+            21 => {
+                let body = json!({ "private_subnet_id": self.id_of("ps") });
+                (
+                    "POST",
+                    format!("{place}/firewall/{}/attach-subnet", self.reference("fw")),
+                    Some(body),
+                )
+            }
+            22 | 23 => (
+                "POST",
+                format!("{place}/firewall/{}/firewall-rule", self.reference("fw")),
+                Some(self.rule()),
+            ),
+            24 => {
+                let path = format!("{place}/firewall/{}", self.reference("fw"));
+                if self.random.random_ratio(1, 4) {
+                    ("DELETE", path, None)
+                } else {
+                    let rule = self.id_of("fr");
+                    ("DELETE", format!("{path}/firewall-rule/{rule}"), None)
+                }
+            }
             14 => (
                 "GET",
                 format!("/project/{project}/inference-api-key?{}", self.list()),
@@ -201,6 +237,18 @@ impl Asker {
             ),
         };
         BareRequest { method, path, body }
+    }
+
+    fn rule(&mut self) -> Value {
+        let mut body = json!({
+            "cidr": self.of(&["10.0.0.0/8", "10.1.0.0/16", "10.0.0.1/8", "::/0", "0::0/0", "fd00::/8", ":/0"]),
+            "port_range": self.of(&["80", "80..80", "90..80", "0..65535"]),
+        });
+        if self.random.random() {
+            body["protocol"] = self.of(&["tcp", "udp", "icmp"]).into();
+            body["description"] = self.of(&["", "ü", "\u{0}"]).into();
+        }
+        body
     }
 
     fn load_balancer(&mut self) -> Value {

@@ -450,6 +450,7 @@ fn provoke_rejections(
         .split('/')
         .map(|part| match part {
             "{inference_api_key_id}" => "akmagvrjz7cptgqmw5121gqp0c",
+            "{firewall_rule_id}" => "fr87r4anja29txsyzygcwv29md",
             part if part.starts_with('{') => "web",
             part => part,
         })

@@ -100,6 +100,9 @@ on_both! {
             (format!("{orders}/reset-superuser-password"), json!({ "password": "Abcdefgh1234" })),
             (subnet("new"), json!({})),
             (format!("{}/connect", subnet("backend")), json!({ "connected-subnet-id": frontend })),
+            (format!("{PLACE}/firewall/offices"), json!({})),
+            (format!("{PLACE}/firewall/offices/attach-subnet"), json!({ "private_subnet_id": backend })),
+            (format!("{PLACE}/firewall/offices/firewall-rule"), json!({ "cidr": "10.0.0.0/8" })),
             (format!("{PLACE}/firewall/web-only/detach-subnet"), json!({ "private_subnet_id": backend })),
             (KEYS.to_owned(), json!({})),
         ] {

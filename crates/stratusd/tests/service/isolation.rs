@@ -73,7 +73,10 @@ fn body(operation: &str, subnet: &str, firewall: &str, vm: &str) -> Option<Value
         "postgres_reset_superuser_password" => json!({ "password": "Abcdefgh1234" }),
         "private_subnet_create" => json!({ "firewall_id": firewall }),
         "private_subnet_connect" => json!({ "connected-subnet-id": subnet }),
-        "firewall_detach_subnet" => json!({ "private_subnet_id": subnet }),
+        "firewall_attach_subnet" | "firewall_detach_subnet" => {
+            json!({ "private_subnet_id": subnet })
+        }
+        "firewall_rule_create" => json!({ "cidr": "10.0.0.0/8" }),
         "inference_api_key_create" => json!({}),
         _ => return None,
     };
@@ -83,6 +86,11 @@ fn body(operation: &str, subnet: &str, firewall: &str, vm: &str) -> Option<Value
 /// Returns whether the path of an operation names a resource, by a reference or by an id.
 fn names_a_resource(operation: &api_server::server::Operation) -> bool {
     operation.path.contains("_reference}") || operation.path.ends_with("_key_id}")
+}
+
+/// Returns whether the reference in the path of an operation is the name of a new resource.
+fn makes_a_name(operation: &api_server::server::Operation) -> bool {
+    operation.id.ends_with("_create") && operation.path.ends_with("_reference}")
 }
 
 /// Returns what a path can have instead of its parameter: of a path that takes references, an id and
@@ -110,6 +118,7 @@ fn path(operation: &api_server::server::Operation, reference: &str) -> String {
     if let Some((start, end)) = path.find('{').zip(path.find('}')) {
         path.replace_range(start..=end, reference);
     }
+    let path = path.replace("{firewall_rule_id}", "fr00000000000000000000000z");
     path
 }
 
@@ -165,7 +174,7 @@ on_both! {
             let own = body(operation.id, "ps000000000000000000000000", "fw000000000000000000000000", "vm000000000000000000000000");
             // In the path, the id of another project's resource is as unknown as an id that does
             // not exist.
-            if !operation.id.ends_with("_create") {
+            if !makes_a_name(operation) {
                 let foreign = call(&rival, operation, id, own.as_ref()).await;
                 let unknown = call(&rival, operation, &nothing(id), own.as_ref()).await;
                 ensure_unknown(operation, &foreign);
@@ -185,6 +194,10 @@ on_both! {
             let (subnet, firewall, vm) = (&things["private_subnet"].0, &things["firewall"].0, &things["vm"].0);
             let Some(foreign) = body(operation.id, subnet, firewall, vm) else { continue };
             let unknown = body(operation.id, &nothing(subnet), &nothing(firewall), &nothing(vm));
+            if unknown.as_ref() == Some(&foreign) {
+                // The body names no resource.
+                continue;
+            }
             let response = call(&rival, operation, reference, Some(&foreign)).await;
             assert_eq!(response.error(), (400, "InvalidRequest"), "{}: {}", operation.id, response.body);
             assert_eq!(response, call(&rival, operation, reference, unknown.as_ref()).await, "{}", operation.id);
@@ -209,7 +222,7 @@ on_both! {
             let tag = operation.tag.expect("every operation has a tag");
             let is_local = names_a_resource(operation) && operation.path.contains("{location}");
             let Some((id, name)) = things.get(tag).filter(|_| is_local) else { continue };
-            if operation.id.ends_with("_create") {
+            if makes_a_name(operation) {
                 continue;
             }
             let body = body(operation.id, &things["private_subnet"].0, &things["firewall"].0, &things["vm"].0);
@@ -249,6 +262,8 @@ async fn state(caller: &Caller) -> Vec<Value> {
         "postgres/secret",
         "private-subnet/backend",
         "private-subnet/frontend",
+        "firewall",
+        "firewall/web-only",
     ] {
         all.push(caller.get(&format!("{PLACE}/{path}")).await.ok());
     }

@@ -9,6 +9,7 @@ mod conditional;
 mod crash;
 mod differential;
 mod examples;
+mod firewalls;
 // The simulation has the checker, so that its own test compiles quickly.
 #[path = "../simulation/history.rs"]
 mod history;

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use api_types::{FirewallId, FirewallRuleId};
+use api_types::{FirewallId, FirewallProtocol, FirewallRuleId};
 
 use super::key::{Ids, Keyed, by_key, key};
 use super::{Applied, Run, checked, or};
@@ -59,6 +59,9 @@ impl Run<'_, '_> {
                 ..found.clone()
             };
             storage::firewall::declare(self.tx, &project.id, &described).await?;
+            if !found.is_declared {
+                storage::firewall::declare_rules(self.tx, &project.id, &found.id).await?;
+            }
         }
         Ok(())
     }
@@ -95,6 +98,8 @@ impl Run<'_, '_> {
         let existing = storage::firewall::rules(self.tx, &project.id, firewall).await?;
         let known: HashSet<_> = existing
             .iter()
+            // Those of an inventory are of TCP.
+            .filter(|rule| rule.protocol == FirewallProtocol::Tcp)
             .map(|rule| (rule.cidr.as_str(), rule.port_range.as_str()))
             .collect();
         let wanted: HashSet<_> = entry
@@ -117,15 +122,19 @@ impl Run<'_, '_> {
                 id: FirewallRuleId::generate(self.world),
                 cidr: checked(&rule.cidr),
                 port_range: checked(&rule.port_range),
+                protocol: FirewallProtocol::Tcp,
+                description: String::new(),
+                is_declared: true,
             };
             storage::firewall::insert_rule(self.tx, &project.id, &rule).await?;
         }
-        for rule in &existing {
+        // Rules that callers have added stay.
+        for rule in existing.iter().filter(|rule| rule.is_declared) {
             let is_wanted = wanted.contains(&(rule.cidr.as_str(), rule.port_range.as_str()));
             if !is_wanted && self.prunes(format!("{what}: rule {} {}", rule.cidr, rule.port_range))
             {
                 self.audit(StepKind::Update, project, firewall.as_str());
-                storage::firewall::delete_rule(self.tx, &project.id, rule).await?;
+                storage::firewall::delete_rule(self.tx, &project.id, firewall, &rule.id).await?;
             }
         }
         Ok(())

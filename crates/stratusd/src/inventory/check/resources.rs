@@ -9,8 +9,8 @@ use api_types::{
 };
 
 use super::unique::Unique;
-use super::values::{canonical_network, canonical_ports};
 use super::{Check, NAME, Names};
+use crate::domain::firewall::{canonical_network, canonical_ports};
 use crate::domain::network::{Net4, Net6};
 use crate::inventory::{FirewallEntry, LoadBalancerEntry, NicEntry, PrivateSubnetEntry, VmEntry};
 

@@ -1,13 +1,13 @@
 //! Checks of single values.
 
 use std::collections::HashSet;
-use std::net::IpAddr;
 use std::str::FromStr;
 
 use api_types::{Cidr, PortRange};
 use serde_saphyr::Spanned;
 
 use super::Check;
+use crate::domain::firewall::{host_bits, wrong_order};
 use crate::domain::refusal::enumerate;
 
 impl Check {
@@ -67,13 +67,8 @@ impl Check {
     /// larger than its last.
     pub(super) fn ports(&mut self, value: &Spanned<String>) {
         self.parses::<PortRange>(value, "a port or a range of ports, such as 80 or 80..90");
-        let ends = value.value.split_once("..");
-        if let Some((Ok(low), Ok(high))) =
-            ends.map(|(low, high)| (low.parse::<u16>(), high.parse::<u16>()))
-            && low > high
-        {
-            let message = format!("the lower port must come first: {high}..{low}");
-            self.report(value, message);
+        if let Some(right) = wrong_order(&value.value) {
+            self.report(value, format!("the lower port must come first: {right}"));
         }
     }
 
@@ -96,37 +91,4 @@ impl Check {
             self.report(name, message);
         }
     }
-}
-
-/// Returns the bits of a network's address that follow its prefix, or `None` if `network` is not a
-/// network in CIDR notation.
-fn host_bits(network: &str) -> Option<u128> {
-    let (address, prefix) = network.split_once('/')?;
-    let (address, prefix) = (address.parse::<IpAddr>().ok()?, prefix.parse::<u32>().ok()?);
-    // A shift by the whole width overflows; no bits follow such a prefix.
-    Some(match address {
-        IpAddr::V4(address) => {
-            u128::from(address.to_bits() & u32::MAX.checked_shr(prefix).unwrap_or_default())
-        }
-        IpAddr::V6(address) => {
-            address.to_bits() & u128::MAX.checked_shr(prefix).unwrap_or_default()
-        }
-    })
-}
-
-/// Returns the first and the last port of a range, such as `80..90`, or a single port as both.
-pub(super) fn canonical_ports(text: &str) -> (&str, &str) {
-    text.split_once("..").unwrap_or((text, text))
-}
-
-/// Returns a network in CIDR notation with its address in canonical form. Returns a string that is
-/// not a network unchanged.
-pub(super) fn canonical_network(text: &str) -> String {
-    let parsed = text
-        .split_once('/')
-        .and_then(|(address, bits)| Some((address.parse::<IpAddr>().ok()?, bits)));
-    parsed.map_or_else(
-        || text.to_owned(),
-        |(address, bits)| format!("{address}/{bits}"),
-    )
 }

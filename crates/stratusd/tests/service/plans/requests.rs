@@ -145,6 +145,32 @@ pub fn requests(operation: &str, round: usize, ids: &Ids) -> Vec<(String, Option
             let body = json!({ "connected-subnet-id": ids.frontend });
             vec![(place("private-subnet/backend/connect"), Some(body))]
         }
+        "firewall_list" => pages(&place("firewall"), &last("fw")),
+        "firewall_view" => vec![
+            (place("firewall/web-only"), None),
+            (place(&format!("firewall/{firewall}")), None),
+        ],
+        "firewall_create" => {
+            let body = json!({ "description": "new" });
+            vec![
+                (place(&format!("firewall/new-{round}")), Some(body)),
+                (place(&format!("firewall/gone-{round}")), None),
+            ]
+        }
+        "firewall_delete" => vec![(place(&format!("firewall/gone-{round}")), None)],
+        "firewall_attach_subnet" => {
+            let body = json!({ "private_subnet_id": ids.frontend });
+            vec![(place("firewall/web-only/attach-subnet"), Some(body))]
+        }
+        "firewall_rule_create" => {
+            let body = json!({ "cidr": format!("10.{round}.0.0/16") });
+            vec![(place("firewall/web-only/firewall-rule"), Some(body))]
+        }
+        // The rule does not exist, which takes the same statements.
+        "firewall_rule_delete" => vec![(
+            place(&format!("firewall/web-only/firewall-rule/fr{:024}", 1)),
+            None,
+        )],
         "firewall_detach_subnet" => {
             let body = json!({ "private_subnet_id": ids.backend });
             vec![

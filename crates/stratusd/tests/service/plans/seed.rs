@@ -60,7 +60,7 @@ pub fn statements(
              SELECT p, 'ps000000000000000000000001', {subnet} FROM neighbour WHERE p = '{project}' AND i > 1;
          INSERT INTO nic (project_id, subnet_id, id, name, private_ipv4, private_ipv6, vm_id) SELECT p, {subnet}, {nic}, 'n', '10.0.0.4', 'fd00::4', {vm} FROM neighbour;
          INSERT INTO firewall (project_id, id, location, name, description, is_declared) SELECT p, {firewall}, {place}, 'n-' || i, '', FALSE FROM neighbour;
-         INSERT INTO firewall_rule (project_id, firewall_id, id, cidr, port_range) SELECT p, {firewall}, {rule}, '0.0.0.0/0', '22' FROM neighbour;
+         INSERT INTO firewall_rule (project_id, firewall_id, id, cidr, port_range, protocol, description, is_declared) SELECT p, {firewall}, {rule}, '0.0.0.0/0', '22', 'tcp', '', FALSE FROM neighbour;
          INSERT INTO firewall_subnet (project_id, firewall_id, subnet_id) SELECT p, {firewall}, {subnet} FROM neighbour;
          INSERT INTO load_balancer (project_id, id, location, name, algorithm, src_port, dst_port, health_check_endpoint, health_check_protocol, stack, cert_enabled, subnet_id, revision) SELECT p, {balancer}, {place}, 'n-' || i, 'round_robin', 80, 80, '/', 'http', 'dual', FALSE, {subnet}, 0 FROM neighbour;
          INSERT INTO load_balancer_vm (project_id, vm_id, load_balancer_id) SELECT p, {vm}, {balancer} FROM neighbour;
