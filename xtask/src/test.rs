@@ -74,9 +74,11 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     if arguments.external {
         steps.push(Step::xtask("conformance").needs(&machine, Tool::Python));
         steps.push(Step::xtask("page").needs(&machine, Tool::Chromium));
-        steps.push(Step::xtask("examples")
+        steps.push(
+            Step::xtask("examples")
                 .needs(&machine, Tool::Npm)
-                .needs(&machine, Tool::Python));
+                .needs(&machine, Tool::Python),
+        );
         // The nightly run compiles the packages too, which takes ten minutes.
         let publish = "publish --dry-run --no-verify --allow-dirty";
         steps.push(Step::cargo(publish).packages(&packages.published));

@@ -9,7 +9,6 @@ use axum::Router;
 use axum::body::Body as HttpBody;
 use axum::http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt;
-use std::sync::Arc;
 use tower_service::Service;
 
 const OPEN: SecurityRequirements = SecurityRequirements {
@@ -40,7 +39,7 @@ const fn get(path: &'static str) -> Operation {
     }
 }
 
-async fn respond(_: Arc<App<(), ()>>, call: Call) -> RouteResult {
+fn respond(call: &Call) -> RouteResult {
     call.respond(ListedResponse::code(200).media(TEXT).text("an operation"))
 }
 
@@ -54,7 +53,9 @@ fn router(title: &str, operations: &[&'static Operation], config: Config) -> Rou
             security: (),
         },
         routes: routes
-            .map(|operation| Route::new(operation, |app, call| Box::pin(respond(app, call))))
+            .map(|operation| {
+                Route::new(operation, |_, call| Box::pin(async move { respond(&call) }))
+            })
             .collect(),
         guard: None,
         render: Problem,

@@ -118,8 +118,7 @@ fn path(operation: &api_server::server::Operation, reference: &str) -> String {
     if let Some((start, end)) = path.find('{').zip(path.find('}')) {
         path.replace_range(start..=end, reference);
     }
-    let path = path.replace("{firewall_rule_id}", "fr00000000000000000000000z");
-    path
+    path.replace("{firewall_rule_id}", "fr00000000000000000000000z")
 }
 
 async fn call(

@@ -90,19 +90,7 @@ impl Ids {
 
 /// Returns the paths and bodies to call an operation with.
 pub fn requests(operation: &str, round: usize, ids: &Ids) -> Vec<(String, Option<Value>)> {
-    let text = |id: &Value| id.as_str().expect("it is an id").to_owned();
     let (firewall, backend) = (text(&ids.firewall), text(&ids.backend));
-    let place = |path: &str| format!("{PLACE}/{path}");
-    let pages = |list: &str, id: &str| {
-        vec![
-            (list.to_owned(), None),
-            (format!("{list}?page_size=10&start_after={id}"), None),
-            (format!("{list}?order_column=name&page_size=10"), None),
-            (format!("{list}?order_column=name&start_after=n-5"), None),
-            (format!("{list}?order_column=name&start_after=zzzz"), None),
-        ]
-    };
-    let last = |kind: &str| format!("{kind}000000000000000000005000");
     match operation {
         "vm_list" => pages(&place("vm"), &last("vm")),
         "load_balancer_list" => pages(&place("load-balancer"), &last("1b")),
@@ -145,6 +133,16 @@ pub fn requests(operation: &str, round: usize, ids: &Ids) -> Vec<(String, Option
             let body = json!({ "connected-subnet-id": ids.frontend });
             vec![(place("private-subnet/backend/connect"), Some(body))]
         }
+        _ if operation.starts_with("firewall") => of_firewalls(operation, round, ids),
+        _ if operation.starts_with("postgres") => of_databases(operation, round),
+        _ => of_keys(operation, round),
+    }
+}
+
+/// Returns those of an operation on firewalls.
+fn of_firewalls(operation: &str, round: usize, ids: &Ids) -> Vec<(String, Option<Value>)> {
+    let firewall = text(&ids.firewall);
+    match operation {
         "firewall_list" => pages(&place("firewall"), &last("fw")),
         "firewall_view" => vec![
             (place("firewall/web-only"), None),
@@ -181,6 +179,13 @@ pub fn requests(operation: &str, round: usize, ids: &Ids) -> Vec<(String, Option
                 ),
             ]
         }
+        other => panic!("add a request that calls {other}"),
+    }
+}
+
+/// Returns those of an operation on databases.
+fn of_databases(operation: &str, round: usize) -> Vec<(String, Option<Value>)> {
+    match operation {
         "postgres_create" => {
             let body = json!({ "size": "standard-2", "storage_size": 64 });
             vec![(place(&format!("postgres/new-{round}")), Some(body))]
@@ -201,6 +206,13 @@ pub fn requests(operation: &str, round: usize, ids: &Ids) -> Vec<(String, Option
             let path = format!("postgres/new-{round}/reset-superuser-password");
             vec![(place(&path), Some(body))]
         }
+        other => panic!("add a request that calls {other}"),
+    }
+}
+
+/// Returns those of an operation on inference keys.
+fn of_keys(operation: &str, round: usize) -> Vec<(String, Option<Value>)> {
+    match operation {
         "inference_api_key_create" => vec![("/inference-api-key".to_owned(), None)],
         "inference_api_key_list" => {
             let mut pages = pages("/inference-api-key", &last("ak"));
@@ -214,4 +226,28 @@ pub fn requests(operation: &str, round: usize, ids: &Ids) -> Vec<(String, Option
         }
         other => panic!("add a request that calls {other}"),
     }
+}
+
+fn text(id: &Value) -> String {
+    id.as_str().expect("it is an id").to_owned()
+}
+
+fn place(path: &str) -> String {
+    format!("{PLACE}/{path}")
+}
+
+/// Returns the requests for pages of a list, in each order.
+fn pages(list: &str, id: &str) -> Vec<(String, Option<Value>)> {
+    vec![
+        (list.to_owned(), None),
+        (format!("{list}?page_size=10&start_after={id}"), None),
+        (format!("{list}?order_column=name&page_size=10"), None),
+        (format!("{list}?order_column=name&start_after=n-5"), None),
+        (format!("{list}?order_column=name&start_after=zzzz"), None),
+    ]
+}
+
+/// Returns the id of a neighbour near the end.
+fn last(kind: &str) -> String {
+    format!("{kind}000000000000000000005000")
 }
