@@ -4,6 +4,7 @@ mod accept;
 mod budget;
 mod connections;
 mod listen;
+mod long_pages;
 mod management;
 mod metrics;
 mod requests;
@@ -13,7 +14,9 @@ mod times;
 mod tls;
 mod turns;
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::thread::available_parallelism;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -36,6 +39,7 @@ use crate::world::World;
 
 use budget::Budget;
 use listen::Listeners;
+use long_pages::LongPages;
 use management::{Health, Management};
 use metrics::Metrics;
 use requests::Requests;
@@ -191,6 +195,7 @@ fn router(
     }
     let budget = Arc::new(Budget::new(
         settings.body_budget.get(),
+        LongPages::new(available_parallelism().map_or(1, NonZeroUsize::get)),
         metrics.body_bytes(),
         metrics.body_refusals(),
     ));

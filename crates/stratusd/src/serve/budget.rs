@@ -25,6 +25,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 
+use super::long_pages::{LongPages, is_long};
 use super::turns::{Turn, Turns};
 use crate::storage::WAIT;
 
@@ -54,13 +55,15 @@ pub(super) struct Budget {
     turns: Arc<Turns>,
     /// The bytes beyond the shares.
     large: Arc<Large>,
+    /// The long pages that run.
+    pages: LongPages,
     refused: Counter,
 }
 
 impl Budget {
     /// Creates a budget of a number of bytes. `held` is set to the bytes beyond the shares, and
     /// `refused` counts the rejected requests.
-    pub(super) fn new(bytes: usize, held: Gauge, refused: Counter) -> Self {
+    pub(super) fn new(bytes: usize, pages: LongPages, held: Gauge, refused: Counter) -> Self {
         let half = bytes / 2;
         let shares = (half / SHARE).max(1);
         Self {
@@ -71,6 +74,7 @@ impl Budget {
                 debt: Mutex::new(0),
                 held,
             }),
+            pages,
             refused,
         }
     }
@@ -79,6 +83,12 @@ impl Budget {
     pub(super) async fn handle(&self, request: Request, next: Next<'_>) -> RouteResult {
         let Some(share) = self.share(request.headers()).await else {
             return Err(self.refuse());
+        };
+        let page = if is_long(&request) {
+            let turn = timeout(WAIT, self.pages.wait(request.headers())).await;
+            Some(turn.map_err(|_| self.refuse())?)
+        } else {
+            None
         };
         let is_change = !matches!(*request.method(), Method::GET | Method::HEAD);
         let is_multiplexed = request.version() == Version::HTTP_2;
@@ -99,7 +109,7 @@ impl Budget {
             })
         });
         let response = next.run(request).await;
-        drop(charge);
+        drop((charge, page));
         if is_over.load(Ordering::Relaxed) {
             // The handler saw a body that cannot be read, and has changed nothing.
             return Err(self.refuse());

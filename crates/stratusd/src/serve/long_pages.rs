@@ -1,0 +1,119 @@
+//! Requests for long pages: how many run at a time. A page of a thousand items takes milliseconds of
+//! a processor, in which no other request runs there.
+
+use std::sync::Arc;
+
+use axum::extract::Request;
+use http::{HeaderMap, Method};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::turns::{Turn, Turns};
+
+/// The size from which a page is long.
+const LONG: u64 = 100;
+
+/// The processors that long pages may take, and the turns of each token.
+#[derive(Debug)]
+pub(super) struct LongPages {
+    processors: Arc<Semaphore>,
+    turns: Arc<Turns>,
+}
+
+impl LongPages {
+    /// Leaves one of the processors to other requests, and half of the rest to other tokens.
+    pub(super) fn new(processors: usize) -> Self {
+        let most = processors.saturating_sub(1).max(1);
+        Self {
+            processors: Arc::new(Semaphore::new(most)),
+            turns: Arc::new(Turns::new(most.div_ceil(2))),
+        }
+    }
+
+    /// Waits until a request for a long page with these headers may run.
+    pub(super) async fn wait(&self, headers: &HeaderMap) -> LongPage {
+        // First the turn, so that a token that asks for many waits for itself.
+        let turn = self.turns.wait(headers).await;
+        // It is never closed, so this does not fail.
+        let permit = Arc::clone(&self.processors).acquire_owned().await.ok();
+        LongPage {
+            _permit: permit,
+            _turn: turn,
+        }
+    }
+}
+
+/// A request for a long page that runs.
+#[derive(Debug)]
+pub(super) struct LongPage {
+    _permit: Option<OwnedSemaphorePermit>,
+    _turn: Option<Turn>,
+}
+
+/// Returns whether a request is for a long page. One whose query is escaped counts as one: it may
+/// hide the size, and hardly any request needs an escape.
+pub(super) fn is_long(request: &Request) -> bool {
+    let Some(query) = request.uri().query() else {
+        return false;
+    };
+    let is_long = |pair: &str| {
+        let size = pair.strip_prefix("page_size=");
+        size.is_some_and(|size| size.parse().is_ok_and(|size: u64| size > LONG))
+    };
+    // `HEAD` makes the page too.
+    let reads = matches!(*request.method(), Method::GET | Method::HEAD);
+    reads && (query.contains('%') || query.split('&').any(is_long))
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::Body;
+    use futures_util::FutureExt;
+    use http::header;
+
+    use super::*;
+
+    fn of(token: &str) -> HeaderMap {
+        let value = format!("Bearer {token}").parse().expect("a header");
+        HeaderMap::from_iter([(header::AUTHORIZATION, value)])
+    }
+
+    #[test]
+    fn a_token_has_half_of_all_processors_but_one() {
+        let pages = LongPages::new(4);
+        let (shop, rival) = (of("shop"), of("rival"));
+        let first = pages.wait(&shop).now_or_never();
+        let second = pages.wait(&shop).now_or_never();
+        assert!(first.is_some() && second.is_some());
+        assert!(pages.wait(&shop).now_or_never().is_none());
+        let other = pages.wait(&rival).now_or_never();
+        assert!(other.is_some());
+        // The last processor is for other requests.
+        assert!(pages.wait(&rival).now_or_never().is_none());
+        drop(first);
+        assert!(pages.wait(&rival).now_or_never().is_some());
+        assert!(LongPages::new(1).wait(&shop).now_or_never().is_some());
+    }
+
+    #[test]
+    fn a_page_is_long_however_its_size_is_written() {
+        let is_long = |method: Method, query: &str| {
+            let uri = format!("/project/p/postgres?{query}");
+            let request = Request::builder().method(method).uri(uri);
+            is_long(&request.body(Body::empty()).expect("a request"))
+        };
+        for query in [
+            "page_size=101",
+            "page_size=99999999999",
+            "order_column=name&page_size=1000",
+            "page%5Fsize=1000",
+            "page_size=1%30%30%30",
+        ] {
+            assert!(is_long(Method::GET, query), "{query}");
+            assert!(is_long(Method::HEAD, query), "{query}");
+            assert!(!is_long(Method::POST, query), "{query}");
+        }
+        for query in ["", "page_size=100", "page_size=", "start_after=page_size"] {
+            assert!(!is_long(Method::GET, query), "{query}");
+        }
+    }
+}
