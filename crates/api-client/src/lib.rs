@@ -82,7 +82,7 @@
 //! If the resource has changed since then, the response is 412 `PreconditionFailed`, and nothing is changed: get the resource again, decide again, and send the new tag.
 //! Of several changes that are sent at the same time with the same tag, at most one that alters the resource succeeds.
 //! Tags are strong and opaque, and compared as RFC 9110 (section 13.1.1) says; without `If-Match`, the last change wins.
-//! A delete of what does not exist returns 204 whatever `If-Match` lists: the resource is gone, as it should be.
+//! A delete of what does not exist returns 204, also with `If-Match`: the resource is gone, as it should be.
 //! `If-None-Match` is ignored.
 //!
 //! ## Idempotent requests
