@@ -16,30 +16,25 @@ mod private_subnet;
 mod rejection;
 mod vm;
 
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
 use api_server::server::{self, RequestId, Router};
-use api_types::{IdempotencyKey, IdempotencyReplayed, Location, PageSize, ProjectId};
+use api_types::{IdempotencyKey, IdempotencyReplayed, Location, ProjectId};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::domain::audit::Author;
 use crate::domain::{Caller, Refusal};
 use crate::operations::audit::{Audited, Subject};
 use crate::operations::idempotency::{Key, Once};
 use crate::operations::{self, Context, Scope};
-use crate::storage::{self, Aborted, Change, StorageError, Store, WAIT};
+use crate::storage::{self, Aborted, Change, StorageError, Store};
 
 use cache::Cache;
 pub use error::retry_after;
 pub use gate::{Gate, RateLimit};
 pub use rejection::ContractErrors;
-
-/// The number of items that a page may have without waiting for the large pages before it.
-const LARGE_PAGE: i64 = 100;
 
 /// How long locations are cached. `stratusd apply` may change them at any time.
 const LIFETIME: Duration = Duration::from_secs(1);
@@ -50,9 +45,6 @@ pub struct Service {
     store: Store,
     context: Context,
     locations: Cache<(), Locations>,
-    /// The large pages that are read at a time. On SQLite a read takes a thread of the runtime, and
-    /// the others must stay free for everybody else.
-    large_pages: Semaphore,
 }
 
 /// All locations, by name.
@@ -78,12 +70,10 @@ impl Service {
     /// Creates the API over a store.
     #[must_use]
     pub fn new(store: Store, context: Context) -> Self {
-        let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         Self {
             store,
             context,
             locations: Cache::new(LIFETIME, 1),
-            large_pages: Semaphore::new((threads / 2).max(1)),
         }
     }
 
@@ -108,23 +98,6 @@ impl Service {
         }
         let known = self.read_locations().await?;
         Ok(Scope::new(caller, project, location, &known)?)
-    }
-
-    /// Waits until a page of this size may be read, and holds its place among the large pages.
-    ///
-    /// # Errors
-    ///
-    /// If it takes too long.
-    async fn turn(&self, size: PageSize) -> Result<Option<SemaphorePermit<'_>>, StorageError> {
-        if size.get() <= LARGE_PAGE {
-            return Ok(None);
-        }
-        let turn = tokio::time::timeout(WAIT, self.large_pages.acquire()).await;
-        // Of the errors, only that of the time happens: nothing closes the semaphore.
-        turn.ok()
-            .and_then(Result::ok)
-            .map(Some)
-            .ok_or_else(|| StorageError::Crowded("the large pages before this one take too long"))
     }
 
     /// Returns who makes a change by the current request.

@@ -34,7 +34,6 @@ impl FirewallApi<Caller> for Service {
             page_size: request.page_size,
             order_column: request.order_column,
         };
-        let _turn = self.turn(query.page_size).await?;
         let mut reader = self.store.reader().await?;
         let page = firewall::list(&mut reader.connection(), &scope, &query).await?;
         Ok(page.into())

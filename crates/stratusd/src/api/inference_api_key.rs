@@ -27,7 +27,6 @@ impl InferenceApiKeyApi<Caller> for Service {
             page_size: request.page_size,
             order_column: request.order_column,
         };
-        let _turn = self.turn(query.page_size).await?;
         let mut reader = self.store.reader().await?;
         let page = inference_api_key::list(
             &mut reader.connection(),

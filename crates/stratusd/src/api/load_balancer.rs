@@ -29,7 +29,6 @@ impl LoadBalancerApi<Caller> for Service {
             page_size: request.page_size,
             order_column: request.order_column,
         };
-        let _turn = self.turn(query.page_size).await?;
         let mut reader = self.store.reader().await?;
         let page = load_balancer::list(
             &mut reader.connection(),
@@ -51,7 +50,6 @@ impl LoadBalancerApi<Caller> for Service {
             page_size: request.page_size,
             order_column: request.order_column,
         };
-        let _turn = self.turn(query.page_size).await?;
         let mut reader = self.store.reader().await?;
         let page = load_balancer::list_of_project(
             &mut reader.connection(),

@@ -28,7 +28,6 @@ impl PostgresApi<Caller> for Service {
             page_size: request.page_size,
             order_column: request.order_column,
         };
-        let _turn = self.turn(query.page_size).await?;
         let mut reader = self.store.reader().await?;
         let page = postgres::list_of_project(
             &mut reader.connection(),

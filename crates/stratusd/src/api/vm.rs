@@ -21,7 +21,6 @@ impl VmApi<Caller> for Service {
             page_size: request.page_size,
             order_column: request.order_column,
         };
-        let _turn = self.turn(query.page_size).await?;
         let mut reader = self.store.reader().await?;
         let page = vm::list(&mut reader.connection(), &scope, &query).await?;
         Ok(page.into())

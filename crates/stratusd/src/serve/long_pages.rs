@@ -1,5 +1,6 @@
-//! Requests for long pages: how many run at a time. A page of a thousand items takes milliseconds of
-//! a processor, in which no other request runs there.
+//! Requests for long pages: how many run at a time. To read a page of a thousand items (on SQLite, on
+//! a thread of the runtime) and to write it as JSON takes milliseconds of a processor, in which no
+//! other request runs there.
 
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::turns::{Turn, Turns};
 
-/// The size from which a page is long.
+/// The number of items above which a page is long.
 const LONG: u64 = 100;
 
 /// The processors that long pages may take, and the turns of each token.
@@ -20,9 +21,9 @@ pub(super) struct LongPages {
 }
 
 impl LongPages {
-    /// Leaves one of the processors to other requests, and half of the rest to other tokens.
+    /// Leaves half of the processors to other requests, and half of the rest to other tokens.
     pub(super) fn new(processors: usize) -> Self {
-        let most = processors.saturating_sub(1).max(1);
+        let most = (processors / 2).max(1);
         Self {
             processors: Arc::new(Semaphore::new(most)),
             turns: Arc::new(Turns::new(most.div_ceil(2))),
@@ -78,8 +79,8 @@ mod tests {
     }
 
     #[test]
-    fn a_token_has_half_of_all_processors_but_one() {
-        let pages = LongPages::new(4);
+    fn a_token_has_half_of_half_the_processors() {
+        let pages = LongPages::new(6);
         let (shop, rival) = (of("shop"), of("rival"));
         let first = pages.wait(&shop).now_or_never();
         let second = pages.wait(&shop).now_or_never();
@@ -87,7 +88,7 @@ mod tests {
         assert!(pages.wait(&shop).now_or_never().is_none());
         let other = pages.wait(&rival).now_or_never();
         assert!(other.is_some());
-        // The last processor is for other requests.
+        // The other processors are for other requests.
         assert!(pages.wait(&rival).now_or_never().is_none());
         drop(first);
         assert!(pages.wait(&rival).now_or_never().is_some());
