@@ -11,6 +11,7 @@ mod firewall;
 mod gate;
 mod inference_api_key;
 mod load_balancer;
+mod parsing;
 mod postgres;
 mod private_subnet;
 mod rejection;
@@ -34,6 +35,7 @@ use crate::storage::{self, Aborted, Change, StorageError, Store};
 use cache::Cache;
 pub use error::retry_after;
 pub use gate::{Gate, RateLimit};
+pub use parsing::Parsing;
 pub use rejection::ContractErrors;
 
 /// How long locations are cached. `stratusd apply` may change them at any time.
@@ -154,7 +156,9 @@ impl Service {
         Ok((answer.output, replayed))
     }
 
+    /// Returns a change that also writes its entry of the audit trail. The request is parsed.
     fn audited<C>(&self, author: Author, change: C) -> Audited<C> {
+        Parsing::end();
         Audited {
             change,
             author,

@@ -4,7 +4,7 @@ mod accept;
 mod budget;
 mod connections;
 mod listen;
-mod long_pages;
+mod long_work;
 mod management;
 mod metrics;
 mod requests;
@@ -39,7 +39,7 @@ use crate::world::World;
 
 use budget::Budget;
 use listen::Listeners;
-use long_pages::LongPages;
+use long_work::LongWork;
 use management::{Health, Management};
 use metrics::Metrics;
 use requests::Requests;
@@ -195,7 +195,7 @@ fn router(
     }
     let budget = Arc::new(Budget::new(
         settings.body_budget.get(),
-        LongPages::new(available_parallelism().map_or(1, NonZeroUsize::get)),
+        LongWork::new(available_parallelism().map_or(1, NonZeroUsize::get)),
         metrics.body_bytes(),
         metrics.body_refusals(),
     ));

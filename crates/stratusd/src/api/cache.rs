@@ -41,6 +41,15 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
         (since.elapsed() < self.lifetime).then(|| value.clone())
     }
 
+    /// Returns whether a key has a value, which may have expired.
+    pub(super) fn knows<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> bool
+    where
+        K: Borrow<Q>,
+    {
+        let values = self.values.read().unwrap_or_else(PoisonError::into_inner);
+        values.contains_key(key)
+    }
+
     /// Caches a value from now on. If the cache is full, this drops the expired values, or all
     /// values if none has expired.
     pub(super) fn insert(&self, key: K, value: V) {

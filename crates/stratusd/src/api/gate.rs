@@ -9,6 +9,7 @@ use api_server::{Security, server};
 use governor::clock::{Clock, DefaultClock};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use subtle::ConstantTimeEq;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::cache::Cache;
 use crate::causes::Causes;
@@ -27,6 +28,10 @@ const NO_HASH: Hash = [0; 32];
 const LIFETIME: Duration = Duration::from_secs(1);
 /// The number of tokens that are cached or counted at most.
 const CAPACITY: usize = 10_000;
+/// The tokens that are looked up at a time of those that were never found before.
+const NEWCOMERS: usize = 4;
+/// The requests with such tokens that may wait for a lookup.
+const MOST_WAITING: usize = 256;
 /// The minimum time between two sweeps, in which the rate limiter forgets the tokens that may make
 /// their whole burst of requests again.
 const SWEEP: Duration = Duration::from_secs(10);
@@ -55,7 +60,46 @@ pub struct Gate {
     /// Tokens by the hash of what the caller presents, so that not every request reads the store. A
     /// cache by id would show by its speed which ids exist.
     tokens: Cache<Hash, Token>,
+    newcomers: Newcomers,
     limiter: Option<Limiter>,
+}
+
+/// The lookups of tokens that were never found before. Anybody can invent tokens, so these must not
+/// take the connections of requests whose tokens are known.
+#[derive(Debug)]
+struct Newcomers {
+    lookups: Semaphore,
+    waiting: Semaphore,
+}
+
+impl Newcomers {
+    fn new() -> Self {
+        Self {
+            lookups: Semaphore::new(NEWCOMERS),
+            waiting: Semaphore::new(MOST_WAITING),
+        }
+    }
+
+    /// Waits until a token may be looked up. Returns `None` if too many wait already.
+    async fn wait(&self) -> Option<SemaphorePermit<'_>> {
+        let _place = self.waiting.try_acquire().ok()?;
+        // It is never closed, so this does not fail.
+        self.lookups.acquire().await.ok()
+    }
+}
+
+/// Why a token cannot be checked.
+#[derive(Debug)]
+enum Unchecked {
+    /// Too many tokens that were never found before wait for their lookup.
+    Busy,
+    Storage(StorageError),
+}
+
+impl From<StorageError> for Unchecked {
+    fn from(error: StorageError) -> Self {
+        Self::Storage(error)
+    }
 }
 
 /// Limits the requests of each token.
@@ -82,6 +126,7 @@ impl Gate {
             store,
             world,
             tokens: Cache::new(LIFETIME, CAPACITY),
+            newcomers: Newcomers::new(),
             limiter,
         }
     }
@@ -90,11 +135,16 @@ impl Gate {
     ///
     /// What is done, and so the time, does not depend on whether the id exists: a token that is not
     /// cached is read, and a hash is compared.
-    async fn lookup(&self, presented: Presented<'_>) -> Result<Option<Token>, StorageError> {
+    async fn lookup(&self, presented: Presented<'_>) -> Result<Option<Token>, Unchecked> {
         let hash = presented.hash();
         if let Some(token) = self.tokens.get(&hash) {
             return Ok(Some(token));
         }
+        let _turn = if self.tokens.knows(&hash) {
+            None
+        } else {
+            Some(self.newcomers.wait().await.ok_or(Unchecked::Busy)?)
+        };
         let mut reader = self.store.reader().await?;
         let found = storage::token::lookup(&mut reader.connection(), presented.id()).await?;
         let stored = found.as_ref().map_or(&NO_HASH[..], |token| &token.hash);
@@ -155,8 +205,11 @@ impl Security for Gate {
     ) -> Result<Caller, server::AuthError> {
         let presented =
             Presented::parse(credential.token.expose()).ok_or(server::AuthError::Invalid)?;
-        let found = self.lookup(presented).await.map_err(|error| {
-            tracing::warn!(error = %Causes(&error), "a token cannot be checked");
+        let found = self.lookup(presented).await.map_err(|unchecked| {
+            // Not if too many wait: a log line for each would be one more thing to flood.
+            if let Unchecked::Storage(error) = unchecked {
+                tracing::warn!(error = %Causes(&error), "a token cannot be checked");
+            }
             server::AuthError::Unavailable(Some(Duration::from_secs(1)))
         })?;
         // A cached token is checked too: it may have expired since it was cached.
@@ -181,4 +234,31 @@ impl Security for Gate {
 /// Returns whether a stored token is neither expired nor revoked.
 fn is_valid(stored: &Token, now: i64) -> bool {
     stored.revoked_at.is_none() && stored.expires_at.is_none_or(|end| now < end)
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    #[test]
+    fn few_newcomers_are_looked_up_and_not_many_wait() {
+        let newcomers = Newcomers::new();
+        let mut looked_up: Vec<_> = (0..NEWCOMERS)
+            .map(|_| newcomers.wait().now_or_never().flatten().expect("a turn"))
+            .collect();
+        let mut waiting: Vec<_> = (0..MOST_WAITING)
+            .map(|_| Box::pin(newcomers.wait()))
+            .collect();
+        for wait in &mut waiting {
+            assert!(wait.as_mut().now_or_never().is_none());
+        }
+        let refused = newcomers.wait().now_or_never();
+        assert!(refused.is_some_and(|refused| refused.is_none()));
+        looked_up.pop();
+        assert!(waiting[0].as_mut().now_or_never().flatten().is_some());
+        // Its place is free again.
+        assert!(newcomers.wait().now_or_never().is_none());
+    }
 }

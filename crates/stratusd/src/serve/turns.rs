@@ -31,9 +31,16 @@ impl Turns {
     }
 
     /// Waits for a turn of the token in these headers. Returns `None` if there is no token.
-    pub(super) async fn wait(self: &Arc<Self>, headers: &HeaderMap) -> Option<Turn> {
-        let token = token(headers)?;
-        let key = self.hasher.hash_one(token);
+    pub(super) fn wait(
+        self: &Arc<Self>,
+        headers: &HeaderMap,
+    ) -> impl Future<Output = Option<Turn>> + Send + use<> {
+        let key = token(headers).map(|token| self.hasher.hash_one(token));
+        let turns = Arc::clone(self);
+        async move { Some(turns.turn(key?).await) }
+    }
+
+    async fn turn(self: Arc<Self>, key: u64) -> Turn {
         let semaphore = {
             let mut tokens = self.tokens();
             let semaphore = tokens.entry(key);
@@ -41,14 +48,14 @@ impl Turns {
         };
         // Before the wait, so that the entry is removed also if the wait is abandoned.
         let mut turn = Turn {
-            turns: Arc::clone(self),
+            turns: Arc::clone(&self),
             key,
             semaphore: Some(Arc::clone(&semaphore)),
             permit: None,
         };
         // It is never closed, so this does not fail.
         turn.permit = semaphore.acquire_owned().await.ok();
-        Some(turn)
+        turn
     }
 
     fn tokens(&self) -> MutexGuard<'_, HashMap<u64, Arc<Semaphore>>> {

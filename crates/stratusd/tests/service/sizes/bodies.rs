@@ -3,9 +3,12 @@
 
 use std::io::Write;
 use std::net::TcpStream;
+use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
 use diesel::connection::SimpleConnection;
+use serde_json::json;
+use tokio::task::JoinSet;
 
 use super::{PLACE, largest_database};
 use crate::support::caller::Caller;
@@ -231,6 +234,45 @@ async fn a_body_counts_until_its_request_is_handled() {
     let free =
         eventually(async || (metric(&service, "stratus_body_bytes").await == 0).then_some(()));
     free.await.expect("the budget is free again");
+}
+
+/// As many changes wait for the database as there are processors; all have long bodies.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_that_waits_lets_others_parse_their_bodies() {
+    let home = Home::sqlite();
+    home.apply(&two_projects());
+    let (token, theirs) = (home.token("shop", &[]), home.token("rival", &[]));
+    let service = home.serve(SMALL);
+    let mut other = home.open_sqlite();
+    other
+        .batch_execute("BEGIN IMMEDIATE")
+        .expect("the write lock is free");
+    let counted = largest_database().to_string().len() - (16 << 10);
+    let waiting = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let mut creating = JoinSet::new();
+    for number in 0..waiting {
+        let shop = Caller::new(&service.base, SHOP, &token);
+        creating.spawn(async move {
+            let path = format!("{PLACE}/postgres/large-{number}");
+            shop.post(&path, largest_database()).await
+        });
+    }
+    let all = u64::try_from(waiting * counted).expect("it is small");
+    let arrived =
+        eventually(async || (metric(&service, "stratus_body_bytes").await == all).then_some(()));
+    arrived.await.expect("all bodies have arrived");
+    let rival = Caller::new(&service.base, RIVAL, &theirs);
+    let mut body = largest_database();
+    body["size"] = json!(7);
+    let refused = rival.post(&format!("{PLACE}/postgres/none"), body).await;
+    assert_eq!(refused.error().0, 400);
+    assert!(creating.try_join_next().is_none(), "the changes still wait");
+    other
+        .batch_execute("ROLLBACK")
+        .expect("the write lock is released");
+    for created in creating.join_all().await {
+        created.ok();
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,6 +1,6 @@
-//! Requests for long pages: how many run at a time. To read a page of a thousand items (on SQLite, on
-//! a thread of the runtime) and to write it as JSON takes milliseconds of a processor, in which no
-//! other request runs there.
+//! Requests that keep a processor busy for milliseconds, in which no other request runs there: long
+//! pages, which are read (on SQLite, on a thread of the runtime) and written as JSON, and long bodies,
+//! which are parsed and checked. How many of them run at a time is limited here.
 
 use std::sync::Arc;
 
@@ -11,16 +11,18 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::turns::{Turn, Turns};
 
 /// The number of items above which a page is long.
-const LONG: u64 = 100;
+const LONG_PAGE: u64 = 100;
+/// The bytes above which the body of a request is long.
+pub(super) const LONG_BODY: usize = 16 << 10;
 
-/// The processors that long pages may take, and the turns of each token.
-#[derive(Debug)]
-pub(super) struct LongPages {
+/// The processors that long work may take, and the turns of each token.
+#[derive(Debug, Clone)]
+pub(super) struct LongWork {
     processors: Arc<Semaphore>,
     turns: Arc<Turns>,
 }
 
-impl LongPages {
+impl LongWork {
     /// Leaves half of the processors to other requests, and half of the rest to other tokens.
     pub(super) fn new(processors: usize) -> Self {
         let most = (processors / 2).max(1);
@@ -30,35 +32,40 @@ impl LongPages {
         }
     }
 
-    /// Waits until a request for a long page with these headers may run.
-    pub(super) async fn wait(&self, headers: &HeaderMap) -> LongPage {
-        // First the turn, so that a token that asks for many waits for itself.
-        let turn = self.turns.wait(headers).await;
-        // It is never closed, so this does not fail.
-        let permit = Arc::clone(&self.processors).acquire_owned().await.ok();
-        LongPage {
-            _permit: permit,
-            _turn: turn,
+    /// Waits until the long work of a request with these headers may begin. The wait begins when
+    /// the future is polled.
+    pub(super) fn wait(&self, headers: &HeaderMap) -> impl Future<Output = Working> + Send + use<> {
+        let turn = self.turns.wait(headers);
+        let processors = Arc::clone(&self.processors);
+        async {
+            // First the turn, so that a token that asks for many waits for itself.
+            let turn = turn.await;
+            // It is never closed, so this does not fail.
+            let permit = processors.acquire_owned().await.ok();
+            Working {
+                _permit: permit,
+                _turn: turn,
+            }
         }
     }
 }
 
-/// A request for a long page that runs.
+/// Long work that has begun. When this is dropped, other work may begin.
 #[derive(Debug)]
-pub(super) struct LongPage {
+pub(super) struct Working {
     _permit: Option<OwnedSemaphorePermit>,
     _turn: Option<Turn>,
 }
 
 /// Returns whether a request is for a long page. One whose query is escaped counts as one: it may
 /// hide the size, and hardly any request needs an escape.
-pub(super) fn is_long(request: &Request) -> bool {
+pub(super) fn is_long_page(request: &Request) -> bool {
     let Some(query) = request.uri().query() else {
         return false;
     };
     let is_long = |pair: &str| {
         let size = pair.strip_prefix("page_size=");
-        size.is_some_and(|size| size.parse().is_ok_and(|size: u64| size > LONG))
+        size.is_some_and(|size| size.parse().is_ok_and(|size: u64| size > LONG_PAGE))
     };
     // `HEAD` makes the page too.
     let reads = matches!(*request.method(), Method::GET | Method::HEAD);
@@ -80,19 +87,19 @@ mod tests {
 
     #[test]
     fn a_token_has_half_of_half_the_processors() {
-        let pages = LongPages::new(6);
+        let work = LongWork::new(6);
         let (shop, rival) = (of("shop"), of("rival"));
-        let first = pages.wait(&shop).now_or_never();
-        let second = pages.wait(&shop).now_or_never();
+        let first = work.wait(&shop).now_or_never();
+        let second = work.wait(&shop).now_or_never();
         assert!(first.is_some() && second.is_some());
-        assert!(pages.wait(&shop).now_or_never().is_none());
-        let other = pages.wait(&rival).now_or_never();
+        assert!(work.wait(&shop).now_or_never().is_none());
+        let other = work.wait(&rival).now_or_never();
         assert!(other.is_some());
         // The other processors are for other requests.
-        assert!(pages.wait(&rival).now_or_never().is_none());
+        assert!(work.wait(&rival).now_or_never().is_none());
         drop(first);
-        assert!(pages.wait(&rival).now_or_never().is_some());
-        assert!(LongPages::new(1).wait(&shop).now_or_never().is_some());
+        assert!(work.wait(&rival).now_or_never().is_some());
+        assert!(LongWork::new(1).wait(&shop).now_or_never().is_some());
     }
 
     #[test]
@@ -100,7 +107,7 @@ mod tests {
         let is_long = |method: Method, query: &str| {
             let uri = format!("/project/p/postgres?{query}");
             let request = Request::builder().method(method).uri(uri);
-            is_long(&request.body(Body::empty()).expect("a request"))
+            is_long_page(&request.body(Body::empty()).expect("a request"))
         };
         for query in [
             "page_size=101",
