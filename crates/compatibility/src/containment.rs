@@ -147,6 +147,8 @@ impl<'c> Context<'c> {
             Outcome::Value(value) => {
                 let fits = self.is_valid(question.sender, question.sent, &value);
                 let fails = self.is_valid(receiver, question.received, &value);
+                // The search leaves some keywords out, which the value may break. Only what the
+                // validator confirms counts.
                 if (fits, fails) == (Some(true), Some(false)) {
                     return Containment::Broken(value);
                 }
@@ -198,6 +200,7 @@ impl<'c> Context<'c> {
             role,
             is_positive: true,
         };
+        // As sent for one of them: any two objects that allow unknown properties would overlap.
         let literals = vec![literal(one, Role::Sender), literal(other, Role::Receiver)];
         let extra = Extra {
             sent: Some((side, Rc::clone(beside))),

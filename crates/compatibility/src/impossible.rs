@@ -41,6 +41,7 @@ pub(crate) fn impossible_schemas(context: &Context<'_>, found: &[Diagnostic]) ->
         };
         let names = constraints(keywords);
         let is_composed = !keywords.all_of.is_empty() || keywords.reference.is_some();
+        // What one keyword does alone, the other rules report.
         if keywords.only_reference || (names.len() < 2 && !is_composed) {
             continue;
         }

@@ -50,6 +50,7 @@ fn candidates(contract: &Contract) -> Vec<(SchemaId, &Keywords)> {
         .filter(|(_, _, keywords)| {
             (2..=MOST_BRANCHES).contains(&keywords.one_of.len()) && keywords.discriminator.is_none()
         })
+        // An alias of YAML and a copied path item make several schemas of one place.
         .filter(|(_, span, _)| seen.insert(*span))
         .map(|(id, _, keywords)| (id, keywords))
         .collect()
@@ -76,6 +77,7 @@ fn first(
             if is_condition(contract, *one) || is_condition(contract, *other) {
                 continue;
             }
+            // Either branch may be the one that a sender means, with the properties that it names.
             let both = [(*one, *other), (*other, *one)];
             let mut values = both
                 .into_iter()

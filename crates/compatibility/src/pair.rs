@@ -164,6 +164,7 @@ impl Node {
         };
         let mut parts = Vec::new();
         let mut part = |label: String, id: SchemaId| {
+            // Both contracts share one list, in which the schemas of the second follow the first's.
             parts.push((labels.number(label), id.0 as usize + offset));
         };
         for (label, id) in [
@@ -188,6 +189,7 @@ impl Node {
             ("anyOf", &keywords.any_of),
             ("oneOf", &keywords.one_of),
         ] {
+            // Without an index: the order of branches has no meaning.
             for id in ids {
                 part(label.to_owned(), *id);
             }
@@ -383,6 +385,7 @@ impl Partition {
         let new = u32::try_from(self.members.len()).unwrap_or(u32::MAX);
         for (place, index) in piece.iter().enumerate() {
             let members = &mut self.members[self.classes[*index] as usize];
+            // The place is known, so that leaving a class takes no search through it.
             let left = self.places[*index];
             members.swap_remove(left);
             if let Some(other) = members.get(left) {

@@ -30,6 +30,7 @@ impl<'c> Comparison<'c> {
                 let is_asked = if is_to_api {
                     new.required && !old.required
                 } else {
+                    // Receivers of a webhook may rely on a body that was always there.
                     old.required && !new.required
                 };
                 if is_asked {
@@ -125,6 +126,7 @@ impl<'c> Comparison<'c> {
             let place = place(&media.name);
             match (old, new) {
                 (Some(old), Some(new)) => {
+                    // Several names can lead to the same pair, as all those of one range do.
                     if compared.insert((old.name.as_str(), new.name.as_str())) {
                         self.content(index, &place, flow, old, new);
                     }

@@ -183,6 +183,7 @@ fn pairs(name: &str, value: &Value, explode: bool, between: char) -> Option<Vec<
         return None;
     }
     let between = match between {
+        // A comma may stand in a query as it is. As `%2C`, some servers would not split at it.
         ',' => ",".to_owned(),
         other => encoded(&other.to_string()),
     };
@@ -203,6 +204,7 @@ fn properties(value: &Value, name: impl Fn(&str) -> String) -> Option<Vec<String
 /// Returns a scalar, or the parts of an array or object with commas (the style `simple`).
 fn list(value: &Value, explode: bool, write: impl Fn(&str) -> String) -> Option<String> {
     let part = |text: String| {
+        // The style has no escapes for what separates its parts.
         let is_whole = !text.is_empty() && text.trim() == text && !text.contains([',', '=']);
         is_whole.then(|| write(&text))
     };

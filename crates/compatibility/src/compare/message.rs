@@ -260,5 +260,6 @@ pub(super) fn quoted(text: &str) -> String {
     if !text.is_empty() && text.chars().all(is_plain) {
         return text.to_owned();
     }
+    // Single quotes have no escapes inside: they end for one, and begin again.
     format!("'{}'", text.replace('\'', r"'\''"))
 }

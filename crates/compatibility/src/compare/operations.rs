@@ -194,6 +194,8 @@ impl<'c> Comparison<'c> {
                                     .allowed
                                     .iter()
                                     .any(|value| !other.allowed.contains(value)));
+                        // Clients that leave a variable out take its default, so it must stay as
+                        // well.
                         (is_narrower || variable.default != other.default).then_some(name)
                     });
                     match gone {

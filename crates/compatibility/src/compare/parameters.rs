@@ -215,6 +215,7 @@ impl<'c> Comparison<'c> {
                     && keywords.pattern.is_none()
                     && keywords.format.is_none()
                     && keywords.max_length.is_none()
+                    // The text of a scalar is never empty.
                     && keywords.min_length.is_none_or(|min| min <= 1)
             }
             SchemaKind::Bool(value) => *value,

@@ -137,6 +137,7 @@ impl Comparison<'_> {
             return Some(*known);
         }
         let index = self.walks.nodes.len();
+        // Known before it is judged, so that a schema that contains itself leads back here.
         self.walks.known.insert(key, index);
         self.walks.nodes.push(Node {
             key,
@@ -160,6 +161,7 @@ impl Comparison<'_> {
         if self.walks.depth >= MOST_DEPTH {
             let found = self.undecided(key, "schemas that nest deeply", 0);
             self.walks.nodes[index].found.push(found);
+            // So that the pairs around this one are not reported for the same reason.
             self.walks.nodes[index].is_broken = key.concern == Concern::Breaks;
             return Some(index);
         }
@@ -180,6 +182,7 @@ impl Comparison<'_> {
         let none = HashSet::new();
         let whole = self.contain(key, &none);
         let is_contained = whole == Containment::Contained;
+        // Whether anything has become wider matters only where nothing breaks.
         let back = is_contained.then(|| self.contain(key.back(), &none));
         let concern = match (&back, key.concern) {
             (None, concern) => concern,
@@ -207,7 +210,9 @@ impl Comparison<'_> {
             }
         }
         self.walks.nodes[index].is_doubted = false;
+        // A part of the same classes as the whole would otherwise explain the whole by itself.
         assumed.remove(&self.classes(key));
+        // Before `widened`, which is silent where these say something.
         let removed = self.properties(key, is_contained);
         self.walks.nodes[index].found.extend(removed);
         let listed = self.enumeration(key);

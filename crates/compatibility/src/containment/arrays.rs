@@ -39,6 +39,8 @@ impl Tableau<'_, '_> {
             } else {
                 vec![None]
             };
+            // Where items have different schemas, two that are not neighbours may be the equal
+            // ones.
             let is_partial = last > MOST_TWINS || tail > 1 || placing.len() > 1;
             for twin in twins {
                 match self.fill(facts, &placing, twin) {
@@ -122,6 +124,7 @@ impl Tableau<'_, '_> {
             if count > least + facts.excluded.len() + placed + twins {
                 return Outcome::Unknown("arrays that must differ");
             }
+            // There is only one empty array, so no other one is missed in its place.
             is_passed |= !items.is_empty();
             count += 1;
         }

@@ -27,6 +27,7 @@ impl Decimal {
         if let Some(digits) = number.as_i128() {
             return Some(Self { digits, scale: 0 });
         }
+        // By its digits: as a float, 0.3 is no multiple of 0.1.
         let text = number.to_string();
         let (mantissa, exponent) = match text.split_once(['e', 'E']) {
             Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
@@ -35,10 +36,12 @@ impl Decimal {
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
         let mut digits: i128 = format!("{whole}{fraction}").parse().ok()?;
         let mut scale = i32::try_from(fraction.len()).ok()?.checked_sub(exponent)?;
+        // Without zeros at the end, equal numbers have equal fields, and 1.0 is an integer.
         while scale > 0 && digits % 10 == 0 {
             digits /= 10;
             scale -= 1;
         }
+        // Zero never overflows, so `0e999999999` would keep the next loop busy.
         if digits == 0 {
             scale = 0;
         }
@@ -207,6 +210,7 @@ impl Numbers {
             .map(|bound| bound.at.scale)
             .chain(self.multiples.iter().map(|step| step.scale))
             .chain(self.not_multiples.iter().map(|step| step.scale));
+        // With one digit more, there are numbers between two bounds that are neighbours.
         let scale = scales.max().unwrap_or(0) + u32::from(!on_grid);
         let one = 10_i128.checked_pow(scale)?;
         let mut step = if self.is_integer { one } else { 1 };
@@ -216,6 +220,7 @@ impl Numbers {
         if on_grid {
             for other in &self.not_multiples {
                 let other = other.at(scale)?;
+                // Every number of the grid is one of the unwanted multiples.
                 if other != 0 && step % other == 0 {
                     return Some(Outcome::Nothing);
                 }
@@ -229,6 +234,7 @@ impl Numbers {
             .high
             .map(|bound| bound.at.at(scale))
             .map_or(Some(None), |high| Some(Some(high?)))?;
+        // Whether a bound is exclusive does not matter yet: `accepts` refuses the bound itself.
         let ceil = |at: i128| at.div_euclid(step) + i128::from(at.rem_euclid(step) != 0);
         let floor = |at: i128| at.div_euclid(step);
         let (first, last) = (low.map(ceil), high.map(floor));
@@ -286,6 +292,7 @@ impl Decimal {
                 return Some(number.into());
             }
         }
+        // This may round. The validator sees the rounded number, so no wrong verdict follows.
         let float: f64 = self.to_string().parse().ok()?;
         Number::from_f64(float).map(Value::Number)
     }

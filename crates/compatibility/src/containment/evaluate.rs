@@ -70,6 +70,7 @@ fn counts(
         }
     }
     let most = max.unwrap_or(u64::MAX);
+    // Decided only if it is the same however the unclear ones turn out.
     if sure >= min && sure + unclear <= most {
         return Some(true);
     }
@@ -209,6 +210,7 @@ impl Evaluation<'_, '_> {
                 results.push(part(*id, value));
             }
         }
+        // Which properties are evaluated depends on branches that are not recorded here.
         if keywords.unevaluated_properties.is_some() && !entries.is_empty() {
             results.push(None);
         }

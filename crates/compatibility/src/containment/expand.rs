@@ -222,6 +222,7 @@ impl Schema<'_, '_, '_> {
     fn object_facts(&self, out: &mut Expansion) {
         let keywords = self.keywords;
         let mut facts: Vec<Fact> = Vec::new();
+        // `unevaluatedProperties` is left to the validation at the end.
         facts.extend(keywords.min_properties.map(Fact::MinProperties));
         facts.extend(keywords.max_properties.map(Fact::MaxProperties));
         facts.extend(keywords.required.iter().cloned().map(Fact::Required));
@@ -286,6 +287,7 @@ impl Schema<'_, '_, '_> {
     /// write-only one in responses.
     fn is_withheld(&self, id: SchemaId) -> bool {
         let contract = self.tableau.context.pair.contract(self.side);
+        // The keyword may stand beside a `$ref` or in its target.
         [id, self.tableau.context.pair.end(self.side, id)]
             .into_iter()
             .any(|id| match &contract.schema(id).kind {
@@ -305,8 +307,10 @@ impl Schema<'_, '_, '_> {
         // Each alternative makes one keyword fail.
         let mut ways: Alternatives = Vec::new();
         match type_facts(keywords, kind) {
+            // Every value of the type fails already, so nothing more is asked of it.
             Typed::Never => return Some(out),
             Typed::Always => {}
+            // The only such condition is that a number is an integer.
             Typed::If(_) => ways.push(vec![Atom::Fact(Fact::Fraction)]),
         }
         if let Some(values) = keywords
@@ -396,6 +400,7 @@ impl Schema<'_, '_, '_> {
         }
         if let Some(id) = keywords.contains {
             match (keywords.min_contains.unwrap_or(1), keywords.max_contains) {
+                // No array can fail this.
                 (0, None) => {}
                 (1, None) => way(Fact::EachItem(self.literal(id, false))),
                 _ => way(Fact::Unclear("`minContains` or `maxContains`")),

@@ -187,6 +187,7 @@ impl Facts {
                 self.numbers.is_fraction = true;
                 return !self.numbers.is_empty();
             }
+            // Not the end: another fact may still show that nothing fulfils them all.
             Fact::Unclear(why) => self.unclear = Some(why),
             fact => return self.add_text(fact),
         }
@@ -204,6 +205,7 @@ impl Facts {
             Fact::NotFormat(format) => push_new(&mut strings.not_formats, format),
             fact => return self.add_items(fact),
         }
+        // Only equal texts are compared here. What different patterns exclude, their automata show.
         let contradicts = |wanted: &[String], unwanted: &[String]| {
             wanted.iter().any(|pattern| unwanted.contains(pattern))
         };

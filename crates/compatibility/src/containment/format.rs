@@ -66,6 +66,8 @@ impl Formats {
             .should_validate_formats(true)
             .build(&json!({ "format": format }))
             .ok()?;
+        // The crate ignores formats that it does not know. A probe tells these apart from the
+        // others.
         let rejects = |text: &&str| !validator.is_valid(&json!(text));
         STRAYS.iter().any(rejects).then_some(validator)
     }

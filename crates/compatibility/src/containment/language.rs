@@ -84,6 +84,7 @@ impl Part {
         match at {
             Position::Matched => true,
             Position::At(state) => {
+                // An automaton reports a match one byte late, so the end counts as a byte too.
                 let end = self.automaton().next_eoi_state(state);
                 self.automaton().is_match_state(end)
             }
@@ -115,6 +116,8 @@ impl Language {
         let mut is_live = self.accepting.clone();
         loop {
             let mut has_grown = false;
+            // States are numbered as they are found, so most edges lead to later ones: backwards,
+            // few rounds are needed.
             for (state, edges) in self.edges.iter().enumerate().rev() {
                 if !is_live[state] && edges.iter().any(|edge| is_live[edge.to]) {
                     is_live[state] = true;
@@ -248,6 +251,7 @@ impl Language {
             let Some(found) = next
                 .characters
                 .get(*character)
+                // Only where the end can be reached with what is left: no start is spelled in vain.
                 .filter(|_| ends[left][next.to])
             else {
                 *edge += 1;
@@ -343,6 +347,7 @@ fn step(parts: &[Part], state: &[Position], character: char) -> Step {
                 None => return Step::GivenUp,
             }
         }
+        // A match stays a match whatever follows, so no longer string can be in the language.
         if at == Position::Matched && !part.is_wanted {
             return Step::Refused;
         }
@@ -388,6 +393,8 @@ fn alphabet(parts: &[Part]) -> Option<Vec<(char, bool)>> {
         });
         firsts.collect::<Vec<u8>>()
     };
+    // After some first bytes, UTF-8 allows only a part of these as the second. With a byte of each
+    // part, every first byte gets a valid one.
     let ranges = [0x80..=0x8f, 0x90..=0x9f, 0xa0..=0xbf];
     let rest: Vec<u8> = ranges.into_iter().flat_map(&firsts).collect();
     let starts = [

@@ -339,6 +339,7 @@ impl Tableau<'_, '_> {
                 return Outcome::Unknown(HEAVY);
             }
         }
+        // There is only one empty object, so no other one is missed in its place.
         let is_excluded = !search.facts.excluded.is_empty() && objects.max != Some(0);
         if !is_done(&entries) {
             return match unknown {
@@ -429,6 +430,7 @@ impl<'f> Search<'f> {
         Self {
             facts,
             names,
+            // With several patterns, not every combination of those that a name matches is tried.
             is_partial: patterns.len() > 1 || !objects.each_name.is_empty(),
             patterns,
         }

@@ -88,6 +88,7 @@ impl Pattern {
                 engine: Engine::Unusable,
             };
         };
+        // This engine takes linear time. The other one also looks around and refers back.
         let engine = match regex::Regex::new(&translated) {
             Ok(regex) => Engine::Plain(regex),
             Err(_) => match fancy_regex::Regex::new(&translated) {
@@ -96,6 +97,7 @@ impl Pattern {
             },
         };
         let config = dense::Config::new()
+            // In JSON Schema, a pattern may match anywhere in a string.
             .start_kind(StartKind::Unanchored)
             .dfa_size_limit(Some(MOST_AUTOMATON_BYTES))
             .determinize_size_limit(Some(MOST_BUILDING_BYTES));

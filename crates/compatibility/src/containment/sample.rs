@@ -87,6 +87,7 @@ impl Context<'_> {
             value = Some(merge(value, self.random(side, part, random, depth + 1)?));
         }
         let has_own = keywords.types.is_some() || !keywords.properties.is_empty();
+        // The parts of objects add up. Of other values, the own one would replace what fits a part.
         if value.is_none() || (has_own && matches!(value, Some(Value::Object(_)))) {
             value = Some(merge(value, self.own(side, keywords, random, depth)?));
         }
@@ -214,6 +215,7 @@ fn number(keywords: &Keywords, is_integer: bool, random: &mut Random) -> Value {
         (None, Some(high)) => high.saturating_sub(near),
         (None, None) => near - 10,
     };
+    // This may leave the bounds. Such values are dropped like all that do not fit.
     let number = number - number.rem_euclid(step);
     if is_integer || random.flip() {
         return number.into();

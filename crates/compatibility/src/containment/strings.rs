@@ -64,6 +64,7 @@ impl Tableau<'_, '_> {
                 is_free(text) && self.fits(strings, text) == Some(true)
             })
         };
+        // Samples come first, since few strings that are made from patterns alone match a format.
         let wanted = strings.formats.iter().flat_map(|format| samples(format));
         if let Some(found) = first(&mut wanted.map(|text| (*text).to_owned())) {
             return Outcome::Value(Value::String(found));

@@ -111,6 +111,8 @@ impl<'p, 'c> Tableau<'p, 'c> {
         let outcome = self.solve_types(&literals, extra, &Type::ALL);
         self.path.borrow_mut().pop();
         let met = self.met.get();
+        // That there is none may hold only because a set further out is taken to have none. A value
+        // stays one.
         let is_settled = matches!(outcome, Outcome::Value(_)) || met >= depth;
         if is_plain && is_settled {
             self.known.borrow_mut().insert(literals, outcome.clone());
@@ -207,6 +209,7 @@ impl<'p, 'c> Tableau<'p, 'c> {
     fn open(&self, branch: &mut Branch, atoms: &mut Vec<Atom>, expansion: Expansion) -> bool {
         atoms.extend(expansion.atoms);
         for mut alternatives in expansion.alternatives {
+            // If this is too much, the next step says so.
             self.count(alternatives.iter().map(Vec::len).sum());
             match alternatives.len() {
                 0 => return false,
@@ -248,6 +251,7 @@ impl<'p, 'c> Tableau<'p, 'c> {
         } else {
             branch
         };
+        // The fewest first, so that a contradiction shows before the others multiply.
         let fewest = (0..branch.open.len()).min_by_key(|index| branch.open[*index].len());
         let Some(fewest) = fewest else {
             return self.conclude(branch, kind);

@@ -36,6 +36,7 @@ impl<'s> Items<'s> {
             .filter(|(path, _)| !self.base.items.contains_key(*path))
             .map(|(_, item)| item)
             .collect();
+        // By what they are: a pair counts only if no other item looks alike on either side.
         let mut by_shape: BTreeMap<String, Vec<&'s str>> = BTreeMap::new();
         for item in &new {
             let paths = by_shape.entry(self.shape(item)).or_default();

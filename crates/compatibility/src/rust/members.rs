@@ -42,6 +42,7 @@ impl<'i> Pairs<'i> {
         let mut gone: Vec<&Member> = old.members.iter().collect();
         let mut left: Vec<&Member> = new.members.iter().collect();
         let mut both = Vec::new();
+        // First by the wire, since a member keeps its meaning when its name in Rust changes.
         let keys: [fn(&Member) -> &str; 2] = [|member| &member.wire, |member| &member.name];
         for key in keys {
             gone.retain(|one| {

@@ -141,6 +141,7 @@ impl Comparison<'_> {
     /// Returns the format of a schema, if the search does not see it.
     fn unasserted(&self, keywords: &Keywords) -> Option<String> {
         let format = keywords.format.as_ref()?;
+        // It says how a value is shown, and not what it means.
         let is_seen = format == "password"
             || contract::format::integer_range(format).is_some()
             || self.context.is_asserted(format);
@@ -154,6 +155,7 @@ fn effective_default(contract: &Contract, id: SchemaId, depth: usize) -> Option<
     let SchemaKind::Object(keywords) = &contract.schema(id).kind else {
         return None;
     };
+    // References may lead in a circle.
     if keywords.default.is_some() || depth > MOST_DEPTH {
         return keywords.default.clone();
     }
