@@ -150,6 +150,7 @@ fn items(request: &Request<'_>, context: &Context) -> Vec<CompletionItem> {
                 label: candidate.text.clone(),
                 kind: Some(candidate.kind),
                 detail: (!candidate.detail.is_empty()).then_some(candidate.detail),
+                // Editors sort by this text, and by the label if there is none.
                 sort_text: Some(format!("{order:05}")),
                 filter_text: Some(candidate.text),
                 text_edit: Some(TextEdit { range, new_text }.into()),

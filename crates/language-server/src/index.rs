@@ -281,6 +281,7 @@ impl Index {
             let last = pointers.last().map_or("", String::as_str);
             pointers.push(pointer::join(last, token));
         }
+        // The innermost one that is known: of another file, only what references lead to is.
         let (depth, place) = pointers
             .iter()
             .enumerate()

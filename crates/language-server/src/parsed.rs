@@ -117,7 +117,9 @@ impl Shift {
             };
         }
         let (before, after) = (old.as_bytes(), new.as_bytes());
+        // By bytes, which may split a character. No node begins or ends within one, so none is cut.
         let same = before.iter().zip(after).take_while(|(a, b)| a == b).count();
+        // Without this, the equal start and the equal ends of `aa` and `aaa` would overlap.
         let most = before.len().min(after.len()) - same;
         let ends = before.iter().rev().zip(after.iter().rev()).take(most);
         let ends = ends.take_while(|(a, b)| a == b).count();
@@ -192,6 +194,7 @@ pub(crate) struct Cursor {
 
 /// Returns where an offset is.
 pub(crate) fn cursor(root: &Node, offset: u32) -> Cursor {
+    // With its end: a cursor stands between characters, and often right after a word.
     let holds = |span: Span| (span.start..=span.end).contains(&offset);
     let mut at = Cursor {
         pointer: String::new(),

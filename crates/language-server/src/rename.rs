@@ -85,6 +85,7 @@ pub(crate) fn rename(request: &Request<'_>, new: &str) -> Result<WorkspaceEdit, 
             };
             let of_file = edits.entry(path.clone());
             let (_, of_file) = of_file.or_insert_with(|| (Arc::clone(parsed), BTreeSet::new()));
+            // A set, since two contracts can have the same place in a shared file.
             of_file.insert(edit);
         }
     }

@@ -103,6 +103,7 @@ pub fn serve(connection: &Connection, settings: Settings) -> Result<(), Error> {
             }
             session.listen(&requests)
         })();
+        // After an error too, or the scope would wait for its threads without end.
         session.stop();
         drop(requests);
         served
@@ -225,8 +226,10 @@ impl Session<'_> {
 
     fn enqueue(&self, request: lsp_server::Request, requests: &SyncSender<Waiting>) {
         let id = request.id.clone();
+        // Before it is sent, so that a cancellation finds it.
         held(&self.waiting).insert(id.clone(), false);
         let texts = Arc::clone(&self.current().texts);
+        // This thread must not wait: the edits that come next make old requests needless.
         match requests.try_send(Waiting { request, texts }) {
             Ok(()) => {}
             Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
@@ -298,6 +301,7 @@ impl Session<'_> {
             return;
         };
         let mut current = self.current();
+        // A request that still holds the texts keeps them as they were.
         let texts = Arc::make_mut(&mut current.texts);
         texts.revision += 1;
         change(texts, parameters);

@@ -153,6 +153,7 @@ impl World {
         let index = Index::of(root, &|path| self.parse(texts, path))?;
         let index = Arc::new(index);
         let mut indices = held(&self.indices);
+        // Another thread may have made that of a later revision by now.
         let newer = indices
             .get(root)
             .is_some_and(|(revision, _)| *revision > texts.revision);
@@ -207,6 +208,7 @@ impl World {
             return Some(known);
         }
         let _turn = held(&self.analysing);
+        // The thread that this one has waited for may have made it.
         if let Some(known) = self.analysed(texts, root) {
             return Some(known);
         }

@@ -50,11 +50,14 @@ pub(super) fn scan(text: &str, offset: usize) -> Option<Context> {
     if let Some(key) = line.key {
         let value = line.value.trim_start();
         let start = offset - value.len();
+        // Nothing is completed in texts of several lines, anchors and tags, nor before the blank
+        // that must follow the colon.
         if value.starts_with(['|', '>', '&', '*', '!']) || line.value == value {
             return None;
         }
         climb.tokens.push(name(key));
         climb.leave(&line.dashes);
+        // A value has no siblings, and no line has this column.
         return match climb.run(number, line.search(), usize::MAX) {
             End::Text => None,
             End::Flow(context) => context.map(|context| *context),
@@ -136,6 +139,7 @@ fn split(content: &str) -> Option<(&str, &str)> {
         None => 0,
     };
     let rest = &content[from..];
+    // As in YAML, a colon ends a key only at the end of a line or before a blank.
     let colon = rest
         .match_indices(':')
         .map(|(at, _)| at)
@@ -239,6 +243,7 @@ impl<'t> Climb<'t> {
             let context = flow::scan(self.text, start, self.offset, tokens);
             return Some(End::Flow(context.map(Box::new)));
         }
+        // Behind an anchor, a tag or a comment, the value is on the lines below.
         let is_open = value.is_empty() || value.starts_with(['&', '!', '#']);
         if !is_open {
             return Some(End::Text);

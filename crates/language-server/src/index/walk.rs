@@ -149,6 +149,7 @@ impl Walk<'_> {
         let mut named = Vec::new();
         for value in mapped.chain(discriminator.get("defaultMapping")) {
             let Some(text) = value.as_str() else { continue };
+            // A mapping has references and names of components, and names have neither of these.
             if text.contains(['#', '/']) {
                 if let Some(target) = self.refer(value) {
                     named.push(target.clone());
