@@ -100,6 +100,8 @@ impl Collections {
                     collection: index,
                     action,
                 };
+                // Two kinds of items can have the same path before them. Its operations go to the
+                // first.
                 found.roles.entry(id).or_insert(role);
             }
         }

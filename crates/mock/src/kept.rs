@@ -177,6 +177,7 @@ impl Item {
 impl Items {
     fn insert(&mut self, asked: &Asked<'_>, scope: &str, name: Option<&str>, value: Value) -> Done {
         let bytes = size(&value) + scope.len() + name.map_or(0, str::len);
+        // The difference is not negative: nothing is ever kept beyond the bound.
         if self.all.len() >= MOST_KEPT || bytes > MOST_KEPT_BYTES - self.bytes {
             return Done::Full;
         }
@@ -194,6 +195,7 @@ impl Items {
 
     fn replace(&mut self, at: usize, value: Value) -> Done {
         let item = &mut self.all[at];
+        // The difference is the size of its path and name, which stay the same.
         let bytes = item.bytes - size(&item.value) + size(&value);
         let others = self.bytes - item.bytes;
         if bytes > MOST_KEPT_BYTES - others {

@@ -63,6 +63,7 @@ pub(crate) fn respond(
     let failures = settings.failures;
     let failure = failures.filter(|failures| failures.strike(settings.seed, number));
     if let Some(failures) = failure {
+        // An example that the caller prefers is one of another response.
         preferences = Preferences::default();
         if by_code(served, failures.status.as_u16()).is_none() {
             let message = "the mock was told to fail some requests";
@@ -70,6 +71,7 @@ pub(crate) fn respond(
         }
     }
     let wanted = failure.map(|failures| failures.status.as_u16());
+    // A caller that asks for a certain response gets it, and changes nothing that is kept.
     let is_chosen = wanted.or(preferences.code).is_some() || preferences.example.is_some();
     if !is_chosen && let Some(responded) = kept::respond(state, served, head, body) {
         return responded;
@@ -90,6 +92,7 @@ pub(crate) fn respond(
         return Ok(problem(StatusCode::NOT_IMPLEMENTED, message));
     };
     let target = head.uri().path_and_query().map_or("", PathAndQuery::as_str);
+    // By what is asked for, so that the same request gets the same response.
     let mut seed = hash(settings.seed, head.method().as_str());
     seed = hash(seed, target);
     seed = hash(seed, status.as_str());

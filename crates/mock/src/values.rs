@@ -102,6 +102,7 @@ impl Values {
         let pointer = self.pointer(id);
         let mut why = None;
         for attempt in 0..ATTEMPTS {
+            // Far apart, so that the attempts of one seed are not those of the next.
             let random = StdRng::seed_from_u64(seed.wrapping_add(attempt.wrapping_mul(0x9E37)));
             // Later attempts leave out what can be left out, and trust no example.
             let mut maker = Maker::new(self.contract, random)

@@ -97,6 +97,7 @@ fn date(random: &mut StdRng) -> String {
     let (year, month, day) = (
         random.random_range(2020..2030),
         random.random_range(1..=12),
+        // Every month has so many days.
         random.random_range(1..=28),
     );
     format!("{year}-{month:02}-{day:02}")

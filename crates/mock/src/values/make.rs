@@ -91,6 +91,7 @@ impl Maker {
             };
             gathered.all.push(keywords);
             pending.extend(keywords.reference);
+            // Reversed, since the last one is taken first.
             pending.extend(keywords.all_of.iter().rev());
             if let Some(condition) = keywords.if_schema {
                 // The condition is made true, unless there is only an `else`.
@@ -192,6 +193,7 @@ impl Maker {
                 .all
                 .iter()
                 .flat_map(|keywords| keywords.examples.iter().chain(&keywords.default));
+            // The example of one schema need not be of the type that all of them accept.
             if let Some(example) = examples.find(|value| is_of(gathered.types(), value)) {
                 return Some(example.clone());
             }
@@ -356,6 +358,7 @@ impl Maker {
         let most = gathered.most(|keywords| keywords.max_properties);
         let is_shown = is_shown && most != Some(0);
         let wanted = least.max(usize::from(is_shown));
+        // A pattern or a list of names can yield the same name each time.
         let mut tries = wanted.saturating_mul(4);
         while made.len() < wanted {
             let is_needed = made.len() < least;
@@ -455,6 +458,7 @@ fn item_schemas(gathered: &Gathered, at: usize) -> Vec<SchemaId> {
         .iter()
         .any(|keywords| keywords.items.is_some() || at < keywords.prefix_items.len());
     let schemas = gathered.all.iter().filter_map(|keywords| {
+        // `unevaluatedItems` is only about what no other keyword is about.
         let rest = if has_items {
             keywords.items
         } else {
@@ -478,6 +482,7 @@ fn property_schemas(gathered: &Gathered, name: &str) -> Vec<SchemaId> {
             schemas.extend(keywords.additional_properties);
         }
     }
+    // `unevaluatedProperties` is only about what no other keyword is about.
     if schemas.is_empty() {
         let others = gathered.all.iter();
         schemas.extend(others.filter_map(|keywords| keywords.unevaluated_properties));

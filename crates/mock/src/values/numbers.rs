@@ -44,6 +44,7 @@ pub(super) fn number(gathered: &Gathered, random: &mut StdRng) -> Option<Value> 
         }
         let low = low.unwrap_or_else(|| high.map_or(0.0, |high| high - 1000.0));
         let high = high.unwrap_or(low + 1000.0);
+        // Away from both ends, which may be exclusive.
         let share: f64 = random.random_range(0.25..0.75);
         return Number::from_f64(low + (high - low) * share).map(Value::Number);
     }
