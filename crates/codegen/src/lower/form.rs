@@ -127,6 +127,7 @@ impl Lowering<'_> {
             Types::INTEGER => number(integer, flat, check),
             Types::NUMBER => number(Primitive::F64, flat, check),
             Types::BOOLEAN if check.is_none() => Form::Type(TypeRef::Primitive(Primitive::Bool)),
+            // A `bool` has no place for a check.
             Types::BOOLEAN => Form::Item(TypeKind::Json { check }),
             Types::ARRAY => self.array(flat, subject),
             Types::OBJECT => self.object(flat, subject),

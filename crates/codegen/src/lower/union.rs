@@ -264,6 +264,7 @@ fn mark_convertible(variants: &mut [Variant]) {
             .filter(|other| other.ty == variants[at].ty)
             .count();
         variants[at].from =
+            // Any JSON may be a value of another variant, for which `From` would not look.
             same == 1 && !matches!(variants[at].ty, TypeRef::Any | TypeRef::Nullable(_));
     }
 }

@@ -89,6 +89,7 @@ impl Lowering<'_> {
             let mut seen = HashSet::new();
             let mut tags = Vec::with_capacity(flats.len());
             for flat in &flats {
+                // Without either, a value that has no such property could still fit this member.
                 if flat.types != Some(Types::OBJECT) || !flat.required.contains(property) {
                     return None;
                 }
