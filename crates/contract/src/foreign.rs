@@ -129,6 +129,7 @@ impl Repairs {
             .collect();
         let all = fresh.len();
         let fresh = self.first(fresh);
+        // The others need another round, even if this one repairs nothing.
         let is_part = fresh.len() < all;
         let spans: HashSet<Span> = fresh.iter().map(|diagnostic| diagnostic.span).collect();
         let places = places(documents, &spans);

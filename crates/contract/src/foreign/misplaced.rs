@@ -57,6 +57,7 @@ fn inline(
             );
         }
     }
+    // It borrows the documents, which change now.
     drop(resolver);
     for (found, document, mut target) in targets {
         let mut rebase = Rebase::new(documents, document);

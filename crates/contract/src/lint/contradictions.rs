@@ -362,6 +362,7 @@ impl<'c> Whole<'c> {
 fn canonical(value: &Value) -> String {
     match value {
         Value::Number(number) => match (number.as_i128(), number.as_f64()) {
+            // The sum makes a plain zero of the negative one, which is equal to it.
             (None, Some(float)) if float.fract() == 0.0 => format!("{:.0}", float + 0.0),
             _ => number.to_string(),
         },

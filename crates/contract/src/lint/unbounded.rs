@@ -24,6 +24,8 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
         let SchemaKind::Object(keywords) = &contract.schema(id).kind else {
             continue;
         };
+        // With what bounds it from outside: one schema can be bounded in one place and not in
+        // another.
         if !seen.insert((id, outer)) || keywords.read_only {
             continue;
         }

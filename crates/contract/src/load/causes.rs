@@ -103,6 +103,7 @@ pub(super) fn keep_causes(sources: &Sources, diagnostics: &mut Vec<Diagnostic>) 
         .map(|span| sources.text(span))
         .collect();
     diagnostics.retain(|diagnostic| {
+        // Found by its name alone. What is left out wrongly comes back once the lines are mended.
         !ABSENT.contains(&diagnostic.code)
             || !lost
                 .iter()

@@ -36,6 +36,7 @@ impl Query {
                 "write several actions with shorter ones",
             ));
         }
+        // Before it is parsed: the parser recurses as deep as the text nests.
         if depth(text) > MAX_QUERY_DEPTH {
             return Err(Wrong::new(
                 format!("the JSONPath nests deeper than {MAX_QUERY_DEPTH} levels"),

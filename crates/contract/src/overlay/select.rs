@@ -65,6 +65,7 @@ pub(super) fn select<'a>(
     };
     let mut found = evaluation.nodes(&query.segments, root)?;
     let mut seen = HashSet::new();
+    // A JSONPath can select a node twice, and an action changes each once.
     found.retain(|selected| seen.insert(selected.location.clone()));
     Ok(found)
 }

@@ -57,6 +57,7 @@ impl Recovery {
             });
             // Lines that are left out anyway prove nothing.
             let reached = next.saturating_sub(wrong + 1);
+            // Of two that reach as far, the first stays: it leaves out less.
             if best.as_ref().is_none_or(|(most, ..)| reached > *most) {
                 best = Some((reached, guess.len(), guess));
             }

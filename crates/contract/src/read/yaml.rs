@@ -60,6 +60,7 @@ pub(super) fn read(file: FileId, text: &str, diagnostics: &mut Vec<Diagnostic>) 
         };
         let span = Span::new(file, left_out.start, left_out.end);
         diagnostics.push(error.related(span, LEFT_OUT));
+        // Reading again finds these again.
         found.clear();
         match read_once(file, &recovery.text, &mut found) {
             Ok(node) => {
