@@ -94,6 +94,7 @@ impl Budget {
             // The handler saw a body that cannot be read, and has changed nothing.
             return Err(self.refuse());
         }
+        // Before the response takes its bytes: nobody needs those of the request any more.
         drop(progress);
         let size = response.body().size_hint();
         // The served contract is in memory once, however many callers read it.

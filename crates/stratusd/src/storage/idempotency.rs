@@ -54,6 +54,7 @@ pub async fn lock(
         postgres: "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT) AS now \
                    FROM pg_advisory_xact_lock($1)",
     };
+    // Two ids that begin with the same bytes only wait for each other.
     let number = i64::from_be_bytes(std::array::from_fn(|at| id[at]));
     let time = c
         .fetch_optional::<Time>(sql, &[&number, &world.now()])

@@ -227,6 +227,8 @@ impl Backend for Sqlite {
 
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(async {
+            // The readers first, so that the writer's connection is the last one, which empties the
+            // log.
             self.idle
                 .connections
                 .lock()

@@ -34,6 +34,7 @@ impl Line {
     pub(in crate::storage) fn push(&mut self, job: Box<dyn Job>) {
         if self.jobs.len() >= self.full {
             self.jobs.retain(|job| !job.is_withdrawn());
+            // A line that was long once gives its memory back.
             self.jobs.shrink_to(self.jobs.len() * 2);
             self.full = SHORT.max(self.jobs.len() * 2);
         }

@@ -307,6 +307,7 @@ impl State {
         if self.is_closed {
             return;
         }
+        // A turn of a group that was freed and is held again must not count for the new one.
         self.number += 1;
         let number = self.number;
         let held = self.held.entry(group.clone());
