@@ -325,6 +325,7 @@ impl Reading {
 
     /// Returns the regular expression of a path with `*` and `**`.
     fn glob(&mut self, path: &Spanned<String>) -> Option<Regex> {
+        // Two stars first, or each of them would be taken for one.
         let parts = path.get_ref().split("**").map(|part| {
             let parts: Vec<String> = part.split('*').map(regex::escape).collect();
             parts.join("[^/]*")
