@@ -133,6 +133,7 @@ impl<'a> Reach<'_, 'a> {
     /// Marks the schemas that a discriminator can select as used: those in its mapping, and those
     /// that extend its schema with `allOf`.
     fn discriminator(&mut self, document: usize, schema: &'a Node, node: &'a Node) {
+        // Taken out: a schema selects them once, however many references lead to it.
         for heir in self.heirs.remove(&address(schema)).unwrap_or_default() {
             self.take(&heir);
         }

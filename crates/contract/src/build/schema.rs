@@ -80,6 +80,7 @@ impl<'a> Builder<'_, 'a> {
 
     fn keywords(&mut self, id: SchemaId, at: &NodeRef<'a>, entries: &'a [Entry]) -> Keywords {
         let is_30 = self.dialect == Dialect::V30;
+        // In 3.0, what is beside `$ref` does not count.
         if is_30 && at.node.get("$ref").is_some() {
             return Keywords {
                 reference: self.reference(at),

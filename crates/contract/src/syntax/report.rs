@@ -333,6 +333,7 @@ fn siblings(root: &Node, key: Span) -> Option<&[Entry]> {
     loop {
         match &node.value {
             NodeValue::Object(entries) => {
+                // Entries stand in the order of the text, so only one of them can hold the key.
                 let after = entries.partition_point(|entry| entry.key_span.start <= key.start);
                 let entry = entries.get(after.checked_sub(1)?)?;
                 if entry.key_span == key {
