@@ -205,6 +205,7 @@ impl<'p> Levels<'p> {
     }
 
     fn with(&self, mut found: Diagnostic, default: Level) -> Option<Diagnostic> {
+        // In reverse, since the last part that has the rule counts.
         let parts = self.policy.parts.iter().zip(&self.parts).rev();
         let local = parts
             .filter(|(_, spans)| spans.iter().any(|part| is_within(found.span, *part)))

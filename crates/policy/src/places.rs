@@ -221,6 +221,7 @@ impl Found<'_> {
 
 /// Returns whether a span starts within another one.
 pub(crate) fn is_within(span: Span, part: Span) -> bool {
+    // A part without any text, such as an omitted null, still has its start.
     span.file == part.file && part.start <= span.start && span.start < part.end.max(part.start + 1)
 }
 
