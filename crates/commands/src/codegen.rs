@@ -84,6 +84,7 @@ pub(crate) fn run(
         let chosen = arguments.chosen()?;
         return generate(&chosen, &[], arguments, out, err);
     }
+    // The command that is shown needs no name where there is only one contract.
     let is_one = listed.len() == 1 && arguments.names.is_empty();
     let mut exit = Exit::Fresh;
     for chosen in &listed {

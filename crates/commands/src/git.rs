@@ -51,6 +51,7 @@ pub(crate) fn checkout(document: &Path, revision: &str) -> anyhow::Result<Checko
     let root = output(git(parent).args(["rev-parse", "--show-toplevel"]))?;
     let root = PathBuf::from(text(&root)?);
     let commit = format!("{revision}^{{commit}}");
+    // A revision may begin with a hyphen, and must not be taken for an option.
     let verify = ["rev-parse", "--verify", "--quiet", "--end-of-options"];
     let found = git(&root).args(verify).arg(&commit).output();
     if !found.context("failed to start git")?.status.success() {
@@ -77,6 +78,7 @@ pub(crate) fn checkout(document: &Path, revision: &str) -> anyhow::Result<Checko
         .context("failed to start git")?;
     let mut names = write.stdin.take().context("failed to write to git")?;
     names.write_all(&files).context("failed to write to git")?;
+    // git reads names until this end is closed.
     drop(names);
     if !write.wait().context("failed to wait for git")?.success() {
         bail!("git failed to write the files of `{revision}`");
