@@ -17,6 +17,7 @@ pub struct Failures {
 impl Failures {
     /// Returns whether the request with this number fails. The same seed fails the same ones.
     pub(crate) fn strike(&self, seed: u64, number: u64) -> bool {
+        // Without the factor, neighbouring seeds would fail the same requests in another order.
         let mixed = seed ^ number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
         StdRng::seed_from_u64(mixed).random_bool(self.rate)
     }

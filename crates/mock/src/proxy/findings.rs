@@ -198,6 +198,7 @@ impl Notes {
     }
 
     fn line(&self, line: &str) {
+        // Paths and names of properties are the caller's, and must not steer a terminal.
         let shown = |it: char| if it.is_control() { '\u{fffd}' } else { it };
         if self
             .lines

@@ -37,6 +37,7 @@ pub(super) async fn hold(body: Body, most: usize, time: Duration) -> Result<Held
         match timeout_at(deadline, stream.next()).await {
             Ok(None) => return Ok(Held::Whole(Bytes::from(read))),
             Ok(Some(Err(error))) => return Err(error),
+            // The difference is not negative, since no more is kept.
             Ok(Some(Ok(bytes))) if bytes.len() <= most - read.len() => {
                 read.extend_from_slice(&bytes);
             }

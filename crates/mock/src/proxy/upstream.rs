@@ -205,6 +205,7 @@ impl Sender {
                 Sending::Tls(client) => client.request(request).await,
             }
         };
+        // Each piece of the body that is sent moves the deadline.
         let late = async {
             loop {
                 let deadline = pulse.last() + self.response_time;
