@@ -43,6 +43,7 @@ impl Declared {
             self.properties.entry(name.clone()).or_default().push(*id);
         }
         self.required.extend(keywords.required.iter().cloned());
+        // Without a type, properties or parts, nothing is known of what objects hold.
         let is_blank = keywords.reference.is_none() && keywords.all_of.is_empty();
         self.is_open |= match keywords.types {
             Some(types) => !types.contains(Types::OBJECT),
@@ -125,6 +126,8 @@ pub(super) fn pairs(
             .properties
             .get(name)
             .map_or(&[][..], Vec::as_slice);
+        // Several parts of an `allOf` can declare a property. Only as many on both sides are
+        // paired.
         if ids.len() == others.len() {
             out.extend(ids.iter().copied().zip(others.iter().copied()));
         }
