@@ -112,6 +112,7 @@ fn read_files(path: &Path, options: &Options) -> Loader {
             if let Some(mut root) = root {
                 loader.overlay_first(&mut root, path);
                 let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
+                // So that other files can refer back to it.
                 loader.documents.paths.insert(identity(path), Ok(0));
                 loader.push(root, "", Base::Folder(folder.clone()));
                 loader.read_referenced(&folder, &options.mapping);

@@ -60,6 +60,7 @@ impl Place {
         let grammar = match self.0 {
             Shape::Map(inner) => return Some(Self(*inner)),
             Shape::ExtensibleMap(inner) => return (!key.starts_with("x-")).then_some(Self(*inner)),
+            // The keys of a callback are expressions, which no table can list.
             Shape::Object(grammar) if std::ptr::eq(grammar, &raw const CALLBACK_GRAMMAR) => {
                 let is_item = key != "$ref" && !key.starts_with("x-");
                 return is_item.then_some(Self(CALLBACK_ITEM));

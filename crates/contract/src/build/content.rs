@@ -87,6 +87,7 @@ impl<'a> Builder<'_, 'a> {
     pub(super) fn media_type(&mut self, name: &str, at: &NodeRef<'a>) -> MediaType {
         let schema = at.key("schema").map(|schema| self.schema(&schema));
         let items = at
+            // Before 3.2 this keyword means nothing, and only the extension does.
             .key("itemSchema")
             .filter(|_| self.dialect >= Dialect::V32)
             .or_else(|| at.key("x-item-schema"));

@@ -52,6 +52,7 @@ impl<'a> Builder<'_, 'a> {
         let mut operations = Vec::new();
         let Some(map) = map else { return operations };
         for (entry, at) in map.entries() {
+            // Authors choose the names of webhooks, so that there `x-` makes no extension.
             if kind != Kind::Webhook && entry.key.starts_with("x-") {
                 continue;
             }

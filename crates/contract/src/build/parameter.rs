@@ -118,6 +118,7 @@ impl<'a> Builder<'_, 'a> {
         }
         let is_whole_query = text(node, "in").is_some_and(|location| location == "querystring");
         let (schema, mut encoding) = self.encoding(location, target);
+        // Its `content` can only be a form, which this style writes too.
         if is_whole_query {
             encoding = ParameterEncoding::Style {
                 style: Style::Form,

@@ -107,6 +107,7 @@ fn rebased(reference: &str, moved: &HashSet<String>) -> Option<String> {
     let (file, pointer) = reference.split_once('#')?;
     let mut out = format!("{file}#");
     let mut copied = 0;
+    // Only what ends before a slash: a reference to the whole schema still leads to it.
     for (at, _) in pointer.match_indices('/') {
         let prefix = percent_encoding::percent_decode_str(&pointer[..at]);
         if moved.contains(&*prefix.decode_utf8().ok()?) {

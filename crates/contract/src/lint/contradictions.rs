@@ -148,6 +148,7 @@ impl<'c> Whole<'c> {
                 .filter_map(|(id, k)| Some((id, least(k)?)))
             {
                 for (other, upper) in self.parts.iter().filter_map(|(id, k)| Some((id, most(k)?))) {
+                    // The check of the syntax does not compare the last of these pairs.
                     let is_apart = one != other || low == "minContains";
                     let order = compare(&lower, &upper);
                     let is_open = low.starts_with("excl") || high.starts_with("excl");

@@ -67,6 +67,7 @@ fn listed(keywords: &Keywords) -> Types {
     let of = |value: &Value| match value {
         Value::Null => Types::NULL,
         Value::Bool(_) => Types::BOOLEAN,
+        // For JSON Schema, 1.0 is an integer.
         Value::Number(number) if number.as_f64().is_some_and(|number| number.fract() == 0.0) => {
             Types::INTEGER
         }
@@ -151,6 +152,7 @@ fn endless(context: &Context<'_, '_>, accepted: &[Types], diagnostics: &mut Vec<
             .zip(next)
             .filter_map(|(at, next)| needed[*at].iter().find(|need| need.schema == *next)?.part);
         let mut spans: Vec<Span> = inner.collect();
+        // The search can enter the circle anywhere, and the report must not depend on it.
         spans.sort();
         let Some((first, rest)) = spans.split_first() else {
             return;

@@ -199,6 +199,7 @@ fn malformed(template: &str) -> Option<(String, String)> {
             '}' => std::mem::replace(&mut open, false),
             _ => true,
         };
+        // A brace too many is as wrong as one that stays open.
         if !fits {
             open = true;
             break;

@@ -18,6 +18,7 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
     });
     let mut plain: Vec<&Entry> = plain.collect();
     plain.sort_by_key(|entry| entry.key_span);
+    // A path item that several paths refer to is there for each of them.
     plain.dedup_by_key(|entry| entry.key_span);
     if let Some(first) = plain.first() {
         let edits = plain.iter().map(|entry| Edit {

@@ -94,6 +94,7 @@ fn chains<'a>(context: &Context<'_, 'a>, unused: &[Unused<'a>]) -> Vec<(usize, V
         .collect();
     let mut is_used = vec![false; unused.len()];
     for (at, others) in uses.iter().enumerate() {
+        // What only refers to itself is still used by nothing else.
         for other in others.iter().filter(|other| **other != at) {
             is_used[*other] = true;
         }

@@ -49,6 +49,7 @@ impl Draft {
     /// Returns the overlay as YAML. `document` is the path that it extends, from its own folder.
     #[must_use]
     pub fn text(&self, document: &str) -> String {
+        // YAML reads a JSON string as it is, so no text needs another form.
         let quoted = |text: &str| Value::from(text).to_string();
         let mut out = format!(
             "overlay: 1.1.0\ninfo:\n  title: {}\n  version: 1.0.0\nextends: {}\nactions:\n",

@@ -90,6 +90,7 @@ fn translated(pattern: &str) -> String {
         } else {
             match character {
                 '\\' => is_escaped = true,
+                // No depth: I-Regexp has no class within a class.
                 '[' => is_class = true,
                 ']' => is_class = false,
                 '.' if !is_class => {

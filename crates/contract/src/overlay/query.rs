@@ -103,6 +103,7 @@ fn depth(text: &str) -> usize {
                     depth += 1;
                     deepest = deepest.max(depth);
                 }
+                // A text that closes more than it opens does not parse, however it is counted.
                 ')' | ']' => depth = depth.saturating_sub(1),
                 _ => {}
             },
@@ -275,6 +276,7 @@ fn wrong_function(function: &TestFunction, why: &str) -> Wrong {
 
 /// Returns whether a query can select one node at most.
 pub(super) fn is_singular(segments: &[Segment]) -> bool {
+    // The parser makes `Selectors` only of several, so a single name in brackets counts too.
     segments.iter().all(|segment| {
         matches!(
             segment,

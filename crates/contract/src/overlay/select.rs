@@ -232,6 +232,7 @@ fn slice(
         (first, last)
     };
     let is_before = move |at: &i64| match step {
+        // By the RFC, such a slice selects nothing.
         0 => false,
         1.. => *at < last,
         _ => *at > last,

@@ -69,6 +69,7 @@ impl Properties<'_> {
 
     fn entry(&mut self, entry: &Entry, keys: Keys) {
         let key = entry.key.as_str();
+        // Where keys are names, one that is called `properties` may well hold a reference alone.
         if keys == Keys::Keywords && key == "properties" && is_only_reference(&entry.value) {
             self.found.push(Misplaced {
                 what: What::Properties,
@@ -232,6 +233,7 @@ impl<'d> Operations<'d> {
     /// Follows the references of a path item or a callback. Returns `None` if it was searched
     /// before, or does not exist.
     fn followed(&mut self, at: Spot<'d>) -> Option<Spot<'d>> {
+        // The pointer is only read where a reference led elsewhere, so it is not made here.
         let end = self.resolver.follow(&NodeRef {
             document: at.document,
             node: at.node,
