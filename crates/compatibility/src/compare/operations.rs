@@ -148,6 +148,7 @@ impl<'c> Comparison<'c> {
                 },
             );
         }
+        // Otherwise both have the servers of the document, which are compared once for all.
         if !base.servers.is_empty() || !revision.servers.is_empty() {
             let of = |side: Side, operation: &'c Operation| {
                 if operation.servers.is_empty() {
@@ -169,6 +170,7 @@ impl<'c> Comparison<'c> {
             &base.callbacks,
             &revision.callbacks,
             &format!("callback of {}: ", revision.id),
+            // What an operation calls back goes the other way.
             !is_reversed,
         );
     }

@@ -57,6 +57,7 @@ impl<'c> Comparison<'c> {
         new: &'c Parameter,
     ) {
         let both = (Some(old), Some(new));
+        // Receivers of a webhook may rely on a parameter that was always there.
         let (asked, dropped) = if pair.is_reversed {
             (old.required && !new.required, new.required && !old.required)
         } else {
