@@ -273,6 +273,7 @@ impl FromStr for CollectorUrl {
                     .is_some_and(|authority| authority.as_str().contains('@'))
                 && uri.query().is_none()
         });
+        // The parser drops a fragment without an error.
         if is_valid && !text.contains('#') {
             Ok(Self(text.to_owned()))
         } else {

@@ -115,6 +115,7 @@ impl<'c> Connection<'c> {
             Inner::Postgres(link) => {
                 let sql = text.sql();
                 sent(sql.postgres);
+                // Here all rows have arrived already, so the end only keeps both databases alike.
                 for Read(record) in link.load(Statement::new(sql, parameters)).await? {
                     let is_last = is_last(&record);
                     taken.push(record);
@@ -133,6 +134,7 @@ impl<'c> Connection<'c> {
         text: impl StatementText,
         parameters: &[&dyn Parameter],
     ) -> Result<Vec<R>, StorageError> {
+        // Before the statement runs, since a failed one may leave something to roll back too.
         self.wrote = true;
         let rows = self.fetch_all(text, parameters).await?;
         self.changed += rows.len();

@@ -59,6 +59,7 @@ impl Run<'_, '_> {
                 ..found.clone()
             };
             storage::firewall::declare(self.tx, &project.id, &described).await?;
+            // Its rules are then the inventory's too, and go if they are not listed.
             if !found.is_declared {
                 storage::firewall::declare_rules(self.tx, &project.id, &found.id).await?;
             }
