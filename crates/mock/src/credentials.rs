@@ -27,6 +27,7 @@ pub(crate) fn check(api: &Api<'_>, security: &Security, call: &Call) -> Result<(
     let is_optional = security
         .iter()
         .any(|alternative| alternative.schemes.is_empty());
+    // Credentials that are wrong are refused even where none are needed.
     let failed = if is_optional {
         failure.unless_missing::<()>().map(drop)
     } else {

@@ -350,6 +350,7 @@ impl Writing<'_> {
             if !is_taken(&value) {
                 return Some(value);
             }
+            // Far from the seeds of the next items, which are one apart.
             let seed = seed.wrapping_add(attempt.wrapping_mul(0x9E37_79B9));
             let Ok(other) = self.values.value(self.collection.item, seed, true) else {
                 continue;

@@ -193,6 +193,7 @@ async fn served(state: Arc<State>, mut call: Call) -> RouteResult {
     let served = state.served(&call)?;
     credentials::check(state.api, &served.operation.security, &call)?;
     let body = served.wanted.read(&mut call, Reading::Whole).await?;
+    // Relaxed, since numbers only have to differ.
     let number = state.requests.fetch_add(1, Ordering::Relaxed);
     tokio::time::sleep(state.settings.delay).await;
     let lost = || internal("the mock has lost the head of the request".to_owned());

@@ -246,6 +246,7 @@ impl Expected {
     ) -> Result<Vec<Value>, D::Error> {
         match deserializer.deserialize_seq(List(self.with(items)))? {
             Value::Array(made) => Ok(made),
+            // Never: `List` makes arrays alone.
             other => Ok(vec![other]),
         }
     }

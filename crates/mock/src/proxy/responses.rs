@@ -58,6 +58,7 @@ impl RenderRejection for Kept {
     type Body = ProblemBody;
 
     fn render(&self, rejection: &Rejection) -> ProblemBody {
+        // The run time shows a rejection to nothing but what writes its body.
         let _ = REJECTED.try_with(|kept| kept.replace(Some(rejection.clone())));
         Problem.render(rejection)
     }
@@ -114,6 +115,7 @@ impl Responses {
             contract: ContractTexts { json: "", yaml: "" },
             config: Config::new()
                 .without_contract()
+                // As large as the head of a response that the proxy reads.
                 .head_limit(MOST_BUFFERED)
                 .body_limit(MOST_JUDGED),
         });

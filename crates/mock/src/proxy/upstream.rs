@@ -134,6 +134,7 @@ enum Sending {
 impl Sender {
     pub(super) fn new(upstream: Upstream, times: Times) -> Result<Self, ProxyError> {
         let mut connector = HttpConnector::new();
+        // It is below the one for TLS too, which leaves `https` in the address.
         connector.enforce_http(false);
         connector.set_nodelay(true);
         connector.set_connect_timeout(Some(times.connect));
