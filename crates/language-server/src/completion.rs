@@ -194,6 +194,7 @@ fn keys(index: &Index, place: Place, context: &Context) -> Vec<Candidate> {
         }
         _ if is_security && place.form() == Form::Map => {
             let schemes = index.targets("securitySchemes").into_iter();
+            // Requirements name schemes of the first document alone.
             let own = schemes.filter(|scheme| scheme.file == 0);
             found.extend(own.map(|scheme| {
                 let name = scheme.pointer.rsplit('/').next().unwrap_or_default();
@@ -282,6 +283,7 @@ fn values(request: &Request<'_>, context: &Context, place: Place) -> Vec<Candida
 /// Returns the names of a kind, each once.
 fn declared(index: &Index, kind: NameKind, detail: &str) -> Vec<Candidate> {
     let of_kind = index.names.iter().filter(|name| name.kind == kind);
+    // An operation may have a tag that nothing declares.
     let of_kind = of_kind.filter(|name| name.is_declaration || kind == NameKind::Tag);
     let names: BTreeSet<&str> = of_kind.map(|name| name.text.as_str()).collect();
     names

@@ -242,11 +242,13 @@ fn places(index: &Index, symbol: &Symbol) -> Vec<(usize, Span, Form)> {
         .collect();
     match symbol {
         Symbol::Node(target) => {
+            // There is a slash: `name` refuses a whole file, which has no name.
             let depth = target.pointer.matches('/').count() - 1;
             for reference in index.references_to(target) {
                 let form = match reference.form {
                     ReferenceForm::Uri => Form::Token(depth),
                     ReferenceForm::Name => Form::Whole,
+                    // Refused by `check` before.
                     ReferenceForm::Implied => continue,
                 };
                 // A reference by an anchor does not write the name.
@@ -307,6 +309,7 @@ impl Edit {
 
 /// Returns where a name is in the text of a place.
 fn part(source: &str, name: &str) -> Option<Range<usize>> {
+    // The last one: what a reference has before the name can contain it too.
     let start = source.rfind(name)?;
     Some(start..start + name.len())
 }

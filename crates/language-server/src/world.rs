@@ -110,6 +110,7 @@ impl World {
 
     /// Returns a file as text and tree, or `None` if it cannot be read.
     pub(crate) fn parse(&self, texts: &Texts, path: &Path) -> Option<Arc<Parsed>> {
+        // Locked until the end, so that two threads do not parse the same text.
         let mut files = held(&self.files);
         let known = files.get(path);
         let (text, stamp) = if let Some(buffer) = texts.buffers.get(path) {
@@ -263,6 +264,7 @@ impl World {
         held(&self.analyses).retain(|root, _| roots.contains(root));
         held(&self.verdicts).retain(|root, _| roots.contains(root));
         let mut indices = held(&self.indices);
+        // An open file that no contract refers to has an index of its own.
         indices.retain(|root, _| roots.contains(root) || texts.buffers.contains_key(root));
         let used: BTreeSet<&Path> = indices
             .values()
