@@ -154,6 +154,7 @@ async fn report(
             None => break,
         }
     }
+    // Serving can end before the lines of its last requests were taken.
     while let Some(line) = findings.waiting() {
         let _ = writeln!(err, "{line}");
     }

@@ -139,6 +139,7 @@ impl Operations {
             tags: vec![GENERAL.to_owned()],
             by_name: BTreeMap::new(),
         };
+        // The revision first, whose words count for an operation that both have.
         for contract in [&comparison.revision.contract, &comparison.base.contract] {
             for operation in contract.operations.iter().chain(&contract.webhooks) {
                 operations.add(operation);
