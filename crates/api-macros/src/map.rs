@@ -47,6 +47,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
         .check
         .as_ref()
         .map(|check| quote!(::api_runtime::__private::constraint_check(&crate::schemas::SCHEMAS, #check, &entries)?;));
+    // By these rules even an empty map can be wrong, so there is no `Default` then.
     let from = if constrained {
         quote! {
             #[automatically_derived]
