@@ -63,6 +63,7 @@ fn kind(value: &Value) -> Kind {
         Value::Object(members) => Kind::Object(
             members
                 .iter()
+                // No style has a form for null, so the property is as if absent.
                 .filter(|(_, value)| !value.is_null())
                 .map(|(name, value)| (name.clone(), scalar(value)))
                 .collect(),

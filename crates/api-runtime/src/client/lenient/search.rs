@@ -106,6 +106,7 @@ impl Rest {
     /// `false` if that is the whole body.
     fn leave_out(&mut self, pointer: &str, whole: &Value) -> bool {
         let mut pointer = pointer;
+        // Ends at the pointer of the whole body, which is always there.
         while self.json.pointer(pointer).is_none() {
             pointer = pointer.rsplit_once('/').map_or("", |(around, _)| around);
         }
