@@ -375,6 +375,7 @@ impl Reading {
                 "add `exists`, `pattern`, `casing`, `one-of`, `min-length` or `max-length`",
             );
         }
+        // `exists = false` without a field forbids what is selected.
         if own.exists.is_some() && own.field.is_none() && own.exists != Some(false) {
             self.error(
                 &own.rule.span(),
