@@ -33,6 +33,7 @@ pub(crate) fn near<'c>(word: &str, candidates: &[&'c str], most: usize) -> Vec<&
     let others = candidates.iter().filter(|other| !similar.contains(*other));
     found.extend(others.filter(|other| shares(other)).map(|other| {
         let difference = other.len().abs_diff(word.len());
+        // Behind the similar ones, whose distances are smaller than the word is long.
         (word.len() + difference, *other)
     }));
     found.sort_unstable();

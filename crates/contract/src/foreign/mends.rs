@@ -183,6 +183,7 @@ fn remove_example(site: &mut Site<'_>) -> Option<()> {
         return site.remove(up);
     }
     let up = site.above("examples")?;
+    // Of a list or map of examples, only the one that is wrong.
     site.remove(up.saturating_sub(1))
 }
 

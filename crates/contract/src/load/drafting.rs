@@ -38,6 +38,7 @@ pub fn draft_overlay(
             break;
         }
         loader.build();
+        // What a repair mends can have hidden another mistake, so all is built again.
         if !repairs.repair(&mut loader.documents, &loader.sources, &loader.diagnostics) {
             break;
         }

@@ -255,6 +255,7 @@ impl Drafting {
         {
             return self.rename(site, &from.key, &to.key);
         }
+        // To replace the whole takes two actions, however many keys are gone.
         if gone.len() > 1 && self.replace(site, after) {
             return true;
         }
@@ -295,6 +296,7 @@ impl Drafting {
         let (mut source, mut target) = (site.path.clone(), site.path.clone());
         push_name(&mut source, from);
         push_name(&mut target, to);
+        // The target of a copy must be there, and an empty object takes on all that is copied.
         self.update(&site.path, &[(to, Value::Object(Map::new()))]);
         self.push(&target, DraftChange::Copy(source.clone()));
         self.push(&source, DraftChange::Remove);
@@ -304,6 +306,7 @@ impl Drafting {
     fn arrays(&mut self, site: &Site<'_>, old: &[Node], new: &[Node], after: &Node) -> bool {
         let is_prefix =
             old.len() <= new.len() && old.iter().zip(new).all(|(old, new)| alike(old, new));
+        // An update of an array adds its items behind those that are there.
         if is_prefix {
             let more = new[old.len()..].iter().map(Node::to_json).collect();
             self.push(&site.path, DraftChange::Update(more));
@@ -311,6 +314,7 @@ impl Drafting {
         }
         if old.len() == new.len() {
             let before = self.actions.len();
+            // An item has no key to be replaced at: where that is needed, the whole array is.
             let is_done = old.iter().zip(new).enumerate().all(|(index, (old, new))| {
                 let inner = Site {
                     path: format!("{}[{index}]", site.path),
