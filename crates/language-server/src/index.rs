@@ -184,6 +184,8 @@ impl Index {
         let holds = |span: Span| (span.start..=span.end).contains(&offset);
         let reference = self.references.iter().find(|reference| {
             reference.file == file
+                // Implied ones only forbid a new name: what is written in their span means
+                // something else.
                 && reference.form != ReferenceForm::Implied
                 && holds(reference.span)
         });
