@@ -146,6 +146,7 @@ impl Transport {
             let entry = request.headers_mut().entry(name);
             entry.or_insert_with(|| value.clone());
         }
+        // What the sources of credentials take is time of the call.
         let mut left = settings.timeout;
         for slot in self.credentials(security) {
             match slot {

@@ -96,6 +96,7 @@ impl<T, E, F: Future<Output = Result<T, E>>> Future for LenientCall<F> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let (poll, body) = keeping(|| self.call.as_mut().poll(cx));
+        // The poll that reads the body need not be the one that ends the call.
         self.body = body.or(self.body.take());
         poll.map(|result| leniently(result, self.body.take()))
     }
