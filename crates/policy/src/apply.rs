@@ -41,6 +41,7 @@ impl Policy {
         chosen: &BTreeSet<LintSet>,
         today: Date,
     ) -> Vec<Diagnostic> {
+        // Without a policy, the files need not be read once more.
         if self.name.is_empty() {
             return found;
         }

@@ -124,9 +124,11 @@ impl<'a> Judge<'a> {
             ));
         }
         let reached = change.operations.iter();
+        // One that is not known, as a new one is, has nothing that lets the change through.
         let reached: Option<Vec<&Reached>> = reached
             .map(|name| self.operations.get(&key(name)))
             .collect();
+        // Of no operation at all, everything would be true.
         let reached = reached.filter(|reached| !reached.is_empty());
         let is_draft = |operation: &&Reached| self.policy.is_ungated(operation.stability);
         if let Some(reached) = &reached
