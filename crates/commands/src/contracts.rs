@@ -88,6 +88,7 @@ pub(crate) fn documents(
         reading: reading.clone(),
         name: None,
     };
+    // Arguments about reading are about a document that the file does not describe.
     if reading.is_default() {
         let Some(listed) = listed(&[], err)? else {
             return Ok(None);
