@@ -19,7 +19,7 @@ use crate::File;
 use crate::ir::{Api, Tag, TypeDef, TypeKind};
 use crate::parallel;
 use crate::tokens::{RustFile, file_attribute, ident, inner_docs, letters, rust_file};
-pub(crate) use surface::surface;
+pub(crate) use surface::{ARGUMENTS, surface};
 
 /// The name of the module of the types that belong to no single tag, see `lower::reach::mark`.
 const SHARED: &str = "shared";

@@ -1,5 +1,7 @@
 //! The example of a README, which uses an operation of the contract and is compiled as a doctest.
 
+mod rejection;
+
 use contract::model::{Method, SecurityKind};
 
 use super::part::Part;
@@ -141,6 +143,8 @@ fn is_simple(api: &Api<'_>, operation: &Operation) -> bool {
 fn server(api: &Api<'_>) -> String {
     let krate = api.names.krate("server");
     let is_secured = (0..api.tags.len()).any(|tag| server::is_secured(api, tag));
+    // The program depends on the server crate alone.
+    let types = server::types_module(api);
     let mut imports = vec!["router", "server"];
     let mut arguments = vec!["Service"];
     let mut roles = vec!["implements the API"];
@@ -159,7 +163,11 @@ fn server(api: &Api<'_>) -> String {
     if let Some(error) = &api.error {
         arguments.push("Service");
         roles.push("writes the bodies of rejections");
-        items.push_str(&rejections(api, &krate, error));
+        let rejections = rejections(api, &types, error);
+        if rejections.contains(&format!("{types}::")) {
+            imports.push(&types);
+        }
+        items.push_str(&rejections);
     } else {
         arguments.push("server::Problem");
     }
@@ -249,16 +257,25 @@ fn security(api: &Api<'_>, is_secured: bool) -> String {
     text
 }
 
-/// Returns an implementation of `RenderRejection`, whose error body is left to be written.
-fn rejections(api: &Api<'_>, krate: &str, error: &TypeRef) -> String {
+/// Returns an implementation of `RenderRejection`. Its types are those of the module `types`.
+fn rejections(api: &Api<'_>, types: &str, error: &TypeRef) -> String {
     let ty = foreign_type(api, error).to_string().replace(' ', "");
-    // The program depends on the server crate alone.
-    let types = format!("{krate}::{}::", server::types_module(api));
-    let ty = ty.replace(&format!("{}::", api.names.krate("types")), &types);
+    let ty = ty.replace(&api.names.krate("types"), types);
+    let body = rejection::statements(api, types, error).map_or_else(
+        || {
+            "        // Write the contract's own error here: until then, a request that the router rejects fails.\n        \
+             unimplemented!(\"an error for {}: {}\", rejection.status, rejection.message)\n"
+                .to_owned()
+        },
+        |statements| {
+            format!(
+                "        // For what the router rejects, such as an unknown path: `rejection.kind` says why, and\n        \
+                 // `rejection.violations` which parts of the request do not fit.\n{statements}"
+            )
+        },
+    );
     format!(
         "impl server::RenderRejection for Service {{\n    type Body = {ty};\n\n    \
-         fn render(&self, rejection: &server::Rejection) -> Self::Body {{\n        \
-         // What the router rejects, such as an unknown path, has the contract's own error as its body.\n        \
-         unimplemented!(\"an error for {{}}: {{}}\", rejection.status, rejection.message)\n    }}\n}}\n\n"
+         fn render(&self, rejection: &server::Rejection) -> Self::Body {{\n{body}    }}\n}}\n\n"
     )
 }

@@ -6,6 +6,7 @@ use super::part::Part;
 use super::text::{mark, one_line, plain, shortened};
 use super::{example, licence};
 use crate::ir::{Api, Tag, TypeDef, TypeKind};
+use crate::types::ARGUMENTS;
 use crate::{names, server};
 
 /// Generates the README of a crate.
@@ -82,9 +83,6 @@ fn construction(api: &Api<'_>, part: Part) -> Option<String> {
         "A value is made of its required properties, by `new` if these are at most {ARGUMENTS}, and then `with_…` sets an optional one.{large}"
     ))
 }
-
-/// The most required properties that `new` takes.
-const ARGUMENTS: usize = 3;
 
 /// Returns the first paragraph, which says what the crate is.
 fn lead(api: &Api<'_>, part: Part) -> String {
