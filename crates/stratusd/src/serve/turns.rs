@@ -10,8 +10,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 /// The turns of all tokens.
 ///
 /// A token is identified by what the caller sends, before it is checked: a request with a token that
-/// does not exist ends as soon as the check has failed. What is kept is a hash, only while a request has a turn or
-/// waits for one.
+/// does not exist ends as soon as the check has failed. What is kept is a hash, only while a request
+/// has a turn or waits for one.
 #[derive(Debug)]
 pub(super) struct Turns {
     /// How many turns a token has.
