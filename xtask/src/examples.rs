@@ -1,5 +1,5 @@
-//! `cargo xtask examples`: compiles and runs the callers in other languages, and the workflows,
-//! against the service.
+//! `cargo xtask examples`: compiles and runs the callers in other languages, the workflows and the
+//! collections, against the service.
 
 use std::io::Write;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::Exit;
 use crate::running::Running;
 use crate::workspace;
 
-/// Run the callers in TypeScript and Python, and the workflows, against stratusd
+/// Run the callers in TypeScript and Python, the workflows and the collections, against stratusd
 ///
 /// Needs Node.js 20 or later, npm, and Python 3.11 or later with its venv module. Installs their libraries from the
 /// registries of npm and Python under examples/.
@@ -25,9 +25,11 @@ enum Printed {
     Steps,
     /// That as many workflows have passed.
     Workflows(usize),
+    /// A line for each of these programs, with the number of its lists that were answered.
+    Collections(&'static [&'static str]),
 }
 
-/// A caller in another language, or workflows.
+/// A caller in another language, workflows, or collections of requests.
 struct Example {
     folder: &'static str,
     /// The commands that install what it needs, generate the client and check the program.
@@ -36,7 +38,7 @@ struct Example {
     printed: Printed,
 }
 
-const EXAMPLES: [Example; 3] = [
+const EXAMPLES: [Example; 4] = [
     Example {
         folder: "examples/typescript",
         prepare: &[
@@ -86,6 +88,16 @@ const EXAMPLES: [Example; 3] = [
         run: &["npm", "run", "--silent", "start"],
         printed: Printed::Workflows(2),
     },
+    Example {
+        folder: "examples/collections",
+        prepare: &[
+            &["npm", "ci", "--silent", "--no-audit", "--no-fund"],
+            &["npm", "run", "--silent", "bruno"],
+            &["npm", "run", "--silent", "postman"],
+        ],
+        run: &["npm", "run", "--silent", "start"],
+        printed: Printed::Collections(&["Bruno", "Postman"]),
+    },
 ];
 
 pub(crate) fn run(_: &Arguments, out: &mut dyn Write) -> anyhow::Result<Exit> {
@@ -111,6 +123,11 @@ pub(crate) fn run(_: &Arguments, out: &mut dyn Write) -> anyhow::Result<Exit> {
             Printed::Workflows(count) => {
                 let all = format!("{count} passed, {count} total");
                 ensure!(printed.contains(&all), failed());
+                continue;
+            }
+            Printed::Collections(programs) => {
+                let has = |program: &&str| printed.contains(&format!("{program}: every operation"));
+                ensure!(programs.iter().all(has), failed());
                 continue;
             }
         };
