@@ -1,5 +1,6 @@
 //! The contracts that a command is about: those of `contract.toml`, or the one of its arguments.
 
+use std::env;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +12,7 @@ use contract::{LocalCopy, diagnostic};
 use crate::reading::{Formats, Reading};
 use crate::workspace;
 
-/// The document of a workspace without `contract.toml`.
+/// The document of a workspace or repository without `contract.toml`.
 const DOCUMENT: &str = "openapi.yaml";
 
 /// A contract, how its document is read, and the crates that are generated from it.
@@ -102,7 +103,7 @@ pub(crate) fn documents(
             return Ok(Some(documents.collect()));
         }
     }
-    Ok(Some(vec![plain(workspace::in_root(DOCUMENT)?)]))
+    Ok(Some(vec![plain(usual()?)]))
 }
 
 /// A document that a command reads.
@@ -116,9 +117,31 @@ pub(crate) struct Document {
 
 /// Returns the document of the workspace, or the one that was named.
 pub(crate) fn document(named: Option<&PathBuf>) -> anyhow::Result<PathBuf> {
-    named
-        .cloned()
-        .map_or_else(|| workspace::in_root(DOCUMENT), Ok)
+    named.cloned().map_or_else(usual, Ok)
+}
+
+/// Returns the document of a command that was given none: that of the workspace, or outside of one
+/// the nearest from the current folder upwards, in the same git repository.
+fn usual() -> anyhow::Result<PathBuf> {
+    if workspace::lookup_root()?.is_some() {
+        return workspace::in_root(DOCUMENT);
+    }
+    if Path::new(DOCUMENT).is_file() {
+        return Ok(PathBuf::from(DOCUMENT));
+    }
+    let current = env::current_dir().context("failed to tell the current folder")?;
+    for folder in current.ancestors() {
+        let document = folder.join(DOCUMENT);
+        if document.is_file() {
+            return Ok(document);
+        }
+        if folder.join(".git").exists() {
+            break;
+        }
+    }
+    bail!(
+        "no {DOCUMENT} is here or above, nor a workspace or a contract.toml that names one: give the document as an argument"
+    )
 }
 
 fn chosen(listed: &Listed, folder: &Path) -> anyhow::Result<Chosen> {
