@@ -1,10 +1,12 @@
-//! `cargo xtask page`: clicks through the reference page of the service in a headless Chromium.
+//! `cargo xtask page`: clicks through the reference page of the service and the preview of a document
+//! in a headless Chromium.
 
 use std::env;
+use std::ffi::OsStr;
 use std::fs;
-use std::io::Write;
+use std::io::{BufRead as _, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, bail};
 use launch::{Build, PROJECT, Service};
@@ -15,8 +17,10 @@ use crate::workspace;
 
 /// The version of the library that controls the browser.
 const PUPPETEER: &str = "puppeteer-core@24.43.1";
-/// The script that clicks.
-const SCRIPT: &str = include_str!("page.mjs");
+/// The script that clicks through the reference page.
+const REFERENCE: &str = include_str!("page/reference.mjs");
+/// The script that edits a document while the preview shows it.
+const PREVIEW: &str = include_str!("page/preview.mjs");
 /// The names under which distributions install Chromium.
 const PROGRAMS: [&str; 4] = [
     "chromium-headless-shell",
@@ -25,7 +29,7 @@ const PROGRAMS: [&str; 4] = [
     "google-chrome",
 ];
 
-/// Click through the reference page of stratusd in a headless Chromium
+/// Click through the reference page of stratusd, and the preview of a document, in a headless Chromium
 ///
 /// Needs Chromium, Node.js 18 or later and npm. Installs puppeteer-core from the registry of npm under
 /// target/.
@@ -43,8 +47,6 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     let root = workspace::root()?;
     let folder = root.join("target/page");
     install(&folder)?;
-    let script = folder.join("page.mjs");
-    fs::write(&script, SCRIPT).with_context(|| format!("failed to write {}", script.display()))?;
     let home = folder.join("service");
     // A database of an earlier run would change the pictures.
     let _ = fs::remove_dir_all(&home);
@@ -55,19 +57,61 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
         None => PathBuf::new(),
     };
     out.flush()?;
-    let status = Command::new("node")
-        .arg(&script)
-        .args([&running.base, &service.token, PROJECT])
-        .arg(picture)
-        .arg(program)
-        .current_dir(&folder)
-        .status()
-        .context("failed to start node: install Node.js 18 or later")?;
-    Ok(if status.success() {
+    let arguments = [&running.base, &service.token, PROJECT].map(OsStr::new);
+    let clicked = click(
+        &folder,
+        "reference.mjs",
+        REFERENCE,
+        &[&arguments[..], &[picture.as_os_str(), program.as_os_str()]].concat(),
+    )?;
+    let is_shown = preview(&root, &folder, &program)?;
+    Ok(if clicked && is_shown {
         Exit::Fresh
     } else {
         Exit::Failed
     })
+}
+
+/// Runs a script with these arguments, and returns whether it has found nothing wrong.
+fn click(folder: &Path, name: &str, script: &str, arguments: &[&OsStr]) -> anyhow::Result<bool> {
+    let path = folder.join(name);
+    fs::write(&path, script).with_context(|| format!("failed to write {}", path.display()))?;
+    let status = Command::new("node")
+        .arg(&path)
+        .args(arguments)
+        .current_dir(folder)
+        .status()
+        .context("failed to start node: install Node.js 18 or later")?;
+    Ok(status.success())
+}
+
+/// Shows a small document by `cargo xtask preview`, and has it edited.
+fn preview(root: &Path, folder: &Path, program: &Path) -> anyhow::Result<bool> {
+    let document = folder.join("pets.yaml");
+    let pets = root.join("xtask/tests/documents/pets.yaml");
+    fs::copy(&pets, &document).with_context(|| format!("failed to copy {}", pets.display()))?;
+    let mut preview = Command::new(env::current_exe()?)
+        .arg("preview")
+        .arg(&document)
+        .args(["--port", "0", "--base", "HEAD"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("failed to start the preview")?;
+    let stdout = preview.stdout.take().context("the preview has no output")?;
+    let mut said = String::new();
+    // Kept open until the end: the preview ends when it cannot write to it.
+    let mut output = BufReader::new(stdout);
+    let read = output.read_line(&mut said);
+    let clicked = read.context("failed to read the preview").and_then(|_| {
+        let (base, _) = said
+            .split_once("/preview/")
+            .context("the preview does not say where it is")?;
+        let arguments = [OsStr::new(base), document.as_os_str(), program.as_os_str()];
+        click(folder, "preview.mjs", PREVIEW, &arguments)
+    });
+    let _ = preview.kill();
+    let _ = preview.wait();
+    clicked
 }
 
 /// Returns the path of Chromium, or `None` if it is not installed.

@@ -2,14 +2,19 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 
 fn stratus(arguments: &[&str]) -> (i32, String) {
+    stratus_in(Path::new(env!("CARGO_TARGET_TMPDIR")), arguments)
+}
+
+fn stratus_in(folder: &Path, arguments: &[&str]) -> (i32, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_cargo-stratus"))
         .args(arguments)
-        .current_dir(env!("CARGO_TARGET_TMPDIR"))
+        .current_dir(folder)
         .output();
     let Output {
         status,
@@ -28,7 +33,9 @@ fn help_and_messages_name_the_command_that_was_typed() {
         printed.contains("Usage: cargo stratus <COMMAND>"),
         "{printed}"
     );
-    for command in ["codegen", "lint", "diff", "overlay", "lsp", "mock"] {
+    for command in [
+        "codegen", "lint", "diff", "overlay", "lsp", "mock", "preview",
+    ] {
         assert!(printed.contains(&format!("\n  {command} ")), "{printed}");
         let (code, printed) = stratus(&["stratus", command, "--help"]);
         assert_eq!(code, 0, "{printed}");
@@ -184,4 +191,58 @@ fn a_proxy_reports_what_does_not_match_and_its_exit_code_says_so() {
         let (code, printed) = stratus(&[&["stratus", "mock", contract], wrong].concat());
         assert_eq!(code, 2, "{printed}");
     }
+}
+
+/// Runs git in a folder, as nobody in particular.
+fn git(folder: &Path, arguments: &[&str]) {
+    let status = Command::new("git")
+        .args(["-c", "user.name=t", "-c", "user.email=t@example.com"])
+        .args(arguments)
+        .current_dir(folder)
+        .stdout(Stdio::null())
+        .status();
+    assert!(status.is_ok_and(|status| status.success()), "{arguments:?}");
+}
+
+#[test]
+fn a_repository_needs_nothing_but_its_document() {
+    let repository = tempfile::tempdir().expect("a folder can be made");
+    let (root, docs) = (repository.path(), repository.path().join("docs"));
+    let (code, printed) = stratus_in(root, &["lint"]);
+    assert_eq!(code, 1, "{printed}");
+    assert!(
+        printed.contains("no openapi.yaml is here or above"),
+        "{printed}"
+    );
+
+    std::fs::create_dir(&docs).expect("a folder can be made");
+    let pets = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../xtask/tests/documents/pets.yaml"
+    );
+    let document = root.join("openapi.yaml");
+    let pets = std::fs::read_to_string(pets).expect("the document is there");
+    std::fs::write(&document, &pets).expect("a file can be written");
+    git(root, &["init", "--quiet"]);
+    git(root, &["add", "."]);
+    git(root, &["commit", "--quiet", "-m", "Begin"]);
+    for folder in [root, &docs] {
+        let (code, printed) = stratus_in(folder, &["lint"]);
+        assert_eq!(code, 0, "{printed}");
+    }
+    let broken = pets.replacen("operationId", "operationID", 1);
+    std::fs::write(&document, broken).expect("a file can be written");
+    let (code, printed) = stratus_in(&docs, &["lint"]);
+    assert!(code != 0 && printed.contains("openapi.yaml:"), "{printed}");
+    std::fs::write(&document, pets.replacen("/pets/", "/animals/", 1)).expect("it can be written");
+    let (code, printed) = stratus_in(&docs, &["diff", "--base", "HEAD"]);
+    assert_eq!(code, 5, "{printed}");
+    assert!(printed.contains("/pets/{pet_id}"), "{printed}");
+
+    // A document above the repository is not part of it.
+    let inner = root.join("inner");
+    std::fs::create_dir(&inner).expect("a folder can be made");
+    git(&inner, &["init", "--quiet"]);
+    let (code, printed) = stratus_in(&inner, &["lint"]);
+    assert_eq!(code, 1, "{printed}");
 }

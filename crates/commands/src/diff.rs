@@ -8,6 +8,8 @@ mod terminal;
 
 use std::io::Write;
 use std::panic::resume_unwind;
+#[cfg(feature = "mock")]
+use std::path::Path;
 use std::path::PathBuf;
 use std::thread;
 
@@ -227,63 +229,40 @@ pub(crate) fn run(
     Ok(exit)
 }
 
+/// Compares a document with the one at a git revision, and returns the report as `--format json`
+/// prints it, for `preview`.
+#[cfg(feature = "mock")]
+pub(crate) fn judge(
+    document: &Path,
+    base: &str,
+    reading: &Reading,
+    choice: &Choice,
+) -> anyhow::Result<serde_json::Value> {
+    let arguments = Arguments {
+        base: None,
+        revision: None,
+        git: base.to_owned(),
+        contract: Some(document.to_owned()),
+        format: Format::default(),
+        prepend: None,
+        all: true,
+        allow: Vec::new(),
+        gate: Vec::new(),
+        name: "api".to_owned(),
+        reading: reading.clone(),
+        choice: choice.clone(),
+    };
+    let mut wrong = Vec::new();
+    let Some(comparison) = compared(&arguments, &mut wrong)? else {
+        bail!("{}", String::from_utf8_lossy(&wrong));
+    };
+    Ok(forms::value(&comparison))
+}
+
 /// Reports whom the change of one document breaks.
 fn diff(arguments: &Arguments, out: &mut dyn Write, err: &mut dyn Write) -> anyhow::Result<Exit> {
-    let named = arguments.revision.as_ref().or(arguments.contract.as_ref());
-    let path = contracts::document(named)?;
-    // The temporary folder is removed when the command ends.
-    let checkout;
-    let (base, folder, shown) = if let Some(file) = &arguments.base {
-        (file.clone(), String::new(), String::new())
-    } else {
-        checkout = git::checkout(&path, &arguments.git)?;
-        (
-            checkout.document.clone(),
-            format!("{}/", checkout.root().display()),
-            format!("{}:", arguments.git),
-        )
-    };
-    let Some(policy) = arguments.choice.read(&path, err)? else {
+    let Some(comparison) = compared(arguments, err)? else {
         return Ok(Exit::Failed);
-    };
-    let options = contract::Options {
-        // Examples are no part of what is compared, and warnings are not shown.
-        skips_examples: true,
-        ..arguments.reading.options()
-    };
-    let (before, after) = join(
-        || contract::load_with(&base, &options),
-        || contract::load_with(&path, &options),
-    )?;
-    let Some(base) = accept(before, folder, shown, err)? else {
-        return Ok(Exit::Failed);
-    };
-    let Some(revision) = accept(after, String::new(), String::new(), err)? else {
-        return Ok(Exit::Failed);
-    };
-    let (old, new) = (&base.contract, &revision.contract);
-    let ((report, old), new) = join(
-        || (compare(old, new), rust::exposed(old, &arguments.name)),
-        || rust::exposed(new, &arguments.name),
-    )?;
-    let surfaces = rust::Surfaces { old, new };
-    let rust = rust::judge(arguments, &surfaces, &report);
-    let allowed: Vec<Kind> = arguments.allow.iter().copied().map(Kind::from).collect();
-    let rules = gate::Rules {
-        policy: &policy,
-        allowed: &allowed,
-        today: arguments.choice.today(),
-    };
-    let gate = gate::Gate::of(&rules, &report, &rust, (&base, &revision));
-    if is_wrong(&rules, &gate, err)? {
-        return Ok(Exit::Failed);
-    }
-    let comparison = Comparison {
-        base,
-        revision,
-        report,
-        rust,
-        gate,
     };
     let text = match arguments.format {
         Format::Form(Form::Terminal) => terminal::render(&comparison, arguments.all),
@@ -302,6 +281,67 @@ fn diff(arguments: &Arguments, out: &mut dyn Write, err: &mut dyn Write) -> anyh
     } else {
         Exit::Fresh
     })
+}
+
+/// Compares one document with that before the change. Prints what is wrong and returns `None` if one
+/// of them, or the policy, cannot be used.
+fn compared(arguments: &Arguments, err: &mut dyn Write) -> anyhow::Result<Option<Comparison>> {
+    let named = arguments.revision.as_ref().or(arguments.contract.as_ref());
+    let path = contracts::document(named)?;
+    // The temporary folder is removed when the command ends.
+    let checkout;
+    let (base, folder, shown) = if let Some(file) = &arguments.base {
+        (file.clone(), String::new(), String::new())
+    } else {
+        checkout = git::checkout(&path, &arguments.git)?;
+        (
+            checkout.document.clone(),
+            format!("{}/", checkout.root().display()),
+            format!("{}:", arguments.git),
+        )
+    };
+    let Some(policy) = arguments.choice.read(&path, err)? else {
+        return Ok(None);
+    };
+    let options = contract::Options {
+        // Examples are no part of what is compared, and warnings are not shown.
+        skips_examples: true,
+        ..arguments.reading.options()
+    };
+    let (before, after) = join(
+        || contract::load_with(&base, &options),
+        || contract::load_with(&path, &options),
+    )?;
+    let Some(base) = accept(before, folder, shown, err)? else {
+        return Ok(None);
+    };
+    let Some(revision) = accept(after, String::new(), String::new(), err)? else {
+        return Ok(None);
+    };
+    let (old, new) = (&base.contract, &revision.contract);
+    let ((report, old), new) = join(
+        || (compare(old, new), rust::exposed(old, &arguments.name)),
+        || rust::exposed(new, &arguments.name),
+    )?;
+    let surfaces = rust::Surfaces { old, new };
+    let rust = rust::judge(arguments, &surfaces, &report);
+    let allowed: Vec<Kind> = arguments.allow.iter().copied().map(Kind::from).collect();
+    let rules = gate::Rules {
+        policy: &policy,
+        allowed: &allowed,
+        today: arguments.choice.today(),
+    };
+    let gate = gate::Gate::of(&rules, &report, &rust, (&base, &revision));
+    if is_wrong(&rules, &gate, err)? {
+        return Ok(None);
+    }
+    Ok(Some(Comparison {
+        base,
+        revision,
+        report,
+        rust,
+        gate,
+    }))
 }
 
 /// Calls two functions, each on a thread of its own, because a large document takes seconds.

@@ -1,5 +1,5 @@
 //! The commands that concern a contract: `codegen`, `lint`, `diff`, `overlay`, `lsp` and, with the
-//! feature of that name, `mock`.
+//! feature `mock`, `mock` and `preview`.
 //!
 //! Start at [`main`], which is the whole of a program with these commands, such as the xtask of a
 //! repository. A program with more commands has a [`Command`] among its own, as in
@@ -25,6 +25,8 @@ mod lsp;
 mod mock;
 mod overlay;
 mod policy;
+#[cfg(feature = "mock")]
+mod preview;
 mod progress;
 mod reading;
 mod repairs;
@@ -92,6 +94,8 @@ pub enum Command {
     Lsp(lsp::Arguments),
     #[cfg(feature = "mock")]
     Mock(mock::Arguments),
+    #[cfg(feature = "mock")]
+    Preview(preview::Arguments),
 }
 
 impl Command {
@@ -109,6 +113,8 @@ impl Command {
             Self::Lsp(arguments) => Ok(lsp::run(arguments)),
             #[cfg(feature = "mock")]
             Self::Mock(arguments) => mock::run(arguments, out, err),
+            #[cfg(feature = "mock")]
+            Self::Preview(arguments) => preview::run(arguments, out),
         }
     }
 }

@@ -24,7 +24,7 @@ use crate::reading::Reading;
 ///
 /// Exit codes: 0 the document has no errors, 1 it has, or the policy has, 2 the arguments are wrong,
 /// 5 it has warnings, and they are denied.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub struct Arguments {
     /// The OpenAPI 3.0, 3.1 or 3.2 document [default: those of contract.toml, or openapi.yaml of the
     /// workspace]
@@ -208,6 +208,39 @@ fn check(arguments: &Arguments, file: &Path, reading: &Reading, policy: &Policy)
         operations: loaded.contract.map(|contract| contract.operations.len()),
         denies_warnings: policy.denies_warnings() || !arguments.deny.is_empty(),
     }
+}
+
+/// A report on one document, for `preview`.
+#[cfg(feature = "mock")]
+pub(crate) struct Judgement {
+    /// The report as `--format json` prints it.
+    pub(crate) report: serde_json::Value,
+    /// Whether there is a contract.
+    pub(crate) is_readable: bool,
+    pub(crate) has_errors: bool,
+    /// The files that the document consists of, as far as they were read.
+    pub(crate) files: Vec<PathBuf>,
+}
+
+/// Judges a document, with the sets of lints of its policy.
+#[cfg(feature = "mock")]
+pub(crate) fn judge(file: &Path, reading: &Reading, choice: &Choice) -> anyhow::Result<Judgement> {
+    let mut wrong = Vec::new();
+    let Some(policy) = choice.read(file, &mut wrong)? else {
+        bail!("{}", String::from_utf8_lossy(&wrong));
+    };
+    let arguments = Arguments {
+        choice: choice.clone(),
+        ..Arguments::default()
+    };
+    let report = check(&arguments, file, reading, &policy);
+    let files = report.sources.files();
+    Ok(Judgement {
+        report: forms::value(&report),
+        is_readable: report.operations.is_some(),
+        has_errors: report.count(Severity::Error) > 0,
+        files: files.map(|(_, file)| PathBuf::from(&file.name)).collect(),
+    })
 }
 
 /// Returns the rule with a code.

@@ -1,14 +1,16 @@
 //! `mock`: serves a document before there is a server.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use std::thread;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use mock::bounds::LONGEST_DELAY;
 use mock::{Failures, Findings, Mock, ProxySettings, Settings, Times, Totals, Upstream};
 use tokio::net::TcpListener;
+use tokio::sync::oneshot;
 
 use crate::exit::Exit;
 use crate::reading::Reading;
@@ -54,6 +56,9 @@ pub struct Arguments {
     /// respond with 502 in place of such responses
     #[arg(long, requires = "proxy")]
     errors: bool,
+    /// End when standard input does, as it does when the program that started this one has ended
+    #[arg(long, hide = true)]
+    until_input_ends: bool,
     #[command(flatten)]
     reading: Reading,
 }
@@ -91,7 +96,7 @@ pub(crate) fn run(
             .with_context(|| format!("failed to listen on {address}: choose another --port"))?;
         let address = listener.local_addr().context("failed to listen")?;
         // Before the address is printed: who reads it may send the signal at once.
-        let stop = stop()?;
+        let stop = ended(stop()?, arguments.until_input_ends);
         let title: String = title.chars().filter(|it| !it.is_control()).collect();
         let Some(upstream) = &arguments.proxy else {
             writeln!(out, "http://{address} is a mock of {title}")?;
@@ -176,9 +181,26 @@ fn summary(totals: Totals) -> String {
     line
 }
 
+/// Waits for `stop` or, if that counts, for the end of standard input.
+async fn ended(stop: impl Future<Output = ()>, counts: bool) {
+    if !counts {
+        return stop.await;
+    }
+    // A thread of its own, because a read of standard input cannot be abandoned.
+    let (sender, receiver) = oneshot::channel::<()>();
+    thread::spawn(move || {
+        let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+        drop(sender);
+    });
+    tokio::select! {
+        () = stop => {}
+        _ = receiver => {}
+    }
+}
+
 /// Returns a future that is done at the first SIGINT or SIGTERM.
 #[cfg(unix)]
-fn stop() -> anyhow::Result<impl Future<Output = ()>> {
+pub(crate) fn stop() -> anyhow::Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut interrupt = signal(SignalKind::interrupt()).context("failed to listen for SIGINT")?;
     let mut terminate = signal(SignalKind::terminate()).context("failed to listen for SIGTERM")?;
@@ -192,7 +214,7 @@ fn stop() -> anyhow::Result<impl Future<Output = ()>> {
 
 /// Returns a future that is done at the first Ctrl-C.
 #[cfg(not(unix))]
-fn stop() -> anyhow::Result<impl Future<Output = ()>> {
+pub(crate) fn stop() -> anyhow::Result<impl Future<Output = ()>> {
     Ok(async {
         let _ = tokio::signal::ctrl_c().await;
     })

@@ -8,7 +8,7 @@ use anyhow::bail;
 use contract::diagnostic;
 
 /// The arguments that decide what counts.
-#[derive(Debug, Clone, clap::Args)]
+#[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Choice {
     /// The policy [default: contract.toml beside the document, or in a folder above it up to the
     /// root of the git repository]

@@ -6,7 +6,7 @@ use contract::LocalCopy;
 use contract::model;
 
 /// The arguments that decide how a document is read.
-#[derive(Debug, Clone, clap::Args)]
+#[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Reading {
     /// A local copy of a document on another host, or of all documents below an address that ends
     /// in `/`; may be repeated

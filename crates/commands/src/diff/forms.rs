@@ -12,6 +12,10 @@ use crate::forms::{annotation, location, sarif as log};
 use crate::workspace;
 
 pub(super) fn json(comparison: &Comparison) -> String {
+    format!("{:#}\n", value(comparison))
+}
+
+pub(super) fn value(comparison: &Comparison) -> Value {
     let version = &comparison.report.version;
     let findings = comparison.findings().map(|(finding, judged)| {
         let mut value = judgement(judged);
@@ -24,7 +28,7 @@ pub(super) fn json(comparison: &Comparison) -> String {
         value["witness"] = finding.witness.as_ref().map(witness).into();
         value
     });
-    let report = json!({
+    json!({
         "refused": comparison.gate.refuses(),
         "version": {
             "base": version.base,
@@ -34,8 +38,7 @@ pub(super) fn json(comparison: &Comparison) -> String {
         },
         "findings": findings.collect::<Vec<_>>(),
         "rust": rust(comparison),
-    });
-    format!("{report:#}\n")
+    })
 }
 
 /// Returns whose Rust source breaks, and the versions that the crates need.

@@ -13,6 +13,10 @@ use crate::forms::{annotation, location, sarif as log};
 use crate::workspace;
 
 pub(super) fn json(report: &Report) -> String {
+    format!("{:#}\n", value(report))
+}
+
+pub(super) fn value(report: &Report) -> Value {
     let places = Places::of(&report.sources);
     let findings: Vec<Value> = report
         .diagnostics
@@ -30,13 +34,12 @@ pub(super) fn json(report: &Report) -> String {
             value
         })
         .collect();
-    let report = json!({
+    json!({
         "errors": report.count(Severity::Error),
         "warnings": report.count(Severity::Warning),
         "refused": report.is_refused(),
         "findings": findings,
-    });
-    format!("{report:#}\n")
+    })
 }
 
 fn word(severity: Severity) -> &'static str {
