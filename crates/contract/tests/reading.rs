@@ -216,6 +216,33 @@ fn aliases_are_bounded() {
     assert_eq!(codes_with(&bomb(10), "t.yaml"), ["too-many-aliases"]);
 }
 
+#[test]
+fn anchors_are_bounded_without_aliases() {
+    // Each anchor keeps a copy of all that it holds.
+    let nested = |levels: usize| {
+        let anchors: String = (0..levels).map(|level| format!("&a{level} [")).collect();
+        format!("{anchors}{}{}", "1, ".repeat(20_000), "]".repeat(levels))
+    };
+    assert_eq!(codes_with(&nested(40), "t.yaml"), [""; 0]);
+    assert_eq!(codes_with(&nested(60), "t.yaml"), ["too-many-aliases"]);
+}
+
+#[test]
+fn aliases_count_with_the_text_that_they_copy() {
+    let text = "a".repeat(1 << 20);
+    let copies = |count: usize, value: &str| {
+        let aliases = vec!["*a"; count].join(", ");
+        format!("{{ a: &a {value}, b: [{aliases}] }}")
+    };
+    for value in [text.clone(), format!("{{ \"{text}\": 1 }}")] {
+        assert_eq!(codes_with(&copies(50, &value), "t.yaml"), [""; 0]);
+        assert_eq!(
+            codes_with(&copies(70, &value), "t.yaml"),
+            ["too-many-aliases"]
+        );
+    }
+}
+
 /// Returns the codes of the errors of a document that is valid except for its `x-value`.
 fn codes_with(value: &str, name: &str) -> Vec<String> {
     let text = format!(

@@ -14,9 +14,12 @@ use crate::diagnostic::Diagnostic;
 use crate::node::{Entry, MAX_DEPTH, Node, NodeValue};
 use crate::source::{FileId, Span};
 
-/// The number of nodes that aliases may add. Without a limit, a few kilobytes of nested aliases
-/// expand to gigabytes.
-const ALIAS_BUDGET: usize = 1_000_000;
+/// The weight of the nodes that anchors and aliases may copy. Without a limit, a few kilobytes of
+/// nested aliases expand to gigabytes.
+const COPY_BUDGET: usize = 1_000_000;
+
+/// The bytes of a text that weigh as much as a node.
+const BYTES_OF_A_NODE: usize = 64;
 
 /// The errors after which the lines that are broken can be left out.
 pub(super) const RECOVERABLE: [&str; 5] = [
@@ -84,7 +87,7 @@ fn read_once(file: FileId, text: &str, diagnostics: &mut Vec<Diagnostic>) -> Par
         offsets: Offsets::new(text),
         parser: Parser::new_from_str(text),
         anchors: HashMap::new(),
-        alias_budget: ALIAS_BUDGET,
+        copy_budget: COPY_BUDGET,
         diagnostics,
     };
     reader.document()
@@ -98,15 +101,16 @@ struct Reader<'a, 'd> {
     parser: Parser<'a, saphyr_parser::StrInput<'a>>,
     /// The anchored nodes, by saphyr's number of the anchor.
     anchors: HashMap<usize, Anchored>,
-    alias_budget: usize,
+    /// The weight that may still be copied.
+    copy_budget: usize,
     diagnostics: &'d mut Vec<Diagnostic>,
 }
 
 /// A node with an anchor.
 struct Anchored {
     node: Node,
-    /// The number of nodes in it, including itself.
-    size: usize,
+    /// Its weight, of which the budget of copies is made.
+    weight: usize,
     /// The number of levels below it.
     height: usize,
 }
@@ -179,7 +183,7 @@ impl<'a> Reader<'a, '_> {
             Event::Scalar(text, style, anchor, tag) => {
                 let tag = tag.map(|tag| format!("{}{}", tag.handle, tag.suffix));
                 let value = self.scalar(&text, style, tag.as_deref(), span)?;
-                Ok(self.anchored(anchor, Node { span, value }))
+                self.anchored(anchor, Node { span, value })
             }
             Event::SequenceStart(anchor, _) => {
                 let mut items = Vec::new();
@@ -191,13 +195,13 @@ impl<'a> Reader<'a, '_> {
                     items.push(self.node(event, inner, depth + 1)?);
                 };
                 let span = covering(span, items.last().map(|item| item.span), end);
-                Ok(self.anchored(
+                self.anchored(
                     anchor,
                     Node {
                         span,
                         value: NodeValue::Array(items),
                     },
-                ))
+                )
             }
             Event::MappingStart(anchor, _) => self.mapping(anchor, span, depth),
             Event::Alias(anchor) => self.alias(anchor, span, depth),
@@ -250,13 +254,13 @@ impl<'a> Reader<'a, '_> {
             start
         };
         let span = covering(from, entries.last().map(|entry| entry.value.span), end);
-        Ok(self.anchored(
+        self.anchored(
             anchor,
             Node {
                 span,
                 value: NodeValue::Object(entries),
             },
-        ))
+        )
     }
 
     fn key(&mut self, event: Event<'a>, span: Span) -> Parsed<String> {
@@ -333,23 +337,25 @@ impl<'a> Reader<'a, '_> {
         Ok(NodeValue::String(text.to_owned()))
     }
 
-    fn anchored(&mut self, anchor: usize, node: Node) -> Node {
-        if anchor != 0 {
-            let (size, height) = measure(&node);
-            self.anchors.insert(
-                anchor,
-                Anchored {
-                    node: node.clone(),
-                    size,
-                    height,
-                },
-            );
+    /// Returns a node, and keeps a copy of it if it has an anchor.
+    fn anchored(&mut self, anchor: usize, node: Node) -> Parsed<Node> {
+        if anchor == 0 {
+            return Ok(node);
         }
-        node
+        let (weight, height) = measure(&node);
+        // Anchors can be nested, and each of them keeps all that is in it.
+        self.charge(weight, node.span)?;
+        let copy = Anchored {
+            node: node.clone(),
+            weight,
+            height,
+        };
+        self.anchors.insert(anchor, copy);
+        Ok(node)
     }
 
     fn alias(&mut self, anchor: usize, span: Span, depth: usize) -> Parsed<Node> {
-        let Some(Anchored { node, size, height }) = self.anchors.get(&anchor) else {
+        let Some(anchored) = self.anchors.get(&anchor) else {
             return Err(error(
                 "unknown-anchor",
                 span,
@@ -357,22 +363,28 @@ impl<'a> Reader<'a, '_> {
                 "an alias may only follow its anchor",
             ));
         };
-        if depth + height > MAX_DEPTH {
+        if depth + anchored.height > MAX_DEPTH {
             return Err(too_deep(span));
         }
+        let weight = anchored.weight;
+        self.charge(weight, span)?;
         // An alias copies its node, so nested aliases grow exponentially. Sharing nodes instead
         // would only move the growth to everything that walks the tree.
-        let Some(left) = self.alias_budget.checked_sub(*size) else {
+        Ok(self.anchors[&anchor].node.clone())
+    }
+
+    /// Takes the weight of a copy from the budget.
+    fn charge(&mut self, weight: usize, span: Span) -> Parsed<()> {
+        let Some(left) = self.copy_budget.checked_sub(weight) else {
             return Err(error(
                 "too-many-aliases",
                 span,
-                "aliases expand the document to more than a million nodes",
-                "use `$ref` instead of YAML aliases",
+                "anchors and aliases copy more than a million nodes, or 64 MB of text",
+                "use `$ref` instead of YAML anchors and aliases",
             ));
         };
-        let node = node.clone();
-        self.alias_budget = left;
-        Ok(node)
+        self.copy_budget = left;
+        Ok(())
     }
 }
 
@@ -404,20 +416,25 @@ fn too_deep(span: Span) -> Box<Diagnostic> {
     )
 }
 
-/// Returns the number of nodes in a node, including itself, and the number of levels below it.
+/// Returns the weight of a node and all that is in it, and the number of levels below it.
+///
+/// Each node weighs one, and its text and its keys one more for every [`BYTES_OF_A_NODE`].
 fn measure(node: &Node) -> (usize, usize) {
-    let children: Vec<&Node> = match &node.value {
-        NodeValue::Array(items) => items.iter().collect(),
-        NodeValue::Object(entries) => entries.iter().map(|entry| &entry.value).collect(),
-        NodeValue::Null | NodeValue::Bool(_) | NodeValue::Number(_) | NodeValue::String(_) => {
-            return (1, 0);
-        }
+    let children: Vec<(&str, &Node)> = match &node.value {
+        NodeValue::Array(items) => items.iter().map(|item| ("", item)).collect(),
+        NodeValue::Object(entries) => entries
+            .iter()
+            .map(|entry| (entry.key.as_str(), &entry.value))
+            .collect(),
+        NodeValue::String(text) => return (1 + text.len() / BYTES_OF_A_NODE, 0),
+        NodeValue::Null | NodeValue::Bool(_) | NodeValue::Number(_) => return (1, 0),
     };
     children
         .into_iter()
-        .map(measure)
-        .fold((1, 0), |(size, height), (inner, below)| {
-            (size + inner, height.max(below + 1))
+        .fold((1, 0), |(weight, height), (key, child)| {
+            let (inner, below) = measure(child);
+            let key = key.len() / BYTES_OF_A_NODE;
+            (weight + key + inner, height.max(below + 1))
         })
 }
 

@@ -34,7 +34,7 @@ pub(super) const RULES: &[Rule] = &[
         code: "too-many-aliases",
         set: Correct,
         severity: Error,
-        summary: "YAML aliases expand the document to more than a million nodes.",
+        summary: "YAML anchors and aliases copy more than a million nodes, or 64 MB of text.",
         why: "A few lines of aliases of aliases can take all memory of a reader.",
         example: Example::None("the smallest document has seven lists of nine aliases each"),
     },
