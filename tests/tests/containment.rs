@@ -344,6 +344,26 @@ fn values_that_grow_beyond_bounds_are_undecided() {
     );
 }
 
+#[test]
+fn the_bounds_of_whole_numbers_do_not_overflow() {
+    // Patterns that refer back are not decided, so random values are tried.
+    let object = |pattern: &str, number: Value| json!({"type": "object", "required": ["a", "b"], "properties": {"a": {"type": "string", "pattern": pattern}, "b": number}});
+    for number in [
+        json!({"type": "integer", "minimum": i64::MIN, "multipleOf": 10}),
+        json!({"type": "number", "maximum": i64::MIN, "multipleOf": 7}),
+        json!({"type": "integer", "minimum": i64::MAX, "multipleOf": 10}),
+    ] {
+        let decided = decide(
+            &object("^(a|b)\\1$", number.clone()),
+            &object("^(a|b)\\1(?=$)", number),
+        );
+        assert!(
+            matches!(decided, Containment::Undecided { .. }),
+            "{decided:?}"
+        );
+    }
+}
+
 /// Returns a union of objects, each of which requires a property of its own.
 fn union(branches: u64, first: u64) -> Value {
     let branch = |number: u64| {

@@ -216,7 +216,7 @@ fn number(keywords: &Keywords, is_integer: bool, random: &mut Random) -> Value {
         (None, None) => near - 10,
     };
     // This may leave the bounds. Such values are dropped like all that do not fit.
-    let number = number - number.rem_euclid(step);
+    let number = number.saturating_sub(number.rem_euclid(step));
     if is_integer || random.flip() {
         return number.into();
     }
