@@ -364,6 +364,21 @@ fn the_bounds_of_whole_numbers_do_not_overflow() {
     }
 }
 
+#[test]
+fn a_large_whole_number_is_an_integer() {
+    let large = json!({"const": 1e40});
+    assert_contained(&large, &json!({"type": "integer"}));
+    assert_witness(&large, &json!({"not": {"type": "integer"}}), json!(1e40));
+    assert_witness(
+        &large,
+        &json!({"type": "integer", "format": "int64"}),
+        json!(1e40),
+    );
+    let small = json!({"const": 1e-40});
+    assert_contained(&small, &json!({"not": {"type": "integer"}}));
+    assert_witness(&small, &json!({"type": "integer"}), json!(1e-40));
+}
+
 /// Returns a union of objects, each of which requires a property of its own.
 fn union(branches: u64, first: u64) -> Value {
     let branch = |number: u64| {

@@ -109,7 +109,7 @@ impl Evaluation<'_, '_> {
     fn listed(&self, keywords: &Keywords, value: &Value) -> bool {
         let of_type = keywords.types.is_none_or(|types| {
             types.contains(Type::of(value).set())
-                || (types.contains(Types::INTEGER) && is_integer(value) == Some(true))
+                || (types.contains(Types::INTEGER) && is_integer(value))
         });
         let is_open = self.is_lenient && keywords.extensible;
         let is_listed = is_open
@@ -128,6 +128,10 @@ impl Evaluation<'_, '_> {
         match value {
             Value::Number(number) => {
                 let Some(number) = Decimal::parse(number) else {
+                    // An integer with so many digits is beyond every integer format.
+                    if integer_range(keywords).is_some() {
+                        return Some(false);
+                    }
                     let is_free = keywords.minimum.is_none()
                         && keywords.maximum.is_none()
                         && keywords.exclusive_minimum.is_none()
@@ -276,9 +280,13 @@ fn is_unique(items: &[Value]) -> bool {
         .all(|(index, item)| items[..index].iter().all(|other| !is_equal(item, other)))
 }
 
-/// Returns whether a number is an integer, or `None` for one with too many digits.
-pub(crate) fn is_integer(value: &Value) -> Option<bool> {
-    Some(Decimal::parse(value.as_number()?)?.is_integer())
+/// Returns whether a value is a number without a fraction.
+fn is_integer(value: &Value) -> bool {
+    value.as_number().is_some_and(|number| {
+        // A number with too many digits for a decimal is a float, and exactly that float.
+        let of_float = || number.as_f64().is_some_and(|float| float.fract() == 0.0);
+        Decimal::parse(number).map_or_else(of_float, Decimal::is_integer)
+    })
 }
 
 /// Returns the range of an integer format, if a schema has one that is asserted.
