@@ -379,6 +379,22 @@ fn a_large_whole_number_is_an_integer() {
     assert_witness(&small, &json!({"type": "integer"}), json!(1e-40));
 }
 
+#[test]
+fn a_listed_value_is_no_reference() {
+    let value = json!({"$ref": "#/components/schemas/Shared"});
+    for one in [
+        json!({"const": value}),
+        json!({"enum": [value]}),
+        json!({"type": "array", "minItems": 1, "maxItems": 1, "items": {"const": value}}),
+    ] {
+        assert_broken(&one, &json!({"type": "string"}), Reading::Exact);
+        assert_contained(&one, &json!({"type": ["array", "object"]}));
+    }
+    // A property with such a name has a schema.
+    let named = |max: u64| json!({"type": "object", "properties": {"const": {"$ref": "#/components/schemas/Shared", "maxLength": max}}});
+    assert_witness(&named(3), &named(2), json!({"const": "aaa"}));
+}
+
 /// Returns a union of objects, each of which requires a property of its own.
 fn union(branches: u64, first: u64) -> Value {
     let branch = |number: u64| {

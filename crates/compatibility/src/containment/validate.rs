@@ -12,6 +12,14 @@ use serde_json::{Map, Value, json};
 
 use crate::pair::Side;
 
+/// The keywords whose value is a map from names to schemas.
+const NAMED_SCHEMAS: [&str; 4] = [
+    "$defs",
+    "dependentSchemas",
+    "patternProperties",
+    "properties",
+];
+
 /// The validators of the schemas of two contracts, each compiled when it is first needed.
 #[derive(Debug, Default)]
 pub(crate) struct Validators {
@@ -92,14 +100,20 @@ fn redirect(schema: &mut Value, references: &mut IndexMap<String, ()>) {
         Value::Array(items) => items.iter_mut().for_each(|item| redirect(item, references)),
         Value::Object(entries) => {
             for (key, value) in entries.iter_mut() {
-                match value {
-                    // Listed values are no schemas.
-                    Value::Array(_) if key == "enum" => {}
-                    Value::String(reference) if key == "$ref" => {
+                match (key.as_str(), value) {
+                    // Values are no schemas, though they can look like one.
+                    ("enum" | "const", _) => {}
+                    ("$ref", Value::String(reference)) => {
                         let (index, _) = references.insert_full(reference.clone(), ());
                         *reference = format!("#/$defs/{index}");
                     }
-                    value => redirect(value, references),
+                    // The keys are names here, such as a property `const`.
+                    (key, Value::Object(named)) if NAMED_SCHEMAS.contains(&key) => {
+                        named
+                            .values_mut()
+                            .for_each(|schema| redirect(schema, references));
+                    }
+                    (_, value) => redirect(value, references),
                 }
             }
         }
