@@ -7,7 +7,7 @@
 
 mod tags;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use contract::model::{Keywords, SchemaId, SchemaKind, Types};
 use serde_json::Value;
@@ -63,7 +63,8 @@ impl Lowering<'_> {
             (_, true) => return NullableForm::json(&subject.check),
         };
         // The same with a member that accepts null among others.
-        if null && alternatives.exactly_one && members.iter().any(|id| self.accepts_null(*id)) {
+        if null && alternatives.exactly_one && self.any_accepts_null(&members, &mut HashMap::new())
+        {
             return NullableForm::json(&subject.check);
         }
         let form = match members.as_slice() {
@@ -212,15 +213,30 @@ impl Lowering<'_> {
         )
     }
 
-    /// Returns whether a schema accepts null among other values.
-    fn accepts_null(&self, id: SchemaId) -> bool {
+    /// Returns whether one of several schemas may accept null. `known` has what was found of others
+    /// before.
+    fn any_accepts_null(&self, ids: &[SchemaId], known: &mut HashMap<SchemaId, bool>) -> bool {
+        ids.iter().any(|id| self.accepts_null(*id, known))
+    }
+
+    /// Returns whether a schema may accept null, among other values or alone.
+    fn accepts_null(&self, id: SchemaId, known: &mut HashMap<SchemaId, bool>) -> bool {
+        if let Some(accepts) = known.get(&id) {
+            return *accepts;
+        }
+        // Until more is known, so that a circle ends: what only may accept null is checked.
+        known.insert(id, true);
         let flat = FlatSchema::of(self.contract, &[id]);
         let typed = flat.types.is_none_or(|types| types.contains(Types::NULL));
         let valued = flat
             .values
             .as_ref()
             .is_none_or(|values| values.contains(&Value::Null));
-        typed && valued && flat.choices.is_empty()
+        let mut choices = flat.choices.iter();
+        let accepts =
+            typed && valued && choices.all(|choice| self.any_accepts_null(&choice.members, known));
+        known.insert(id, accepts);
+        accepts
     }
 
     /// Returns the words to name a variant by: the component's name, else the title if it is short,
