@@ -89,15 +89,20 @@ fn is_plainly_right(contract: &Contract, ends: &[SchemaId], site: &ValueSite<'_>
     let of_type = keywords
         .types
         .is_none_or(|types| types.contains(type_of(site.node)) || is_integer(types, site.node));
-    // A member is listed by definition.
-    let listed = site.role == Role::Member
-        || match (&keywords.enumeration, &site.node.value) {
-            (None, _) => keywords.constant.is_none(),
-            (Some(values), NodeValue::String(text)) => values.iter().any(|value| value == text),
-            // Values such as `1` and `1.0` are equal in JSON, so the validator compares them.
-            (Some(_), _) => false,
-        };
+    let listed = match (&keywords.enumeration, &keywords.constant) {
+        (None, None) => true,
+        // A member is listed by definition. Beside the other keyword, it may not be there.
+        (Some(_), None) | (None, Some(_)) if site.role == Role::Member => true,
+        (Some(values), None) => is_text_of(values, &site.node.value),
+        (_, Some(_)) => false,
+    };
     of_type && listed && says_only_types(keywords, &site.node.value)
+}
+
+/// Returns whether a value is a string that is listed. Values such as `1` and `1.0` are equal in
+/// JSON, so the validator compares others.
+fn is_text_of(values: &[Value], value: &NodeValue) -> bool {
+    matches!(value, NodeValue::String(text) if values.iter().any(|value| value == text))
 }
 
 fn says_only_types(keywords: &Keywords, value: &NodeValue) -> bool {

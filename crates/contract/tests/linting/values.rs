@@ -5,6 +5,26 @@ use contract::load_text;
 use crate::{OPERATION, SCHEMA_31, diagnostics, error, ok, schema_30, warning};
 
 #[test]
+fn listed_values_and_defaults_equal_the_constant() {
+    warning(
+        "bad-enum",
+        SCHEMA_31,
+        "{ enum: [a, ⟦b], const: a }",
+        "{ enum: [a], const: a }",
+    );
+    error(
+        "bad-default",
+        SCHEMA_31,
+        "{ type: string, const: a, default: ⟦b }",
+        "{ type: string, const: a, default: a }",
+    );
+    let both = SCHEMA_31.replace("@@", "{ enum: [a, b], const: a, default: b }");
+    let found = diagnostics(&both);
+    let codes: Vec<&str> = found.iter().map(|(code, ..)| code.as_str()).collect();
+    assert_eq!(codes, ["bad-enum", "bad-default"]);
+}
+
+#[test]
 fn values_fit_their_schema() {
     error(
         "bad-default",
