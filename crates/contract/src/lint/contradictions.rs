@@ -46,6 +46,69 @@ const MOST_PARTS: usize = 100;
 /// The number of values that the parts of a schema may list for the lists to be compared.
 const MOST_VALUES: usize = 1_000;
 
+/// A bound, or `None` if a schema does not have it.
+type Bound = fn(&Keywords) -> Option<Number>;
+
+/// A lower bound and an upper one of the same thing, and the values that they are about.
+struct Range {
+    kind: &'static str,
+    types: Types,
+    low: (&'static str, Bound),
+    high: (&'static str, Bound),
+}
+
+/// The pairs of bounds that exclude each other.
+const RANGES: [Range; 7] = [
+    Range {
+        kind: "number",
+        types: NUMBERS,
+        low: ("minimum", |k| k.minimum.clone()),
+        high: ("maximum", |k| k.maximum.clone()),
+    },
+    Range {
+        kind: "number",
+        types: NUMBERS,
+        low: ("exclusiveMinimum", |k| k.exclusive_minimum.clone()),
+        high: ("maximum", |k| k.maximum.clone()),
+    },
+    Range {
+        kind: "number",
+        types: NUMBERS,
+        low: ("minimum", |k| k.minimum.clone()),
+        high: ("exclusiveMaximum", |k| k.exclusive_maximum.clone()),
+    },
+    Range {
+        kind: "string",
+        types: Types::STRING,
+        low: ("minLength", |k| k.min_length.map(Number::from)),
+        high: ("maxLength", |k| k.max_length.map(Number::from)),
+    },
+    Range {
+        kind: "array",
+        types: Types::ARRAY,
+        low: ("minItems", |k| k.min_items.map(Number::from)),
+        high: ("maxItems", |k| k.max_items.map(Number::from)),
+    },
+    Range {
+        kind: "object",
+        types: Types::OBJECT,
+        low: ("minProperties", |k| k.min_properties.map(Number::from)),
+        high: ("maxProperties", |k| k.max_properties.map(Number::from)),
+    },
+    Range {
+        kind: "array",
+        types: Types::ARRAY,
+        // Without `contains` beside it, the keyword says nothing.
+        low: ("minContains", |k| {
+            k.contains.and(k.min_contains).map(Number::from)
+        }),
+        high: ("maxItems", |k| k.max_items.map(Number::from)),
+    },
+];
+
+/// The types whose values are numbers.
+const NUMBERS: Types = Types(Types::INTEGER.0 | Types::NUMBER.0);
+
 /// A schema with all that must hold beside it.
 struct Whole<'c> {
     contract: &'c Contract,
@@ -96,70 +159,41 @@ impl<'c> Whole<'c> {
     /// Returns the greatest of a lower bound and the least of an upper one, if they are in different
     /// parts: within one schema the check of the syntax compares them.
     fn bounds(&self) -> Option<String> {
-        type Bound = fn(&Keywords) -> Option<Number>;
-        let pairs: [(&str, Bound, &str, Bound); 7] = [
-            (
-                "minimum",
-                |k| k.minimum.clone(),
-                "maximum",
-                |k| k.maximum.clone(),
-            ),
-            (
-                "exclusiveMinimum",
-                |k| k.exclusive_minimum.clone(),
-                "maximum",
-                |k| k.maximum.clone(),
-            ),
-            (
-                "minimum",
-                |k| k.minimum.clone(),
-                "exclusiveMaximum",
-                |k| k.exclusive_maximum.clone(),
-            ),
-            (
-                "minLength",
-                |k| k.min_length.map(Number::from),
-                "maxLength",
-                |k| k.max_length.map(Number::from),
-            ),
-            (
-                "minItems",
-                |k| k.min_items.map(Number::from),
-                "maxItems",
-                |k| k.max_items.map(Number::from),
-            ),
-            (
-                "minProperties",
-                |k| k.min_properties.map(Number::from),
-                "maxProperties",
-                |k| k.max_properties.map(Number::from),
-            ),
-            (
-                "minContains",
-                |k| k.min_contains.map(Number::from),
-                "maxItems",
-                |k| k.max_items.map(Number::from),
-            ),
-        ];
-        for (low, least, high, most) in pairs {
-            for (one, lower) in self
-                .parts
-                .iter()
-                .filter_map(|(id, k)| Some((id, least(k)?)))
-            {
-                for (other, upper) in self.parts.iter().filter_map(|(id, k)| Some((id, most(k)?))) {
-                    // The check of the syntax does not compare the last of these pairs.
-                    let is_apart = one != other || low == "minContains";
-                    let order = compare(&lower, &upper);
-                    let is_open = low.starts_with("excl") || high.starts_with("excl");
-                    if is_apart
-                        && (order == Some(Ordering::Greater)
-                            || (is_open && order == Some(Ordering::Equal)))
-                    {
-                        return Some(format!(
-                            "no value is accepted: `{low}` is {lower} and `{high}` is {upper}"
-                        ));
-                    }
+        let mut ranges = RANGES.iter().filter(|range| self.accepts(range.types));
+        ranges.find_map(|range| self.range(range))
+    }
+
+    /// Returns whether the types of all parts leave a value of one of these types.
+    fn accepts(&self, types: Types) -> bool {
+        let mut own = self.parts.iter().filter_map(|(_, part)| part.types);
+        own.all(|own| own.0 & types.0 != 0)
+    }
+
+    /// Returns that a lower bound of one part exceeds an upper bound of another.
+    fn range(&self, range: &Range) -> Option<String> {
+        let Range {
+            kind,
+            low: (low, least),
+            high: (high, most),
+            ..
+        } = range;
+        let lower = self
+            .parts
+            .iter()
+            .filter_map(|(id, k)| Some((id, least(k)?)));
+        for (one, lower) in lower {
+            for (other, upper) in self.parts.iter().filter_map(|(id, k)| Some((id, most(k)?))) {
+                // The check of the syntax does not compare the last of the ranges.
+                let is_apart = one != other || *low == "minContains";
+                let order = compare(&lower, &upper);
+                let is_open = low.starts_with("excl") || high.starts_with("excl");
+                if is_apart
+                    && (order == Some(Ordering::Greater)
+                        || (is_open && order == Some(Ordering::Equal)))
+                {
+                    return Some(format!(
+                        "no {kind} is accepted: `{low}` is {lower} and `{high}` is {upper}"
+                    ));
                 }
             }
         }

@@ -1,5 +1,7 @@
 //! Documents with one seeded defect each, and the same documents without it.
 
+use contract::load_text;
+
 use crate::{SCHEMA_31, component, diagnostics, place, warning};
 
 /// A document with an operation that has a body, a header and a link, to fill in.
@@ -189,12 +191,57 @@ fn names_differ_by_more_than_case() {
 }
 
 #[test]
+fn bounds_are_of_the_values_that_they_are_about() {
+    for right in [
+        "{ type: integer, allOf: [{ minLength: 4 }, { maxLength: 3 }] }",
+        "{ allOf: [{ type: [string, \"null\"] }, { minimum: 4 }, { maximum: 3 }] }",
+        "{ type: array, minContains: 3, maxItems: 2 }",
+        "{ type: array, allOf: [{ contains: {} }, { minContains: 3 }, { maxItems: 2 }] }",
+    ] {
+        let found = diagnostics(&SCHEMA_31.replace("@@", right));
+        let is_impossible = found.iter().any(|(code, ..)| code == "impossible-schema");
+        assert!(!is_impossible, "{right}: {found:?}");
+    }
+    for (schema, start) in [
+        (
+            "{ allOf: [{ minLength: 4 }, { maxLength: 3 }] }",
+            "no string is accepted: ",
+        ),
+        (
+            "{ allOf: [{ minimum: 4 }, { maximum: 3 }] }",
+            "no number is accepted: ",
+        ),
+        (
+            "{ allOf: [{ minItems: 4 }, { maxItems: 3 }] }",
+            "no array is accepted: ",
+        ),
+        (
+            "{ allOf: [{ minProperties: 4 }, { maxProperties: 3 }] }",
+            "no object is accepted: ",
+        ),
+    ] {
+        let loaded = load_text("pets.yaml", SCHEMA_31.replace("@@", schema).as_bytes());
+        let messages: Vec<_> = loaded
+            .diagnostics
+            .iter()
+            .map(|found| &found.message)
+            .collect();
+        assert!(
+            matches!(messages[..], [message] if message.starts_with(start)),
+            "{schema}: {messages:?}"
+        );
+    }
+}
+
+#[test]
 fn parts_of_a_schema_can_all_be_satisfied() {
     let all = |one: &str, two: &str| format!("{{ ⟦allOf: [{{ {one} }}, {{ {two} }}] }}");
     let right = "{ allOf: [{ minimum: 1 }, { maximum: 1 }] }";
     for wrong in [
         all("minimum: 10", "maximum: 5"),
         all("minLength: 4", "maxLength: 3"),
+        all("type: string, minLength: 4", "maxLength: 3"),
+        all("contains: {}, minContains: 3", "maxItems: 2"),
         all("enum: [a]", "const: b"),
         all(
             "additionalProperties: false",
