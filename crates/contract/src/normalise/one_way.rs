@@ -113,16 +113,15 @@ fn misplaced(contract: &Contract, id: SchemaId, way: Way) -> Vec<String> {
     let SchemaKind::Object(keywords) = &contract.schema(id).kind else {
         return Vec::new();
     };
+    let is_one_way = |id: SchemaId| match (&contract.schema(id).kind, way) {
+        (SchemaKind::Object(property), Way::Request) => property.read_only,
+        (SchemaKind::Object(property), Way::Response) => property.write_only,
+        (SchemaKind::Bool(_), _) => false,
+    };
     let is_misplaced = |name: &&String| {
-        let property = keywords
-            .properties
-            .get(*name)
-            .map(|id| &contract.schema(*id).kind);
-        match property {
-            Some(SchemaKind::Object(property)) if way == Way::Request => property.read_only,
-            Some(SchemaKind::Object(property)) => property.write_only,
-            _ => false,
-        }
+        let property = keywords.properties.get(*name);
+        // The keyword may stand beside a `$ref` or in its target.
+        property.is_some_and(|id| is_one_way(*id) || is_one_way(contract.resolve(*id)))
     };
     keywords
         .required

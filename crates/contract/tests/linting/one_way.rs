@@ -51,6 +51,17 @@ fn required_properties_travel_both_ways() {
 }
 
 #[test]
+fn a_property_can_be_read_only_by_its_reference() {
+    let property = r##"{ type: object, required: [id], properties: { ⟦id: { $ref: "#/components/schemas/Id" } } }"##;
+    let optional = property.replace("required: [id], ", "").replace('⟦', "");
+    for version in ["3.0.3", "3.1.0"] {
+        let template = taking(version)
+            + "components: { schemas: { Id: { $ref: \"#/components/schemas/Text\" }, Text: { type: string, readOnly: true } } }\n";
+        warning("one-way-required", &template, property, &optional);
+    }
+}
+
+#[test]
 fn required_properties_travel_in_callbacks() {
     let template = r#"openapi: 3.0.3
 info: { title: Pets, version: "1" }
