@@ -144,3 +144,44 @@ fn style(text: &str) -> Vec<(&'static str, usize, usize)> {
     });
     found.collect()
 }
+
+#[test]
+fn only_the_own_machine_is_called_without_tls() {
+    let codes = |url: &str| {
+        let text = format!(
+            "{{ openapi: 3.1.0, info: {{ title: Pets, version: \"1\" }}, servers: [{{ url: \"{url}\" }}], paths: {{}} }}"
+        );
+        let options = Options {
+            sets: [LintSet::Style].into(),
+            ..Options::default()
+        };
+        let loaded = load_text_with("pets.yaml", text.as_bytes(), &options);
+        let codes = loaded.diagnostics.into_iter().map(|found| found.code);
+        codes.filter(|code| *code == "plain-http").count()
+    };
+    for own in [
+        "http://localhost",
+        "http://LOCALHOST:8080/v1",
+        "http://api.localhost:8080",
+        "http://127.0.0.1:80",
+        "http://127.1.2.3/v1",
+        "http://[::1]:8080/v1",
+        "http://me@localhost:80",
+        "https://pets.example",
+    ] {
+        assert_eq!(codes(own), 0, "{own}");
+    }
+    for other in [
+        "http://pets.example",
+        "http://localhost.example.com",
+        "http://localhost.example.com:80/localhost",
+        "http://127.example.com",
+        "http://127.0.0.1.example.com",
+        "http://localhost@pets.example",
+        "http://localhost:80@pets.example/v1",
+        "http://mylocalhost",
+        "http://[::2]:8080",
+    ] {
+        assert_eq!(codes(other), 1, "{other}");
+    }
+}

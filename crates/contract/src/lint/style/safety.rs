@@ -1,5 +1,7 @@
 //! What exposes credentials, or leaves open who may call.
 
+use std::net::IpAddr;
+
 use crate::diagnostic::Diagnostic;
 use crate::lint::context::Context;
 use crate::model::{Location, SecurityKind};
@@ -20,14 +22,8 @@ fn servers(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
         let Some(url) = server.get("url") else {
             continue;
         };
-        let host = url.as_str().and_then(|url| {
-            let (scheme, rest) = url.split_once("://")?;
-            scheme.eq_ignore_ascii_case("http").then_some(rest)
-        });
-        let Some(host) = host else { continue };
-        let host = host.split(['/', '?']).next().unwrap_or_default();
-        let is_own = ["localhost", "127.", "[::1]"];
-        if is_own.iter().any(|own| host.starts_with(own)) || host.ends_with(".localhost") {
+        let host = url.as_str().and_then(host_without_tls);
+        if host.is_none_or(is_own_machine) {
             continue;
         }
         diagnostics.push(
@@ -39,6 +35,30 @@ fn servers(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
             .help("write `https`"),
         );
     }
+}
+
+/// Returns the host of a URL with the scheme `http`, without a user and a port.
+fn host_without_tls(url: &str) -> Option<&str> {
+    let (scheme, rest) = url.split_once("://")?;
+    if !scheme.eq_ignore_ascii_case("http") {
+        return None;
+    }
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let host = authority.rsplit('@').next()?;
+    // The colons in brackets are those of an IPv6 address.
+    let from = host.find(']').unwrap_or(0);
+    let end = host[from..].find(':').map_or(host.len(), |at| from + at);
+    Some(&host[..end])
+}
+
+/// Returns whether a host is the caller's own machine: `localhost`, or a loopback address.
+fn is_own_machine(host: &str) -> bool {
+    let host = host.to_ascii_lowercase();
+    if host == "localhost" || host.ends_with(".localhost") {
+        return true;
+    }
+    let address: Result<IpAddr, _> = host.trim_matches(['[', ']']).parse();
+    address.is_ok_and(|address| address.is_loopback())
 }
 
 /// Reports credentials in queries.
