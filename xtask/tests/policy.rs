@@ -297,6 +297,19 @@ fn a_path_item_that_is_elsewhere_belongs_to_its_path() {
         let folder = self::folder(&document, &in_part(place));
         assert_eq!(lint(folder.path(), &[]), (0, vec![]), "{place}\n{document}");
     }
+    for (file, reference) in [
+        ("my toys.yaml", "my%20toys.yaml"),
+        ("töys.yaml", "t%C3%B6ys.yaml"),
+    ] {
+        let folder = folder(&document(reference), &in_part("path = \"/toys/*\""));
+        fs::write(folder.path().join(file), &elsewhere).expect("the folder is writable");
+        assert_eq!(lint(folder.path(), &[]), (0, vec![]), "{reference}");
+    }
+    let component = elsewhere.replace('\n', "\n      ");
+    let component = format!("components:\n  pathItems:\n    MyToy:\n      {component}");
+    let text = document("\"#/components/pathItems/My%54oy\"") + &component;
+    let encoded = folder(&text, &in_part("path = \"/toys/*\""));
+    assert_eq!(lint(encoded.path(), &[]), (0, vec![]), "{text}");
     let ignore = "[[lint.ignore]]\nrule = \"unknown-keyword\"\npointer = \"/paths/~1toys~1{id}/put\"\nreason = \"a\"\nuntil = 2026-06-15\n";
     let folder = folder(&document("toys.yaml"), ignore);
     fs::write(folder.path().join("toys.yaml"), &elsewhere).expect("the folder is writable");

@@ -57,3 +57,4 @@ pub use moment::Moment;
 pub use reverse::{reversed, reversed_count};
 pub use source::Sources;
 pub use spelling::nearest;
+pub use uri::local_file;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 
 /// The characters that must be percent-encoded in the fragment of a URI.
 const FRAGMENT: &AsciiSet = &CONTROLS
@@ -70,4 +70,11 @@ pub fn tokens(pointer: &str) -> impl Iterator<Item = Cow<'_, str>> {
 #[must_use]
 pub fn fragment(pointer: &str) -> String {
     format!("#{}", utf8_percent_encode(pointer, FRAGMENT))
+}
+
+/// Returns the pointer in the fragment of a reference, percent-decoded, or `None` if it is not
+/// UTF-8.
+#[must_use]
+pub fn of_fragment(fragment: &str) -> Option<Cow<'_, str>> {
+    percent_decode_str(fragment).decode_utf8().ok()
 }

@@ -182,9 +182,7 @@ impl<'a> Resolver<'a> {
 
     fn look_up(&self, document: usize, resource: Option<usize>, reference: &str) -> Resolved<'a> {
         let (target, fragment) = reference.split_once('#').unwrap_or((reference, ""));
-        let fragment = percent_encoding::percent_decode_str(fragment)
-            .decode_utf8()
-            .map_err(|_| RefProblem::Malformed)?;
+        let fragment = pointer::of_fragment(fragment).ok_or(RefProblem::Malformed)?;
         let (base, owner) = self.base(document, resource, target)?;
         if fragment.is_empty() {
             return Ok(base);

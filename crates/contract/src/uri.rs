@@ -15,7 +15,8 @@ pub(crate) fn absolute(base: Option<&Uri<String>>, reference: &str) -> Option<Ur
 
 /// Returns the path of the file that a reference names, percent-decoded, or `None` if it does not
 /// name a file.
-pub(crate) fn local_file(reference: &str) -> Option<String> {
+#[must_use]
+pub fn local_file(reference: &str) -> Option<String> {
     let (file, _) = reference.split_once('#').unwrap_or((reference, ""));
     if file.is_empty() || has_scheme(file) || file.starts_with("//") {
         return None;

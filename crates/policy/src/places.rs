@@ -114,11 +114,13 @@ impl Places {
         let root = if file.is_empty() {
             own
         } else {
-            let path = contract::identity(&own.path.parent()?.join(file));
+            let path = own.path.parent()?.join(contract::local_file(file)?);
+            let path = contract::identity(&path);
             self.roots.iter().find(|root| root.path == path)?
         };
         let start = whole(root.file, &root.node);
-        pointer::tokens(fragment).try_fold(start, |found, token| found.child(&token))
+        let pointer = pointer::of_fragment(fragment)?;
+        pointer::tokens(&pointer).try_fold(start, |found, token| found.child(&token))
     }
 
     /// Returns the pointer of the innermost node or key that has a span within it.
