@@ -5,6 +5,7 @@
 //! sends their requests and receives their responses.
 
 mod bodies;
+mod credentials;
 mod describe;
 mod encoding;
 mod forms;

@@ -71,6 +71,51 @@ fn keys_in_queries_and_cookies_are_in_the_command() {
 }
 
 #[test]
+fn a_command_has_every_credential_of_a_requirement() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let with = |requirements: &str, required: &str| {
+        let fields = format!("security: [{requirements}], parameters: [{required}], {DONE}");
+        path("get", "/a", &fields).replace(
+            "    key: ",
+            "    other: {type: apiKey, in: query, name: one}
+    more: {type: apiKey, in: query, name: two}
+    cookie: {type: apiKey, in: cookie, name: three}
+    mutual: {type: mutualTLS}
+    key: ",
+        )
+    };
+    let more = "{name: b, in: query, required: true, schema: {type: string}}";
+    let rows = [
+        (
+            "{token: [], other: []}",
+            "curl -X GET 'https://pets.example/a?one='\"$TOKEN_2\" -H 'Authorization: Bearer '\"$TOKEN\"",
+        ),
+        (
+            "{other: [], more: []}",
+            "curl -X GET 'https://pets.example/a?one='\"$TOKEN\"'&two='\"$TOKEN_2\"",
+        ),
+        (
+            "{cookie: [], token: []}",
+            "curl -X GET https://pets.example/a -H 'Cookie: three='\"$TOKEN\" -H 'Authorization: Bearer '\"$TOKEN_2\"",
+        ),
+        // One that a command cannot hold gives way to the next requirement.
+        (
+            "{token: [], mutual: []}, {other: []}",
+            "curl -X GET 'https://pets.example/a?one='\"$TOKEN\"",
+        ),
+        ("{}, {token: []}", "curl -X GET https://pets.example/a"),
+    ];
+    for (requirements, expected) in rows {
+        let report = report(
+            folder.path(),
+            &with(requirements, ""),
+            &with(requirements, more),
+        );
+        assert_eq!(report["findings"][0]["witness"]["text"], expected);
+    }
+}
+
+#[test]
 fn lists_of_numbers_and_lists_of_texts_are_the_same_text() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let list = |items: &str, more: &str| {

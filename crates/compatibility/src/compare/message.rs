@@ -1,6 +1,6 @@
 //! Writes requests as `curl` commands, and responses as JSON.
 
-use contract::model::{Location, Operation, Parameter, PathPart, SecurityKind};
+use contract::model::{Location, Operation, Parameter, PathPart};
 use serde_json::{Value, json};
 
 use super::bodies::best;
@@ -12,16 +12,6 @@ use crate::pair::Side;
 
 /// The most bytes of a command. A longer one is of no use in a terminal.
 const MOST_BYTES: usize = 20_000;
-
-/// What the shell replaces by the credential.
-const TOKEN: &str = "\"$TOKEN\"";
-
-/// Where a request has its credential, with all that stands before it there.
-enum Credential {
-    Header(String),
-    Cookie(String),
-    Query(String),
-}
 
 impl Comparison<'_> {
     /// Returns the message in which a value is at a place, or `None` if the rest of it cannot be
@@ -114,23 +104,6 @@ impl Comparison<'_> {
                 encoding::encoded(value)
             ));
         }
-        let credential = self.credential(operation);
-        // The shell fills in the credential, and nothing else, so it comes last in its text.
-        let secret = match &credential {
-            Some(Credential::Header(start)) => Some(start.clone()),
-            Some(Credential::Cookie(start)) => {
-                cookies.push(start.clone());
-                Some(format!("Cookie: {}", cookies.join("; ")))
-            }
-            Some(Credential::Query(start)) => {
-                query.push(start.clone());
-                None
-            }
-            None => None,
-        };
-        if !cookies.is_empty() && !matches!(credential, Some(Credential::Cookie(_))) {
-            headers.push(format!("Cookie: {}", cookies.join("; ")));
-        }
         let query = if query.is_empty() {
             String::new()
         } else {
@@ -144,15 +117,12 @@ impl Comparison<'_> {
         if url.starts_with('-') || !url.chars().all(is_plain) {
             return None;
         }
-        words.push(match credential {
-            Some(Credential::Query(_)) => format!("{}{TOKEN}", quoted(&url)),
-            _ => quoted(&url),
-        });
-        for line in headers {
-            words.extend(["-H".to_owned(), quoted(&line)]);
-        }
-        if let Some(start) = secret {
-            words.extend(["-H".to_owned(), format!("{}{TOKEN}", quoted(&start))]);
+        let credentials = self.credentials(operation);
+        words.push(credentials.url(&url));
+        let headers = headers.iter().map(|line| quoted(line));
+        let headers = headers.chain(credentials.cookies(&cookies));
+        for line in headers.chain(credentials.headers()) {
+            words.extend(["-H".to_owned(), line]);
         }
         if let Some(name) = media {
             let body = given.filter(|(at, _)| at.is_none()).map(|(_, value)| value);
@@ -185,25 +155,6 @@ impl Comparison<'_> {
             option.to_owned(),
             quoted(&text),
         ])
-    }
-
-    /// Returns where the credential is in a request, up to the credential.
-    fn credential(&self, operation: &Operation) -> Option<Credential> {
-        let (name, _) = operation.security.first()?.schemes.first()?;
-        let start = match &self.base().security_schemes.get(name)?.kind {
-            SecurityKind::ApiKey { name, location } => match location {
-                Location::Query => Credential::Query(format!("{}=", encoding::encoded(name))),
-                _ if !encoding::is_token(name) => return None,
-                Location::Cookie => Credential::Cookie(format!("{name}=")),
-                Location::Header | Location::Path => Credential::Header(format!("{name}: ")),
-            },
-            SecurityKind::HttpBearer | SecurityKind::OAuth2 | SecurityKind::OpenIdConnect(_) => {
-                Credential::Header("Authorization: Bearer ".to_owned())
-            }
-            SecurityKind::HttpBasic => Credential::Header("Authorization: Basic ".to_owned()),
-            SecurityKind::Http(_) | SecurityKind::MutualTls => return None,
-        };
-        Some(start)
     }
 
     /// Returns a request that the contract before the change accepts, to the server with a URL.
