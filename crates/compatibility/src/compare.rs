@@ -8,6 +8,7 @@ mod bodies;
 mod credentials;
 mod describe;
 mod encoding;
+mod findings;
 mod forms;
 mod links;
 mod message;
@@ -27,6 +28,7 @@ use contract::source::Span;
 use crate::containment::{Context, Reading};
 use crate::finding::{Finding, Kind, Report, Version, Witness};
 use crate::pair::Side;
+use findings::Findings;
 use walk::Walks;
 
 /// The stack size in bytes of the thread that compares. Schemas may nest as deep as the reader of
@@ -55,7 +57,7 @@ fn compare_here(base: &Contract, revision: &Contract) -> Report {
     let context = Context::new(base, revision);
     let mut comparison = Comparison {
         walks: Walks::default(),
-        findings: Vec::new(),
+        findings: Findings::default(),
         pairs: Vec::new(),
         context,
     };
@@ -67,7 +69,7 @@ fn compare_here(base: &Contract, revision: &Contract) -> Report {
 /// A comparison in progress.
 struct Comparison<'c> {
     context: Context<'c>,
-    findings: Vec<Finding>,
+    findings: Findings,
     /// The operations of both contracts. Walks refer to them by index.
     pairs: Vec<OperationPair<'c>>,
     walks: Walks,
@@ -147,12 +149,7 @@ impl<'c> Comparison<'c> {
     /// Adds a finding about an operation. One that several operations share, as those of a
     /// parameter that they refer to, is added once.
     fn add(&mut self, operation: Option<&str>, found: Found) {
-        let known = self.findings.iter_mut().find(|known| {
-            known.rule == found.rule
-                && known.message == found.message
-                && (known.base, known.revision) == (found.base, found.revision)
-        });
-        if let Some(known) = known {
+        if let Some(known) = self.findings.known(&found) {
             known.operations.extend(operation.map(str::to_owned));
             return;
         }
@@ -169,12 +166,13 @@ impl<'c> Comparison<'c> {
 
     fn finish(mut self) -> Report {
         let of_schemas = self.schema_findings();
-        self.findings.extend(of_schemas);
-        for finding in &mut self.findings {
+        let mut findings = std::mem::take(&mut self.findings).into_list();
+        findings.extend(of_schemas);
+        for finding in &mut findings {
             let sorted: BTreeSet<String> = finding.operations.drain(..).collect();
             finding.operations = sorted.into_iter().collect();
         }
-        self.findings.sort_by(|one, other| {
+        findings.sort_by(|one, other| {
             let key =
                 |finding: &Finding| (finding.kind, finding.revision, finding.base, finding.rule);
             key(one)
@@ -183,9 +181,9 @@ impl<'c> Comparison<'c> {
         });
         let (base, revision) = (self.base(), self.revision());
         Report {
-            version: Version::of(&base.info.version, &revision.info.version, &self.findings),
+            version: Version::of(&base.info.version, &revision.info.version, &findings),
             operations: revision.operations.len() + revision.webhooks.len(),
-            findings: self.findings,
+            findings,
         }
     }
 }

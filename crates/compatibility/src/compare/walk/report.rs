@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::super::Comparison;
 use super::Key;
+use crate::compare::findings::Findings;
 use crate::containment::Containment;
 use crate::finding::{Finding, Kind, Witness};
 
@@ -27,7 +28,7 @@ impl Comparison<'_> {
                 }
             }
         }
-        let mut findings: Vec<Finding> = Vec::new();
+        let mut findings = Findings::default();
         for (index, node) in self.walks.nodes.iter().enumerate() {
             let Some(roots) = reached.get(&index) else {
                 continue;
@@ -38,12 +39,7 @@ impl Comparison<'_> {
                 .collect();
             for found in &node.found {
                 // The same pair can be compared for several concerns.
-                let known = findings.iter_mut().find(|known| {
-                    known.rule == found.rule
-                        && known.message == found.message
-                        && (known.base, known.revision) == (found.base, found.revision)
-                });
-                if let Some(known) = known {
+                if let Some(known) = findings.known(found) {
                     known.operations.extend(operations.iter().cloned());
                     continue;
                 }
@@ -65,7 +61,7 @@ impl Comparison<'_> {
                 });
             }
         }
-        findings
+        findings.into_list()
     }
 
     /// Returns a whole message that shows that a pair of schemas is not contained, or the value
