@@ -1,8 +1,9 @@
 //! Where things are in the files of a contract: spans, pointers, tags and paths.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use contract::node::{Node, NodeValue};
+use contract::node::Node;
 use contract::pointer;
 use contract::source::{FileId, Span};
 use contract::{Sources, read};
@@ -191,7 +192,8 @@ impl Places {
                         node,
                         span: Span { file, ..span },
                     };
-                    found.extend(self.item(item).into_iter().map(|item| (key.clone(), item)));
+                    let items = self.item(item).into_iter();
+                    found.extend(items.map(|item| (key.to_string(), item)));
                 }
             }
         }
@@ -201,7 +203,7 @@ impl Places {
 
 impl Found<'_> {
     fn children(self) -> impl Iterator<Item = Self> {
-        let children = children(self.node).into_iter();
+        let children = children(self.node);
         children.map(move |(_, node, span)| Self {
             node,
             span: Span {
@@ -240,32 +242,21 @@ fn whole(file: FileId, root: &Node) -> Found<'_> {
 
 fn child<'a>(node: &'a Node, token: &str) -> Option<(&'a Node, Span)> {
     children(node)
-        .into_iter()
         .find(|(own, ..)| own == token)
         .map(|(_, child, span)| (child, span))
 }
 
 /// Returns the parts of an object or array, each with its token and its span, which for an entry
 /// starts at the key.
-fn children(node: &Node) -> Vec<(String, &Node, Span)> {
-    match &node.value {
-        NodeValue::Object(entries) => entries
-            .iter()
-            .map(|entry| {
-                let span = Span {
-                    end: entry.value.span.end.max(entry.key_span.end),
-                    ..entry.key_span
-                };
-                (entry.key.clone(), &entry.value, span)
-            })
-            .collect(),
-        NodeValue::Array(items) => items
-            .iter()
-            .enumerate()
-            .map(|(index, item)| (index.to_string(), item, item.span))
-            .collect(),
-        NodeValue::Null | NodeValue::Bool(_) | NodeValue::Number(_) | NodeValue::String(_) => {
-            Vec::new()
-        }
-    }
+fn children(node: &Node) -> impl Iterator<Item = (Cow<'_, str>, &Node, Span)> {
+    let entries = node.as_object().unwrap_or_default().iter().map(|entry| {
+        let span = Span {
+            end: entry.value.span.end.max(entry.key_span.end),
+            ..entry.key_span
+        };
+        // Borrowed: each finding of a large document looks through thousands of paths.
+        (Cow::Borrowed(entry.key.as_str()), &entry.value, span)
+    });
+    let items = node.as_array().unwrap_or_default().iter().enumerate();
+    entries.chain(items.map(|(index, item)| (Cow::Owned(index.to_string()), item, item.span)))
 }
