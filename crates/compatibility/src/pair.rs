@@ -136,7 +136,7 @@ fn sunset_of(keywords: &Keywords) -> Option<&Value> {
 /// A schema as it is compared: what it says by itself, and its parts.
 struct Node {
     own: String,
-    /// The label of each part and the index of its node. Sorted.
+    /// The label of each part and the index of its node, in the order of the keywords.
     parts: Vec<(u32, usize)>,
 }
 

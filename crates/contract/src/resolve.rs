@@ -53,6 +53,9 @@ pub(crate) struct Resolver<'a> {
 /// others; a document with more wrong references usually has one cause for all.
 const MOST_SUGGESTIONS: u32 = 100;
 
+/// The most keys of an object that a wrong name is compared with.
+const MOST_NEAR: usize = 5_000;
+
 /// The index of a document, the index of the resource (a schema with `$id`) that contains the
 /// reference, and the reference as written.
 type Key<'a> = (usize, Option<usize>, &'a str);
@@ -309,7 +312,10 @@ impl<'a> Resolver<'a> {
         let entries = at.node.as_object()?;
         let near = nearest(
             wrong,
-            entries.iter().take(5000).map(|entry| entry.key.as_str()),
+            entries
+                .iter()
+                .take(MOST_NEAR)
+                .map(|entry| entry.key.as_str()),
         )?;
         let mut meant = pointer::join(&at.pointer, near);
         for token in rest {

@@ -16,6 +16,9 @@ use contract::source::Span;
 use crate::parsed::{self, Parsed};
 use walk::Walk;
 
+/// The most references that lead from one to the next. A circle ends here.
+const MOST_HOPS: usize = 64;
+
 /// The names and references of a contract.
 #[derive(Debug)]
 pub(crate) struct Index {
@@ -163,8 +166,7 @@ impl Index {
     /// Follows references to the first node that is none.
     pub(crate) fn end(&self, target: &Target) -> Target {
         let mut at = target.clone();
-        // A circle ends where all references of the longest sensible chain are used up.
-        for _ in 0..64 {
+        for _ in 0..MOST_HOPS {
             let reference = self.node(&at).and_then(|found| {
                 let span = found.node.get("$ref")?.span;
                 self.references

@@ -66,7 +66,7 @@ pub(crate) fn respond(
         // An example that the caller prefers is one of another response.
         preferences = Preferences::default();
         if by_code(served, failures.status.as_u16()).is_none() {
-            let message = "the mock was told to fail some requests";
+            let message = "the mock is set to fail some requests";
             return Ok(problem(failures.status, message));
         }
     }

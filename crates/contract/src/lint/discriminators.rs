@@ -49,8 +49,8 @@ impl Union<'_, '_, '_> {
             .into_iter()
             .flatten()
             .copied()
-            // A branch for null makes the union nullable.
-            .filter(|branch| !is_null(contract, *branch))
+            // A branch for null makes the union nullable, and one for nothing adds nothing.
+            .filter(|branch| !is_null_or_nothing(contract, *branch))
             .collect();
         if branches.is_empty() {
             // The discriminator is on a base schema, which others extend with `allOf`.
@@ -234,7 +234,8 @@ fn within(contract: &Contract, branches: &[SchemaId]) -> HashSet<SchemaId> {
     seen
 }
 
-fn is_null(contract: &Contract, id: SchemaId) -> bool {
+/// Returns whether a schema accepts at most null.
+fn is_null_or_nothing(contract: &Contract, id: SchemaId) -> bool {
     match &contract.schema(contract.resolve(id)).kind {
         SchemaKind::Object(keywords) => {
             keywords.types == Some(Types::NULL)

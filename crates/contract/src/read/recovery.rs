@@ -16,6 +16,9 @@ pub(super) const MOST_ERRORS: usize = 10;
 /// the document once, so a large one is read only once more.
 const MOST_SCANNED: usize = 8 << 20;
 
+/// The number of guesses at the broken lines after one error.
+const MOST_GUESSES: usize = 8;
+
 /// The number of lines without an error that show that the right lines were left out.
 const ENOUGH: usize = 3;
 
@@ -45,7 +48,7 @@ impl Recovery {
         // The place of an error is where the reader could not go on, which can be long after its
         // cause: single lines come first, then the blocks that contain them.
         let guesses = guesses(&self.text, &lines, wrong);
-        let mut best: Option<(usize, usize, Range<usize>)> = None;
+        let mut best: Option<(usize, Range<usize>)> = None;
         for guess in guesses {
             if self.scanned > MOST_SCANNED {
                 break;
@@ -58,14 +61,14 @@ impl Recovery {
             // Lines that are left out anyway prove nothing.
             let reached = next.saturating_sub(wrong + 1);
             // Of two that reach as far, the first stays: it leaves out less.
-            if best.as_ref().is_none_or(|(most, ..)| reached > *most) {
-                best = Some((reached, guess.len(), guess));
+            if best.as_ref().is_none_or(|(most, _)| reached > *most) {
+                best = Some((reached, guess));
             }
             if next == lines.len() || reached > ENOUGH {
                 break;
             }
         }
-        let (_, _, range) = best?;
+        let (_, range) = best?;
         let shown = &self.text[range.clone()];
         let start = range.start + (shown.len() - shown.trim_start().len());
         let end = start + shown.trim().len();
@@ -152,7 +155,7 @@ fn guesses(text: &str, lines: &[Range<usize>], wrong: usize) -> Vec<Range<usize>
             least = indent(text, &lines[line]);
             guesses.push(block(line));
         }
-        if least == 0 || guesses.len() > 7 {
+        if least == 0 || guesses.len() >= MOST_GUESSES {
             break;
         }
     }

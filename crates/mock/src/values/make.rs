@@ -19,6 +19,9 @@ const ITEMS: u64 = 2;
 /// How often an item is made again if it must differ from the others.
 const TRIES: usize = 24;
 
+/// The most pairs of a member of `oneOf` and one of `anyOf` that are tried if a schema has both.
+const MOST_PAIRS: usize = 64;
+
 /// A maker of one value.
 pub(super) struct Maker {
     contract: &'static Contract,
@@ -121,7 +124,7 @@ impl Maker {
             (ones, others) => ones
                 .iter()
                 .flat_map(|one| others.iter().map(|other| vec![*one, *other]))
-                .take(64)
+                .take(MOST_PAIRS)
                 .collect(),
         };
         // The first, which documents mean to be typical, unless it is null or everything may vary.
