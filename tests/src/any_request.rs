@@ -43,11 +43,17 @@ use api_server::postgres::{
 use api_server::private_subnet::{
     PrivateSubnetApi, PrivateSubnetConnectError, PrivateSubnetConnectRequest,
     PrivateSubnetConnectResponse, PrivateSubnetCreateError, PrivateSubnetCreateRequest,
-    PrivateSubnetCreateResponse, PrivateSubnetViewError, PrivateSubnetViewRequest,
-    PrivateSubnetViewResponse,
+    PrivateSubnetCreateResponse, PrivateSubnetDeleteError, PrivateSubnetDeleteRequest,
+    PrivateSubnetDeleteResponse, PrivateSubnetDisconnectError, PrivateSubnetDisconnectRequest,
+    PrivateSubnetDisconnectResponse, PrivateSubnetListError, PrivateSubnetListRequest,
+    PrivateSubnetListResponse, PrivateSubnetViewError, PrivateSubnetViewRequest,
+    PrivateSubnetViewResponse, ProjectPrivateSubnetListError, ProjectPrivateSubnetListRequest,
+    ProjectPrivateSubnetListResponse,
 };
 use api_server::server::{Config, Router};
-use api_server::vm::{VmApi, VmListError, VmListRequest, VmListResponse};
+use api_server::vm::{
+    VmApi, VmListError, VmListRequest, VmListResponse, VmViewError, VmViewRequest, VmViewResponse,
+};
 use axum::serve::Listener;
 use jsonschema::Validator;
 use serde::Serialize;
@@ -335,6 +341,20 @@ judged! {
             -> PrivateSubnetConnectResponse, PrivateSubnetConnectError:
             project_id as "ProjectId", location as "Location", private_subnet_reference as "Reference",
             if_match as "IfMatch", idempotency_key as "IdempotencyKey", body as "PrivateSubnetConnect";
+        private_subnet_list(PrivateSubnetListRequest) -> PrivateSubnetListResponse, PrivateSubnetListError:
+            project_id as "ProjectId", location as "Location",
+            start_after as "StartAfter", page_size as "PageSize", order_column as "OrderColumn";
+        project_private_subnet_list(ProjectPrivateSubnetListRequest)
+            -> ProjectPrivateSubnetListResponse, ProjectPrivateSubnetListError:
+            project_id as "ProjectId",
+            start_after as "StartAfter", page_size as "PageSize", order_column as "OrderColumn";
+        private_subnet_delete(PrivateSubnetDeleteRequest) -> PrivateSubnetDeleteResponse, PrivateSubnetDeleteError:
+            project_id as "ProjectId", location as "Location", private_subnet_reference as "Reference",
+            if_match as "IfMatch";
+        private_subnet_disconnect(PrivateSubnetDisconnectRequest)
+            -> PrivateSubnetDisconnectResponse, PrivateSubnetDisconnectError:
+            project_id as "ProjectId", location as "Location", private_subnet_reference as "Reference",
+            private_subnet_id as "PrivateSubnetId", if_match as "IfMatch", idempotency_key as "IdempotencyKey";
     }
     FirewallApi {
         firewall_list(FirewallListRequest) -> FirewallListResponse, FirewallListError:
@@ -367,6 +387,8 @@ judged! {
         vm_list(VmListRequest) -> VmListResponse, VmListError:
             project_id as "ProjectId", location as "Location",
             start_after as "StartAfter", page_size as "PageSize", order_column as "OrderColumn";
+        vm_view(VmViewRequest) -> VmViewResponse, VmViewError:
+            project_id as "ProjectId", location as "Location", vm_reference as "Reference";
     }
     InferenceApiKeyApi {
         inference_api_key_list(InferenceApiKeyListRequest) -> InferenceApiKeyListResponse, InferenceApiKeyListError:
@@ -534,6 +556,7 @@ fn filled(path: &str, choices: &mut Choices<'_>) -> String {
             "{location}" if choices.rarely(13) => "nowhere-x1",
             "{location}" => "eu-central-h1",
             "{firewall_rule_id}" if !choices.rarely(13) => seed::FIREWALL_RULE,
+            "{private_subnet_id}" if !choices.rarely(13) => "ps000000000000000000000002",
             "{inference_api_key_id}" if !choices.rarely(13) => seed::INFERENCE_API_KEY,
             _ if segment.starts_with('{') => reference,
             _ => segment,

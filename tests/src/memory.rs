@@ -20,6 +20,7 @@ use api_types::{
 
 pub use firewall::without_details;
 pub use stratusd::api::ContractErrors;
+pub use vm::vm_details;
 
 /// The id of the only project.
 pub const PROJECT: &str = "pjj99grz61ddttq24cf6gc6atm";
@@ -191,8 +192,8 @@ where
     Ok(())
 }
 
-/// Does what [`admit`] does, for an operation that deletes. The errors that a token can name include
-/// 403, 409 and 412.
+/// Does what [`admit`] does, for an operation that deletes, or writes without a request body. The
+/// errors that a token can name include 403, 409 and 412.
 fn admit_delete<E>(caller: &Caller, project: &str, location: Option<&str>) -> Result<(), E>
 where
     E: From<responses::BadRequest>
@@ -205,10 +206,51 @@ where
         + From<responses::UnexpectedError>
         + From<responses::Unavailable>,
 {
+    if caller.failure == Some(409) {
+        let body = error(409, ErrorType::Conflict, "the caller asked for it", None);
+        return Err(responses::Conflict::new(body).into());
+    }
+    admit_bodiless(caller, project, location)
+}
+
+/// Does what [`admit`] does, for an operation that deletes what others may use. The errors that a
+/// token can name include 403, 409 and 412.
+fn admit_guarded_delete<E>(caller: &Caller, project: &str, location: Option<&str>) -> Result<(), E>
+where
+    E: From<responses::BadRequest>
+        + From<responses::Unauthorized>
+        + From<responses::Forbidden>
+        + From<responses::NotFound>
+        + From<responses::InUse>
+        + From<responses::PreconditionFailed>
+        + From<responses::TooManyRequests>
+        + From<responses::UnexpectedError>
+        + From<responses::Unavailable>,
+{
+    if caller.failure == Some(409) {
+        let kind = ErrorType::DependencyError;
+        let body = error(409, kind, "the caller asked for it", None);
+        return Err(responses::InUse::new(body).into());
+    }
+    admit_bodiless(caller, project, location)
+}
+
+/// Does what [`admit`] does, for an operation that writes and has no request body. The errors that a
+/// token can name include 403 and 412.
+fn admit_bodiless<E>(caller: &Caller, project: &str, location: Option<&str>) -> Result<(), E>
+where
+    E: From<responses::BadRequest>
+        + From<responses::Unauthorized>
+        + From<responses::Forbidden>
+        + From<responses::NotFound>
+        + From<responses::PreconditionFailed>
+        + From<responses::TooManyRequests>
+        + From<responses::UnexpectedError>
+        + From<responses::Unavailable>,
+{
     let failed = |status, kind| error(status, kind, "the caller asked for it", None);
     match caller.failure {
         Some(403) => Err(responses::Forbidden::new(failed(403, ErrorType::Forbidden)).into()),
-        Some(409) => Err(responses::Conflict::new(failed(409, ErrorType::Conflict)).into()),
         Some(412) => {
             let body = failed(412, ErrorType::PreconditionFailed);
             Err(responses::PreconditionFailed::new(body).into())

@@ -147,6 +147,7 @@ fn every_tagged_resource_can_be_changed_under_the_condition_of_its_tag() {
         "LoadBalancer",
         "Postgres",
         "PrivateSubnet",
+        "VmDetails",
     ];
     for (method, operation) in operations(&contract) {
         let id = operation["operationId"].as_str().expect("it is a text");

@@ -64,7 +64,7 @@ fn operations() -> Vec<Operation> {
             });
         }
     }
-    assert_eq!(operations.len(), 25);
+    assert_eq!(operations.len(), 30);
     operations
 }
 
@@ -74,6 +74,7 @@ fn filled(path: &str) -> String {
         "{project_id}" => PROJECT,
         "{location}" => LOCATION,
         "{firewall_rule_id}" => seed::FIREWALL_RULE,
+        "{private_subnet_id}" => "ps000000000000000000000002",
         "{inference_api_key_id}" => seed::INFERENCE_API_KEY,
         parameter if parameter.starts_with('{') => "some-name",
         literal => literal,

@@ -41,6 +41,10 @@ fn requests() -> Vec<(String, String, Vec<(String, String)>, String)> {
         format!("{place}/postgres/orders/reset-superuser-password"),
         format!("{place}/private-subnet/inner"),
         format!("{place}/private-subnet/inner/connect"),
+        format!("{place}/private-subnet/backend/disconnect/ps000000000000000000000002"),
+        format!("{place}/private-subnet/backend/disconnect/frontend"),
+        format!("{place}/private-subnet?order_column=name"),
+        format!("{place}/vm/app-1"),
         format!("{place}/firewall/wall/detach-subnet"),
         format!("{place}/firewall/wall/attach-subnet"),
         format!("{place}/firewall/web-only"),
@@ -209,7 +213,7 @@ async fn our_own_collections_keep_what_is_created() {
                 "{place}/postgres/{{postgres_database_reference}} is kept: postgres_create, postgres_update, postgres_view"
             ),
             format!(
-                "{place}/private-subnet/{{private_subnet_reference}} is kept: private_subnet_create, private_subnet_view"
+                "{place}/private-subnet/{{private_subnet_reference}} is kept: private_subnet_create, private_subnet_delete, private_subnet_list, private_subnet_view"
             ),
             format!(
                 "{place}/firewall/{{firewall_reference}} is kept: firewall_create, firewall_delete, firewall_list, firewall_view"

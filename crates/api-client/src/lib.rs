@@ -42,7 +42,7 @@
 //! 5. The permission of the token (403).
 //! 6. The condition in `If-Match` (412).
 //! 7. The values (400).
-//! 8. Uniqueness (400).
+//! 8. Uniqueness (400), or, when something is deleted, what uses it (409).
 //! 9. The quota of the project (403), when something is created.
 //!
 //! ## Validation

@@ -6,6 +6,26 @@ use crate::types;
 
 /// The operations of `private_subnet`, as methods of [`Client`](crate::Client).
 pub trait ClientPrivateSubnetExt: crate::sealed::Sealed {
+    /// List the private subnets of a location
+    ///
+    /// Returns one page of the private subnets that the project has in the location.
+    /// View a subnet to see its firewalls and network interfaces.
+    ///
+    /// `GET /project/{project_id}/location/{location}/private-subnet`
+    fn private_subnet_list(&self) -> PrivateSubnetList<'_> {
+        PrivateSubnetList::new(self.transport())
+    }
+
+    /// List the private subnets of a project
+    ///
+    /// Returns one page of the private subnets that the project has in all locations.
+    /// View a subnet to see its firewalls and network interfaces.
+    ///
+    /// `GET /project/{project_id}/private-subnet`
+    fn project_private_subnet_list(&self) -> ProjectPrivateSubnetList<'_> {
+        ProjectPrivateSubnetList::new(self.transport())
+    }
+
     /// View a private subnet
     ///
     /// Returns a private subnet, with its firewalls and network interfaces.
@@ -31,6 +51,19 @@ pub trait ClientPrivateSubnetExt: crate::sealed::Sealed {
         PrivateSubnetCreate::new(self.transport())
     }
 
+    /// Delete a private subnet
+    ///
+    /// Disconnects a private subnet from other subnets, detaches its firewalls and deletes it, which cannot be undone.
+    /// The firewalls stay, also one that was created together with the subnet.
+    /// The name and the networks of the subnet can be used again at once.
+    /// If there is no such private subnet, nothing changes and the response is still 204.
+    /// Returns 409 `DependencyError` and changes nothing if network interfaces are in the subnet or load balancers use it; `details.private_subnet_reference` names them, at most 20 of each.
+    ///
+    /// `DELETE /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}`
+    fn private_subnet_delete(&self) -> PrivateSubnetDelete<'_> {
+        PrivateSubnetDelete::new(self.transport())
+    }
+
     /// Connect two private subnets
     ///
     /// Connects two private subnets of the same location with each other.
@@ -41,9 +74,267 @@ pub trait ClientPrivateSubnetExt: crate::sealed::Sealed {
     fn private_subnet_connect(&self) -> PrivateSubnetConnect<'_> {
         PrivateSubnetConnect::new(self.transport())
     }
+
+    /// Disconnect two private subnets
+    ///
+    /// Disconnects two private subnets of the same location from each other; it does not matter which of them was connected to which.
+    /// Returns the subnet of the reference.
+    /// If the two subnets are not connected, nothing changes and the response is still 200.
+    /// Returns 400 `InvalidRequest` with `details.private_subnet_id` if `private_subnet_id` is not the id of a private subnet in this project and location.
+    ///
+    /// `POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}/disconnect/{private_subnet_id}`
+    fn private_subnet_disconnect(&self) -> PrivateSubnetDisconnect<'_> {
+        PrivateSubnetDisconnect::new(self.transport())
+    }
 }
 
 impl ClientPrivateSubnetExt for crate::Client {}
+
+/// Builder of [`ClientPrivateSubnetExt::private_subnet_list`]: `GET /project/{project_id}/location/{location}/private-subnet`.
+#[derive(Clone, Debug)]
+pub struct PrivateSubnetList<'a> {
+    client: runtime::Call<'a>,
+    project_id: runtime::Argument<types::ProjectId>,
+    location: runtime::Argument<types::Location>,
+    start_after: runtime::Argument<Option<types::StartAfter>>,
+    page_size: runtime::Argument<Option<types::PageSize>>,
+    order_column: runtime::Argument<Option<types::OrderColumn>>,
+}
+
+impl<'a> PrivateSubnetList<'a> {
+    fn new(client: &'a runtime::Transport) -> Self {
+        let call = client
+            .call(
+                "private_subnet_list",
+                "/project/{project_id}/location/{location}/private-subnet",
+            );
+        Self {
+            client: call,
+            project_id: call.missing("project_id"),
+            location: call.missing("location"),
+            start_after: Ok(None),
+            page_size: Ok(None),
+            order_column: Ok(None),
+        }
+    }
+
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    ///
+    /// Path parameter `project_id`, required.
+    pub fn project_id<V: Value<types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = self.client.argument("project_id", value);
+        self
+    }
+
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
+    ///
+    /// Path parameter `location`, required.
+    pub fn location<V: Value<types::Location>>(mut self, value: V) -> Self {
+        self.location = self.client.argument("location", value);
+        self
+    }
+
+    /// The value of `order_column` after which the page starts, at most 1024 characters long.
+    /// The page does not include the item that has this value.
+    /// By default, the list starts at its beginning.
+    /// With `order_column=name`, any text is accepted.
+    /// With `order_column=id`, send an id of the listed kind, which need not exist; anything else is rejected with 400 `InvalidRequest` and `details.start_after`.
+    ///
+    /// Query parameter `start_after`, optional.
+    pub fn start_after<V: Value<types::StartAfter>>(mut self, value: V) -> Self {
+        self.start_after = self.client.optional("start_after", value);
+        self
+    }
+
+    /// The largest number of items on a page, from 1 to 1000; the default is 10.
+    /// A larger number counts as 1000.
+    /// A page also ends with the item that brings its size to about 2 MiB, and always holds at least one item if there is one.
+    ///
+    /// Query parameter `page_size`, `10` by default.
+    pub fn page_size<V: Value<types::PageSize>>(mut self, value: V) -> Self {
+        self.page_size = self.client.optional("page_size", value);
+        self
+    }
+
+    /// The column that orders the list, ascending: `id` (the default) or `name`.
+    /// Items with the same name are ordered by id.
+    /// Any other value is rejected with 400 `InvalidRequest` and `details.order_column`.
+    ///
+    /// Query parameter `order_column`, `"id"` by default.
+    pub fn order_column<V: Value<types::OrderColumn>>(mut self, value: V) -> Self {
+        self.order_column = self.client.optional("order_column", value);
+        self
+    }
+
+    /// Sends the request. A listed status from 400 on is [`Error::ErrorResponse`](crate::Error).
+    ///
+    /// | Status | Body | Meaning |
+    /// |---|---|---|
+    /// | 200 | `PrivateSubnetPage` | One page of private subnets. |
+    ///
+    /// Also the [responses of every operation](crate#responses-of-every-operation).
+    pub async fn send(self) -> runtime::Result<types::PrivateSubnetPage, types::Error> {
+        let request = self
+            .client
+            .get(&[&self.project_id?, &self.location?])?
+            .query(&runtime::QueryParam::new("start_after", &self.start_after?))
+            .query(&runtime::QueryParam::new("page_size", &self.page_size?))
+            .query(&runtime::QueryParam::new("order_column", &self.order_column?))
+            .header("accept", "application/json");
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
+        match response.status().as_u16() {
+            200 => runtime::decode(response).await,
+            400 | 401 | 404 | 405 | 429 | 431 | 500 | 503 => {
+                Err(runtime::Error::listed(runtime::decode(response).await?))
+            }
+            _ => Err(runtime::Error::unlisted(response)),
+        }
+    }
+
+    /// Returns every item of the list, page by page, after `start_after` if it is set. The first error ends the stream.
+    pub fn stream(
+        self,
+    ) -> runtime::Items<'a, types::PrivateSubnetSummary, types::Error> {
+        let paging = runtime::Paging {
+            operation: self.client.id(),
+            key: runtime::text(&self.order_column, "id"),
+            items: "items",
+            count: Some("count"),
+        };
+        paging
+            .pages(move |key| {
+                let mut call = self.clone();
+                if let Some(key) = key {
+                    call.start_after = runtime::cursor(key).map(Some);
+                }
+                async move {
+                    let page = call.send().await?.into_inner();
+                    Ok(runtime::Page {
+                        count: runtime::count(&page.count),
+                        items: page.items,
+                    })
+                }
+            })
+    }
+}
+
+/// Builder of [`ClientPrivateSubnetExt::project_private_subnet_list`]: `GET /project/{project_id}/private-subnet`.
+#[derive(Clone, Debug)]
+pub struct ProjectPrivateSubnetList<'a> {
+    client: runtime::Call<'a>,
+    project_id: runtime::Argument<types::ProjectId>,
+    start_after: runtime::Argument<Option<types::StartAfter>>,
+    page_size: runtime::Argument<Option<types::PageSize>>,
+    order_column: runtime::Argument<Option<types::OrderColumn>>,
+}
+
+impl<'a> ProjectPrivateSubnetList<'a> {
+    fn new(client: &'a runtime::Transport) -> Self {
+        let call = client
+            .call("project_private_subnet_list", "/project/{project_id}/private-subnet");
+        Self {
+            client: call,
+            project_id: call.missing("project_id"),
+            start_after: Ok(None),
+            page_size: Ok(None),
+            order_column: Ok(None),
+        }
+    }
+
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    ///
+    /// Path parameter `project_id`, required.
+    pub fn project_id<V: Value<types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = self.client.argument("project_id", value);
+        self
+    }
+
+    /// The value of `order_column` after which the page starts, at most 1024 characters long.
+    /// The page does not include the item that has this value.
+    /// By default, the list starts at its beginning.
+    /// With `order_column=name`, any text is accepted.
+    /// With `order_column=id`, send an id of the listed kind, which need not exist; anything else is rejected with 400 `InvalidRequest` and `details.start_after`.
+    ///
+    /// Query parameter `start_after`, optional.
+    pub fn start_after<V: Value<types::StartAfter>>(mut self, value: V) -> Self {
+        self.start_after = self.client.optional("start_after", value);
+        self
+    }
+
+    /// The largest number of items on a page, from 1 to 1000; the default is 10.
+    /// A larger number counts as 1000.
+    /// A page also ends with the item that brings its size to about 2 MiB, and always holds at least one item if there is one.
+    ///
+    /// Query parameter `page_size`, `10` by default.
+    pub fn page_size<V: Value<types::PageSize>>(mut self, value: V) -> Self {
+        self.page_size = self.client.optional("page_size", value);
+        self
+    }
+
+    /// The column that orders the list, ascending: `id` (the default) or `name`.
+    /// Items with the same name are ordered by id.
+    /// Any other value is rejected with 400 `InvalidRequest` and `details.order_column`.
+    ///
+    /// Query parameter `order_column`, `"id"` by default.
+    pub fn order_column<V: Value<types::OrderColumn>>(mut self, value: V) -> Self {
+        self.order_column = self.client.optional("order_column", value);
+        self
+    }
+
+    /// Sends the request. A listed status from 400 on is [`Error::ErrorResponse`](crate::Error).
+    ///
+    /// | Status | Body | Meaning |
+    /// |---|---|---|
+    /// | 200 | `PrivateSubnetPage` | One page of private subnets. |
+    ///
+    /// Also the [responses of every operation](crate#responses-of-every-operation).
+    pub async fn send(self) -> runtime::Result<types::PrivateSubnetPage, types::Error> {
+        let request = self
+            .client
+            .get(&[&self.project_id?])?
+            .query(&runtime::QueryParam::new("start_after", &self.start_after?))
+            .query(&runtime::QueryParam::new("page_size", &self.page_size?))
+            .query(&runtime::QueryParam::new("order_column", &self.order_column?))
+            .header("accept", "application/json");
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
+        match response.status().as_u16() {
+            200 => runtime::decode(response).await,
+            400 | 401 | 404 | 405 | 429 | 431 | 500 | 503 => {
+                Err(runtime::Error::listed(runtime::decode(response).await?))
+            }
+            _ => Err(runtime::Error::unlisted(response)),
+        }
+    }
+
+    /// Returns every item of the list, page by page, after `start_after` if it is set. The first error ends the stream.
+    pub fn stream(
+        self,
+    ) -> runtime::Items<'a, types::PrivateSubnetSummary, types::Error> {
+        let paging = runtime::Paging {
+            operation: self.client.id(),
+            key: runtime::text(&self.order_column, "id"),
+            items: "items",
+            count: Some("count"),
+        };
+        paging
+            .pages(move |key| {
+                let mut call = self.clone();
+                if let Some(key) = key {
+                    call.start_after = runtime::cursor(key).map(Some);
+                }
+                async move {
+                    let page = call.send().await?.into_inner();
+                    Ok(runtime::Page {
+                        count: runtime::count(&page.count),
+                        items: page.items,
+                    })
+                }
+            })
+    }
+}
 
 /// Builder of [`ClientPrivateSubnetExt::private_subnet_view`]: `GET /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}`.
 #[derive(Clone, Debug)]
@@ -246,6 +537,102 @@ impl<'a> PrivateSubnetCreate<'a> {
     }
 }
 
+/// Builder of [`ClientPrivateSubnetExt::private_subnet_delete`]: `DELETE /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}`.
+#[derive(Clone, Debug)]
+pub struct PrivateSubnetDelete<'a> {
+    client: runtime::Call<'a>,
+    project_id: runtime::Argument<types::ProjectId>,
+    location: runtime::Argument<types::Location>,
+    private_subnet_reference: runtime::Argument<types::Reference>,
+    if_match: runtime::Argument<Option<types::IfMatch>>,
+}
+
+impl<'a> PrivateSubnetDelete<'a> {
+    fn new(client: &'a runtime::Transport) -> Self {
+        let call = client
+            .call(
+                "private_subnet_delete",
+                "/project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}",
+            );
+        Self {
+            client: call,
+            project_id: call.missing("project_id"),
+            location: call.missing("location"),
+            private_subnet_reference: call.missing("private_subnet_reference"),
+            if_match: Ok(None),
+        }
+    }
+
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    ///
+    /// Path parameter `project_id`, required.
+    pub fn project_id<V: Value<types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = self.client.argument("project_id", value);
+        self
+    }
+
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
+    ///
+    /// Path parameter `location`, required.
+    pub fn location<V: Value<types::Location>>(mut self, value: V) -> Self {
+        self.location = self.client.argument("location", value);
+        self
+    }
+
+    /// The id (prefix `ps`) or the name of the private subnet.
+    /// To create a subnet, use the name of the new one.
+    ///
+    /// Path parameter `private_subnet_reference`, required.
+    pub fn private_subnet_reference<V: Value<types::Reference>>(
+        mut self,
+        value: V,
+    ) -> Self {
+        self.private_subnet_reference = self
+            .client
+            .argument("private_subnet_reference", value);
+        self
+    }
+
+    /// The entity tags that the resource may have, or `*` for any.
+    /// If it has another tag by now, the response is 412 `PreconditionFailed`, and nothing is changed.
+    ///
+    /// Header `If-Match`, optional.
+    pub fn if_match<V: Value<types::IfMatch>>(mut self, value: V) -> Self {
+        self.if_match = self.client.optional("if_match", value);
+        self
+    }
+
+    /// Sends the request. A listed status from 400 on is [`Error::ErrorResponse`](crate::Error).
+    ///
+    /// | Status | Body | Meaning |
+    /// |---|---|---|
+    /// | 204 | none | The private subnet does not exist any more. |
+    /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`). |
+    /// | 409 | `Error` | The resource cannot be deleted while others use it (`DependencyError`); `details` names them. |
+    /// | 412 | `Error` | The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it. |
+    ///
+    /// Also the [responses of every operation](crate#responses-of-every-operation).
+    pub async fn send(self) -> runtime::Result<(), types::Error> {
+        let request = self
+            .client
+            .delete(
+                &[&self.project_id?, &self.location?, &self.private_subnet_reference?],
+            )?
+            .header("accept", "application/json");
+        let request = runtime::header(request, "If-Match", self.if_match?.as_ref())?;
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
+        match response.status().as_u16() {
+            204 => Ok(runtime::empty(response)),
+            400 | 401 | 403 | 404 | 405 | 409 | 412 | 429 | 431 | 500 | 503 => {
+                Err(runtime::Error::listed(runtime::decode(response).await?))
+            }
+            _ => Err(runtime::Error::unlisted(response)),
+        }
+    }
+}
+
 /// Builder of [`ClientPrivateSubnetExt::private_subnet_connect`]: `POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}/connect`.
 #[derive(Clone, Debug)]
 pub struct PrivateSubnetConnect<'a> {
@@ -362,6 +749,133 @@ impl<'a> PrivateSubnetConnect<'a> {
             200 => runtime::decode(response).await,
             400 | 401 | 403 | 404 | 405 | 408 | 409 | 412 | 413 | 415 | 429 | 431 | 500
             | 503 => Err(runtime::Error::listed(runtime::decode(response).await?)),
+            _ => Err(runtime::Error::unlisted(response)),
+        }
+    }
+}
+
+/// Builder of [`ClientPrivateSubnetExt::private_subnet_disconnect`]: `POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}/disconnect/{private_subnet_id}`.
+#[derive(Clone, Debug)]
+pub struct PrivateSubnetDisconnect<'a> {
+    client: runtime::Call<'a>,
+    project_id: runtime::Argument<types::ProjectId>,
+    location: runtime::Argument<types::Location>,
+    private_subnet_reference: runtime::Argument<types::Reference>,
+    private_subnet_id: runtime::Argument<types::PrivateSubnetId>,
+    if_match: runtime::Argument<Option<types::IfMatch>>,
+    idempotency_key: runtime::Argument<Option<types::IdempotencyKey>>,
+}
+
+impl<'a> PrivateSubnetDisconnect<'a> {
+    fn new(client: &'a runtime::Transport) -> Self {
+        let call = client
+            .call(
+                "private_subnet_disconnect",
+                "/project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}/disconnect/{private_subnet_id}",
+            );
+        Self {
+            client: call,
+            project_id: call.missing("project_id"),
+            location: call.missing("location"),
+            private_subnet_reference: call.missing("private_subnet_reference"),
+            private_subnet_id: call.missing("private_subnet_id"),
+            if_match: Ok(None),
+            idempotency_key: Ok(None),
+        }
+    }
+
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    ///
+    /// Path parameter `project_id`, required.
+    pub fn project_id<V: Value<types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = self.client.argument("project_id", value);
+        self
+    }
+
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
+    ///
+    /// Path parameter `location`, required.
+    pub fn location<V: Value<types::Location>>(mut self, value: V) -> Self {
+        self.location = self.client.argument("location", value);
+        self
+    }
+
+    /// The id (prefix `ps`) or the name of the private subnet.
+    /// To create a subnet, use the name of the new one.
+    ///
+    /// Path parameter `private_subnet_reference`, required.
+    pub fn private_subnet_reference<V: Value<types::Reference>>(
+        mut self,
+        value: V,
+    ) -> Self {
+        self.private_subnet_reference = self
+            .client
+            .argument("private_subnet_reference", value);
+        self
+    }
+
+    /// The id of the other private subnet; names are not accepted.
+    /// Returns 400 if the value does not have the form of a private subnet's id.
+    ///
+    /// Path parameter `private_subnet_id`, required.
+    pub fn private_subnet_id<V: Value<types::PrivateSubnetId>>(
+        mut self,
+        value: V,
+    ) -> Self {
+        self.private_subnet_id = self.client.argument("private_subnet_id", value);
+        self
+    }
+
+    /// The entity tags that the resource may have, or `*` for any.
+    /// If it has another tag by now, the response is 412 `PreconditionFailed`, and nothing is changed.
+    ///
+    /// Header `If-Match`, optional.
+    pub fn if_match<V: Value<types::IfMatch>>(mut self, value: V) -> Self {
+        self.if_match = self.client.optional("if_match", value);
+        self
+    }
+
+    /// A text that makes the request safe to repeat: a repeat with the same key within 24 hours gets the same response, and changes nothing.
+    /// With another path or body, it is rejected with 409 `IdempotencyConflict`.
+    ///
+    /// Header `Idempotency-Key`, optional.
+    pub fn idempotency_key<V: Value<types::IdempotencyKey>>(mut self, value: V) -> Self {
+        self.idempotency_key = self.client.optional("idempotency_key", value);
+        self
+    }
+
+    /// Sends the request. A listed status from 400 on is [`Error::ErrorResponse`](crate::Error).
+    ///
+    /// | Status | Body | Meaning |
+    /// |---|---|---|
+    /// | 200 | `PrivateSubnet` | The private subnet of the reference. |
+    /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`). |
+    /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`). |
+    /// | 412 | `Error` | The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it. |
+    ///
+    /// Also the [responses of every operation](crate#responses-of-every-operation).
+    pub async fn send(self) -> runtime::Result<types::PrivateSubnet, types::Error> {
+        let request = self
+            .client
+            .post(
+                &[
+                    &self.project_id?,
+                    &self.location?,
+                    &self.private_subnet_reference?,
+                    &self.private_subnet_id?,
+                ],
+            )?
+            .header("accept", "application/json");
+        let request = runtime::header(request, "If-Match", self.if_match?.as_ref())?;
+        let request = self.client.idempotent(request, self.idempotency_key?.as_ref())?;
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
+        match response.status().as_u16() {
+            200 => runtime::decode(response).await,
+            400 | 401 | 403 | 404 | 405 | 409 | 412 | 429 | 431 | 500 | 503 => {
+                Err(runtime::Error::listed(runtime::decode(response).await?))
+            }
             _ => Err(runtime::Error::unlisted(response)),
         }
     }

@@ -14,6 +14,15 @@ pub trait ClientVmExt: crate::sealed::Sealed {
     fn vm_list(&self) -> VmList<'_> {
         VmList::new(self.transport())
     }
+
+    /// View a virtual machine
+    ///
+    /// Returns a virtual machine, with its private subnet, its private addresses, and the firewalls of the subnet.
+    ///
+    /// `GET /project/{project_id}/location/{location}/vm/{vm_reference}`
+    fn vm_view(&self) -> VmView<'_> {
+        VmView::new(self.transport())
+    }
 }
 
 impl ClientVmExt for crate::Client {}
@@ -140,5 +149,78 @@ impl<'a> VmList<'a> {
                     })
                 }
             })
+    }
+}
+
+/// Builder of [`ClientVmExt::vm_view`]: `GET /project/{project_id}/location/{location}/vm/{vm_reference}`.
+#[derive(Clone, Debug)]
+pub struct VmView<'a> {
+    client: runtime::Call<'a>,
+    project_id: runtime::Argument<types::ProjectId>,
+    location: runtime::Argument<types::Location>,
+    vm_reference: runtime::Argument<types::Reference>,
+}
+
+impl<'a> VmView<'a> {
+    fn new(client: &'a runtime::Transport) -> Self {
+        let call = client
+            .call(
+                "vm_view",
+                "/project/{project_id}/location/{location}/vm/{vm_reference}",
+            );
+        Self {
+            client: call,
+            project_id: call.missing("project_id"),
+            location: call.missing("location"),
+            vm_reference: call.missing("vm_reference"),
+        }
+    }
+
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    ///
+    /// Path parameter `project_id`, required.
+    pub fn project_id<V: Value<types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = self.client.argument("project_id", value);
+        self
+    }
+
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
+    ///
+    /// Path parameter `location`, required.
+    pub fn location<V: Value<types::Location>>(mut self, value: V) -> Self {
+        self.location = self.client.argument("location", value);
+        self
+    }
+
+    /// The id (prefix `vm`) or the name of the virtual machine.
+    ///
+    /// Path parameter `vm_reference`, required.
+    pub fn vm_reference<V: Value<types::Reference>>(mut self, value: V) -> Self {
+        self.vm_reference = self.client.argument("vm_reference", value);
+        self
+    }
+
+    /// Sends the request. A listed status from 400 on is [`Error::ErrorResponse`](crate::Error).
+    ///
+    /// | Status | Body | Meaning |
+    /// |---|---|---|
+    /// | 200 | `VmDetails` | The virtual machine. |
+    ///
+    /// Also the [responses of every operation](crate#responses-of-every-operation).
+    pub async fn send(self) -> runtime::Result<types::VmDetails, types::Error> {
+        let request = self
+            .client
+            .get(&[&self.project_id?, &self.location?, &self.vm_reference?])?
+            .header("accept", "application/json");
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
+        match response.status().as_u16() {
+            200 => runtime::decode(response).await,
+            400 | 401 | 404 | 405 | 429 | 431 | 500 | 503 => {
+                Err(runtime::Error::listed(runtime::decode(response).await?))
+            }
+            _ => Err(runtime::Error::unlisted(response)),
+        }
     }
 }

@@ -10,6 +10,30 @@ use crate::security;
 /// `P` is the principal, which the implementation of `Security` makes of a credential.
 #[server::api(private_subnet)]
 pub trait PrivateSubnetApi<P>: Send + Sync + 'static {
+    /// List the private subnets of a location
+    ///
+    /// Returns one page of the private subnets that the project has in the location.
+    /// View a subnet to see its firewalls and network interfaces.
+    ///
+    /// `GET /project/{project_id}/location/{location}/private-subnet`
+    async fn private_subnet_list(
+        &self,
+        principal: P,
+        request: PrivateSubnetListRequest,
+    ) -> Result<PrivateSubnetListResponse, PrivateSubnetListError>;
+
+    /// List the private subnets of a project
+    ///
+    /// Returns one page of the private subnets that the project has in all locations.
+    /// View a subnet to see its firewalls and network interfaces.
+    ///
+    /// `GET /project/{project_id}/private-subnet`
+    async fn project_private_subnet_list(
+        &self,
+        principal: P,
+        request: ProjectPrivateSubnetListRequest,
+    ) -> Result<ProjectPrivateSubnetListResponse, ProjectPrivateSubnetListError>;
+
     /// View a private subnet
     ///
     /// Returns a private subnet, with its firewalls and network interfaces.
@@ -39,6 +63,21 @@ pub trait PrivateSubnetApi<P>: Send + Sync + 'static {
         request: PrivateSubnetCreateRequest,
     ) -> Result<PrivateSubnetCreateResponse, PrivateSubnetCreateError>;
 
+    /// Delete a private subnet
+    ///
+    /// Disconnects a private subnet from other subnets, detaches its firewalls and deletes it, which cannot be undone.
+    /// The firewalls stay, also one that was created together with the subnet.
+    /// The name and the networks of the subnet can be used again at once.
+    /// If there is no such private subnet, nothing changes and the response is still 204.
+    /// Returns 409 `DependencyError` and changes nothing if network interfaces are in the subnet or load balancers use it; `details.private_subnet_reference` names them, at most 20 of each.
+    ///
+    /// `DELETE /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}`
+    async fn private_subnet_delete(
+        &self,
+        principal: P,
+        request: PrivateSubnetDeleteRequest,
+    ) -> Result<PrivateSubnetDeleteResponse, PrivateSubnetDeleteError>;
+
     /// Connect two private subnets
     ///
     /// Connects two private subnets of the same location with each other.
@@ -51,7 +90,165 @@ pub trait PrivateSubnetApi<P>: Send + Sync + 'static {
         principal: P,
         request: PrivateSubnetConnectRequest,
     ) -> Result<PrivateSubnetConnectResponse, PrivateSubnetConnectError>;
+
+    /// Disconnect two private subnets
+    ///
+    /// Disconnects two private subnets of the same location from each other; it does not matter which of them was connected to which.
+    /// Returns the subnet of the reference.
+    /// If the two subnets are not connected, nothing changes and the response is still 200.
+    /// Returns 400 `InvalidRequest` with `details.private_subnet_id` if `private_subnet_id` is not the id of a private subnet in this project and location.
+    ///
+    /// `POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}/disconnect/{private_subnet_id}`
+    async fn private_subnet_disconnect(
+        &self,
+        principal: P,
+        request: PrivateSubnetDisconnectRequest,
+    ) -> Result<PrivateSubnetDisconnectResponse, PrivateSubnetDisconnectError>;
 }
+
+/// The request of `GET /project/{project_id}/location/{location}/private-subnet`.
+#[derive(Debug, Clone, server::Request)]
+pub struct PrivateSubnetListRequest {
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    #[parameter(path)]
+    pub project_id: api_types::ProjectId,
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
+    #[parameter(path)]
+    pub location: api_types::Location,
+    /// The value of `order_column` after which the page starts, at most 1024 characters long.
+    /// The page does not include the item that has this value.
+    /// By default, the list starts at its beginning.
+    /// With `order_column=name`, any text is accepted.
+    /// With `order_column=id`, send an id of the listed kind, which need not exist; anything else is rejected with 400 `InvalidRequest` and `details.start_after`.
+    #[parameter(query)]
+    pub start_after: Option<api_types::StartAfter>,
+    /// The largest number of items on a page, from 1 to 1000; the default is 10.
+    /// A larger number counts as 1000.
+    /// A page also ends with the item that brings its size to about 2 MiB, and always holds at least one item if there is one.
+    #[parameter(query, default = 10)]
+    pub page_size: api_types::PageSize,
+    /// The column that orders the list, ascending: `id` (the default) or `name`.
+    /// Items with the same name are ordered by id.
+    /// Any other value is rejected with 400 `InvalidRequest` and `details.order_column`.
+    #[parameter(query, default = "id")]
+    pub order_column: api_types::OrderColumn,
+}
+
+/// The responses of `GET /project/{project_id}/location/{location}/private-subnet`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum PrivateSubnetListResponse {
+    /// One page of private subnets.
+    #[response(200, json)]
+    Ok(api_types::PrivateSubnetPage),
+}
+
+/// The errors of `GET /project/{project_id}/location/{location}/private-subnet`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum PrivateSubnetListError {
+    /// The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
+    #[response(400)]
+    BadRequest(responses::BadRequest),
+    /// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
+    #[response(401)]
+    Unauthorized(responses::Unauthorized),
+    /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    #[response(404)]
+    NotFound(responses::NotFound),
+    /// The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`).
+    #[response(429)]
+    TooManyRequests(responses::TooManyRequests),
+    /// An error occurred in the service (`UnexpectedError`).
+    #[response(500)]
+    InternalServerError(responses::UnexpectedError),
+    /// The service is temporarily unavailable (`Unavailable`).
+    #[response(503)]
+    ServiceUnavailable(responses::Unavailable),
+}
+
+/// `GET /project/{project_id}/location/{location}/private-subnet`.
+pub static PRIVATE_SUBNET_LIST: server::Operation = server::Operation {
+    id: "private_subnet_list",
+    method: server::Method::GET,
+    path: "/project/{project_id}/location/{location}/private-subnet",
+    tag: Some("private_subnet"),
+    responses: PrivateSubnetListResponse::LISTED,
+    errors: PrivateSubnetListError::LISTED,
+    rejections: &[405, 431],
+    security: security::BEARER,
+    ..server::Operation::of::<PrivateSubnetListRequest>()
+};
+
+/// The request of `GET /project/{project_id}/private-subnet`.
+#[derive(Debug, Clone, server::Request)]
+pub struct ProjectPrivateSubnetListRequest {
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    #[parameter(path)]
+    pub project_id: api_types::ProjectId,
+    /// The value of `order_column` after which the page starts, at most 1024 characters long.
+    /// The page does not include the item that has this value.
+    /// By default, the list starts at its beginning.
+    /// With `order_column=name`, any text is accepted.
+    /// With `order_column=id`, send an id of the listed kind, which need not exist; anything else is rejected with 400 `InvalidRequest` and `details.start_after`.
+    #[parameter(query)]
+    pub start_after: Option<api_types::StartAfter>,
+    /// The largest number of items on a page, from 1 to 1000; the default is 10.
+    /// A larger number counts as 1000.
+    /// A page also ends with the item that brings its size to about 2 MiB, and always holds at least one item if there is one.
+    #[parameter(query, default = 10)]
+    pub page_size: api_types::PageSize,
+    /// The column that orders the list, ascending: `id` (the default) or `name`.
+    /// Items with the same name are ordered by id.
+    /// Any other value is rejected with 400 `InvalidRequest` and `details.order_column`.
+    #[parameter(query, default = "id")]
+    pub order_column: api_types::OrderColumn,
+}
+
+/// The responses of `GET /project/{project_id}/private-subnet`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum ProjectPrivateSubnetListResponse {
+    /// One page of private subnets.
+    #[response(200, json)]
+    Ok(api_types::PrivateSubnetPage),
+}
+
+/// The errors of `GET /project/{project_id}/private-subnet`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum ProjectPrivateSubnetListError {
+    /// The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
+    #[response(400)]
+    BadRequest(responses::BadRequest),
+    /// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
+    #[response(401)]
+    Unauthorized(responses::Unauthorized),
+    /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    #[response(404)]
+    NotFound(responses::NotFound),
+    /// The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`).
+    #[response(429)]
+    TooManyRequests(responses::TooManyRequests),
+    /// An error occurred in the service (`UnexpectedError`).
+    #[response(500)]
+    InternalServerError(responses::UnexpectedError),
+    /// The service is temporarily unavailable (`Unavailable`).
+    #[response(503)]
+    ServiceUnavailable(responses::Unavailable),
+}
+
+/// `GET /project/{project_id}/private-subnet`.
+pub static PROJECT_PRIVATE_SUBNET_LIST: server::Operation = server::Operation {
+    id: "project_private_subnet_list",
+    method: server::Method::GET,
+    path: "/project/{project_id}/private-subnet",
+    tag: Some("private_subnet"),
+    responses: ProjectPrivateSubnetListResponse::LISTED,
+    errors: ProjectPrivateSubnetListError::LISTED,
+    rejections: &[405, 431],
+    security: security::BEARER,
+    ..server::Operation::of::<ProjectPrivateSubnetListRequest>()
+};
 
 /// The request of `GET /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}`.
 #[derive(Debug, Clone, server::Request)]
@@ -217,6 +414,80 @@ pub static PRIVATE_SUBNET_CREATE: server::Operation = server::Operation {
     ..server::Operation::of::<PrivateSubnetCreateRequest>()
 };
 
+/// The request of `DELETE /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}`.
+#[derive(Debug, Clone, server::Request)]
+pub struct PrivateSubnetDeleteRequest {
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    #[parameter(path)]
+    pub project_id: api_types::ProjectId,
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
+    #[parameter(path)]
+    pub location: api_types::Location,
+    /// The id (prefix `ps`) or the name of the private subnet.
+    /// To create a subnet, use the name of the new one.
+    #[parameter(path)]
+    pub private_subnet_reference: api_types::Reference,
+    /// The entity tags that the resource may have, or `*` for any.
+    /// If it has another tag by now, the response is 412 `PreconditionFailed`, and nothing is changed.
+    #[parameter(header, name = "If-Match")]
+    pub if_match: Option<api_types::IfMatch>,
+}
+
+/// The responses of `DELETE /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum PrivateSubnetDeleteResponse {
+    /// The private subnet does not exist any more.
+    #[response(204)]
+    NoContent,
+}
+
+/// The errors of `DELETE /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum PrivateSubnetDeleteError {
+    /// The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
+    #[response(400)]
+    BadRequest(responses::BadRequest),
+    /// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
+    #[response(401)]
+    Unauthorized(responses::Unauthorized),
+    /// The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`).
+    #[response(403)]
+    Forbidden(responses::Forbidden),
+    /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    #[response(404)]
+    NotFound(responses::NotFound),
+    /// The resource cannot be deleted while others use it (`DependencyError`); `details` names them.
+    #[response(409)]
+    Conflict(responses::InUse),
+    /// The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it.
+    #[response(412)]
+    PreconditionFailed(responses::PreconditionFailed),
+    /// The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`).
+    #[response(429)]
+    TooManyRequests(responses::TooManyRequests),
+    /// An error occurred in the service (`UnexpectedError`).
+    #[response(500)]
+    InternalServerError(responses::UnexpectedError),
+    /// The service is temporarily unavailable (`Unavailable`).
+    #[response(503)]
+    ServiceUnavailable(responses::Unavailable),
+}
+
+/// `DELETE /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}`.
+pub static PRIVATE_SUBNET_DELETE: server::Operation = server::Operation {
+    id: "private_subnet_delete",
+    method: server::Method::DELETE,
+    path: "/project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}",
+    tag: Some("private_subnet"),
+    responses: PrivateSubnetDeleteResponse::LISTED,
+    errors: PrivateSubnetDeleteError::LISTED,
+    rejections: &[405, 431],
+    security: security::BEARER,
+    ..server::Operation::of::<PrivateSubnetDeleteRequest>()
+};
+
 /// The request of `POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}/connect`.
 #[derive(Debug, Clone, server::Request)]
 pub struct PrivateSubnetConnectRequest {
@@ -317,13 +588,122 @@ pub static PRIVATE_SUBNET_CONNECT: server::Operation = server::Operation {
     ..server::Operation::of::<PrivateSubnetConnectRequest>()
 };
 
+/// The request of `POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}/disconnect/{private_subnet_id}`.
+#[derive(Debug, Clone, server::Request)]
+pub struct PrivateSubnetDisconnectRequest {
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    #[parameter(path)]
+    pub project_id: api_types::ProjectId,
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
+    #[parameter(path)]
+    pub location: api_types::Location,
+    /// The id (prefix `ps`) or the name of the private subnet.
+    /// To create a subnet, use the name of the new one.
+    #[parameter(path)]
+    pub private_subnet_reference: api_types::Reference,
+    /// The id of the other private subnet; names are not accepted.
+    /// Returns 400 if the value does not have the form of a private subnet's id.
+    #[parameter(path)]
+    pub private_subnet_id: api_types::PrivateSubnetId,
+    /// The entity tags that the resource may have, or `*` for any.
+    /// If it has another tag by now, the response is 412 `PreconditionFailed`, and nothing is changed.
+    #[parameter(header, name = "If-Match")]
+    pub if_match: Option<api_types::IfMatch>,
+    /// A text that makes the request safe to repeat: a repeat with the same key within 24 hours gets the same response, and changes nothing.
+    /// With another path or body, it is rejected with 409 `IdempotencyConflict`.
+    #[parameter(header, name = "Idempotency-Key")]
+    pub idempotency_key: Option<api_types::IdempotencyKey>,
+}
+
+/// The responses of `POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}/disconnect/{private_subnet_id}`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum PrivateSubnetDisconnectResponse {
+    /// The private subnet of the reference.
+    #[response(200)]
+    Ok(PrivateSubnetDisconnectOk),
+}
+
+/// The errors of `POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}/disconnect/{private_subnet_id}`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum PrivateSubnetDisconnectError {
+    /// The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
+    #[response(400)]
+    BadRequest(responses::BadRequest),
+    /// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
+    #[response(401)]
+    Unauthorized(responses::Unauthorized),
+    /// The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`).
+    #[response(403)]
+    Forbidden(responses::Forbidden),
+    /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    #[response(404)]
+    NotFound(responses::NotFound),
+    /// The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`).
+    #[response(409)]
+    Conflict(responses::Conflict),
+    /// The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it.
+    #[response(412)]
+    PreconditionFailed(responses::PreconditionFailed),
+    /// The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`).
+    #[response(429)]
+    TooManyRequests(responses::TooManyRequests),
+    /// An error occurred in the service (`UnexpectedError`).
+    #[response(500)]
+    InternalServerError(responses::UnexpectedError),
+    /// The service is temporarily unavailable (`Unavailable`).
+    #[response(503)]
+    ServiceUnavailable(responses::Unavailable),
+}
+
+/// The private subnet of the reference.
+#[derive(Debug, Clone, server::ResponseParts)]
+pub struct PrivateSubnetDisconnectOk {
+    #[body(json)]
+    pub body: api_types::PrivateSubnet,
+    /// The entity tag of the resource. It changes whenever a property of the response changes.
+    #[header(name = "ETag", required)]
+    pub e_tag: api_types::EntityTag,
+    /// The response is that to an earlier request with the same `Idempotency-Key`, and nothing was changed. Missing from any other response.
+    #[header(name = "Idempotency-Replayed")]
+    pub idempotency_replayed: Option<api_types::IdempotencyReplayed>,
+}
+
+/// `POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}/disconnect/{private_subnet_id}`.
+pub static PRIVATE_SUBNET_DISCONNECT: server::Operation = server::Operation {
+    id: "private_subnet_disconnect",
+    method: server::Method::POST,
+    path: "/project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}/disconnect/{private_subnet_id}",
+    tag: Some("private_subnet"),
+    responses: PrivateSubnetDisconnectResponse::LISTED,
+    errors: PrivateSubnetDisconnectError::LISTED,
+    rejections: &[405, 431],
+    security: security::BEARER,
+    ..server::Operation::of::<PrivateSubnetDisconnectRequest>()
+};
+
 /// Returns the route of each operation: checks credentials, reads the request, calls the handler.
-pub(crate) fn routes<A, S>() -> [server::Route<server::App<A, S>>; 3]
+pub(crate) fn routes<A, S>() -> [server::Route<server::App<A, S>>; 7]
 where
     A: PrivateSubnetApi<S::Principal>,
     S: security::Security,
 {
     [
+        PRIVATE_SUBNET_LIST
+            .route(|app, mut call| Box::pin(async move {
+                let principal = security::check_bearer(&app.security, &call).await?;
+                let request = call.read::<PrivateSubnetListRequest>().await?;
+                call.respond(app.api.private_subnet_list(principal, request).await)
+            })),
+        PROJECT_PRIVATE_SUBNET_LIST
+            .route(|app, mut call| Box::pin(async move {
+                let principal = security::check_bearer(&app.security, &call).await?;
+                let request = call.read::<ProjectPrivateSubnetListRequest>().await?;
+                call.respond(
+                    app.api.project_private_subnet_list(principal, request).await,
+                )
+            })),
         PRIVATE_SUBNET_VIEW
             .route(|app, mut call| Box::pin(async move {
                 let principal = security::check_bearer(&app.security, &call).await?;
@@ -336,11 +716,23 @@ where
                 let request = call.read::<PrivateSubnetCreateRequest>().await?;
                 call.respond(app.api.private_subnet_create(principal, request).await)
             })),
+        PRIVATE_SUBNET_DELETE
+            .route(|app, mut call| Box::pin(async move {
+                let principal = security::check_bearer(&app.security, &call).await?;
+                let request = call.read::<PrivateSubnetDeleteRequest>().await?;
+                call.respond(app.api.private_subnet_delete(principal, request).await)
+            })),
         PRIVATE_SUBNET_CONNECT
             .route(|app, mut call| Box::pin(async move {
                 let principal = security::check_bearer(&app.security, &call).await?;
                 let request = call.read::<PrivateSubnetConnectRequest>().await?;
                 call.respond(app.api.private_subnet_connect(principal, request).await)
+            })),
+        PRIVATE_SUBNET_DISCONNECT
+            .route(|app, mut call| Box::pin(async move {
+                let principal = security::check_bearer(&app.security, &call).await?;
+                let request = call.read::<PrivateSubnetDisconnectRequest>().await?;
+                call.respond(app.api.private_subnet_disconnect(principal, request).await)
             })),
     ]
 }

@@ -30,6 +30,16 @@ pub struct Forbidden {
     pub body: api_types::Error,
 }
 
+/// The resource cannot be deleted while others use it (`DependencyError`); `details` names them.
+/// Or the request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again.
+/// Nothing was changed.
+#[cfg(feature = "private_subnet")]
+#[derive(Debug, Clone, server::ResponseParts)]
+pub struct InUse {
+    #[body(json)]
+    pub body: api_types::Error,
+}
+
 /// The path does not have this method (`MethodNotAllowed`); the header `Allow` lists those that it has.
 /// Nothing was changed.
 ///

@@ -65,11 +65,19 @@ pub static OPERATIONS: &[&server::Operation] = &[
     #[cfg(feature = "postgres")]
     &crate::postgres::POSTGRES_RESET_SUPERUSER_PASSWORD,
     #[cfg(feature = "private_subnet")]
+    &crate::private_subnet::PRIVATE_SUBNET_LIST,
+    #[cfg(feature = "private_subnet")]
+    &crate::private_subnet::PROJECT_PRIVATE_SUBNET_LIST,
+    #[cfg(feature = "private_subnet")]
     &crate::private_subnet::PRIVATE_SUBNET_VIEW,
     #[cfg(feature = "private_subnet")]
     &crate::private_subnet::PRIVATE_SUBNET_CREATE,
     #[cfg(feature = "private_subnet")]
+    &crate::private_subnet::PRIVATE_SUBNET_DELETE,
+    #[cfg(feature = "private_subnet")]
     &crate::private_subnet::PRIVATE_SUBNET_CONNECT,
+    #[cfg(feature = "private_subnet")]
+    &crate::private_subnet::PRIVATE_SUBNET_DISCONNECT,
     #[cfg(feature = "firewall")]
     &crate::firewall::FIREWALL_LIST,
     #[cfg(feature = "firewall")]
@@ -88,6 +96,8 @@ pub static OPERATIONS: &[&server::Operation] = &[
     &crate::firewall::FIREWALL_RULE_DELETE,
     #[cfg(feature = "vm")]
     &crate::vm::VM_LIST,
+    #[cfg(feature = "vm")]
+    &crate::vm::VM_VIEW,
     #[cfg(feature = "inference_api_key")]
     &crate::inference_api_key::INFERENCE_API_KEY_LIST,
     #[cfg(feature = "inference_api_key")]

@@ -20,6 +20,17 @@ pub trait VmApi<P>: Send + Sync + 'static {
         principal: P,
         request: VmListRequest,
     ) -> Result<VmListResponse, VmListError>;
+
+    /// View a virtual machine
+    ///
+    /// Returns a virtual machine, with its private subnet, its private addresses, and the firewalls of the subnet.
+    ///
+    /// `GET /project/{project_id}/location/{location}/vm/{vm_reference}`
+    async fn vm_view(
+        &self,
+        principal: P,
+        request: VmViewRequest,
+    ) -> Result<VmViewResponse, VmViewError>;
 }
 
 /// The request of `GET /project/{project_id}/location/{location}/vm`.
@@ -96,8 +107,78 @@ pub static VM_LIST: server::Operation = server::Operation {
     ..server::Operation::of::<VmListRequest>()
 };
 
+/// The request of `GET /project/{project_id}/location/{location}/vm/{vm_reference}`.
+#[derive(Debug, Clone, server::Request)]
+pub struct VmViewRequest {
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    #[parameter(path)]
+    pub project_id: api_types::ProjectId,
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
+    #[parameter(path)]
+    pub location: api_types::Location,
+    /// The id (prefix `vm`) or the name of the virtual machine.
+    #[parameter(path)]
+    pub vm_reference: api_types::Reference,
+}
+
+/// The responses of `GET /project/{project_id}/location/{location}/vm/{vm_reference}`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum VmViewResponse {
+    /// The virtual machine.
+    #[response(200)]
+    Ok(VmViewOk),
+}
+
+/// The errors of `GET /project/{project_id}/location/{location}/vm/{vm_reference}`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum VmViewError {
+    /// The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
+    #[response(400)]
+    BadRequest(responses::BadRequest),
+    /// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
+    #[response(401)]
+    Unauthorized(responses::Unauthorized),
+    /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    #[response(404)]
+    NotFound(responses::NotFound),
+    /// The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`).
+    #[response(429)]
+    TooManyRequests(responses::TooManyRequests),
+    /// An error occurred in the service (`UnexpectedError`).
+    #[response(500)]
+    InternalServerError(responses::UnexpectedError),
+    /// The service is temporarily unavailable (`Unavailable`).
+    #[response(503)]
+    ServiceUnavailable(responses::Unavailable),
+}
+
+/// The virtual machine.
+#[derive(Debug, Clone, server::ResponseParts)]
+pub struct VmViewOk {
+    #[body(json)]
+    pub body: api_types::VmDetails,
+    /// The entity tag of the resource. It changes whenever a property of the response changes.
+    #[header(name = "ETag", required)]
+    pub e_tag: api_types::EntityTag,
+}
+
+/// `GET /project/{project_id}/location/{location}/vm/{vm_reference}`.
+pub static VM_VIEW: server::Operation = server::Operation {
+    id: "vm_view",
+    method: server::Method::GET,
+    path: "/project/{project_id}/location/{location}/vm/{vm_reference}",
+    tag: Some("vm"),
+    responses: VmViewResponse::LISTED,
+    errors: VmViewError::LISTED,
+    rejections: &[405, 431],
+    security: security::BEARER,
+    ..server::Operation::of::<VmViewRequest>()
+};
+
 /// Returns the route of each operation: checks credentials, reads the request, calls the handler.
-pub(crate) fn routes<A, S>() -> [server::Route<server::App<A, S>>; 1]
+pub(crate) fn routes<A, S>() -> [server::Route<server::App<A, S>>; 2]
 where
     A: VmApi<S::Principal>,
     S: security::Security,
@@ -108,6 +189,12 @@ where
                 let principal = security::check_bearer(&app.security, &call).await?;
                 let request = call.read::<VmListRequest>().await?;
                 call.respond(app.api.vm_list(principal, request).await)
+            })),
+        VM_VIEW
+            .route(|app, mut call| Box::pin(async move {
+                let principal = security::check_bearer(&app.security, &call).await?;
+                let request = call.read::<VmViewRequest>().await?;
+                call.respond(app.api.vm_view(principal, request).await)
             })),
     ]
 }

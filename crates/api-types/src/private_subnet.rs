@@ -3,7 +3,7 @@
 
 use api_runtime::{Enumeration, Object, Scalar};
 use crate::{
-    FirewallId, FirewallRule, Ipv4Address, Ipv6Address, Location, Name, ObjectIdInput,
+    Count, FirewallSummary, Ipv4Address, Ipv6Address, Location, Name, ObjectIdInput,
     PrivateSubnetId,
 };
 
@@ -26,19 +26,6 @@ pub struct Ipv4Cidr(String);
 #[schema(examples = r#"["fd61:7a0c:55e1:9200::/64"]"#)]
 #[scalar(pattern = "^[0-9a-fA-F:.]{2,45}/(?:12[0-8]|1[01][0-9]|[1-9]?[0-9])$")]
 pub struct Ipv6Cidr(String);
-
-/// A firewall in a private subnet.
-#[derive(Clone, Debug, PartialEq, Object)]
-#[non_exhaustive]
-pub struct FirewallSummary {
-    /// The purpose of the firewall.
-    pub description: String,
-    /// The rules of the firewall.
-    pub firewall_rules: Vec<FirewallRule>,
-    pub id: FirewallId,
-    pub location: Location,
-    pub name: Name,
-}
 
 /// The state of a private subnet.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Enumeration)]
@@ -88,6 +75,29 @@ pub struct PrivateSubnet {
     /// The network interfaces in the subnet.
     pub nics: Vec<Nic>,
     pub state: PrivateSubnetState,
+}
+
+/// A private subnet in a list, without its firewalls and network interfaces.
+#[derive(Clone, Debug, PartialEq, Object)]
+#[non_exhaustive]
+pub struct PrivateSubnetSummary {
+    pub id: PrivateSubnetId,
+    pub location: Location,
+    pub name: Name,
+    /// The IPv4 network of the subnet, a /26 of 10.0.0.0/8.
+    pub net4: Ipv4Cidr,
+    /// The IPv6 network of the subnet, a /64 of fd00::/8.
+    pub net6: Ipv6Cidr,
+    pub state: PrivateSubnetState,
+}
+
+/// One page of a list of private subnets.
+#[derive(Clone, Debug, PartialEq, Object)]
+#[non_exhaustive]
+pub struct PrivateSubnetPage {
+    pub count: Count,
+    /// The private subnets of this page.
+    pub items: Vec<PrivateSubnetSummary>,
 }
 
 /// The options of a new private subnet.

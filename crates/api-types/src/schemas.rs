@@ -69,6 +69,8 @@ api_runtime::components! {
     "VmState": crate::VmState,
     "Vm": crate::Vm,
     #[cfg(feature = "vm")]
+    "VmDetails": crate::VmDetails,
+    #[cfg(feature = "vm")]
     "VmPage": crate::VmPage,
     #[cfg(feature = "postgres")]
     "PostgresFlavor": crate::PostgresFlavor,
@@ -119,7 +121,6 @@ api_runtime::components! {
     #[cfg(feature = "postgres")]
     "PostgresResetSuperuserPassword": crate::PostgresResetSuperuserPassword,
     "FirewallRule": crate::FirewallRule,
-    #[cfg(feature = "private_subnet")]
     "FirewallSummary": crate::FirewallSummary,
     #[cfg(feature = "firewall")]
     "Firewall": crate::Firewall,
@@ -149,6 +150,10 @@ api_runtime::components! {
     "Nic": crate::Nic,
     #[cfg(feature = "private_subnet")]
     "PrivateSubnet": crate::PrivateSubnet,
+    #[cfg(feature = "private_subnet")]
+    "PrivateSubnetSummary": crate::PrivateSubnetSummary,
+    #[cfg(feature = "private_subnet")]
+    "PrivateSubnetPage": crate::PrivateSubnetPage,
     #[cfg(feature = "private_subnet")]
     "PrivateSubnetCreate": crate::PrivateSubnetCreate,
     #[cfg(feature = "private_subnet")]

@@ -213,6 +213,19 @@ pub struct FirewallRule {
     pub port_range: PortRange,
 }
 
+/// A firewall in a private subnet.
+#[derive(Clone, Debug, PartialEq, Object)]
+#[non_exhaustive]
+pub struct FirewallSummary {
+    /// The purpose of the firewall.
+    pub description: String,
+    /// The rules of the firewall.
+    pub firewall_rules: Vec<FirewallRule>,
+    pub id: FirewallId,
+    pub location: Location,
+    pub name: Name,
+}
+
 /// A list of methods, separated by commas (RFC 9110, section 10.2.1).
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(examples = r#"["GET, POST, PATCH"]"#)]
@@ -300,6 +313,7 @@ pub struct ErrorCode(i32);
 /// - 405 `MethodNotAllowed`: the path does not have this method; the `Allow` header lists those that it has
 /// - 409 `Conflict`: the request conflicts with a concurrent change
 /// - 409 `IdempotencyConflict`: the `Idempotency-Key` was used for another request
+/// - 409 `DependencyError`: the resource cannot be deleted while others use it
 /// - 412 `PreconditionFailed`: the resource does not have an entity tag that `If-Match` lists
 /// - 413 `PayloadTooLarge`: the body is too large
 /// - 415 `UnsupportedMediaType`: the content type of the body is not `application/json`
@@ -333,6 +347,8 @@ pub enum ErrorType {
     Conflict,
     #[value("IdempotencyConflict")]
     IdempotencyConflict,
+    #[value("DependencyError")]
+    DependencyError,
     #[value("PreconditionFailed")]
     PreconditionFailed,
     #[value("PayloadTooLarge")]

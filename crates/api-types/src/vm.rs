@@ -2,7 +2,47 @@
 //! The types of the operations tagged `vm`.
 
 use api_runtime::Object;
-use crate::{Count, Vm};
+use crate::{
+    Count, FirewallSummary, Ipv4Address, Ipv6Address, Location, Name, StorageSizeGib, Vm,
+    VmId, VmSize, VmState,
+};
+
+/// A virtual machine, with its private subnet and firewalls.
+#[derive(Clone, Debug, PartialEq, Object)]
+#[non_exhaustive]
+pub struct VmDetails {
+    /// The image that the virtual machine was started from. Missing if the operator of the service has not declared it.
+    #[field(optional)]
+    pub boot_image: Option<String>,
+    /// The firewalls of the private subnet, with their rules. Empty if the virtual machine is in none.
+    pub firewalls: Vec<FirewallSummary>,
+    pub id: VmId,
+    /// The public IPv4 address. Missing if the virtual machine has none.
+    #[field(optional)]
+    pub ip4: Option<Ipv4Address>,
+    /// Whether the virtual machine has a public IPv4 address.
+    pub ip4_enabled: bool,
+    /// The public IPv6 address. Missing if the virtual machine has none.
+    #[field(optional)]
+    pub ip6: Option<Ipv6Address>,
+    pub location: Location,
+    pub name: Name,
+    /// The IPv4 address in the private subnet. Missing if the virtual machine is in none.
+    #[field(optional)]
+    pub private_ipv4: Option<Ipv4Address>,
+    /// The IPv6 address in the private subnet. Missing if the virtual machine is in none.
+    #[field(optional)]
+    pub private_ipv6: Option<Ipv6Address>,
+    pub size: VmSize,
+    pub state: VmState,
+    /// The size of the storage in GiB.
+    pub storage_size_gib: StorageSizeGib,
+    /// The name of the private subnet. Missing if the virtual machine is in none.
+    #[field(optional)]
+    pub subnet: Option<Name>,
+    /// The name of the Unix user to log in as.
+    pub unix_user: String,
+}
 
 /// One page of a list of virtual machines.
 #[derive(Clone, Debug, PartialEq, Object)]

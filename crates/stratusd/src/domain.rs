@@ -12,6 +12,7 @@ pub mod list;
 pub mod network;
 pub mod password;
 pub mod postgres;
+pub mod private_subnet;
 pub mod quota;
 pub mod refusal;
 pub mod token;

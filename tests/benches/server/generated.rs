@@ -37,15 +37,23 @@ use api_server::private_subnet::{
     PrivateSubnetApi, PrivateSubnetConnectError, PrivateSubnetConnectOk,
     PrivateSubnetConnectRequest, PrivateSubnetConnectResponse, PrivateSubnetCreateError,
     PrivateSubnetCreateOk, PrivateSubnetCreateRequest, PrivateSubnetCreateResponse,
-    PrivateSubnetViewError, PrivateSubnetViewOk, PrivateSubnetViewRequest,
-    PrivateSubnetViewResponse,
+    PrivateSubnetDeleteError, PrivateSubnetDeleteRequest, PrivateSubnetDeleteResponse,
+    PrivateSubnetDisconnectError, PrivateSubnetDisconnectOk, PrivateSubnetDisconnectRequest,
+    PrivateSubnetDisconnectResponse, PrivateSubnetListError, PrivateSubnetListRequest,
+    PrivateSubnetListResponse, PrivateSubnetViewError, PrivateSubnetViewOk,
+    PrivateSubnetViewRequest, PrivateSubnetViewResponse, ProjectPrivateSubnetListError,
+    ProjectPrivateSubnetListRequest, ProjectPrivateSubnetListResponse,
 };
 use api_server::server::Config;
-use api_server::vm::{VmApi, VmListError, VmListRequest, VmListResponse};
-use api_types::{
-    Count, FirewallPage, InferenceApiKeyPage, LoadBalancerPage, NoStore, PostgresPage, VmPage,
+use api_server::vm::{
+    VmApi, VmListError, VmListRequest, VmListResponse, VmViewError, VmViewOk, VmViewRequest,
+    VmViewResponse,
 };
-use tests::memory::{Caller, ContractErrors, Gate, State, entity_tag, without_details};
+use api_types::{
+    Count, FirewallPage, InferenceApiKeyPage, LoadBalancerPage, NoStore, PostgresPage,
+    PrivateSubnetPage, VmPage,
+};
+use tests::memory::{Caller, ContractErrors, Gate, State, entity_tag, vm_details, without_details};
 use tests::seed;
 
 struct Ready {
@@ -75,6 +83,10 @@ impl VmApi<Caller> for Ready {
     async fn vm_list(&self, _: Caller, _: VmListRequest) -> Result<VmListResponse, VmListError> {
         Ok(self.page.clone().into())
     }
+
+    async fn vm_view(&self, _: Caller, _: VmViewRequest) -> Result<VmViewResponse, VmViewError> {
+        Ok(VmViewOk::new(vm_details(self.state.vms[0].clone()), entity_tag()).into())
+    }
 }
 
 impl PrivateSubnetApi<Caller> for Ready {
@@ -100,6 +112,38 @@ impl PrivateSubnetApi<Caller> for Ready {
         _: PrivateSubnetConnectRequest,
     ) -> Result<PrivateSubnetConnectResponse, PrivateSubnetConnectError> {
         Ok(PrivateSubnetConnectOk::new(self.state.subnets[0].clone(), entity_tag()).into())
+    }
+
+    async fn private_subnet_list(
+        &self,
+        _: Caller,
+        _: PrivateSubnetListRequest,
+    ) -> Result<PrivateSubnetListResponse, PrivateSubnetListError> {
+        Ok(PrivateSubnetPage::new(none(), Vec::new()).into())
+    }
+
+    async fn project_private_subnet_list(
+        &self,
+        _: Caller,
+        _: ProjectPrivateSubnetListRequest,
+    ) -> Result<ProjectPrivateSubnetListResponse, ProjectPrivateSubnetListError> {
+        Ok(PrivateSubnetPage::new(none(), Vec::new()).into())
+    }
+
+    async fn private_subnet_disconnect(
+        &self,
+        _: Caller,
+        _: PrivateSubnetDisconnectRequest,
+    ) -> Result<PrivateSubnetDisconnectResponse, PrivateSubnetDisconnectError> {
+        Ok(PrivateSubnetDisconnectOk::new(self.state.subnets[0].clone(), entity_tag()).into())
+    }
+
+    async fn private_subnet_delete(
+        &self,
+        _: Caller,
+        _: PrivateSubnetDeleteRequest,
+    ) -> Result<PrivateSubnetDeleteResponse, PrivateSubnetDeleteError> {
+        Ok(PrivateSubnetDeleteResponse::NoContent)
     }
 }
 

@@ -4,16 +4,46 @@ use api_server::private_subnet::{
     PrivateSubnetApi, PrivateSubnetConnectError, PrivateSubnetConnectOk,
     PrivateSubnetConnectRequest, PrivateSubnetConnectResponse, PrivateSubnetCreateError,
     PrivateSubnetCreateOk, PrivateSubnetCreateRequest, PrivateSubnetCreateResponse,
-    PrivateSubnetViewError, PrivateSubnetViewOk, PrivateSubnetViewRequest,
-    PrivateSubnetViewResponse,
+    PrivateSubnetDeleteError, PrivateSubnetDeleteRequest, PrivateSubnetDeleteResponse,
+    PrivateSubnetDisconnectError, PrivateSubnetDisconnectOk, PrivateSubnetDisconnectRequest,
+    PrivateSubnetDisconnectResponse, PrivateSubnetListError, PrivateSubnetListRequest,
+    PrivateSubnetListResponse, PrivateSubnetViewError, PrivateSubnetViewOk,
+    PrivateSubnetViewRequest, PrivateSubnetViewResponse, ProjectPrivateSubnetListError,
+    ProjectPrivateSubnetListRequest, ProjectPrivateSubnetListResponse,
 };
-use api_types::{Name, PrivateSubnetFields, PrivateSubnetState};
+use api_server::responses::BadRequest;
+use api_types::{
+    Name, OrderColumn, PageSize, PrivateSubnetFields, PrivateSubnetPage, PrivateSubnetState,
+    PrivateSubnetSummary, PrivateSubnetSummaryFields, StartAfter,
+};
 
 use super::{
-    Caller, Memory, State, admit, admit_change, admit_conditional, entity_tag, invalid, not_found,
+    Caller, Memory, State, admit, admit_change, admit_conditional, admit_delete,
+    admit_guarded_delete, entity_tag, invalid, not_found, page,
 };
 
 impl PrivateSubnetApi<Caller> for Memory {
+    async fn private_subnet_list(
+        &self,
+        caller: Caller,
+        request: PrivateSubnetListRequest,
+    ) -> Result<PrivateSubnetListResponse, PrivateSubnetListError> {
+        let location = Some(request.location.as_str());
+        admit::<PrivateSubnetListError>(&caller, request.project_id.as_str(), location)?;
+        let (order, after) = (&request.order_column, request.start_after.as_ref());
+        Ok(listed(&self.state(), order, after, request.page_size)?.into())
+    }
+
+    async fn project_private_subnet_list(
+        &self,
+        caller: Caller,
+        request: ProjectPrivateSubnetListRequest,
+    ) -> Result<ProjectPrivateSubnetListResponse, ProjectPrivateSubnetListError> {
+        admit::<ProjectPrivateSubnetListError>(&caller, request.project_id.as_str(), None)?;
+        let (order, after) = (&request.order_column, request.start_after.as_ref());
+        Ok(listed(&self.state(), order, after, request.page_size)?.into())
+    }
+
     async fn private_subnet_view(
         &self,
         caller: Caller,
@@ -89,6 +119,69 @@ impl PrivateSubnetApi<Caller> for Memory {
             .into()),
         }
     }
+
+    async fn private_subnet_disconnect(
+        &self,
+        caller: Caller,
+        request: PrivateSubnetDisconnectRequest,
+    ) -> Result<PrivateSubnetDisconnectResponse, PrivateSubnetDisconnectError> {
+        let location = Some(request.location.as_str());
+        let project = request.project_id.as_str();
+        admit_delete::<PrivateSubnetDisconnectError>(&caller, project, location)?;
+        let state = self.state();
+        let found =
+            find(&state, request.private_subnet_reference.as_str()).ok_or_else(not_found)?;
+        if find(&state, request.private_subnet_id.as_str()).is_none() {
+            return Err(invalid("private_subnet_id", "there is no such private subnet").into());
+        }
+        Ok(PrivateSubnetDisconnectOk::new(found, entity_tag()).into())
+    }
+
+    async fn private_subnet_delete(
+        &self,
+        caller: Caller,
+        request: PrivateSubnetDeleteRequest,
+    ) -> Result<PrivateSubnetDeleteResponse, PrivateSubnetDeleteError> {
+        let location = Some(request.location.as_str());
+        let project = request.project_id.as_str();
+        admit_guarded_delete::<PrivateSubnetDeleteError>(&caller, project, location)?;
+        let mut state = self.state();
+        if let Some(found) = find(&state, request.private_subnet_reference.as_str()) {
+            state.subnets.retain(|subnet| subnet.id != found.id);
+        }
+        Ok(PrivateSubnetDeleteResponse::NoContent)
+    }
+}
+
+/// Returns a page of all subnets.
+fn listed(
+    state: &State,
+    order: &OrderColumn,
+    after: Option<&StartAfter>,
+    size: PageSize,
+) -> Result<PrivateSubnetPage, BadRequest> {
+    let key = |subnet: &api_types::PrivateSubnet, by_name: bool| {
+        if by_name {
+            subnet.name.to_string()
+        } else {
+            subnet.id.to_string()
+        }
+    };
+    let (count, items) = page(&state.subnets, key, order, after, size)?;
+    let item = |subnet: api_types::PrivateSubnet| {
+        PrivateSubnetSummary::from(PrivateSubnetSummaryFields {
+            id: subnet.id,
+            location: subnet.location,
+            name: subnet.name,
+            net4: subnet.net4,
+            net6: subnet.net6,
+            state: subnet.state,
+        })
+    };
+    Ok(PrivateSubnetPage::new(
+        count,
+        items.into_iter().map(item).collect(),
+    ))
 }
 
 fn find(state: &State, reference: &str) -> Option<api_types::PrivateSubnet> {

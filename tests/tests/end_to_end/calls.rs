@@ -272,6 +272,49 @@ pub const CALLS: &[Call] = &[
         expected: || vec![("/id", json!(subnet_id(1)))],
     },
     Call {
+        operation: "private_subnet_list",
+        send: |client| {
+            let call = client
+                .private_subnet_list()
+                .project_id(PROJECT)
+                .location(LOCATION);
+            sent(call.order_column("name").send())
+        },
+        expected: || vec![("/items/0/id", json!(subnet_id(1)))],
+    },
+    Call {
+        operation: "project_private_subnet_list",
+        send: |client| {
+            let call = client.project_private_subnet_list().project_id(PROJECT);
+            sent(call.start_after(subnet_id(1).as_str()).send())
+        },
+        expected: || vec![("/items/0/name", json!("frontend"))],
+    },
+    Call {
+        operation: "private_subnet_disconnect",
+        send: |client| {
+            let call = client
+                .private_subnet_disconnect()
+                .project_id(PROJECT)
+                .location(LOCATION);
+            let call = call.private_subnet_reference("backend");
+            sent(call.private_subnet_id(subnet_id(2).as_str()).send())
+        },
+        expected: || vec![("/id", json!(subnet_id(1)))],
+    },
+    Call {
+        operation: "private_subnet_delete",
+        send: |client| {
+            let call = client
+                .private_subnet_delete()
+                .project_id(PROJECT)
+                .location(LOCATION);
+            // Not a subnet that other calls need.
+            sent(call.private_subnet_reference("gone").send())
+        },
+        expected: || vec![("", Value::Null)],
+    },
+    Call {
         operation: "firewall_list",
         send: |client| {
             let call = client
@@ -371,6 +414,14 @@ pub const CALLS: &[Call] = &[
             sent(call.firewall_reference("web-only").body(body).send())
         },
         expected: || vec![("/private_subnets", json!([subnet_id(2)]))],
+    },
+    Call {
+        operation: "vm_view",
+        send: |client| {
+            let call = client.vm_view().project_id(PROJECT).location(LOCATION);
+            sent(call.vm_reference("app-1").send())
+        },
+        expected: || vec![("/id", json!(vm_id(1))), ("/firewalls", json!([]))],
     },
     Call {
         operation: "vm_list",

@@ -18,13 +18,15 @@ use api_server::postgres::{
     PostgresViewError, ProjectPostgresListError,
 };
 use api_server::private_subnet::{
-    PrivateSubnetConnectError, PrivateSubnetCreateError, PrivateSubnetViewError,
+    PrivateSubnetConnectError, PrivateSubnetCreateError, PrivateSubnetDeleteError,
+    PrivateSubnetDisconnectError, PrivateSubnetListError, PrivateSubnetViewError,
+    ProjectPrivateSubnetListError,
 };
 use api_server::responses::{
-    BadRequest, Conflict, Forbidden, NotFound, PreconditionFailed, TooManyRequests, Unavailable,
-    UnexpectedError,
+    BadRequest, Conflict, Forbidden, InUse, NotFound, PreconditionFailed, TooManyRequests,
+    Unavailable, UnexpectedError,
 };
-use api_server::vm::VmListError;
+use api_server::vm::{VmListError, VmViewError};
 use api_types::{
     Error, ErrorBody, ErrorCode, ErrorDetail, ErrorDetails, ErrorText, ErrorTexts, ErrorType,
     RateLimitText, RetryAfterSeconds,
@@ -69,10 +71,13 @@ errors! {
         InferenceApiKeyViewError,
         LoadBalancerListError,
         PostgresViewError,
+        PrivateSubnetListError,
         PrivateSubnetViewError,
         ProjectLoadBalancerListError,
         ProjectPostgresListError,
-        VmListError;
+        ProjectPrivateSubnetListError,
+        VmListError,
+        VmViewError;
     of_change:
         FirewallCreateError,
         FirewallRuleCreateError,
@@ -89,7 +94,10 @@ errors! {
         LoadBalancerUpdateError,
         PostgresResetSuperuserPasswordError,
         PostgresUpdateError,
-        PrivateSubnetConnectError;
+        PrivateSubnetConnectError,
+        PrivateSubnetDisconnectError;
+    of_guarded_delete:
+        PrivateSubnetDeleteError;
 }
 
 /// Returns the error response of a query.
@@ -99,7 +107,7 @@ where
 {
     match aborted {
         // The contract lists no 403 for queries, and every caller may read.
-        Aborted::Refused(Refusal::ReadOnly | Refusal::QuotaExceeded(_)) => {
+        Aborted::Refused(Refusal::ReadOnly | Refusal::QuotaExceeded(_) | Refusal::InUse { .. }) => {
             unexpected("a query refused what only a change can").into()
         }
         Aborted::Refused(Refusal::Stale) => {
@@ -129,9 +137,7 @@ where
         + From<TooManyRequests>,
 {
     match aborted {
-        Aborted::Refused(refusal @ Refusal::ReadOnly) => {
-            Forbidden::new(error(403, ErrorType::Forbidden, refusal.to_string(), None)).into()
-        }
+        Aborted::Refused(refusal @ Refusal::ReadOnly) => forbidden(&refusal).into(),
         Aborted::Refused(refusal @ Refusal::QuotaExceeded(_)) => Forbidden::new(error(
             403,
             ErrorType::QuotaExceeded,
@@ -144,11 +150,7 @@ where
             Conflict::new(error(409, kind, refusal.to_string(), None)).into()
         }
         Aborted::Refused(Refusal::TooManyKeys(keys)) => too_many_keys(keys).into(),
-        Aborted::Failed(StorageError::Conflict) => {
-            let message =
-                "the request conflicts with a concurrent change: send it again".to_owned();
-            Conflict::new(error(409, ErrorType::Conflict, message, None)).into()
-        }
+        Aborted::Failed(StorageError::Conflict) => Conflict::new(conflict()).into(),
         other => of_query(other),
     }
 }
@@ -166,12 +168,62 @@ where
         + From<PreconditionFailed>,
 {
     match aborted {
-        Aborted::Refused(refusal @ Refusal::Stale) => {
-            let kind = ErrorType::PreconditionFailed;
-            PreconditionFailed::new(error(412, kind, refusal.to_string(), None)).into()
-        }
+        Aborted::Refused(refusal @ Refusal::Stale) => stale(&refusal).into(),
         other => of_change(other),
     }
+}
+
+/// Returns the error response of a delete that other resources may prevent, and that may depend on
+/// `If-Match`.
+fn of_guarded_delete<E>(aborted: Aborted<Refusal>) -> E
+where
+    E: From<BadRequest>
+        + From<NotFound>
+        + From<Unavailable>
+        + From<UnexpectedError>
+        + From<Forbidden>
+        + From<InUse>
+        + From<PreconditionFailed>,
+{
+    match aborted {
+        Aborted::Refused(refusal @ Refusal::ReadOnly) => forbidden(&refusal).into(),
+        Aborted::Refused(refusal @ Refusal::Stale) => stale(&refusal).into(),
+        Aborted::Refused(Refusal::InUse { field, by }) => in_use(field, by).into(),
+        Aborted::Failed(StorageError::Conflict) => InUse::new(conflict()).into(),
+        other => of_query(other),
+    }
+}
+
+fn forbidden(refusal: &Refusal) -> Forbidden {
+    Forbidden::new(error(403, ErrorType::Forbidden, refusal.to_string(), None))
+}
+
+fn stale(refusal: &Refusal) -> PreconditionFailed {
+    let kind = ErrorType::PreconditionFailed;
+    PreconditionFailed::new(error(412, kind, refusal.to_string(), None))
+}
+
+/// Returns the body of the response to a request that a concurrent change has got in the way of.
+fn conflict() -> Error {
+    let message = "the request conflicts with a concurrent change: send it again".to_owned();
+    error(409, ErrorType::Conflict, message, None)
+}
+
+/// Returns the response to a delete of what others use.
+fn in_use(field: &'static str, mut by: Vec<String>) -> InUse {
+    let wrong = if by.len() == 1 {
+        Wrong::One(by.remove(0))
+    } else {
+        Wrong::Rules(by.clone())
+    };
+    let message = Refusal::InUse { field, by }.to_string();
+    let details = ErrorDetails::from_iter([(field.to_owned(), detail(wrong))]);
+    InUse::new(error(
+        409,
+        ErrorType::DependencyError,
+        message,
+        Some(details),
+    ))
 }
 
 fn bad_request(aborted: Aborted<Refusal>) -> BadRequest {

@@ -1,11 +1,16 @@
 //! Handlers of the tag `private_subnet`.
 
 use api_server::private_subnet::{
-    PRIVATE_SUBNET_CONNECT, PRIVATE_SUBNET_CREATE, PrivateSubnetApi, PrivateSubnetConnectError,
-    PrivateSubnetConnectOk, PrivateSubnetConnectRequest, PrivateSubnetConnectResponse,
-    PrivateSubnetCreateError, PrivateSubnetCreateOk, PrivateSubnetCreateRequest,
-    PrivateSubnetCreateResponse, PrivateSubnetViewError, PrivateSubnetViewOk,
-    PrivateSubnetViewRequest, PrivateSubnetViewResponse,
+    PRIVATE_SUBNET_CONNECT, PRIVATE_SUBNET_CREATE, PRIVATE_SUBNET_DELETE,
+    PRIVATE_SUBNET_DISCONNECT, PrivateSubnetApi, PrivateSubnetConnectError, PrivateSubnetConnectOk,
+    PrivateSubnetConnectRequest, PrivateSubnetConnectResponse, PrivateSubnetCreateError,
+    PrivateSubnetCreateOk, PrivateSubnetCreateRequest, PrivateSubnetCreateResponse,
+    PrivateSubnetDeleteError, PrivateSubnetDeleteRequest, PrivateSubnetDeleteResponse,
+    PrivateSubnetDisconnectError, PrivateSubnetDisconnectOk, PrivateSubnetDisconnectRequest,
+    PrivateSubnetDisconnectResponse, PrivateSubnetListError, PrivateSubnetListRequest,
+    PrivateSubnetListResponse, PrivateSubnetViewError, PrivateSubnetViewOk,
+    PrivateSubnetViewRequest, PrivateSubnetViewResponse, ProjectPrivateSubnetListError,
+    ProjectPrivateSubnetListRequest, ProjectPrivateSubnetListResponse,
 };
 
 use api_types::PrivateSubnetCreate;
@@ -13,9 +18,46 @@ use api_types::PrivateSubnetCreate;
 use super::Service;
 use crate::domain::Caller;
 use crate::domain::entity_tag::Tagged;
-use crate::operations::private_subnet::{self, Connect, Create};
+use crate::domain::list::ListQuery;
+use crate::operations::private_subnet::{self, Connect, Create, Delete, Disconnect};
 
 impl PrivateSubnetApi<Caller> for Service {
+    async fn private_subnet_list(
+        &self,
+        caller: Caller,
+        request: PrivateSubnetListRequest,
+    ) -> Result<PrivateSubnetListResponse, PrivateSubnetListError> {
+        let scope = self
+            .scope(&caller, &request.project_id, request.location)
+            .await?;
+        let query = ListQuery {
+            start_after: request.start_after,
+            page_size: request.page_size,
+            order_column: request.order_column,
+        };
+        let mut reader = self.store.reader().await?;
+        let page = private_subnet::list(&mut reader.connection(), &scope, &query).await?;
+        Ok(page.into())
+    }
+
+    async fn project_private_subnet_list(
+        &self,
+        caller: Caller,
+        request: ProjectPrivateSubnetListRequest,
+    ) -> Result<ProjectPrivateSubnetListResponse, ProjectPrivateSubnetListError> {
+        let query = ListQuery {
+            start_after: request.start_after,
+            page_size: request.page_size,
+            order_column: request.order_column,
+        };
+        let mut reader = self.store.reader().await?;
+        let mut connection = reader.connection();
+        let project = &request.project_id;
+        let page =
+            private_subnet::list_of_project(&mut connection, &caller, project, &query).await?;
+        Ok(page.into())
+    }
+
     async fn private_subnet_view(
         &self,
         caller: Caller,
@@ -97,5 +139,53 @@ impl PrivateSubnetApi<Caller> for Service {
         let mut ok = PrivateSubnetConnectOk::new(shown, tag);
         ok.idempotency_replayed = replayed;
         Ok(ok.into())
+    }
+
+    async fn private_subnet_disconnect(
+        &self,
+        caller: Caller,
+        request: PrivateSubnetDisconnectRequest,
+    ) -> Result<PrivateSubnetDisconnectResponse, PrivateSubnetDisconnectError> {
+        let author = Self::author(&caller, &PRIVATE_SUBNET_DISCONNECT);
+        let key = self.key(
+            &author,
+            request.idempotency_key.as_ref(),
+            &(
+                &request.location,
+                &request.private_subnet_reference,
+                &request.private_subnet_id,
+            ),
+        );
+        let scope = self
+            .scope(&caller, &request.project_id, request.location)
+            .await?;
+        let disconnect = Disconnect {
+            scope,
+            reference: request.private_subnet_reference,
+            other: request.private_subnet_id,
+            if_match: request.if_match,
+        };
+        let (Tagged { shown, tag }, replayed) = self.once(author, disconnect, key).await?;
+        let mut ok = PrivateSubnetDisconnectOk::new(shown, tag);
+        ok.idempotency_replayed = replayed;
+        Ok(ok.into())
+    }
+
+    async fn private_subnet_delete(
+        &self,
+        caller: Caller,
+        request: PrivateSubnetDeleteRequest,
+    ) -> Result<PrivateSubnetDeleteResponse, PrivateSubnetDeleteError> {
+        let author = Self::author(&caller, &PRIVATE_SUBNET_DELETE);
+        let scope = self
+            .scope(&caller, &request.project_id, request.location)
+            .await?;
+        let delete = Delete {
+            scope,
+            reference: request.private_subnet_reference,
+            if_match: request.if_match,
+        };
+        self.change(author, delete).await?;
+        Ok(PrivateSubnetDeleteResponse::NoContent)
     }
 }

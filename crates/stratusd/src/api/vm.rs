@@ -1,9 +1,13 @@
 //! Handlers of the tag `vm`.
 
-use api_server::vm::{VmApi, VmListError, VmListRequest, VmListResponse};
+use api_server::vm::{
+    VmApi, VmListError, VmListRequest, VmListResponse, VmViewError, VmViewOk, VmViewRequest,
+    VmViewResponse,
+};
 
 use super::Service;
 use crate::domain::Caller;
+use crate::domain::entity_tag::Tagged;
 use crate::domain::list::ListQuery;
 use crate::operations::vm;
 
@@ -24,5 +28,20 @@ impl VmApi<Caller> for Service {
         let mut reader = self.store.reader().await?;
         let page = vm::list(&mut reader.connection(), &scope, &query).await?;
         Ok(page.into())
+    }
+
+    async fn vm_view(
+        &self,
+        caller: Caller,
+        request: VmViewRequest,
+    ) -> Result<VmViewResponse, VmViewError> {
+        let scope = self
+            .scope(&caller, &request.project_id, request.location)
+            .await?;
+        // The view takes several statements, which must all see the same state.
+        let mut snapshot = self.store.snapshot().await?;
+        let Tagged { shown, tag } =
+            vm::view(&mut snapshot.connection(), &scope, &request.vm_reference).await?;
+        Ok(VmViewOk::new(shown, tag).into())
     }
 }

@@ -26,6 +26,13 @@ pub enum Refusal {
     TooManyKeys(KeysInUse),
     /// The request fits the contract, but has values that cannot be used.
     Invalid(Invalid),
+    /// The resource is to be deleted, and others use it.
+    InUse {
+        /// The parameter that names the resource.
+        field: &'static str,
+        /// What uses it, as sentences. Not empty.
+        by: Vec<String>,
+    },
 }
 
 /// The idempotency keys of a project that may have no more.
@@ -101,6 +108,9 @@ impl fmt::Display for Refusal {
                 "the project has {most} idempotency keys in use, each for 24 hours: send the request without one, or later",
             ),
             Self::Invalid(invalid) => f.write_str(&invalid.message),
+            Self::InUse { .. } => {
+                f.write_str("the resource is in use, and cannot be deleted before what uses it")
+            }
         }
     }
 }

@@ -155,6 +155,10 @@ pub struct VmEntry {
     /// The Unix user to log in as.
     #[schemars(with = "String")]
     pub unix_user: Spanned<String>,
+    /// The image that the virtual machine was started from, such as `debian-13`. Only shown.
+    #[schemars(with = "Option<String>")]
+    #[serde(default)]
+    pub boot_image: Option<Spanned<String>>,
 }
 
 /// A firewall.

@@ -4,18 +4,21 @@ use std::collections::HashSet;
 
 use api_types::{
     Cidr, FirewallId, FirewallProtocol, FirewallRuleId, FirewallSummary, FirewallSummaryFields,
-    IfMatch, Name, Nic, NicFields, PortRange, PrivateSubnet, PrivateSubnetConnect,
-    PrivateSubnetCreate, PrivateSubnetFields, PrivateSubnetId, PrivateSubnetState, ProjectId,
-    Reference,
+    IfMatch, Location, Name, Nic, NicFields, PortRange, PrivateSubnet, PrivateSubnetConnect,
+    PrivateSubnetCreate, PrivateSubnetFields, PrivateSubnetId, PrivateSubnetPage,
+    PrivateSubnetState, PrivateSubnetSummary, PrivateSubnetSummaryFields, ProjectId, Reference,
 };
 
+use super::audit::Deleted;
 use super::firewall::{find_subnet, shown_rule};
 use super::{Result, Scope, ensure_room};
-use crate::domain::Refusal;
 use crate::domain::entity_tag::{Tagged, ensure_match};
 use crate::domain::id::{Id, Kind, Referred, name_of};
+use crate::domain::list::ListQuery;
 use crate::domain::network::{Block, Net4, Net6};
+use crate::domain::private_subnet::{MOST_USERS, ensure_unused};
 use crate::domain::quota::{self, Quotas};
+use crate::domain::{Caller, Refusal, ensure_project};
 use crate::storage::firewall::{Firewall, Rule};
 use crate::storage::{self, Change, Connection};
 use crate::world::World;
@@ -27,13 +30,46 @@ type Row = storage::private_subnet::PrivateSubnet;
 /// fails is rare until a project has many thousands of subnets, and needs no look at the others.
 const GUESSES: u32 = 8;
 
+/// The query `private_subnet_list`: returns a page of the private subnets of a location.
+pub async fn list(
+    c: &mut Connection<'_>,
+    scope: &Scope,
+    query: &ListQuery,
+) -> Result<PrivateSubnetPage> {
+    page(c, (&scope.project, Some(&scope.location)), query).await
+}
+
+/// The query `project_private_subnet_list`: returns a page of the private subnets of a project.
+pub async fn list_of_project(
+    c: &mut Connection<'_>,
+    caller: &Caller,
+    project: &ProjectId,
+    query: &ListQuery,
+) -> Result<PrivateSubnetPage> {
+    ensure_project(caller, project)?;
+    page(c, (&caller.project_id, None), query).await
+}
+
+async fn page(
+    c: &mut Connection<'_>,
+    (project, location): (&ProjectId, Option<&Location>),
+    query: &ListQuery,
+) -> Result<PrivateSubnetPage> {
+    let page = query.page(Kind::PrivateSubnet)?;
+    let (size, items) = storage::private_subnet::page(c, project, location, &page).await?;
+    Ok(PrivateSubnetPage::new(
+        size,
+        items.into_iter().map(list_item).collect(),
+    ))
+}
+
 /// The query `private_subnet_view`: returns everything about a private subnet.
 pub async fn view(
     c: &mut Connection<'_>,
     scope: &Scope,
     reference: &Reference,
 ) -> Result<Tagged<PrivateSubnet>> {
-    let found = lookup(c, scope, reference).await?;
+    let found = load(c, scope, reference).await?;
     shown(c, scope, found).await
 }
 
@@ -255,7 +291,7 @@ impl Change for Connect {
 
     async fn apply(&self, tx: &mut Connection<'_>) -> Result<Tagged<PrivateSubnet>> {
         let field = "connected-subnet-id";
-        let found = lookup(tx, &self.scope, &self.reference).await?;
+        let found = load(tx, &self.scope, &self.reference).await?;
         self.scope.access.ensure_full()?;
         let found = matching(tx, &self.scope, self.if_match.as_ref(), found).await?;
         let Some(other) = &self.body.connected_subnet_id else {
@@ -277,30 +313,131 @@ impl Change for Connect {
     }
 }
 
-async fn lookup(c: &mut Connection<'_>, scope: &Scope, reference: &Reference) -> Result<Row> {
-    let found = match Referred::of(Kind::PrivateSubnet, reference) {
+/// The change `private_subnet_disconnect`: disconnects two private subnets. Subnets that are not
+/// connected are not an error.
+#[derive(Debug)]
+pub struct Disconnect {
+    /// The project and the location of the request, and the access of its caller.
+    pub scope: Scope,
+    /// The id or the name of the first subnet.
+    pub reference: Reference,
+    /// The id of the second subnet.
+    pub other: PrivateSubnetId,
+    /// The `If-Match` of the request: the entity tags that the first subnet may have, or `None` for
+    /// any.
+    pub if_match: Option<IfMatch>,
+}
+
+impl Change for Disconnect {
+    type Output = Tagged<PrivateSubnet>;
+    type Refusal = Refusal;
+
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<Tagged<PrivateSubnet>> {
+        let found = load(tx, &self.scope, &self.reference).await?;
+        self.scope.access.ensure_full()?;
+        let found = matching(tx, &self.scope, self.if_match.as_ref(), found).await?;
+        let field = "private_subnet_id";
+        let other = find_subnet(tx, &self.scope, field, self.other.as_str()).await?;
+        storage::private_subnet::unlink(tx, &self.scope.project, &found.id, &other.id).await?;
+        shown(tx, &self.scope, found).await
+    }
+}
+
+/// The change `private_subnet_delete`: deletes a private subnet that nothing uses. A subnet that
+/// does not exist is not an error.
+#[derive(Debug)]
+pub struct Delete {
+    /// The project and the location of the request, and the access of its caller.
+    pub scope: Scope,
+    /// The id or the name of the private subnet.
+    pub reference: Reference,
+    /// The `If-Match` of the request: the entity tags that the subnet may have, or `None` for any.
+    pub if_match: Option<IfMatch>,
+}
+
+impl Change for Delete {
+    type Output = Deleted;
+    type Refusal = Refusal;
+
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<Deleted> {
+        let found = lookup(tx, &self.scope, &self.reference).await?;
+        self.scope.access.ensure_full()?;
+        let Some(found) = found else {
+            return Ok(Deleted(self.reference.to_string()));
+        };
+        // Locked, so that nothing begins to use the subnet before it is deleted.
+        let if_match = self.if_match.as_ref();
+        if let Some(locked) = locked(tx, &self.scope, if_match, &found.id).await? {
+            let project = &self.scope.project;
+            let nics = storage::private_subnet::nic_names(tx, project, &locked.id).await?;
+            // One more than is named, to see whether there are others.
+            let most = MOST_USERS + 1;
+            let balancers =
+                storage::private_subnet::load_balancer_names(tx, project, &locked.id, most).await?;
+            ensure_unused(nics, balancers)?;
+            storage::private_subnet::delete(tx, project, &locked).await?;
+        }
+        Ok(Deleted(found.id.to_string()))
+    }
+}
+
+async fn lookup(
+    c: &mut Connection<'_>,
+    scope: &Scope,
+    reference: &Reference,
+) -> Result<Option<Row>> {
+    Ok(match Referred::of(Kind::PrivateSubnet, reference) {
         Referred::Id(id) => storage::private_subnet::lookup_id(c, scope.key(), id).await?,
         Referred::Name(name) => storage::private_subnet::lookup_name(c, scope.key(), name).await?,
-    };
+    })
+}
+
+async fn load(c: &mut Connection<'_>, scope: &Scope, reference: &Reference) -> Result<Row> {
+    let found = lookup(c, scope, reference).await?;
     Ok(found.ok_or(Refusal::NotFound)?)
 }
 
-/// Returns a subnet, after checking that it has one of the tags in `if_match`, if there is one. It
-/// then stays as it is until the end of the change.
+/// Locks a subnet until the end of the change, reads it again, and checks that it has one of the
+/// tags in `if_match`, if there is one. Returns `None` if the subnet does not exist any more.
+async fn locked(
+    tx: &mut Connection<'_>,
+    scope: &Scope,
+    if_match: Option<&IfMatch>,
+    id: &PrivateSubnetId,
+) -> Result<Option<Row>> {
+    storage::lock::private_subnet(tx, &scope.project, id).await?;
+    let locked = storage::private_subnet::lookup_id(tx, scope.key(), id.as_str()).await?;
+    if let (Some(locked), Some(if_match)) = (&locked, if_match) {
+        ensure_match(if_match, &shown(tx, scope, locked.clone()).await?.tag)?;
+    }
+    Ok(locked)
+}
+
+/// Locks a subnet and checks its tag, as [`locked`] does. Without `if_match`, returns `found`
+/// unchecked and unlocked.
 async fn matching(
     tx: &mut Connection<'_>,
     scope: &Scope,
     if_match: Option<&IfMatch>,
     found: Row,
 ) -> Result<Row> {
-    let Some(if_match) = if_match else {
+    if if_match.is_none() {
         return Ok(found);
-    };
-    storage::lock::private_subnet(tx, &scope.project, &found.id).await?;
-    let locked = storage::private_subnet::lookup_id(tx, scope.key(), found.id.as_str()).await?;
-    let locked = locked.ok_or(Refusal::NotFound)?;
-    ensure_match(if_match, &shown(tx, scope, locked.clone()).await?.tag)?;
-    Ok(locked)
+    }
+    let locked = locked(tx, scope, if_match, &found.id).await?;
+    Ok(locked.ok_or(Refusal::NotFound)?)
+}
+
+/// Returns a subnet as lists show it.
+fn list_item(subnet: Row) -> PrivateSubnetSummary {
+    PrivateSubnetSummary::from(PrivateSubnetSummaryFields {
+        id: subnet.id,
+        location: subnet.location,
+        name: subnet.name,
+        net4: subnet.net4.into(),
+        net6: subnet.net6.into(),
+        state: subnet.state,
+    })
 }
 
 /// Returns a subnet as responses show it, with its firewalls and interfaces.
@@ -309,16 +446,10 @@ async fn shown(
     scope: &Scope,
     subnet: Row,
 ) -> Result<Tagged<PrivateSubnet>> {
-    let project = &scope.project;
-    let firewalls = storage::firewall::of_subnet(c, project, &subnet.id).await?;
-    // One statement for the rules of all firewalls: one for each would cost a round trip for each.
-    let rules = storage::firewall::rules_of_subnet(c, project, &subnet.id).await?;
-    let nics = storage::private_subnet::nics(c, project, &subnet.id).await?;
+    let firewalls = firewalls(c, &scope.project, &subnet.id).await?;
+    let nics = storage::private_subnet::nics(c, &scope.project, &subnet.id).await?;
     Ok(Tagged::of(PrivateSubnet::from(PrivateSubnetFields {
-        firewalls: firewalls
-            .into_iter()
-            .map(|firewall| summary(firewall, &rules))
-            .collect(),
+        firewalls,
         id: subnet.id,
         location: subnet.location,
         name: subnet.name,
@@ -327,6 +458,21 @@ async fn shown(
         nics: nics.into_iter().map(shown_nic).collect(),
         state: subnet.state,
     })))
+}
+
+/// Returns the firewalls of a subnet, with their rules.
+pub(super) async fn firewalls(
+    c: &mut Connection<'_>,
+    project: &ProjectId,
+    subnet: &PrivateSubnetId,
+) -> Result<Vec<FirewallSummary>> {
+    let firewalls = storage::firewall::of_subnet(c, project, subnet).await?;
+    // One statement for the rules of all firewalls: one for each would cost a round trip for each.
+    let rules = storage::firewall::rules_of_subnet(c, project, subnet).await?;
+    Ok(firewalls
+        .into_iter()
+        .map(|firewall| summary(firewall, &rules))
+        .collect())
 }
 
 /// Returns a firewall as responses about its subnet show it. `rules` are those of all the subnet's

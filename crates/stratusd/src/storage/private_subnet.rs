@@ -1,13 +1,15 @@
 //! Private subnets, their network interfaces, and their connections (links) to each other.
 
 use api_types::{
-    Ipv4Address, Ipv6Address, Location, Name, NicId, PrivateSubnetId, PrivateSubnetState,
+    Count, Ipv4Address, Ipv6Address, Location, Name, NicId, PrivateSubnetId, PrivateSubnetState,
     ProjectId, VmId,
 };
 
+use super::page::{PageSql, fetch, page_sql};
 use super::record::record;
-use super::statement::statement;
+use super::statement::{Parameter, statement};
 use super::{Connection, StorageError, count};
+use crate::domain::list::{Order, Page};
 use crate::domain::network::{Block, Net4, Net6};
 
 record! {
@@ -56,9 +58,83 @@ record! {
 }
 
 record! {
+    /// The place of a virtual machine in a private subnet.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct Address in "nic" {
+        /// The id of the subnet.
+        pub subnet_id: PrivateSubnetId,
+        /// The address in the subnet's IPv4 network.
+        pub private_ipv4: Ipv4Address,
+        /// The address in the subnet's IPv6 network.
+        pub private_ipv6: Ipv6Address,
+    } with {
+        /// The name of the subnet. It is stored with the subnet.
+        pub subnet: Name,
+    }
+    columns address_columns;
+}
+
+record! {
+    /// The name of what uses a private subnet.
+    struct User in "private_subnet" {
+        name: Name,
+    }
+}
+
+record! {
     /// The IPv4 network of a private subnet.
     struct TakenNetwork in "private_subnet" {
         net4: Net4,
+    }
+}
+
+/// Returns a page of the private subnets of a project or of one location, and the size of the whole
+/// list.
+pub async fn page(
+    c: &mut Connection<'_>,
+    project: &ProjectId,
+    location: Option<&Location>,
+    page: &Page,
+) -> Result<(Count, Vec<PrivateSubnet>), StorageError> {
+    macro_rules! of_location {
+        ($column:literal, $index:literal) => {
+            page_sql!(
+                private_subnet_columns!(),
+                of_location: "private_subnet",
+                "private_subnet",
+                by: $column,
+                index: $index,
+                bytes: "0"
+            )
+        };
+    }
+    macro_rules! of_project {
+        ($after:literal, $order:literal) => {
+            page_sql!(
+                private_subnet_columns!(),
+                of_project: "private_subnet",
+                "private_subnet",
+                after: $after,
+                order: $order,
+                bytes: "0"
+            )
+        };
+    }
+    if let Some(location) = location {
+        let parameters: [&dyn Parameter; 4] = [&project, &page.after, &page.size, &location];
+        match page.order {
+            Order::Id => {
+                let sql = of_location!("id", " INDEXED BY private_subnet_by_location");
+                fetch(c, sql, &parameters).await
+            }
+            Order::Name => fetch(c, of_location!("name", ""), &parameters).await,
+        }
+    } else {
+        let parameters: [&dyn Parameter; 3] = [&project, &page.after, &page.size];
+        match page.order {
+            Order::Id => fetch(c, of_project!("id", "id"), &parameters).await,
+            Order::Name => fetch(c, of_project!("name", "name, id"), &parameters).await,
+        }
     }
 }
 
@@ -188,6 +264,73 @@ pub async fn nics(
     c.fetch_all::<Nic>(sql, &[&project, &subnet]).await
 }
 
+/// Returns the addresses of the network interfaces of a virtual machine, sorted by subnet.
+pub async fn addresses(
+    c: &mut Connection<'_>,
+    project: &ProjectId,
+    vm: &VmId,
+) -> Result<Vec<Address>, StorageError> {
+    // Sorted here, and with an index for SQLite, which would read all interfaces of the project.
+    macro_rules! sql {
+        ($index:literal) => {
+            concat!(
+                "SELECT ",
+                address_columns!(),
+                ", (SELECT s.name FROM private_subnet AS s WHERE s.project_id = $1 AND s.id = t.subnet_id) \
+                 AS subnet FROM nic AS t",
+                $index,
+                " WHERE t.project_id = $1 AND t.vm_id = $2"
+            )
+        };
+    }
+    let sql = statement! {
+        sqlite: sql!(" INDEXED BY nic_by_vm"),
+        postgres: sql!(""),
+    };
+    let mut found = c.fetch_all::<Address>(sql, &[&project, &vm]).await?;
+    let key = |of: &Address| (of.subnet_id.to_string(), of.private_ipv4.to_string());
+    found.sort_by_key(key);
+    Ok(found)
+}
+
+/// Returns the names of the network interfaces of a subnet, of which its network has room for few.
+pub async fn nic_names(
+    c: &mut Connection<'_>,
+    project: &ProjectId,
+    subnet: &PrivateSubnetId,
+) -> Result<Vec<Name>, StorageError> {
+    let sql = statement!("SELECT name FROM nic WHERE project_id = $1 AND subnet_id = $2");
+    let users = c.fetch_all::<User>(sql, &[&project, &subnet]).await?;
+    Ok(users.into_iter().map(|user| user.name).collect())
+}
+
+/// Returns the names of the load balancers that use a subnet, any `most` of them if there are more.
+pub async fn load_balancer_names(
+    c: &mut Connection<'_>,
+    project: &ProjectId,
+    subnet: &PrivateSubnetId,
+    most: i64,
+) -> Result<Vec<Name>, StorageError> {
+    macro_rules! sql {
+        ($index:literal) => {
+            concat!(
+                "SELECT name FROM load_balancer",
+                $index,
+                " WHERE project_id = $1 AND subnet_id = $2 LIMIT CAST($3 AS BIGINT)"
+            )
+        };
+    }
+    // SQLite would read all load balancers of the project.
+    let sql = statement! {
+        sqlite: sql!(" INDEXED BY load_balancer_by_subnet"),
+        postgres: sql!(""),
+    };
+    let users = c
+        .fetch_all::<User>(sql, &[&project, &subnet, &most])
+        .await?;
+    Ok(users.into_iter().map(|user| user.name).collect())
+}
+
 /// Returns whether two subnets are connected to each other. Their order does not matter.
 pub async fn is_linked(
     c: &mut Connection<'_>,
@@ -268,6 +411,21 @@ pub async fn link(
     Ok(())
 }
 
+/// Disconnects two subnets, whose order does not matter, if they are connected.
+pub async fn unlink(
+    c: &mut Connection<'_>,
+    project: &ProjectId,
+    one: &PrivateSubnetId,
+    other: &PrivateSubnetId,
+) -> Result<(), StorageError> {
+    let sql = statement!(
+        "DELETE FROM private_subnet_link WHERE project_id = $1 AND low_id = $2 AND high_id = $3"
+    );
+    c.execute(sql, &[&project, &one.min(other), &one.max(other)])
+        .await?;
+    Ok(())
+}
+
 /// Inserts a network interface. The name of its virtual machine is not written.
 pub async fn insert_nic(
     c: &mut Connection<'_>,
@@ -317,22 +475,28 @@ pub async fn delete(
 ) -> Result<(), StorageError> {
     let id = &gone.id;
     c.execute(
-        "DELETE FROM nic WHERE project_id = $1 AND subnet_id = $2",
+        statement!("DELETE FROM nic WHERE project_id = $1 AND subnet_id = $2"),
+        &[&project, &id],
+    )
+    .await?;
+    // Two statements, each of which has an index.
+    c.execute(
+        statement!("DELETE FROM private_subnet_link WHERE project_id = $1 AND low_id = $2"),
         &[&project, &id],
     )
     .await?;
     c.execute(
-        "DELETE FROM private_subnet_link WHERE project_id = $1 AND (low_id = $2 OR high_id = $2)",
+        statement!("DELETE FROM private_subnet_link WHERE project_id = $1 AND high_id = $2"),
         &[&project, &id],
     )
     .await?;
     c.execute(
-        "DELETE FROM firewall_subnet WHERE project_id = $1 AND subnet_id = $2",
+        statement!("DELETE FROM firewall_subnet WHERE project_id = $1 AND subnet_id = $2"),
         &[&project, &id],
     )
     .await?;
     c.execute(
-        "DELETE FROM private_subnet WHERE project_id = $1 AND id = $2",
+        statement!("DELETE FROM private_subnet WHERE project_id = $1 AND id = $2"),
         &[&project, &id],
     )
     .await?;

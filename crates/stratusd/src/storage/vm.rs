@@ -35,6 +35,8 @@ record! {
         pub storage_size_gib: StorageSizeGib,
         /// The user to log in as.
         pub unix_user: String,
+        /// The image that the virtual machine was started from, if an inventory declares it.
+        pub boot_image: Option<String>,
     }
     columns vm_columns;
 }
@@ -85,6 +87,36 @@ pub async fn page(
         Order::Id => fetch(c, sql!("id", " INDEXED BY vm_by_location"), &parameters).await,
         Order::Name => fetch(c, sql!("name", ""), &parameters).await,
     }
+}
+
+/// Looks up a virtual machine of a project and location by its id.
+pub async fn lookup_id(
+    c: &mut Connection<'_>,
+    (project, location): (&ProjectId, &Location),
+    id: &str,
+) -> Result<Option<Vm>, StorageError> {
+    let sql = statement!(concat!(
+        "SELECT ",
+        vm_columns!(),
+        " FROM vm AS t WHERE t.project_id = $1 AND t.location = $2 AND t.id = $3"
+    ));
+    c.fetch_optional::<Vm>(sql, &[&project, &location, &id])
+        .await
+}
+
+/// Looks up a virtual machine of a project and location by its name.
+pub async fn lookup_name(
+    c: &mut Connection<'_>,
+    (project, location): (&ProjectId, &Location),
+    name: &str,
+) -> Result<Option<Vm>, StorageError> {
+    let sql = statement!(concat!(
+        "SELECT ",
+        vm_columns!(),
+        " FROM vm AS t WHERE t.project_id = $1 AND t.location = $2 AND t.name = $3"
+    ));
+    c.fetch_optional::<Vm>(sql, &[&project, &location, &name])
+        .await
 }
 
 /// Returns the virtual machines of a location with given ids, none of them given twice, each with the
@@ -144,7 +176,7 @@ pub async fn insert(
 ) -> Result<(), StorageError> {
     let sql = statement!(
         "INSERT INTO vm (project_id, id, location, name, ip4, ip4_enabled, ip6, size, state, \
-               storage_size_gib, unix_user) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
+               storage_size_gib, unix_user, boot_image) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
     );
     c.execute(
         sql,
@@ -160,6 +192,7 @@ pub async fn insert(
             &vm.state,
             &vm.storage_size_gib,
             &vm.unix_user,
+            &vm.boot_image,
         ],
     )
     .await?;
@@ -180,7 +213,7 @@ pub async fn update(
 ) -> Result<(), StorageError> {
     let sql = statement!(
         "UPDATE vm SET ip4 = $3, ip4_enabled = $4, ip6 = $5, size = $6, state = $7, storage_size_gib = $8, \
-               unix_user = $9 WHERE project_id = $1 AND id = $2"
+               unix_user = $9, boot_image = $10 WHERE project_id = $1 AND id = $2"
     );
     c.execute(
         sql,
@@ -194,6 +227,7 @@ pub async fn update(
             &vm.state,
             &vm.storage_size_gib,
             &vm.unix_user,
+            &vm.boot_image,
         ],
     )
     .await?;

@@ -79,6 +79,7 @@ on_both! {
             ("postgres_reset_superuser_password", "postgres", &post, place("postgres/orders/reset-superuser-password"), json!({ "password": "Abcdefgh1234" })),
             ("private_subnet_create", "private_subnet", &post, place("private-subnet/new"), json!({})),
             ("private_subnet_connect", "private_subnet", &post, place("private-subnet/backend/connect"), json!({ "connected-subnet-id": frontend })),
+            ("private_subnet_disconnect", "private_subnet", &post, place(&format!("private-subnet/backend/disconnect/{}", frontend.as_str().expect("it is an id"))), json!({})),
             ("firewall_detach_subnet", "firewall", &post, place("firewall/web-only/detach-subnet"), json!({ "private_subnet_id": backend })),
             ("firewall_create", "firewall", &post, place("firewall/offices"), json!({})),
             ("firewall_attach_subnet", "firewall", &post, place("firewall/offices/attach-subnet"), json!({ "private_subnet_id": backend })),
@@ -107,6 +108,8 @@ on_both! {
             (404, &shop, &[], &patch, place("postgres/missing"), json!({})),
             (412, &shop, &stale, &patch, place("postgres/orders"), json!({ "tags": [] })),
             (200, &shop, &[], &patch, place("postgres/orders"), json!({ "tags": [{ "key": "a", "value": "b" }] })),
+            (409, &shop, &[], &Method::DELETE, place("private-subnet/backend"), json!({})),
+            (200, &shop, &[], &post, place(&format!("private-subnet/backend/disconnect/{}", frontend.as_str().expect("it is an id"))), json!({})),
             (200, &shop, &[], &post, place("firewall/web-only/detach-subnet"), json!({ "private_subnet_id": backend })),
             (200, &shop, &[], &post, place("load-balancer/web/detach-vm"), json!({ "vm_id": free })),
         ] {
@@ -130,6 +133,7 @@ on_both! {
         for (operation, kind, resource, path) in [
             ("firewall_rule_delete", "firewall_rule", made("firewall_rule_create"), "firewall/offices/firewall-rule/"),
             ("firewall_delete", "firewall", made("firewall_create"), "firewall/"),
+            ("private_subnet_delete", "private_subnet", made("private_subnet_create"), "private-subnet/"),
         ] {
             let path = place(&format!("{path}{}", resource.as_str().expect("it is an id")));
             for _ in 0..2 {

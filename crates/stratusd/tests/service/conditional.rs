@@ -137,12 +137,14 @@ on_both! {
         let balancer = json!({
             "algorithm": "round_robin", "src_port": 1, "dst_port": 2, "health_check_endpoint": "/", "vms": [],
         });
+        let disconnect = format!("private-subnet/backend/disconnect/{}", frontend["id"].as_str().expect("it is an id"));
         for (method, path, body) in [
             (Method::PATCH, "load-balancer/web", balancer),
             (Method::POST, "load-balancer/web/detach-vm", json!({ "vm_id": vm })),
             (Method::PATCH, "postgres/orders", json!({ "tags": [{ "key": "k", "value": "v" }] })),
             (Method::POST, "postgres/orders/reset-superuser-password", json!({ "password": "Abcdefgh1234" })),
             (Method::POST, "private-subnet/backend/connect", json!({ "connected-subnet-id": frontend["id"] })),
+            (Method::POST, &disconnect, json!({})),
             (Method::POST, "firewall/web-only/attach-subnet", json!({ "private_subnet_id": frontend["id"] })),
             (Method::POST, "firewall/web-only/detach-subnet", json!({ "private_subnet_id": frontend["id"] })),
         ] {

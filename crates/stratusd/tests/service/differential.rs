@@ -96,7 +96,7 @@ impl Asker {
         };
         let location = self.of(&LOCATIONS);
         let place = format!("/project/{project}/location/{location}");
-        let (method, path, body) = match self.random.random_range(0..25) {
+        let (method, path, body) = match self.random.random_range(0..30) {
             0 => (
                 "GET",
                 format!("{place}/load-balancer?{}", self.list()),
@@ -220,6 +220,24 @@ impl Asker {
                     ("DELETE", format!("{path}/firewall-rule/{rule}"), None)
                 }
             }
+            25 => {
+                let of = self.of(&[&place, &format!("/project/{project}")]).clone();
+                ("GET", format!("{of}/private-subnet?{}", self.list()), None)
+            }
+            26 => {
+                let path = format!("{place}/private-subnet/{}", self.reference("ps"));
+                (
+                    "POST",
+                    format!("{path}/disconnect/{}", self.id_of("ps")),
+                    None,
+                )
+            }
+            27 => (
+                "DELETE",
+                format!("{place}/private-subnet/{}", self.reference("ps")),
+                None,
+            ),
+            28 => ("GET", format!("{place}/vm/{}", self.reference("vm")), None),
             14 => (
                 "GET",
                 format!("/project/{project}/inference-api-key?{}", self.list()),

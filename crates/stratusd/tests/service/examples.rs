@@ -122,6 +122,7 @@ impl Target {
                 assert_eq!(sent(create("once")).await.0, 200);
                 create("twice")
             }
+            "dependency_error" => self.request(Method::DELETE, &subnet("backend")),
             "precondition_failed" => self
                 .request(
                     Method::POST,
@@ -293,13 +294,13 @@ async fn every_request_example_is_accepted_where_it_stands() {
 }
 
 /// Returns whether a service accepts an example: in full, or except for the id of a resource that
-/// does not exist, a name that is taken, or the tag of another resource.
+/// does not exist, a name that is taken, a resource that is in use, or the tag of another resource.
 fn is_accepted(operation: &Operation<'_>, status: u16, body: &Value) -> bool {
     let takes_references =
         operation.path.contains("reference}") || operation.path.ends_with("_key_id}");
     match (status, body["error"]["type"].as_str()) {
         (200 | 204, _) | (412, Some("PreconditionFailed")) => true,
-        (404, Some("ResourceNotFound")) => takes_references,
+        (404, Some("ResourceNotFound")) | (409, Some("DependencyError")) => takes_references,
         (400, Some("InvalidRequest")) => {
             let of_resources = [
                 "name",
@@ -451,6 +452,7 @@ fn provoke_rejections(
         .map(|part| match part {
             "{inference_api_key_id}" => "akmagvrjz7cptgqmw5121gqp0c",
             "{firewall_rule_id}" => "fr87r4anja29txsyzygcwv29md",
+            "{private_subnet_id}" => "ps0xdry28j6tgr9vw2zy3p7c16",
             part if part.starts_with('{') => "web",
             part => part,
         })

@@ -100,6 +100,7 @@ on_both! {
             (format!("{orders}/reset-superuser-password"), json!({ "password": "Abcdefgh1234" })),
             (subnet("new"), json!({})),
             (format!("{}/connect", subnet("backend")), json!({ "connected-subnet-id": frontend })),
+            (format!("{}/disconnect/{}", subnet("backend"), frontend.as_str().expect("it is an id")), json!({})),
             (format!("{PLACE}/firewall/offices"), json!({})),
             (format!("{PLACE}/firewall/offices/attach-subnet"), json!({ "private_subnet_id": backend })),
             (format!("{PLACE}/firewall/offices/firewall-rule"), json!({ "cidr": "10.0.0.0/8" })),

@@ -119,6 +119,7 @@ fn path(operation: &api_server::server::Operation, reference: &str) -> String {
         path.replace_range(start..=end, reference);
     }
     path.replace("{firewall_rule_id}", "fr00000000000000000000000z")
+        .replace("{private_subnet_id}", "ps00000000000000000000000z")
 }
 
 async fn call(
@@ -201,6 +202,12 @@ on_both! {
             assert_eq!(response.error(), (400, "InvalidRequest"), "{}: {}", operation.id, response.body);
             assert_eq!(response, call(&rival, operation, reference, unknown.as_ref()).await, "{}", operation.id);
         }
+        // The same for the second resource in a path.
+        let of_the_shop = &things["private_subnet"].0;
+        let [foreign, unknown] = [of_the_shop, &nothing(of_the_shop)].map(|id| format!("{PLACE}/private-subnet/backend/disconnect/{id}"));
+        let response = rival.post_nothing(&foreign).await;
+        assert_eq!(response.error(), (400, "InvalidRequest"));
+        assert_eq!(response, rival.post_nothing(&unknown).await);
         assert_eq!(state(&shop).await, before, "the requests of another project leave the shop unchanged");
         // By the same names, the rival reaches resources of its own.
         assert_ne!(
@@ -253,11 +260,17 @@ fn ensure_unknown(operation: &api_server::server::Operation, seen: &JsonResponse
 /// Returns everything that the API shows of a project.
 async fn state(caller: &Caller) -> Vec<Value> {
     let mut all = Vec::new();
-    for path in ["/load-balancer", "/postgres", "/inference-api-key"] {
+    for path in [
+        "/load-balancer",
+        "/postgres",
+        "/private-subnet",
+        "/inference-api-key",
+    ] {
         all.push(caller.get(path).await.ok());
     }
     for path in [
         "vm",
+        "vm/app-1",
         "postgres/secret",
         "private-subnet/backend",
         "private-subnet/frontend",

@@ -20,6 +20,7 @@ mod isolation;
 mod plans;
 mod postgres_server;
 mod power_cuts;
+mod private_subnets;
 mod provisioning;
 mod running;
 mod sizes;

@@ -86,5 +86,6 @@ fn row(entry: &VmEntry, id: VmId) -> Vm {
         storage_size_gib: StorageSizeGib::try_from(entry.storage_size_gib.value)
             .expect("the inventory has been checked"),
         unix_user: entry.unix_user.value.clone(),
+        boot_image: entry.boot_image.as_ref().map(|image| image.value.clone()),
     }
 }

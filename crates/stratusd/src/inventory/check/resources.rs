@@ -24,8 +24,16 @@ impl Check {
         self.one_of(Some(&vm.size), VmSize::VALUES);
         self.one_of(vm.state.as_ref(), VmState::VALUES);
         self.printable(&vm.unix_user);
-        if vm.unix_user.value.is_empty() {
-            self.report(&vm.unix_user, "must not be empty");
+        if let Some(image) = &vm.boot_image {
+            self.printable(image);
+        }
+        for text in [Some(&vm.unix_user), vm.boot_image.as_ref()]
+            .into_iter()
+            .flatten()
+        {
+            if text.value.is_empty() {
+                self.report(text, "must not be empty");
+            }
         }
         if StorageSizeGib::try_from(vm.storage_size_gib.value).is_err() {
             self.report(&vm.storage_size_gib, "must be at least 1");

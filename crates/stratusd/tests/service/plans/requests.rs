@@ -90,9 +90,12 @@ impl Ids {
 
 /// Returns the paths and bodies to call an operation with.
 pub fn requests(operation: &str, round: usize, ids: &Ids) -> Vec<(String, Option<Value>)> {
-    let (firewall, backend) = (text(&ids.firewall), text(&ids.backend));
     match operation {
         "vm_list" => pages(&place("vm"), &last("vm")),
+        "vm_view" => vec![
+            (place("vm/app-1"), None),
+            (place(&format!("vm/{}", text(&ids.vm))), None),
+        ],
         "load_balancer_list" => pages(&place("load-balancer"), &last("1b")),
         "project_load_balancer_list" => pages("/load-balancer", &last("1b")),
         "project_postgres_list" => pages("/postgres", &last("pg")),
@@ -114,17 +117,32 @@ pub fn requests(operation: &str, round: usize, ids: &Ids) -> Vec<(String, Option
                 Some(json!({ "vm_id": ids.vm })),
             )]
         }
+        "project_private_subnet_list" => pages("/private-subnet", &last("ps")),
+        _ if operation.starts_with("private_subnet") => of_subnets(operation, round, ids),
+        _ if operation.starts_with("firewall") => of_firewalls(operation, round, ids),
+        _ if operation.starts_with("postgres") => of_databases(operation, round),
+        _ => of_keys(operation, round),
+    }
+}
+
+/// Returns those of an operation on private subnets.
+fn of_subnets(operation: &str, round: usize, ids: &Ids) -> Vec<(String, Option<Value>)> {
+    let backend = text(&ids.backend);
+    match operation {
+        "private_subnet_list" => pages(&place("private-subnet"), &last("ps")),
         "private_subnet_view" => vec![
             (place("private-subnet/backend"), None),
             (place(&format!("private-subnet/{backend}")), None),
         ],
         "private_subnet_create" => vec![
             (place(&format!("private-subnet/new-{round}")), None),
+            (place(&format!("private-subnet/gone-{round}")), None),
             (
                 place(&format!("private-subnet/guarded-{round}")),
-                Some(json!({ "firewall_id": firewall })),
+                Some(json!({ "firewall_id": ids.firewall })),
             ),
         ],
+        "private_subnet_delete" => vec![(place(&format!("private-subnet/gone-{round}")), None)],
         "private_subnet_connect" => {
             // A pair of subnets can be connected once.
             if round > 0 {
@@ -133,9 +151,12 @@ pub fn requests(operation: &str, round: usize, ids: &Ids) -> Vec<(String, Option
             let body = json!({ "connected-subnet-id": ids.frontend });
             vec![(place("private-subnet/backend/connect"), Some(body))]
         }
-        _ if operation.starts_with("firewall") => of_firewalls(operation, round, ids),
-        _ if operation.starts_with("postgres") => of_databases(operation, round),
-        _ => of_keys(operation, round),
+        "private_subnet_disconnect" => {
+            let other = text(&ids.frontend);
+            let path = format!("private-subnet/{backend}/disconnect/{other}");
+            vec![(place(&path), None)]
+        }
+        other => panic!("add a request that calls {other}"),
     }
 }
 

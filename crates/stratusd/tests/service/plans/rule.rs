@@ -69,6 +69,12 @@ const ALLOWED: &[Allowed] = &[
     ),
     (
         "",
+        "private_subnet_link",
+        "project_id,low_id",
+        "all connections of a subnet are deleted",
+    ),
+    (
+        "",
         "load_balancer_vm",
         "project_id,load_balancer_id",
         "all virtual machines of a load balancer are shown",
@@ -76,6 +82,12 @@ const ALLOWED: &[Allowed] = &[
     (
         "",
         "load_balancer",
+        "project_id,name",
+        "a name is used once in each location",
+    ),
+    (
+        "",
+        "private_subnet",
         "project_id,name",
         "a name is used once in each location",
     ),

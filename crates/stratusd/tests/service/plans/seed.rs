@@ -30,6 +30,13 @@ pub fn statements(
     let (firewall, rule, balancer, database) = (id("fw"), id("fr"), id("1b"), id("pg"));
     let (key, token, other) = (id("ak"), id("pt"), id("pj"));
     let place = "CASE i % 2 WHEN 0 THEN 'eu-central-h1' ELSE 'us-east-a2' END";
+    // A project has fewer networks than rows; those that are on the first pages are real ones. The
+    // subnets of the inventory make room for them.
+    let number = "CASE WHEN i <= 120000 THEN i ELSE 120000 + (i / 100000) * 10000 + i % 100000 END";
+    let net4 = format!(
+        "CASE WHEN i <= 120000 OR i % 100000 < 10000 THEN '10.' || (({number}) / 1024) || '.' || \
+         ((({number}) / 4) % 256) || '.' || ((({number}) % 4) * 64) || '/26' ELSE '11.' || i END"
+    );
     // After the test, so that the reconciler leaves the neighbours alone, but not later than it would
     // ever let them wait, or it would take the clock for one that was set back.
     let later = World::real().now() + 200_000;
@@ -54,8 +61,9 @@ pub fn statements(
          INSERT INTO service_state (name, value) SELECT 'other-' || i, CAST('-' AS {bytes}) FROM ({others}) AS n;
          INSERT INTO resource_count (project_id, kind, location, slot, items) SELECT p, 'seed-' || i, {place}, 0, 1 FROM neighbour;
          INSERT INTO vm (project_id, id, location, name, ip4, ip4_enabled, ip6, size, state, storage_size_gib, unix_user) SELECT p, {vm}, {place}, 'n-' || i, NULL, FALSE, NULL, 'standard-2', 'running', 40, 'deploy' FROM neighbour;
+         UPDATE private_subnet SET net4 = CASE name WHEN 'backend' THEN '10.255.0.0/26' WHEN 'frontend' THEN '10.255.0.64/26' ELSE '10.255.0.128/26' END WHERE project_id = '{project}';
          INSERT INTO private_subnet (project_id, id, location, name, net4, net6, state, is_declared) SELECT p, {subnet}, {place}, 'n-' || i,
-             '11.' || (i / 1024) || '.' || ((i / 4) % 256) || '.' || ((i % 4) * 64) || '/26', 'fd00:' || i, 'available', FALSE FROM neighbour;
+             {net4}, 'fd00:1:' || (i / 9999 + 1) || ':' || (i % 9999 + 1) || '::/64', 'available', FALSE FROM neighbour;
          INSERT INTO private_subnet_link (project_id, low_id, high_id)
              SELECT p, 'ps000000000000000000000001', {subnet} FROM neighbour WHERE p = '{project}' AND i > 1;
          INSERT INTO nic (project_id, subnet_id, id, name, private_ipv4, private_ipv6, vm_id) SELECT p, {subnet}, {nic}, 'n', '10.0.0.4', 'fd00::4', {vm} FROM neighbour;

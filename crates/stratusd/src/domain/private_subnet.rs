@@ -1,0 +1,83 @@
+//! What keeps a private subnet from being deleted.
+
+use api_types::Name;
+
+use super::Refusal;
+use super::refusal::enumerate;
+
+/// The maximum number of users of each kind that a refusal names.
+pub const MOST_USERS: i64 = 20;
+
+/// Checks that a private subnet has no network interfaces and no load balancers. At most
+/// [`MOST_USERS`] of each are named; more than that stand for any number.
+///
+/// # Errors
+///
+/// If it has any, with a text for each kind.
+pub fn ensure_unused(nics: Vec<Name>, load_balancers: Vec<Name>) -> Result<(), Refusal> {
+    let mut by = Vec::new();
+    if let Some((names, is_one)) = named(nics) {
+        by.push(if is_one {
+            format!("the network interface {names} is in it")
+        } else {
+            format!("the network interfaces {names} are in it")
+        });
+    }
+    if let Some((names, is_one)) = named(load_balancers) {
+        by.push(if is_one {
+            format!("the load balancer {names} uses it")
+        } else {
+            format!("the load balancers {names} use it")
+        });
+    }
+    if by.is_empty() {
+        return Ok(());
+    }
+    let field = "private_subnet_reference";
+    Err(Refusal::InUse { field, by })
+}
+
+/// Joins names for a sentence, and returns whether there is only one. Returns `None` if there are
+/// none.
+fn named(mut names: Vec<Name>) -> Option<(String, bool)> {
+    let most = usize::try_from(MOST_USERS).expect("it is a small number");
+    let has_others = names.len() > most;
+    names.sort_unstable();
+    names.truncate(most);
+    let mut words: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    if has_others {
+        words.push("others".to_owned());
+    }
+    (!words.is_empty()).then(|| (enumerate(&words), words.len() == 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_names_only_some_of_many_users() {
+        let names = |count: u32| {
+            let names = (0..count).map(|number| format!("n-{number:02}"));
+            names.map(|name| name.parse().unwrap()).collect()
+        };
+        assert_eq!(ensure_unused(names(0), names(0)), Ok(()));
+        let refused = |nics, balancers| match ensure_unused(names(nics), names(balancers)) {
+            Err(Refusal::InUse { by, .. }) => by,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(refused(1, 0), ["the network interface `n-00` is in it"]);
+        assert_eq!(
+            refused(0, 2),
+            ["the load balancers `n-00` and `n-01` use it"]
+        );
+        let [nics, balancers] = &refused(20, 21)[..] else {
+            panic!("there are two kinds")
+        };
+        assert!(nics.ends_with("`n-18` and `n-19` are in it"), "{nics}");
+        assert!(
+            balancers.ends_with("`n-19` and others use it"),
+            "{balancers}"
+        );
+    }
+}
