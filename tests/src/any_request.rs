@@ -27,10 +27,14 @@ use api_server::inference_api_key::{
     InferenceApiKeyViewResponse,
 };
 use api_server::load_balancer::{
-    LoadBalancerApi, LoadBalancerDetachVmError, LoadBalancerDetachVmRequest,
+    LoadBalancerApi, LoadBalancerAttachVmError, LoadBalancerAttachVmRequest,
+    LoadBalancerAttachVmResponse, LoadBalancerCreateError, LoadBalancerCreateRequest,
+    LoadBalancerCreateResponse, LoadBalancerDeleteError, LoadBalancerDeleteRequest,
+    LoadBalancerDeleteResponse, LoadBalancerDetachVmError, LoadBalancerDetachVmRequest,
     LoadBalancerDetachVmResponse, LoadBalancerListError, LoadBalancerListRequest,
     LoadBalancerListResponse, LoadBalancerUpdateError, LoadBalancerUpdateRequest,
-    LoadBalancerUpdateResponse, ProjectLoadBalancerListError, ProjectLoadBalancerListRequest,
+    LoadBalancerUpdateResponse, LoadBalancerViewError, LoadBalancerViewRequest,
+    LoadBalancerViewResponse, ProjectLoadBalancerListError, ProjectLoadBalancerListRequest,
     ProjectLoadBalancerListResponse,
 };
 use api_server::postgres::{
@@ -309,6 +313,18 @@ judged! {
         load_balancer_update(LoadBalancerUpdateRequest) -> LoadBalancerUpdateResponse, LoadBalancerUpdateError:
             project_id as "ProjectId", location as "Location", load_balancer_reference as "Reference",
             if_match as "IfMatch", body as "LoadBalancerUpdate";
+        load_balancer_view(LoadBalancerViewRequest) -> LoadBalancerViewResponse, LoadBalancerViewError:
+            project_id as "ProjectId", location as "Location", load_balancer_reference as "Reference";
+        load_balancer_create(LoadBalancerCreateRequest) -> LoadBalancerCreateResponse, LoadBalancerCreateError:
+            project_id as "ProjectId", location as "Location", load_balancer_reference as "Reference",
+            idempotency_key as "IdempotencyKey", body as "LoadBalancerCreate";
+        load_balancer_delete(LoadBalancerDeleteRequest) -> LoadBalancerDeleteResponse, LoadBalancerDeleteError:
+            project_id as "ProjectId", location as "Location", load_balancer_reference as "Reference",
+            if_match as "IfMatch";
+        load_balancer_attach_vm(LoadBalancerAttachVmRequest)
+            -> LoadBalancerAttachVmResponse, LoadBalancerAttachVmError:
+            project_id as "ProjectId", location as "Location", load_balancer_reference as "Reference",
+            if_match as "IfMatch", idempotency_key as "IdempotencyKey", body as "LoadBalancerAttachVm";
         load_balancer_detach_vm(LoadBalancerDetachVmRequest)
             -> LoadBalancerDetachVmResponse, LoadBalancerDetachVmError:
             project_id as "ProjectId", location as "Location", load_balancer_reference as "Reference",

@@ -64,7 +64,7 @@ fn operations() -> Vec<Operation> {
             });
         }
     }
-    assert_eq!(operations.len(), 30);
+    assert_eq!(operations.len(), 34);
     operations
 }
 

@@ -36,6 +36,7 @@ fn requests() -> Vec<(String, String, Vec<(String, String)>, String)> {
         format!("{place}/load-balancer?start_after=%ff"),
         format!("{place}/load-balancer/Bad!Name"),
         format!("{place}/load-balancer/web/detach-vm"),
+        format!("{place}/load-balancer/web/attach-vm"),
         format!("{place}/load-balancer/web"),
         format!("{place}/postgres/orders"),
         format!("{place}/postgres/orders/reset-superuser-password"),
@@ -209,6 +210,9 @@ async fn our_own_collections_keep_what_is_created() {
     assert_eq!(
         mock.collections(),
         [
+            format!(
+                "{place}/load-balancer/{{load_balancer_reference}} is kept: load_balancer_create, load_balancer_delete, load_balancer_list, load_balancer_update, load_balancer_view"
+            ),
             format!(
                 "{place}/postgres/{{postgres_database_reference}} is kept: postgres_create, postgres_update, postgres_view"
             ),

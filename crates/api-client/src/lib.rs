@@ -12,7 +12,7 @@
 //! One property that does not fit, such as a value that no enumeration lists or null for a required property, makes the whole response an [`Error`]. Of a server that sends such responses, read them with `send().lenient()` instead: it returns a [`Lenient`] body, success or error, with what was received beside what fits. `stream().lenient()` does so for each item of a list.
 //!
 //! Use the Stratus API to manage the cloud resources of a project: load balancers, Postgres databases, private subnets, firewalls, virtual machines and inference API keys.
-//! The operator of the service declares projects, tokens, locations, virtual machines and load balancers; the API has no operations that create them.
+//! The operator of the service declares projects, tokens, locations and virtual machines; the API has no operations that create them.
 //!
 //! ## Requests and responses
 //!

@@ -5,7 +5,7 @@ use api_runtime::server::{self, Responses as _};
 use crate::responses;
 use crate::security;
 
-/// Load balancers distribute connections among the virtual machines of a private subnet.
+/// Load balancers distribute connections among the virtual machines of a private subnet, at most 100 each.
 ///
 /// `P` is the principal, which the implementation of `Security` makes of a credential.
 #[server::api(load_balancer)]
@@ -33,6 +33,36 @@ pub trait LoadBalancerApi<P>: Send + Sync + 'static {
         request: ProjectLoadBalancerListRequest,
     ) -> Result<ProjectLoadBalancerListResponse, ProjectLoadBalancerListError>;
 
+    /// View a load balancer
+    ///
+    /// Returns a load balancer, with its private subnet and virtual machines.
+    ///
+    /// `GET /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}`
+    async fn load_balancer_view(
+        &self,
+        principal: P,
+        request: LoadBalancerViewRequest,
+    ) -> Result<LoadBalancerViewResponse, LoadBalancerViewError>;
+
+    /// Create a load balancer
+    ///
+    /// Creates a load balancer in a private subnet, without virtual machines.
+    /// The reference in the path becomes the name of the load balancer.
+    /// Returns 400 `InvalidRequest` and creates nothing, with:
+    ///
+    /// - `details.name` if a load balancer of this name exists, or if the name has the form of a load balancer's id;
+    /// - `details.private_subnet_id` if it is not the id of a private subnet in this project and location;
+    /// - `details.health_check_endpoint` if it has control characters.
+    ///
+    /// Returns 403 `QuotaExceeded` if the project has as many load balancers as its quota allows.
+    ///
+    /// `POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}`
+    async fn load_balancer_create(
+        &self,
+        principal: P,
+        request: LoadBalancerCreateRequest,
+    ) -> Result<LoadBalancerCreateResponse, LoadBalancerCreateError>;
+
     /// Update a load balancer
     ///
     /// Updates the settings of a load balancer and replaces the virtual machines that are attached to it.
@@ -45,6 +75,34 @@ pub trait LoadBalancerApi<P>: Send + Sync + 'static {
         principal: P,
         request: LoadBalancerUpdateRequest,
     ) -> Result<LoadBalancerUpdateResponse, LoadBalancerUpdateError>;
+
+    /// Delete a load balancer
+    ///
+    /// Detaches the virtual machines of a load balancer and deletes it, which cannot be undone.
+    /// The name can be used again at once.
+    /// If there is no such load balancer, nothing changes and the response is still 204.
+    ///
+    /// `DELETE /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}`
+    async fn load_balancer_delete(
+        &self,
+        principal: P,
+        request: LoadBalancerDeleteRequest,
+    ) -> Result<LoadBalancerDeleteResponse, LoadBalancerDeleteError>;
+
+    /// Attach a virtual machine to a load balancer
+    ///
+    /// Attaches a virtual machine to a load balancer.
+    /// Returns the load balancer; its `vms` contains the virtual machine.
+    /// If the virtual machine is attached to it already, nothing changes and the response is still 200.
+    /// Returns 400 `InvalidRequest` with `details.vm_id` if `vm_id` is not the id of a virtual machine in this project and location, or if the virtual machine is in another private subnet or attached to another load balancer, or if the load balancer has 100 virtual machines.
+    /// A virtual machine that is in no private subnet can be attached.
+    ///
+    /// `POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}/attach-vm`
+    async fn load_balancer_attach_vm(
+        &self,
+        principal: P,
+        request: LoadBalancerAttachVmRequest,
+    ) -> Result<LoadBalancerAttachVmResponse, LoadBalancerAttachVmError>;
 
     /// Detach a virtual machine from a load balancer
     ///
@@ -205,6 +263,168 @@ pub static PROJECT_LOAD_BALANCER_LIST: server::Operation = server::Operation {
     ..server::Operation::of::<ProjectLoadBalancerListRequest>()
 };
 
+/// The request of `GET /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}`.
+#[derive(Debug, Clone, server::Request)]
+pub struct LoadBalancerViewRequest {
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    #[parameter(path)]
+    pub project_id: api_types::ProjectId,
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
+    #[parameter(path)]
+    pub location: api_types::Location,
+    /// The id (prefix `1b`) or the name of the load balancer.
+    #[parameter(path)]
+    pub load_balancer_reference: api_types::Reference,
+}
+
+/// The responses of `GET /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum LoadBalancerViewResponse {
+    /// The load balancer.
+    #[response(200)]
+    Ok(LoadBalancerViewOk),
+}
+
+/// The errors of `GET /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum LoadBalancerViewError {
+    /// The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
+    #[response(400)]
+    BadRequest(responses::BadRequest),
+    /// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
+    #[response(401)]
+    Unauthorized(responses::Unauthorized),
+    /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    #[response(404)]
+    NotFound(responses::NotFound),
+    /// The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`).
+    #[response(429)]
+    TooManyRequests(responses::TooManyRequests),
+    /// An error occurred in the service (`UnexpectedError`).
+    #[response(500)]
+    InternalServerError(responses::UnexpectedError),
+    /// The service is temporarily unavailable (`Unavailable`).
+    #[response(503)]
+    ServiceUnavailable(responses::Unavailable),
+}
+
+/// The load balancer.
+#[derive(Debug, Clone, server::ResponseParts)]
+pub struct LoadBalancerViewOk {
+    #[body(json)]
+    pub body: api_types::LoadBalancer,
+    /// The entity tag of the resource. It changes whenever a property of the response changes.
+    #[header(name = "ETag", required)]
+    pub e_tag: api_types::EntityTag,
+}
+
+/// `GET /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}`.
+pub static LOAD_BALANCER_VIEW: server::Operation = server::Operation {
+    id: "load_balancer_view",
+    method: server::Method::GET,
+    path: "/project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}",
+    tag: Some("load_balancer"),
+    responses: LoadBalancerViewResponse::LISTED,
+    errors: LoadBalancerViewError::LISTED,
+    rejections: &[405, 431],
+    security: security::BEARER,
+    ..server::Operation::of::<LoadBalancerViewRequest>()
+};
+
+/// The request of `POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}`.
+#[derive(Debug, Clone, server::Request)]
+pub struct LoadBalancerCreateRequest {
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    #[parameter(path)]
+    pub project_id: api_types::ProjectId,
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
+    #[parameter(path)]
+    pub location: api_types::Location,
+    /// The id (prefix `1b`) or the name of the load balancer.
+    #[parameter(path)]
+    pub load_balancer_reference: api_types::Reference,
+    /// A text that makes the request safe to repeat: a repeat with the same key within 24 hours gets the same response, and changes nothing.
+    /// With another path or body, it is rejected with 409 `IdempotencyConflict`.
+    #[parameter(header, name = "Idempotency-Key")]
+    pub idempotency_key: Option<api_types::IdempotencyKey>,
+    /// The settings of the new load balancer.
+    #[body(json, schema = "/components/schemas/LoadBalancerCreate", required)]
+    pub body: api_types::LoadBalancerCreate,
+}
+
+/// The responses of `POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum LoadBalancerCreateResponse {
+    /// The new load balancer.
+    #[response(200)]
+    Ok(LoadBalancerCreateOk),
+}
+
+/// The errors of `POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum LoadBalancerCreateError {
+    /// The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
+    #[response(400)]
+    BadRequest(responses::BadRequest),
+    /// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
+    #[response(401)]
+    Unauthorized(responses::Unauthorized),
+    /// The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`).
+    #[response(403)]
+    Forbidden(responses::Forbidden),
+    /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    #[response(404)]
+    NotFound(responses::NotFound),
+    /// The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`).
+    #[response(409)]
+    Conflict(responses::Conflict),
+    /// The body is larger than the service accepts (`PayloadTooLarge`).
+    #[response(413)]
+    PayloadTooLarge(responses::PayloadTooLarge),
+    /// The body's content type is not `application/json` (`UnsupportedMediaType`).
+    #[response(415)]
+    UnsupportedMediaType(responses::UnsupportedMediaType),
+    /// The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`).
+    #[response(429)]
+    TooManyRequests(responses::TooManyRequests),
+    /// An error occurred in the service (`UnexpectedError`).
+    #[response(500)]
+    InternalServerError(responses::UnexpectedError),
+    /// The service is temporarily unavailable (`Unavailable`).
+    #[response(503)]
+    ServiceUnavailable(responses::Unavailable),
+}
+
+/// The new load balancer.
+#[derive(Debug, Clone, server::ResponseParts)]
+pub struct LoadBalancerCreateOk {
+    #[body(json)]
+    pub body: api_types::LoadBalancer,
+    /// The entity tag of the resource. It changes whenever a property of the response changes.
+    #[header(name = "ETag", required)]
+    pub e_tag: api_types::EntityTag,
+    /// The response is that to an earlier request with the same `Idempotency-Key`, and nothing was changed. Missing from any other response.
+    #[header(name = "Idempotency-Replayed")]
+    pub idempotency_replayed: Option<api_types::IdempotencyReplayed>,
+}
+
+/// `POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}`.
+pub static LOAD_BALANCER_CREATE: server::Operation = server::Operation {
+    id: "load_balancer_create",
+    method: server::Method::POST,
+    path: "/project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}",
+    tag: Some("load_balancer"),
+    responses: LoadBalancerCreateResponse::LISTED,
+    errors: LoadBalancerCreateError::LISTED,
+    rejections: &[405, 408, 431],
+    security: security::BEARER,
+    ..server::Operation::of::<LoadBalancerCreateRequest>()
+};
+
 /// The request of `PATCH /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}`.
 #[derive(Debug, Clone, server::Request)]
 pub struct LoadBalancerUpdateRequest {
@@ -295,6 +515,178 @@ pub static LOAD_BALANCER_UPDATE: server::Operation = server::Operation {
     rejections: &[405, 408, 431],
     security: security::BEARER,
     ..server::Operation::of::<LoadBalancerUpdateRequest>()
+};
+
+/// The request of `DELETE /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}`.
+#[derive(Debug, Clone, server::Request)]
+pub struct LoadBalancerDeleteRequest {
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    #[parameter(path)]
+    pub project_id: api_types::ProjectId,
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
+    #[parameter(path)]
+    pub location: api_types::Location,
+    /// The id (prefix `1b`) or the name of the load balancer.
+    #[parameter(path)]
+    pub load_balancer_reference: api_types::Reference,
+    /// The entity tags that the resource may have, or `*` for any.
+    /// If it has another tag by now, the response is 412 `PreconditionFailed`, and nothing is changed.
+    #[parameter(header, name = "If-Match")]
+    pub if_match: Option<api_types::IfMatch>,
+}
+
+/// The responses of `DELETE /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum LoadBalancerDeleteResponse {
+    /// The load balancer does not exist any more.
+    #[response(204)]
+    NoContent,
+}
+
+/// The errors of `DELETE /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum LoadBalancerDeleteError {
+    /// The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
+    #[response(400)]
+    BadRequest(responses::BadRequest),
+    /// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
+    #[response(401)]
+    Unauthorized(responses::Unauthorized),
+    /// The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`).
+    #[response(403)]
+    Forbidden(responses::Forbidden),
+    /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    #[response(404)]
+    NotFound(responses::NotFound),
+    /// The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`).
+    #[response(409)]
+    Conflict(responses::Conflict),
+    /// The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it.
+    #[response(412)]
+    PreconditionFailed(responses::PreconditionFailed),
+    /// The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`).
+    #[response(429)]
+    TooManyRequests(responses::TooManyRequests),
+    /// An error occurred in the service (`UnexpectedError`).
+    #[response(500)]
+    InternalServerError(responses::UnexpectedError),
+    /// The service is temporarily unavailable (`Unavailable`).
+    #[response(503)]
+    ServiceUnavailable(responses::Unavailable),
+}
+
+/// `DELETE /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}`.
+pub static LOAD_BALANCER_DELETE: server::Operation = server::Operation {
+    id: "load_balancer_delete",
+    method: server::Method::DELETE,
+    path: "/project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}",
+    tag: Some("load_balancer"),
+    responses: LoadBalancerDeleteResponse::LISTED,
+    errors: LoadBalancerDeleteError::LISTED,
+    rejections: &[405, 431],
+    security: security::BEARER,
+    ..server::Operation::of::<LoadBalancerDeleteRequest>()
+};
+
+/// The request of `POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}/attach-vm`.
+#[derive(Debug, Clone, server::Request)]
+pub struct LoadBalancerAttachVmRequest {
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    #[parameter(path)]
+    pub project_id: api_types::ProjectId,
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
+    #[parameter(path)]
+    pub location: api_types::Location,
+    /// The id (prefix `1b`) or the name of the load balancer.
+    #[parameter(path)]
+    pub load_balancer_reference: api_types::Reference,
+    /// The entity tags that the resource may have, or `*` for any.
+    /// If it has another tag by now, the response is 412 `PreconditionFailed`, and nothing is changed.
+    #[parameter(header, name = "If-Match")]
+    pub if_match: Option<api_types::IfMatch>,
+    /// A text that makes the request safe to repeat: a repeat with the same key within 24 hours gets the same response, and changes nothing.
+    /// With another path or body, it is rejected with 409 `IdempotencyConflict`.
+    #[parameter(header, name = "Idempotency-Key")]
+    pub idempotency_key: Option<api_types::IdempotencyKey>,
+    /// The virtual machine to attach.
+    #[body(json, schema = "/components/schemas/LoadBalancerAttachVm", required)]
+    pub body: api_types::LoadBalancerAttachVm,
+}
+
+/// The responses of `POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}/attach-vm`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum LoadBalancerAttachVmResponse {
+    /// The load balancer, with the virtual machine.
+    #[response(200)]
+    Ok(LoadBalancerAttachVmOk),
+}
+
+/// The errors of `POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}/attach-vm`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum LoadBalancerAttachVmError {
+    /// The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
+    #[response(400)]
+    BadRequest(responses::BadRequest),
+    /// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
+    #[response(401)]
+    Unauthorized(responses::Unauthorized),
+    /// The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`).
+    #[response(403)]
+    Forbidden(responses::Forbidden),
+    /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    #[response(404)]
+    NotFound(responses::NotFound),
+    /// The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`).
+    #[response(409)]
+    Conflict(responses::Conflict),
+    /// The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it.
+    #[response(412)]
+    PreconditionFailed(responses::PreconditionFailed),
+    /// The body is larger than the service accepts (`PayloadTooLarge`).
+    #[response(413)]
+    PayloadTooLarge(responses::PayloadTooLarge),
+    /// The body's content type is not `application/json` (`UnsupportedMediaType`).
+    #[response(415)]
+    UnsupportedMediaType(responses::UnsupportedMediaType),
+    /// The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`).
+    #[response(429)]
+    TooManyRequests(responses::TooManyRequests),
+    /// An error occurred in the service (`UnexpectedError`).
+    #[response(500)]
+    InternalServerError(responses::UnexpectedError),
+    /// The service is temporarily unavailable (`Unavailable`).
+    #[response(503)]
+    ServiceUnavailable(responses::Unavailable),
+}
+
+/// The load balancer, with the virtual machine.
+#[derive(Debug, Clone, server::ResponseParts)]
+pub struct LoadBalancerAttachVmOk {
+    #[body(json)]
+    pub body: api_types::LoadBalancer,
+    /// The entity tag of the resource. It changes whenever a property of the response changes.
+    #[header(name = "ETag", required)]
+    pub e_tag: api_types::EntityTag,
+    /// The response is that to an earlier request with the same `Idempotency-Key`, and nothing was changed. Missing from any other response.
+    #[header(name = "Idempotency-Replayed")]
+    pub idempotency_replayed: Option<api_types::IdempotencyReplayed>,
+}
+
+/// `POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}/attach-vm`.
+pub static LOAD_BALANCER_ATTACH_VM: server::Operation = server::Operation {
+    id: "load_balancer_attach_vm",
+    method: server::Method::POST,
+    path: "/project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}/attach-vm",
+    tag: Some("load_balancer"),
+    responses: LoadBalancerAttachVmResponse::LISTED,
+    errors: LoadBalancerAttachVmError::LISTED,
+    rejections: &[405, 408, 431],
+    security: security::BEARER,
+    ..server::Operation::of::<LoadBalancerAttachVmRequest>()
 };
 
 /// The request of `POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}/detach-vm`.
@@ -397,7 +789,7 @@ pub static LOAD_BALANCER_DETACH_VM: server::Operation = server::Operation {
 };
 
 /// Returns the route of each operation: checks credentials, reads the request, calls the handler.
-pub(crate) fn routes<A, S>() -> [server::Route<server::App<A, S>>; 4]
+pub(crate) fn routes<A, S>() -> [server::Route<server::App<A, S>>; 8]
 where
     A: LoadBalancerApi<S::Principal>,
     S: security::Security,
@@ -417,11 +809,35 @@ where
                     app.api.project_load_balancer_list(principal, request).await,
                 )
             })),
+        LOAD_BALANCER_VIEW
+            .route(|app, mut call| Box::pin(async move {
+                let principal = security::check_bearer(&app.security, &call).await?;
+                let request = call.read::<LoadBalancerViewRequest>().await?;
+                call.respond(app.api.load_balancer_view(principal, request).await)
+            })),
+        LOAD_BALANCER_CREATE
+            .route(|app, mut call| Box::pin(async move {
+                let principal = security::check_bearer(&app.security, &call).await?;
+                let request = call.read::<LoadBalancerCreateRequest>().await?;
+                call.respond(app.api.load_balancer_create(principal, request).await)
+            })),
         LOAD_BALANCER_UPDATE
             .route(|app, mut call| Box::pin(async move {
                 let principal = security::check_bearer(&app.security, &call).await?;
                 let request = call.read::<LoadBalancerUpdateRequest>().await?;
                 call.respond(app.api.load_balancer_update(principal, request).await)
+            })),
+        LOAD_BALANCER_DELETE
+            .route(|app, mut call| Box::pin(async move {
+                let principal = security::check_bearer(&app.security, &call).await?;
+                let request = call.read::<LoadBalancerDeleteRequest>().await?;
+                call.respond(app.api.load_balancer_delete(principal, request).await)
+            })),
+        LOAD_BALANCER_ATTACH_VM
+            .route(|app, mut call| Box::pin(async move {
+                let principal = security::check_bearer(&app.security, &call).await?;
+                let request = call.read::<LoadBalancerAttachVmRequest>().await?;
+                call.respond(app.api.load_balancer_attach_vm(principal, request).await)
             })),
         LOAD_BALANCER_DETACH_VM
             .route(|app, mut call| Box::pin(async move {

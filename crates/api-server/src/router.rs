@@ -51,7 +51,15 @@ pub static OPERATIONS: &[&server::Operation] = &[
     #[cfg(feature = "load_balancer")]
     &crate::load_balancer::PROJECT_LOAD_BALANCER_LIST,
     #[cfg(feature = "load_balancer")]
+    &crate::load_balancer::LOAD_BALANCER_VIEW,
+    #[cfg(feature = "load_balancer")]
+    &crate::load_balancer::LOAD_BALANCER_CREATE,
+    #[cfg(feature = "load_balancer")]
     &crate::load_balancer::LOAD_BALANCER_UPDATE,
+    #[cfg(feature = "load_balancer")]
+    &crate::load_balancer::LOAD_BALANCER_DELETE,
+    #[cfg(feature = "load_balancer")]
+    &crate::load_balancer::LOAD_BALANCER_ATTACH_VM,
     #[cfg(feature = "load_balancer")]
     &crate::load_balancer::LOAD_BALANCER_DETACH_VM,
     #[cfg(feature = "postgres")]

@@ -177,6 +177,46 @@ pub struct LoadBalancerUpdate {
 #[array(max_items = 1000)]
 pub struct VmIdInputs(Vec<ObjectIdInput>);
 
+/// The settings of a new load balancer.
+#[derive(Clone, Debug, PartialEq, Object)]
+#[object(closed)]
+#[non_exhaustive]
+pub struct LoadBalancerCreate {
+    /// The algorithm that chooses a virtual machine for a connection.
+    pub algorithm: LoadBalancerAlgorithm,
+    /// The port on the virtual machines, from 1 to 65535.
+    pub dst_port: Port,
+    /// The port on the load balancer, from 1 to 65535.
+    pub src_port: Port,
+    /// The protocol of the health check, which cannot be changed later.
+    pub health_check_protocol: HealthCheckProtocol,
+    /// The id of the private subnet of the load balancer, which cannot be changed later.
+    /// Returns 400 `InvalidRequest` with `details.private_subnet_id` if it is unknown or malformed.
+    pub private_subnet_id: ObjectIdInput,
+    /// The path or URL of the health check, such as `/up`.
+    #[field(default = r#""/up""#)]
+    #[schema(default = r#""/up""#)]
+    pub health_check_endpoint: HealthCheckEndpoint,
+    /// The IP versions that the load balancer accepts.
+    #[field(default = r#""dual""#)]
+    #[schema(default = r#""dual""#)]
+    pub stack: NetworkStack,
+    /// Whether to enable an SSL certificate.
+    #[field(default = "false")]
+    #[schema(default = "false")]
+    pub cert_enabled: bool,
+}
+
+/// The virtual machine to attach to a load balancer.
+#[derive(Clone, Debug, PartialEq, Object)]
+#[object(closed)]
+#[non_exhaustive]
+pub struct LoadBalancerAttachVm {
+    /// The id of the virtual machine to attach.
+    /// Returns 400 `InvalidRequest` with `details.vm_id` if it is unknown or malformed, is in another private subnet or attached to another load balancer, or if the load balancer has 100 virtual machines.
+    pub vm_id: ObjectIdInput,
+}
+
 /// The virtual machine to detach from a load balancer.
 #[derive(Clone, Debug, PartialEq, Object)]
 #[object(closed)]

@@ -64,6 +64,10 @@ api_runtime::components! {
     #[cfg(feature = "load_balancer")]
     "VmIdInputs": crate::VmIdInputs,
     #[cfg(feature = "load_balancer")]
+    "LoadBalancerCreate": crate::LoadBalancerCreate,
+    #[cfg(feature = "load_balancer")]
+    "LoadBalancerAttachVm": crate::LoadBalancerAttachVm,
+    #[cfg(feature = "load_balancer")]
     "LoadBalancerDetachVm": crate::LoadBalancerDetachVm,
     "VmSize": crate::VmSize,
     "VmState": crate::VmState,

@@ -9,6 +9,7 @@ pub mod entity_tag;
 pub mod firewall;
 pub mod id;
 pub mod list;
+pub mod load_balancer;
 pub mod network;
 pub mod password;
 pub mod postgres;

@@ -10,6 +10,7 @@ pub mod firewall_rule;
 pub mod idempotency;
 pub mod inference_api_key;
 pub mod load_balancer;
+pub mod load_balancer_vm;
 pub mod postgres;
 pub mod private_subnet;
 mod scope;

@@ -19,10 +19,15 @@ use api_server::inference_api_key::{
     InferenceApiKeyViewOk, InferenceApiKeyViewRequest, InferenceApiKeyViewResponse,
 };
 use api_server::load_balancer::{
-    LoadBalancerApi, LoadBalancerDetachVmError, LoadBalancerDetachVmOk,
-    LoadBalancerDetachVmRequest, LoadBalancerDetachVmResponse, LoadBalancerListError,
-    LoadBalancerListRequest, LoadBalancerListResponse, LoadBalancerUpdateError,
-    LoadBalancerUpdateOk, LoadBalancerUpdateRequest, LoadBalancerUpdateResponse,
+    LoadBalancerApi, LoadBalancerAttachVmError, LoadBalancerAttachVmOk,
+    LoadBalancerAttachVmRequest, LoadBalancerAttachVmResponse, LoadBalancerCreateError,
+    LoadBalancerCreateOk, LoadBalancerCreateRequest, LoadBalancerCreateResponse,
+    LoadBalancerDeleteError, LoadBalancerDeleteRequest, LoadBalancerDeleteResponse,
+    LoadBalancerDetachVmError, LoadBalancerDetachVmOk, LoadBalancerDetachVmRequest,
+    LoadBalancerDetachVmResponse, LoadBalancerListError, LoadBalancerListRequest,
+    LoadBalancerListResponse, LoadBalancerUpdateError, LoadBalancerUpdateOk,
+    LoadBalancerUpdateRequest, LoadBalancerUpdateResponse, LoadBalancerViewError,
+    LoadBalancerViewOk, LoadBalancerViewRequest, LoadBalancerViewResponse,
     ProjectLoadBalancerListError, ProjectLoadBalancerListRequest, ProjectLoadBalancerListResponse,
 };
 use api_server::postgres::{
@@ -221,6 +226,38 @@ impl LoadBalancerApi<Caller> for Ready {
         _: ProjectLoadBalancerListRequest,
     ) -> Result<ProjectLoadBalancerListResponse, ProjectLoadBalancerListError> {
         Ok(LoadBalancerPage::new(none(), Vec::new()).into())
+    }
+
+    async fn load_balancer_view(
+        &self,
+        _: Caller,
+        _: LoadBalancerViewRequest,
+    ) -> Result<LoadBalancerViewResponse, LoadBalancerViewError> {
+        Ok(LoadBalancerViewOk::new(self.state.load_balancers[0].clone(), entity_tag()).into())
+    }
+
+    async fn load_balancer_create(
+        &self,
+        _: Caller,
+        _: LoadBalancerCreateRequest,
+    ) -> Result<LoadBalancerCreateResponse, LoadBalancerCreateError> {
+        Ok(LoadBalancerCreateOk::new(self.state.load_balancers[0].clone(), entity_tag()).into())
+    }
+
+    async fn load_balancer_delete(
+        &self,
+        _: Caller,
+        _: LoadBalancerDeleteRequest,
+    ) -> Result<LoadBalancerDeleteResponse, LoadBalancerDeleteError> {
+        Ok(LoadBalancerDeleteResponse::NoContent)
+    }
+
+    async fn load_balancer_attach_vm(
+        &self,
+        _: Caller,
+        _: LoadBalancerAttachVmRequest,
+    ) -> Result<LoadBalancerAttachVmResponse, LoadBalancerAttachVmError> {
+        Ok(LoadBalancerAttachVmOk::new(self.state.load_balancers[0].clone(), entity_tag()).into())
     }
 
     async fn load_balancer_update(

@@ -1,21 +1,30 @@
 //! The operations tagged `load_balancer`.
 
 use api_server::load_balancer::{
-    LoadBalancerApi, LoadBalancerDetachVmError, LoadBalancerDetachVmOk,
-    LoadBalancerDetachVmRequest, LoadBalancerDetachVmResponse, LoadBalancerListError,
-    LoadBalancerListRequest, LoadBalancerListResponse, LoadBalancerUpdateError,
-    LoadBalancerUpdateOk, LoadBalancerUpdateRequest, LoadBalancerUpdateResponse,
+    LoadBalancerApi, LoadBalancerAttachVmError, LoadBalancerAttachVmOk,
+    LoadBalancerAttachVmRequest, LoadBalancerAttachVmResponse, LoadBalancerCreateError,
+    LoadBalancerCreateOk, LoadBalancerCreateRequest, LoadBalancerCreateResponse,
+    LoadBalancerDeleteError, LoadBalancerDeleteRequest, LoadBalancerDeleteResponse,
+    LoadBalancerDetachVmError, LoadBalancerDetachVmOk, LoadBalancerDetachVmRequest,
+    LoadBalancerDetachVmResponse, LoadBalancerListError, LoadBalancerListRequest,
+    LoadBalancerListResponse, LoadBalancerUpdateError, LoadBalancerUpdateOk,
+    LoadBalancerUpdateRequest, LoadBalancerUpdateResponse, LoadBalancerViewError,
+    LoadBalancerViewOk, LoadBalancerViewRequest, LoadBalancerViewResponse,
     ProjectLoadBalancerListError, ProjectLoadBalancerListRequest, ProjectLoadBalancerListResponse,
 };
 use api_server::responses;
 use api_types::{
-    LoadBalancerPage, LoadBalancerSummary, LoadBalancerSummaryFields, OrderColumn, PageSize,
-    Reference, StartAfter, Vm,
+    LoadBalancerFields, LoadBalancerPage, LoadBalancerSummary, LoadBalancerSummaryFields, Name,
+    OrderColumn, PageSize, Reference, StartAfter, Vm,
 };
 
 use super::{
-    Caller, Memory, State, admit, admit_conditional, entity_tag, invalid, not_found, page,
+    Caller, Memory, State, admit, admit_change, admit_conditional, admit_delete, entity_tag,
+    invalid, not_found, page,
 };
+
+/// The id of a load balancer that [`Memory`] creates.
+const NEW: &str = "1bz6v0qsk4hd8trc2mx9wyf1ge";
 
 impl LoadBalancerApi<Caller> for Memory {
     async fn load_balancer_list(
@@ -50,6 +59,90 @@ impl LoadBalancerApi<Caller> for Memory {
                 request.page_size,
             )?
             .into())
+    }
+
+    async fn load_balancer_view(
+        &self,
+        caller: Caller,
+        request: LoadBalancerViewRequest,
+    ) -> Result<LoadBalancerViewResponse, LoadBalancerViewError> {
+        let location = Some(request.location.as_str());
+        admit::<LoadBalancerViewError>(&caller, request.project_id.as_str(), location)?;
+        let mut state = self.state();
+        let found = find(&mut state, &request.load_balancer_reference)?;
+        Ok(LoadBalancerViewOk::new(found.clone(), entity_tag()).into())
+    }
+
+    async fn load_balancer_create(
+        &self,
+        caller: Caller,
+        request: LoadBalancerCreateRequest,
+    ) -> Result<LoadBalancerCreateResponse, LoadBalancerCreateError> {
+        let location = Some(request.location.as_str());
+        admit_change::<LoadBalancerCreateError>(&caller, request.project_id.as_str(), location)?;
+        let name = Name::try_from(request.load_balancer_reference.as_str())
+            .map_err(|_| invalid("name", "is not the name of a load balancer"))?;
+        let mut state = self.state();
+        if find(&mut state, &request.load_balancer_reference).is_ok() {
+            return Err(invalid("name", "there is a load balancer of this name already").into());
+        }
+        let body = request.body;
+        let mut subnets = state.subnets.iter();
+        let subnet = subnets
+            .find(|subnet| subnet.id.as_str() == body.private_subnet_id.as_str())
+            .ok_or_else(|| invalid("private_subnet_id", "there is no such private subnet"))?;
+        let mut made = api_types::LoadBalancer::from(LoadBalancerFields {
+            algorithm: body.algorithm,
+            dst_port: body.dst_port,
+            health_check_endpoint: body.health_check_endpoint,
+            health_check_protocol: body.health_check_protocol,
+            hostname: format!("{name}.stratus.example")
+                .parse()
+                .expect("a name begins a host name"),
+            id: NEW.parse().expect("the text is an id"),
+            location: request.location,
+            name,
+            src_port: body.src_port,
+            subnet: subnet.name.clone(),
+            vms: Vec::new(),
+        });
+        made.stack = Some(body.stack);
+        made.cert_enabled = Some(body.cert_enabled);
+        state.load_balancers.push(made.clone());
+        Ok(LoadBalancerCreateOk::new(made, entity_tag()).into())
+    }
+
+    async fn load_balancer_delete(
+        &self,
+        caller: Caller,
+        request: LoadBalancerDeleteRequest,
+    ) -> Result<LoadBalancerDeleteResponse, LoadBalancerDeleteError> {
+        let location = Some(request.location.as_str());
+        admit_delete::<LoadBalancerDeleteError>(&caller, request.project_id.as_str(), location)?;
+        let mut state = self.state();
+        let found = find(&mut state, &request.load_balancer_reference).ok();
+        let found = found.map(|found| found.id.clone());
+        let balancers = &mut state.load_balancers;
+        balancers.retain(|balancer| Some(&balancer.id) != found.as_ref());
+        Ok(LoadBalancerDeleteResponse::NoContent)
+    }
+
+    async fn load_balancer_attach_vm(
+        &self,
+        caller: Caller,
+        request: LoadBalancerAttachVmRequest,
+    ) -> Result<LoadBalancerAttachVmResponse, LoadBalancerAttachVmError> {
+        let location = Some(request.location.as_str());
+        let project = request.project_id.as_str();
+        admit_conditional::<LoadBalancerAttachVmError>(&caller, project, location)?;
+        let mut state = self.state();
+        let vm = vm(&state, request.body.vm_id.as_str())
+            .ok_or_else(|| invalid("vm_id", "there is no such virtual machine"))?;
+        let found = find(&mut state, &request.load_balancer_reference)?;
+        if !found.vms.contains(&vm) {
+            found.vms.push(vm);
+        }
+        Ok(LoadBalancerAttachVmOk::new(found.clone(), entity_tag()).into())
     }
 
     async fn load_balancer_update(

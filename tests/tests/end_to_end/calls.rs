@@ -131,6 +131,67 @@ pub const CALLS: &[Call] = &[
         expected: || vec![("/name", json!("web"))],
     },
     Call {
+        operation: "load_balancer_view",
+        send: |client| {
+            let call = client
+                .load_balancer_view()
+                .project_id(PROJECT)
+                .location(LOCATION);
+            sent(call.load_balancer_reference("web").send())
+        },
+        expected: || vec![("/name", json!("web")), ("/subnet", json!("backend"))],
+    },
+    Call {
+        operation: "load_balancer_create",
+        send: |client| {
+            let body = types::LoadBalancerCreate::from(types::LoadBalancerCreateFields {
+                algorithm: types::LoadBalancerAlgorithm::HashBased,
+                dst_port: 8081.try_into().expect("8081 is a port"),
+                src_port: 80.try_into().expect("80 is a port"),
+                health_check_protocol: types::HealthCheckProtocol::Tcp,
+                private_subnet_id: subnet_id(1).parse().expect("the text is an id"),
+            });
+            let call = client
+                .load_balancer_create()
+                .project_id(PROJECT)
+                .location(LOCATION);
+            sent(call.load_balancer_reference("api").body(body).send())
+        },
+        expected: || {
+            vec![
+                ("/name", json!("api")),
+                ("/health_check_endpoint", json!("/up")),
+                ("/stack", json!("dual")),
+                ("/cert_enabled", json!(false)),
+            ]
+        },
+    },
+    Call {
+        operation: "load_balancer_delete",
+        send: |client| {
+            let call = client
+                .load_balancer_delete()
+                .project_id(PROJECT)
+                .location(LOCATION);
+            // Not the load balancer that other calls need.
+            sent(call.load_balancer_reference("gone").send())
+        },
+        expected: || vec![("", Value::Null)],
+    },
+    Call {
+        operation: "load_balancer_attach_vm",
+        send: |client| {
+            let body =
+                types::LoadBalancerAttachVm::new(vm_id(2).parse().expect("the text is an id"));
+            let call = client
+                .load_balancer_attach_vm()
+                .project_id(PROJECT)
+                .location(LOCATION);
+            sent(call.load_balancer_reference("web").body(body).send())
+        },
+        expected: || vec![("/name", json!("web"))],
+    },
+    Call {
         operation: "project_postgres_list",
         send: |client| {
             sent(

@@ -10,8 +10,9 @@ use api_server::inference_api_key::{
     InferenceApiKeyViewError,
 };
 use api_server::load_balancer::{
+    LoadBalancerAttachVmError, LoadBalancerCreateError, LoadBalancerDeleteError,
     LoadBalancerDetachVmError, LoadBalancerListError, LoadBalancerUpdateError,
-    ProjectLoadBalancerListError,
+    LoadBalancerViewError, ProjectLoadBalancerListError,
 };
 use api_server::postgres::{
     PostgresCreateError, PostgresResetSuperuserPasswordError, PostgresUpdateError,
@@ -70,6 +71,7 @@ errors! {
         InferenceApiKeyListError,
         InferenceApiKeyViewError,
         LoadBalancerListError,
+        LoadBalancerViewError,
         PostgresViewError,
         PrivateSubnetListError,
         PrivateSubnetViewError,
@@ -82,6 +84,7 @@ errors! {
         FirewallCreateError,
         FirewallRuleCreateError,
         InferenceApiKeyCreateError,
+        LoadBalancerCreateError,
         PostgresCreateError,
         PrivateSubnetCreateError;
     of_conditional_change:
@@ -90,6 +93,8 @@ errors! {
         FirewallDetachSubnetError,
         FirewallRuleDeleteError,
         InferenceApiKeyDeleteError,
+        LoadBalancerAttachVmError,
+        LoadBalancerDeleteError,
         LoadBalancerDetachVmError,
         LoadBalancerUpdateError,
         PostgresResetSuperuserPasswordError,

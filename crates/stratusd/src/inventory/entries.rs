@@ -277,8 +277,8 @@ pub struct LoadBalancerEntry {
     /// Whether the load balancer has a certificate.
     #[serde(default)]
     pub cert_enabled: bool,
-    /// The names of the virtual machines that are attached to the load balancer, at most 1000.
-    #[schemars(with = "Vec<String>", length(max = 1000))]
+    /// The names of the virtual machines that are attached to the load balancer, at most 100.
+    #[schemars(with = "Vec<String>", length(max = 100))]
     #[serde(default)]
     pub vms: Vec<Spanned<String>>,
 }

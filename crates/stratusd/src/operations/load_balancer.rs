@@ -3,26 +3,29 @@
 use std::collections::{HashMap, HashSet};
 
 use api_types::{
-    Hostname, IfMatch, LoadBalancer, LoadBalancerDetachVm, LoadBalancerFields, LoadBalancerPage,
-    LoadBalancerSummary, LoadBalancerSummaryFields, LoadBalancerUpdate, Location, ObjectIdInput,
-    ProjectId, Reference,
+    Hostname, IfMatch, LoadBalancer, LoadBalancerCreate, LoadBalancerFields, LoadBalancerId,
+    LoadBalancerPage, LoadBalancerSummary, LoadBalancerSummaryFields, LoadBalancerUpdate, Location,
+    ObjectIdInput, ProjectId, Reference,
 };
 
-use super::{Result, Scope, vm};
+use super::audit::Deleted;
+use super::firewall::find_subnet;
+use super::{Context, Result, Scope, ensure_room, vm};
 use crate::domain::entity_tag::{Tagged, ensure_match};
-use crate::domain::id::{Kind, Referred};
+use crate::domain::id::{Id, Kind, Referred, name_of};
 use crate::domain::list::ListQuery;
-use crate::domain::{Caller, Refusal, ensure_project};
+use crate::domain::load_balancer::{ensure_endpoint, ensure_few_vms};
+use crate::domain::{Caller, Refusal, ensure_project, quota};
 use crate::storage::{self, Change, Connection, Corrupt, StorageError};
 
 /// The message about an id in a request body that is not the id of a virtual machine in the project
 /// and location.
-const VM_ID: &str = "must be the id of a virtual machine in this project and location";
+pub(super) const VM_ID: &str = "must be the id of a virtual machine in this project and location";
 /// The maximum number of invalid entries of `vms` that a refusal lists.
 const MOST_REPORTED: usize = 20;
 
 /// A row of the table `load_balancer`, with the name of its private subnet.
-type Row = storage::load_balancer::LoadBalancer;
+pub(super) type Row = storage::load_balancer::LoadBalancer;
 
 /// The query `load_balancer_list`: returns a page of the load balancers of a location.
 pub async fn list(
@@ -67,6 +70,116 @@ async fn page(
     ))
 }
 
+/// The query `load_balancer_view`: returns everything about a load balancer.
+pub async fn view(
+    c: &mut Connection<'_>,
+    scope: &Scope,
+    reference: &Reference,
+    service_domain: &str,
+) -> Result<Tagged<LoadBalancer>> {
+    let found = load(c, scope, reference).await?;
+    let vms = storage::load_balancer::vms(c, &scope.project, &found.id).await?;
+    Ok(shown(found, vms, service_domain)?)
+}
+
+/// The change `load_balancer_create`: creates a load balancer without virtual machines.
+#[derive(Debug)]
+pub struct Create {
+    /// The project and the location of the request, and the access of its caller.
+    pub scope: Scope,
+    /// The name of the new load balancer.
+    pub reference: Reference,
+    /// The request body, with the settings of the new load balancer.
+    pub body: LoadBalancerCreate,
+    /// The source of randomness for the id, the default quotas, and the domain of host names.
+    pub context: Context,
+}
+
+impl Change for Create {
+    type Output = Tagged<LoadBalancer>;
+    type Refusal = Refusal;
+
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<Tagged<LoadBalancer>> {
+        self.scope.access.ensure_full()?;
+        let Referred::Name(name) = Referred::of(Kind::LoadBalancer, &self.reference) else {
+            let wrong = "must not have the form of a load balancer's id";
+            return Err(Refusal::invalid("name", wrong).into());
+        };
+        ensure_endpoint(self.body.health_check_endpoint.as_str())?;
+        let (field, subnet) = ("private_subnet_id", self.body.private_subnet_id.as_str());
+        let subnet = find_subnet(tx, &self.scope, field, subnet).await?;
+        // The unique key would reject the name too, but could not say why.
+        let existing = storage::load_balancer::lookup_name(tx, self.scope.key(), name).await?;
+        if existing.is_some() {
+            let wrong = "is already the name of a load balancer in this location";
+            return Err(Refusal::invalid("name", wrong).into());
+        }
+        let project = &self.scope.project;
+        let quotas = &self.context.quotas;
+        ensure_room(tx, project, quota::Kind::LoadBalancer, quotas).await?;
+        let made = self.made(subnet);
+        storage::load_balancer::insert(tx, project, &made).await?;
+        Ok(shown(made, Vec::new(), &self.context.service_domain)?)
+    }
+}
+
+impl Create {
+    /// Returns the row of the new load balancer, with a generated id.
+    fn made(&self, subnet: storage::private_subnet::PrivateSubnet) -> Row {
+        let body = &self.body;
+        Row {
+            id: LoadBalancerId::generate(&self.context.world),
+            location: self.scope.location.clone(),
+            name: name_of(&self.reference),
+            algorithm: body.algorithm.clone(),
+            src_port: body.src_port,
+            dst_port: body.dst_port,
+            health_check_endpoint: body.health_check_endpoint.clone(),
+            health_check_protocol: body.health_check_protocol.clone(),
+            stack: body.stack.clone(),
+            cert_enabled: body.cert_enabled,
+            subnet_id: subnet.id,
+            subnet: subnet.name,
+            is_declared: false,
+            revision: 0,
+        }
+    }
+}
+
+/// The change `load_balancer_delete`: deletes a load balancer and detaches its virtual machines. A
+/// load balancer that does not exist is not an error.
+#[derive(Debug)]
+pub struct Delete {
+    /// The project and the location of the request, and the access of its caller.
+    pub scope: Scope,
+    /// The id or the name of the load balancer.
+    pub reference: Reference,
+    /// The `If-Match` of the request: the entity tags that the load balancer may have, or `None`
+    /// for any.
+    pub if_match: Option<IfMatch>,
+    /// The domain that the host names of load balancers end in.
+    pub service_domain: String,
+}
+
+impl Change for Delete {
+    type Output = Deleted;
+    type Refusal = Refusal;
+
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<Deleted> {
+        let found = lookup(tx, &self.scope, &self.reference).await?;
+        self.scope.access.ensure_full()?;
+        let Some(found) = found else {
+            return Ok(Deleted(self.reference.to_string()));
+        };
+        // Locked, so that no virtual machine is attached before it is deleted.
+        let (if_match, domain) = (self.if_match.as_ref(), &self.service_domain);
+        if let Some(locked) = locked(tx, &self.scope, if_match, &found.id, domain).await? {
+            storage::load_balancer::delete(tx, &self.scope.project, &locked).await?;
+        }
+        Ok(Deleted(found.id.to_string()))
+    }
+}
+
 /// The change `load_balancer_update`: sets the properties of a load balancer that the API can
 /// change, and replaces the list of its virtual machines.
 #[derive(Debug)]
@@ -89,7 +202,7 @@ impl Change for Update {
     type Refusal = Refusal;
 
     async fn apply(&self, tx: &mut Connection<'_>) -> Result<Tagged<LoadBalancer>> {
-        let found = lookup(tx, &self.scope, &self.reference).await?;
+        let found = load(tx, &self.scope, &self.reference).await?;
         self.scope.access.ensure_full()?;
         let mut found = matching(
             tx,
@@ -99,19 +212,9 @@ impl Change for Update {
             &self.service_domain,
         )
         .await?;
-        if self
-            .body
-            .health_check_endpoint
-            .as_str()
-            .chars()
-            .any(char::is_control)
-        {
-            return Err(Refusal::invalid(
-                "health_check_endpoint",
-                "must not have control characters",
-            )
-            .into());
-        }
+        ensure_endpoint(self.body.health_check_endpoint.as_str())?;
+        // Before the search for them, so that a list of many ids costs no more than one of few.
+        ensure_few_vms(self.body.vms.len())?;
         // Checked before the first write: on SQLite, a change that refuses after it has written
         // makes the others of its batch run again.
         let vms = self.vms(tx, &found).await?;
@@ -159,7 +262,9 @@ impl Update {
             let text = match other {
                 _ if !seen.insert(id) => "is listed twice".to_owned(),
                 None => VM_ID.to_owned(),
-                Some(Some(other)) if *other != of.id => self.taken(tx, other.as_str()).await?,
+                Some(Some(other)) if *other != of.id => {
+                    taken(tx, &self.scope, other.as_str()).await?
+                }
                 Some(_) => continue,
             };
             wrong.push(format!("vms[{index}]: {text}"));
@@ -174,96 +279,83 @@ impl Update {
             _ => Err(Refusal::failed_rules("vms", "`vms` is not valid", wrong).into()),
         }
     }
-
-    /// Returns the message about a virtual machine that cannot be attached, because it is attached
-    /// to the load balancer with the id `other`.
-    async fn taken(&self, tx: &mut Connection<'_>, other: &str) -> Result<String> {
-        let other = storage::load_balancer::lookup_id(tx, self.scope.key(), other).await?;
-        Ok(match other {
-            Some(other) => format!("is attached to the load balancer `{}`", other.name),
-            None => "is attached to another load balancer".to_owned(),
-        })
-    }
 }
 
-/// The change `load_balancer_detach_vm`: detaches a virtual machine from a load balancer. A virtual
-/// machine that is not attached is not an error.
-#[derive(Debug)]
-pub struct DetachVm {
-    /// The project and the location of the request, and the access of its caller.
-    pub scope: Scope,
-    /// The id or the name of the load balancer.
-    pub reference: Reference,
-    /// The request body, with the id of the virtual machine.
-    pub body: LoadBalancerDetachVm,
-    /// The `If-Match` of the request: the entity tags that the load balancer may have, or `None`
-    /// for any.
-    pub if_match: Option<IfMatch>,
-    /// The domain that the host names of load balancers end in.
-    pub service_domain: String,
+/// Returns the message about a virtual machine that cannot be attached, because it is attached to
+/// the load balancer with the id `other`.
+pub(super) async fn taken(tx: &mut Connection<'_>, scope: &Scope, other: &str) -> Result<String> {
+    let other = storage::load_balancer::lookup_id(tx, scope.key(), other).await?;
+    Ok(match other {
+        Some(other) => format!("is attached to the load balancer `{}`", other.name),
+        None => "is attached to another load balancer".to_owned(),
+    })
 }
 
-impl Change for DetachVm {
-    type Output = Tagged<LoadBalancer>;
-    type Refusal = Refusal;
-
-    async fn apply(&self, tx: &mut Connection<'_>) -> Result<Tagged<LoadBalancer>> {
-        let found = lookup(tx, &self.scope, &self.reference).await?;
-        self.scope.access.ensure_full()?;
-        let found = matching(
-            tx,
-            &self.scope,
-            self.if_match.as_ref(),
-            found,
-            &self.service_domain,
-        )
-        .await?;
-        let (project, location) = self.scope.key();
-        let vm = self.body.vm_id.as_str();
-        let vms = if Kind::Vm.is_id(vm) {
-            storage::vm::of_ids(tx, project, location, &[vm]).await?
-        } else {
-            Vec::new()
-        };
-        let Some(attached) = vms.first() else {
-            return Err(Refusal::invalid("vm_id", VM_ID).into());
-        };
-        storage::load_balancer::detach(tx, project, &found, &attached.vm.id).await?;
-        let vms = storage::load_balancer::vms(tx, project, &found.id).await?;
-        Ok(shown(found, vms, &self.service_domain)?)
-    }
-}
-
-async fn lookup(tx: &mut Connection<'_>, scope: &Scope, reference: &Reference) -> Result<Row> {
-    let found = match Referred::of(Kind::LoadBalancer, reference) {
+async fn lookup(
+    tx: &mut Connection<'_>,
+    scope: &Scope,
+    reference: &Reference,
+) -> Result<Option<Row>> {
+    Ok(match Referred::of(Kind::LoadBalancer, reference) {
         Referred::Id(id) => storage::load_balancer::lookup_id(tx, scope.key(), id).await?,
         Referred::Name(name) => storage::load_balancer::lookup_name(tx, scope.key(), name).await?,
-    };
+    })
+}
+
+/// Returns the load balancer that a request refers to.
+///
+/// # Errors
+///
+/// Refuses the request if there is no such load balancer.
+pub(super) async fn load(
+    tx: &mut Connection<'_>,
+    scope: &Scope,
+    reference: &Reference,
+) -> Result<Row> {
+    let found = lookup(tx, scope, reference).await?;
     Ok(found.ok_or(Refusal::NotFound)?)
 }
 
 /// Locks a load balancer until the end of the change, reads it again, and checks that it has one of
-/// the entity tags in `if_match`. Without `if_match`, returns `found` unchecked and unlocked.
+/// the entity tags in `if_match`, if that is set. Returns `None` if it does not exist any more.
+///
+/// # Errors
+///
+/// Refuses the change if the load balancer has none of the tags.
+async fn locked(
+    tx: &mut Connection<'_>,
+    scope: &Scope,
+    if_match: Option<&IfMatch>,
+    id: &LoadBalancerId,
+    service_domain: &str,
+) -> Result<Option<Row>> {
+    storage::lock::load_balancer(tx, &scope.project, id).await?;
+    let locked = storage::load_balancer::lookup_id(tx, scope.key(), id.as_str()).await?;
+    if let (Some(locked), Some(if_match)) = (&locked, if_match) {
+        let vms = storage::load_balancer::vms(tx, &scope.project, id).await?;
+        ensure_match(if_match, &shown(locked.clone(), vms, service_domain)?.tag)?;
+    }
+    Ok(locked)
+}
+
+/// Locks a load balancer and checks its entity tag, as [`locked`] does. Without `if_match`, returns
+/// `found` unchecked and unlocked.
 ///
 /// # Errors
 ///
 /// Refuses the change if the load balancer has none of the tags, or does not exist any more.
-async fn matching(
+pub(super) async fn matching(
     tx: &mut Connection<'_>,
     scope: &Scope,
     if_match: Option<&IfMatch>,
     found: Row,
     service_domain: &str,
 ) -> Result<Row> {
-    let Some(if_match) = if_match else {
+    if if_match.is_none() {
         return Ok(found);
-    };
-    storage::lock::load_balancer(tx, &scope.project, &found.id).await?;
-    let locked = storage::load_balancer::lookup_id(tx, scope.key(), found.id.as_str()).await?;
-    let locked = locked.ok_or(Refusal::NotFound)?;
-    let vms = storage::load_balancer::vms(tx, &scope.project, &locked.id).await?;
-    ensure_match(if_match, &shown(locked.clone(), vms, service_domain)?.tag)?;
-    Ok(locked)
+    }
+    let locked = locked(tx, scope, if_match, &found.id, service_domain).await?;
+    Ok(locked.ok_or(Refusal::NotFound)?)
 }
 
 /// Returns the host name of a load balancer: its name, the last five characters of its subnet's id,
@@ -302,7 +394,8 @@ fn summary(
     Ok(summary)
 }
 
-fn shown(
+/// Returns a load balancer as responses show it, with its virtual machines and its entity tag.
+pub(super) fn shown(
     of: Row,
     vms: Vec<storage::vm::Vm>,
     service_domain: &str,

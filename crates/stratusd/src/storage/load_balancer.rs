@@ -38,6 +38,8 @@ record! {
         pub cert_enabled: bool,
         /// The id of the private subnet.
         pub subnet_id: PrivateSubnetId,
+        /// Whether the operator declared the load balancer in an inventory.
+        pub is_declared: bool,
         /// The number of changes so far. A change counts only if it has read the latest revision.
         pub revision: i64,
     } with {
@@ -179,8 +181,8 @@ pub async fn insert(
 ) -> Result<(), StorageError> {
     let sql = statement!(
         "INSERT INTO load_balancer (project_id, id, location, name, algorithm, src_port, dst_port, \
-               health_check_endpoint, health_check_protocol, stack, cert_enabled, subnet_id) \
-               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
+               health_check_endpoint, health_check_protocol, stack, cert_enabled, subnet_id, is_declared) \
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
     );
     c.execute(
         sql,
@@ -197,6 +199,7 @@ pub async fn insert(
             &new.stack,
             &new.cert_enabled,
             &new.subnet_id,
+            &new.is_declared,
         ],
     )
     .await?;
@@ -221,8 +224,8 @@ pub async fn update(
 ) -> Result<(), StorageError> {
     let sql = statement!(
         "UPDATE load_balancer SET algorithm = $4, src_port = $5, dst_port = $6, health_check_endpoint = $7, \
-               health_check_protocol = $8, stack = $9, cert_enabled = $10, subnet_id = $11, revision = revision + 1 \
-               WHERE project_id = $1 AND id = $2 AND revision = $3"
+               health_check_protocol = $8, stack = $9, cert_enabled = $10, subnet_id = $11, is_declared = $12, \
+               revision = revision + 1 WHERE project_id = $1 AND id = $2 AND revision = $3"
     );
     let touched = c
         .execute(
@@ -239,6 +242,7 @@ pub async fn update(
                 &changed.stack,
                 &changed.cert_enabled,
                 &changed.subnet_id,
+                &changed.is_declared,
             ],
         )
         .await?;
@@ -280,6 +284,26 @@ pub async fn attach_only(
     Ok(())
 }
 
+/// Attaches a virtual machine that is attached to no load balancer.
+///
+/// # Errors
+///
+/// A conflict if the row is no longer at the revision of `of`, or if a concurrent change has attached
+/// the virtual machine.
+pub async fn attach(
+    c: &mut Connection<'_>,
+    project: &ProjectId,
+    of: &LoadBalancer,
+    vm: &VmId,
+) -> Result<(), StorageError> {
+    advance(c, project, of).await?;
+    let sql = statement!(
+        "INSERT INTO load_balancer_vm (project_id, vm_id, load_balancer_id) VALUES ($1, $2, $3)"
+    );
+    c.execute(sql, &[&project, &vm, &of.id]).await?;
+    Ok(())
+}
+
 /// Detaches a virtual machine.
 ///
 /// # Errors
@@ -292,18 +316,33 @@ pub async fn detach(
     of: &LoadBalancer,
     vm: &VmId,
 ) -> Result<(), StorageError> {
-    let sql = statement!(
-        "UPDATE load_balancer SET revision = revision + 1 WHERE project_id = $1 AND id = $2 AND revision = $3"
-    );
     // Even if the virtual machine is not attached, so that what is read after this has the revision
     // that was read before.
-    if c.touch(sql, &[&project, &of.id, &of.revision]).await? == 0 {
-        return Err(StorageError::Conflict);
-    }
+    advance(c, project, of).await?;
     let sql = statement!(
         "DELETE FROM load_balancer_vm WHERE project_id = $1 AND vm_id = $2 AND load_balancer_id = $3"
     );
     c.execute(sql, &[&project, &vm, &of.id]).await?;
+    Ok(())
+}
+
+/// Increments the revision of a load balancer, so that what is read after this belongs to the row
+/// that was read before.
+///
+/// # Errors
+///
+/// A conflict if the row is no longer at the revision of `of`.
+pub async fn advance(
+    c: &mut Connection<'_>,
+    project: &ProjectId,
+    of: &LoadBalancer,
+) -> Result<(), StorageError> {
+    let sql = statement!(
+        "UPDATE load_balancer SET revision = revision + 1 WHERE project_id = $1 AND id = $2 AND revision = $3"
+    );
+    if c.touch(sql, &[&project, &of.id, &of.revision]).await? == 0 {
+        return Err(StorageError::Conflict);
+    }
     Ok(())
 }
 
@@ -314,12 +353,12 @@ pub async fn delete(
     gone: &LoadBalancer,
 ) -> Result<(), StorageError> {
     c.execute(
-        "DELETE FROM load_balancer_vm WHERE project_id = $1 AND load_balancer_id = $2",
+        statement!("DELETE FROM load_balancer_vm WHERE project_id = $1 AND load_balancer_id = $2"),
         &[&project, &gone.id],
     )
     .await?;
     c.execute(
-        "DELETE FROM load_balancer WHERE project_id = $1 AND id = $2",
+        statement!("DELETE FROM load_balancer WHERE project_id = $1 AND id = $2"),
         &[&project, &gone.id],
     )
     .await?;

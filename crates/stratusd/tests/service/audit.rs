@@ -71,6 +71,7 @@ on_both! {
         let (attached, free) = (&vms["items"][0]["id"], &vms["items"][1]["id"]);
         let database = json!({ "size": "standard-2", "storage_size": 64 });
         let balanced = json!({ "algorithm": "round_robin", "src_port": 1, "dst_port": 2, "health_check_endpoint": "/", "vms": [attached] });
+        let balancer = json!({ "algorithm": "round_robin", "src_port": 1, "dst_port": 2, "health_check_protocol": "tcp", "private_subnet_id": backend });
         let (post, patch) = (Method::POST, Method::PATCH);
         let mut expected = Vec::new();
         for (operation, kind, method, path, body) in [
@@ -84,6 +85,8 @@ on_both! {
             ("firewall_create", "firewall", &post, place("firewall/offices"), json!({})),
             ("firewall_attach_subnet", "firewall", &post, place("firewall/offices/attach-subnet"), json!({ "private_subnet_id": backend })),
             ("firewall_rule_create", "firewall_rule", &post, place("firewall/offices/firewall-rule"), json!({ "cidr": "10.0.0.0/8" })),
+            ("load_balancer_create", "load_balancer", &post, place("load-balancer/new"), balancer),
+            ("load_balancer_attach_vm", "load_balancer", &post, place("load-balancer/new/attach-vm"), json!({ "vm_id": free })),
             ("load_balancer_update", "load_balancer", &patch, place("load-balancer/web"), balanced),
             ("load_balancer_detach_vm", "load_balancer", &post, place("load-balancer/web/detach-vm"), json!({ "vm_id": attached })),
             ("inference_api_key_create", "inference_api_key", &post, "/inference-api-key".to_owned(), json!({})),
@@ -112,6 +115,7 @@ on_both! {
             (200, &shop, &[], &post, place(&format!("private-subnet/backend/disconnect/{}", frontend.as_str().expect("it is an id"))), json!({})),
             (200, &shop, &[], &post, place("firewall/web-only/detach-subnet"), json!({ "private_subnet_id": backend })),
             (200, &shop, &[], &post, place("load-balancer/web/detach-vm"), json!({ "vm_id": free })),
+            (200, &shop, &[], &post, place("load-balancer/new/attach-vm"), json!({ "vm_id": free })),
         ] {
             let answer = send(caller, "no-change", headers, (method.clone(), &path, body)).await;
             assert_eq!(answer.0, status, "{path}");
@@ -133,6 +137,7 @@ on_both! {
         for (operation, kind, resource, path) in [
             ("firewall_rule_delete", "firewall_rule", made("firewall_rule_create"), "firewall/offices/firewall-rule/"),
             ("firewall_delete", "firewall", made("firewall_create"), "firewall/"),
+            ("load_balancer_delete", "load_balancer", made("load_balancer_create"), "load-balancer/"),
             ("private_subnet_delete", "private_subnet", made("private_subnet_create"), "private-subnet/"),
         ] {
             let path = place(&format!("{path}{}", resource.as_str().expect("it is an id")));

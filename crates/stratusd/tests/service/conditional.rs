@@ -141,6 +141,7 @@ on_both! {
         for (method, path, body) in [
             (Method::PATCH, "load-balancer/web", balancer),
             (Method::POST, "load-balancer/web/detach-vm", json!({ "vm_id": vm })),
+            (Method::POST, "load-balancer/web/attach-vm", json!({ "vm_id": vm })),
             (Method::PATCH, "postgres/orders", json!({ "tags": [{ "key": "k", "value": "v" }] })),
             (Method::POST, "postgres/orders/reset-superuser-password", json!({ "password": "Abcdefgh1234" })),
             (Method::POST, "private-subnet/backend/connect", json!({ "connected-subnet-id": frontend["id"] })),

@@ -96,7 +96,7 @@ impl Asker {
         };
         let location = self.of(&LOCATIONS);
         let place = format!("/project/{project}/location/{location}");
-        let (method, path, body) = match self.random.random_range(0..30) {
+        let (method, path, body) = match self.random.random_range(0..34) {
             0 => (
                 "GET",
                 format!("{place}/load-balancer?{}", self.list()),
@@ -220,6 +220,20 @@ impl Asker {
                     ("DELETE", format!("{path}/firewall-rule/{rule}"), None)
                 }
             }
+            30 => {
+                let path = format!("{place}/load-balancer/{}", self.reference("1b"));
+                (self.of(&["GET", "GET", "DELETE"]), path, None)
+            }
+            31 => (
+                "POST",
+                format!("{place}/load-balancer/{}", self.reference("1b")),
+                Some(self.new_load_balancer()),
+            ),
+            32 => {
+                let body = json!({ "vm_id": self.id_of("vm") });
+                let path = format!("{place}/load-balancer/{}", self.reference("1b"));
+                ("POST", format!("{path}/attach-vm"), Some(body))
+            }
             25 => {
                 let of = self.of(&[&place, &format!("/project/{project}")]).clone();
                 ("GET", format!("{of}/private-subnet?{}", self.list()), None)
@@ -266,6 +280,19 @@ impl Asker {
             body["protocol"] = self.of(&["tcp", "udp", "icmp"]).into();
             body["description"] = self.of(&["", "ü", "\u{0}"]).into();
         }
+        body
+    }
+
+    fn new_load_balancer(&mut self) -> Value {
+        let mut body = self.load_balancer();
+        let fields = body.as_object_mut().expect("it is an object");
+        fields.remove("vms");
+        if fields["health_check_endpoint"] == "/up" {
+            fields.remove("health_check_endpoint");
+        }
+        fields.insert("private_subnet_id".to_owned(), self.id_of("ps").into());
+        let protocol = self.of(&["http", "https", "tcp", "udp"]);
+        fields.insert("health_check_protocol".to_owned(), protocol.into());
         body
     }
 

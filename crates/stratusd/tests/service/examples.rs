@@ -130,7 +130,10 @@ impl Target {
                 )
                 .header("if-match", "\"pxTk3SQh5sLZ2yWc9vJ0Bw\"")
                 .json(&json!({ "private_subnet_id": "unknown" })),
-            "method_not_allowed" => return Some(self.methods(&load_balancer).await),
+            "method_not_allowed" => {
+                let detach = format!("{load_balancer}/detach-vm");
+                return Some(self.methods(&detach).await);
+            }
             "request_timeout" => {
                 let slow = Self::new(&["--body-timeout", "1s"]);
                 return Some(slow.announce(key, 2));
@@ -189,7 +192,7 @@ impl Target {
         let response = self.request(Method::DELETE, path).send().await;
         let response = response.expect("the service responds");
         let allow = response.headers()["allow"].to_str().expect("it is text");
-        assert_eq!(allow, "PATCH");
+        assert_eq!(allow, "POST");
         let status = response.status().as_u16();
         (status, response.json().await.expect("the body is JSON"))
     }

@@ -97,6 +97,10 @@ on_both! {
         let vms = shop.get(&format!("{PLACE}/vm?order_column=name")).await.ok();
         for (path, body) in [
             (format!("{PLACE}/load-balancer/web/detach-vm"), json!({ "vm_id": vms["items"][0]["id"] })),
+            (format!("{PLACE}/load-balancer/new"), json!({
+                "algorithm": "round_robin", "src_port": 1, "dst_port": 2, "health_check_protocol": "tcp", "private_subnet_id": backend,
+            })),
+            (format!("{PLACE}/load-balancer/new/attach-vm"), json!({ "vm_id": vms["items"][0]["id"] })),
             (format!("{orders}/reset-superuser-password"), json!({ "password": "Abcdefgh1234" })),
             (subnet("new"), json!({})),
             (format!("{}/connect", subnet("backend")), json!({ "connected-subnet-id": frontend })),

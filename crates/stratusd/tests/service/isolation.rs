@@ -67,7 +67,10 @@ fn body(operation: &str, subnet: &str, firewall: &str, vm: &str) -> Option<Value
         "load_balancer_update" => json!({
             "algorithm": "round_robin", "src_port": 1, "dst_port": 2, "health_check_endpoint": "/", "vms": [vm],
         }),
-        "load_balancer_detach_vm" => json!({ "vm_id": vm }),
+        "load_balancer_create" => json!({
+            "algorithm": "round_robin", "src_port": 1, "dst_port": 2, "health_check_protocol": "tcp", "private_subnet_id": subnet,
+        }),
+        "load_balancer_attach_vm" | "load_balancer_detach_vm" => json!({ "vm_id": vm }),
         "postgres_create" => json!({ "size": "standard-2", "storage_size": 64 }),
         "postgres_update" => json!({ "tags": [] }),
         "postgres_reset_superuser_password" => json!({ "password": "Abcdefgh1234" }),
@@ -271,6 +274,7 @@ async fn state(caller: &Caller) -> Vec<Value> {
     for path in [
         "vm",
         "vm/app-1",
+        "load-balancer/web",
         "postgres/secret",
         "private-subnet/backend",
         "private-subnet/frontend",

@@ -17,6 +17,7 @@ mod hostile;
 mod idempotency;
 mod inference_keys;
 mod isolation;
+mod load_balancers;
 mod plans;
 mod postgres_server;
 mod power_cuts;

@@ -39,8 +39,14 @@ on_both! {
         let refused = shop.patch(&web, update(1001)).await;
         assert_eq!(refused.error(), (400, "BadRequest"));
         assert_eq!(refused.detail("vms"), "must have at most 1000 items");
-        // As many as are allowed are judged one by one.
-        assert_eq!(shop.patch(&web, update(1000)).await.error(), (400, "InvalidRequest"));
+        // More than a load balancer may have are not looked up, and fewer are judged one by one.
+        for count in [1000, 101] {
+            let refused = shop.patch(&web, update(count)).await;
+            assert_eq!(refused.error(), (400, "InvalidRequest"));
+            assert_eq!(refused.detail("vms"), &json!(format!("has {count} items, and a load balancer may have 100 virtual machines")));
+        }
+        let refused = shop.patch(&web, update(100)).await;
+        assert_eq!((refused.error(), refused.detail("vms").as_array().map(Vec::len)), ((400, "InvalidRequest"), Some(20)));
         let orders = format!("{PLACE}/postgres/orders");
         let mut body = largest_database();
         shop.post(&orders, body.clone()).await.ok();

@@ -59,7 +59,8 @@ impl Run<'_, '_> {
         let wanted = by_key(entries);
         for found in existing {
             let LoadBalancer { location, name, .. } = found;
-            if !wanted.contains_key(&found.key())
+            let is_pruned = found.is_declared && !wanted.contains_key(&found.key());
+            if is_pruned
                 && self.prunes(format!(
                     "project {}: load balancer {location}/{name}",
                     project.name
@@ -72,7 +73,8 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    /// Updates the properties of a load balancer that the API cannot change.
+    /// Updates the properties of a load balancer that the API cannot change, and marks it as
+    /// declared.
     async fn update_load_balancer(
         &mut self,
         project: &Project,
@@ -83,12 +85,16 @@ impl Run<'_, '_> {
     ) -> Applied<()> {
         let protocol = entry.health_check_protocol.as_ref();
         let protocol = protocol.map_or(HealthCheckProtocol::Http, checked);
-        if found.subnet_id != *subnet || found.health_check_protocol != protocol {
+        let differs = found.subnet_id != *subnet || found.health_check_protocol != protocol;
+        // A load balancer that was created through the API belongs to the inventory once it is
+        // listed there.
+        if differs || !found.is_declared {
             self.step(StepKind::Update, what.to_owned());
             self.audit(StepKind::Update, project, found.id.as_str());
             let changed = LoadBalancer {
                 subnet_id: subnet.clone(),
                 health_check_protocol: protocol,
+                is_declared: true,
                 ..found.clone()
             };
             storage::load_balancer::update(self.tx, &project.id, &changed).await?;
@@ -158,6 +164,7 @@ impl Run<'_, '_> {
             cert_enabled: entry.cert_enabled,
             subnet_id: subnet.clone(),
             subnet: checked(&entry.subnet),
+            is_declared: true,
             revision: 0,
         };
         self.audit(StepKind::Create, project, load_balancer.id.as_str());

@@ -224,11 +224,29 @@ impl Run<'_, '_> {
                     project.name
                 ))
             {
+                self.ensure_unused(project, &subnet).await?;
                 self.audit(StepKind::Delete, project, subnet.id.as_str());
                 storage::private_subnet::delete(self.tx, &project.id, &subnet).await?;
             }
         }
         Ok(())
+    }
+
+    /// Checks that no load balancer uses a subnet that is to be removed. Those of the inventory
+    /// have left it before, so they are those of callers.
+    async fn ensure_unused(&mut self, project: &Project, subnet: &PrivateSubnet) -> Applied<()> {
+        let users =
+            storage::private_subnet::load_balancer_names(self.tx, &project.id, &subnet.id, 1)
+                .await?;
+        let Some(user) = users.first() else {
+            return Ok(());
+        };
+        let PrivateSubnet { location, name, .. } = subnet;
+        blocked(format!(
+            "project {}: private subnet {location}/{name} cannot be removed: load balancer {location}/{user}, which \
+             is not in the inventory, uses it",
+            project.name
+        ))
     }
 }
 

@@ -11,11 +11,9 @@ use api_types::{
 use super::unique::Unique;
 use super::{Check, NAME, Names};
 use crate::domain::firewall::{canonical_network, canonical_ports};
+use crate::domain::load_balancer::MOST_VMS;
 use crate::domain::network::{Net4, Net6};
 use crate::inventory::{FirewallEntry, LoadBalancerEntry, NicEntry, PrivateSubnetEntry, VmEntry};
-
-/// The maximum number of virtual machines of a load balancer.
-const MOST_VMS: usize = 1000;
 
 impl Check {
     pub(super) fn vm(&mut self, vm: &VmEntry) {

@@ -67,6 +67,8 @@ pub fn success(operation: &Operation) -> u16 {
 /// The ids of resources of the inventory.
 pub struct Ids {
     vm: Value,
+    /// A virtual machine that is attached to no load balancer and is in no subnet.
+    free: Value,
     balancer: Value,
     backend: Value,
     frontend: Value,
@@ -79,6 +81,7 @@ impl Ids {
         let backend = get("private-subnet/backend").await;
         Self {
             vm: get("vm?order_column=name&start_after=app-0").await["items"][0]["id"].clone(),
+            free: get("vm/app-3").await["id"].clone(),
             balancer: get("load-balancer?order_column=name&start_after=w").await["items"][0]["id"]
                 .clone(),
             firewall: backend["firewalls"][0]["id"].clone(),
@@ -96,32 +99,51 @@ pub fn requests(operation: &str, round: usize, ids: &Ids) -> Vec<(String, Option
             (place("vm/app-1"), None),
             (place(&format!("vm/{}", text(&ids.vm))), None),
         ],
-        "load_balancer_list" => pages(&place("load-balancer"), &last("1b")),
         "project_load_balancer_list" => pages("/load-balancer", &last("1b")),
         "project_postgres_list" => pages("/postgres", &last("pg")),
-        "load_balancer_update" => {
-            let attached = json!({
-                "algorithm": "round_robin", "src_port": 1, "dst_port": 2, "health_check_endpoint": "/", "vms": [ids.vm],
-            });
-            vec![
-                (place("load-balancer/web"), Some(attached.clone())),
-                (
-                    place(&format!("load-balancer/{}", text(&ids.balancer))),
-                    Some(attached),
-                ),
-            ]
-        }
-        "load_balancer_detach_vm" => {
-            vec![(
-                place("load-balancer/web/detach-vm"),
-                Some(json!({ "vm_id": ids.vm })),
-            )]
-        }
+        _ if operation.starts_with("load_balancer") => of_balancers(operation, round, ids),
         "project_private_subnet_list" => pages("/private-subnet", &last("ps")),
         _ if operation.starts_with("private_subnet") => of_subnets(operation, round, ids),
         _ if operation.starts_with("firewall") => of_firewalls(operation, round, ids),
         _ if operation.starts_with("postgres") => of_databases(operation, round),
         _ => of_keys(operation, round),
+    }
+}
+
+/// Returns those of an operation on load balancers.
+fn of_balancers(operation: &str, round: usize, ids: &Ids) -> Vec<(String, Option<Value>)> {
+    let by_id = place(&format!("load-balancer/{}", text(&ids.balancer)));
+    let web = place("load-balancer/web");
+    match operation {
+        "load_balancer_list" => pages(&place("load-balancer"), &last("1b")),
+        "load_balancer_view" => vec![(web, None), (by_id, None)],
+        "load_balancer_create" => {
+            let body = json!({
+                "algorithm": "round_robin", "src_port": 1, "dst_port": 2, "health_check_protocol": "tcp",
+                "private_subnet_id": ids.backend,
+            });
+            ["new", "gone"]
+                .map(|name| place(&format!("load-balancer/{name}-{round}")))
+                .map(|path| (path, Some(body.clone())))
+                .into()
+        }
+        "load_balancer_delete" => vec![(place(&format!("load-balancer/gone-{round}")), None)],
+        // Updates leave only the first virtual machine.
+        "load_balancer_update" => {
+            let attached = json!({
+                "algorithm": "round_robin", "src_port": 1, "dst_port": 2, "health_check_endpoint": "/", "vms": [ids.vm],
+            });
+            vec![(web, Some(attached.clone())), (by_id, Some(attached))]
+        }
+        "load_balancer_attach_vm" => vec![(
+            place("load-balancer/web/attach-vm"),
+            Some(json!({ "vm_id": ids.free })),
+        )],
+        "load_balancer_detach_vm" => vec![(
+            place("load-balancer/web/detach-vm"),
+            Some(json!({ "vm_id": ids.vm })),
+        )],
+        other => panic!("add a request that calls {other}"),
     }
 }
 

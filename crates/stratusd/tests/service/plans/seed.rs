@@ -70,7 +70,7 @@ pub fn statements(
          INSERT INTO firewall (project_id, id, location, name, description, is_declared) SELECT p, {firewall}, {place}, 'n-' || i, '', FALSE FROM neighbour;
          INSERT INTO firewall_rule (project_id, firewall_id, id, cidr, port_range, protocol, description, is_declared) SELECT p, {firewall}, {rule}, '0.0.0.0/0', '22', 'tcp', '', FALSE FROM neighbour;
          INSERT INTO firewall_subnet (project_id, firewall_id, subnet_id) SELECT p, {firewall}, {subnet} FROM neighbour;
-         INSERT INTO load_balancer (project_id, id, location, name, algorithm, src_port, dst_port, health_check_endpoint, health_check_protocol, stack, cert_enabled, subnet_id, revision) SELECT p, {balancer}, {place}, 'n-' || i, 'round_robin', 80, 80, '/', 'http', 'dual', FALSE, {subnet}, 0 FROM neighbour;
+         INSERT INTO load_balancer (project_id, id, location, name, algorithm, src_port, dst_port, health_check_endpoint, health_check_protocol, stack, cert_enabled, subnet_id, is_declared, revision) SELECT p, {balancer}, {place}, 'n-' || i, 'round_robin', 80, 80, '/', 'http', 'dual', FALSE, {subnet}, FALSE, 0 FROM neighbour;
          INSERT INTO load_balancer_vm (project_id, vm_id, load_balancer_id) SELECT p, {vm}, {balancer} FROM neighbour;
          INSERT INTO inference_api_key (project_id, id, hash, created_at) SELECT p, {key}, CAST('-' AS {bytes}), 0 FROM neighbour;
          INSERT INTO postgres_database (project_id, id, location, name, flavor, ha_type, state, storage_size_gib,

@@ -1,0 +1,2 @@
+-- `is_declared`, as in other tables: an inventory declares the row. Before callers could create load balancers, inventories had made all.
+ALTER TABLE load_balancer ADD COLUMN is_declared INTEGER NOT NULL DEFAULT TRUE;
