@@ -32,6 +32,8 @@ mod trace_context;
 mod violation;
 mod wire;
 
+#[cfg(feature = "cli")]
+pub mod cli;
 #[cfg(feature = "client")]
 pub mod client;
 #[cfg(feature = "server")]

@@ -1,0 +1,167 @@
+//! The call of an operation: what is sent, and how often.
+
+use std::io::{self, Write as _};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use futures_util::TryStreamExt as _;
+use serde_json::Value;
+use tokio::time::{Instant, sleep};
+
+use super::failure::{CallError, Failure};
+use super::input::{self, Arguments};
+use super::settings::Settings;
+use super::{curl, output, pages, request};
+use crate::client::{self, ByteStream, ResponseValue, Transport};
+use crate::items::Framing;
+
+/// The most bytes of a response that is read into memory. `--save` has no bound.
+const MOST_BYTES: usize = 64 << 20;
+/// The most bytes of an error response that are read.
+const MOST_ERROR_BYTES: usize = 1 << 20;
+/// The pause between two calls of `--wait`.
+const PAUSE: Duration = Duration::from_secs(2);
+/// The seconds that `--wait` waits, unless `--wait-timeout` says otherwise.
+const WAIT_TIMEOUT: f64 = 600.0;
+
+/// Calls the operation of a command and prints what it returns.
+pub(super) async fn call(settings: &Settings<'_>) -> Result<(), Failure> {
+    output::check(settings)?;
+    let arguments = input::read(settings)?;
+    let transport = settings.transport()?;
+    if settings.has("dry-run") {
+        return dry_run(settings, &transport, &arguments);
+    }
+    if settings.has("all") {
+        return pages::all(settings, &transport, arguments).await;
+    }
+    if settings.has("wait") {
+        return wait(settings, &transport, &arguments).await;
+    }
+    let reply = send(settings, &transport, &arguments).await??;
+    output::print(settings, reply).await
+}
+
+/// Prints the request.
+fn dry_run(
+    settings: &Settings<'_>,
+    transport: &Transport,
+    arguments: &Arguments,
+) -> Result<(), Failure> {
+    let call = transport.call(&settings.operation.id, &settings.operation.path);
+    let request = request::request(call, settings.operation, arguments)?.build();
+    let request = request.map_err(|error| Failure::usage(error.without_url().to_string()))?;
+    writeln!(io::stdout(), "{}", curl::command(settings, &request))
+        .map_err(|error| Failure::output(&error))
+}
+
+/// Sends the request. The outer error is that of a request that cannot be made.
+pub(super) async fn send(
+    settings: &Settings<'_>,
+    transport: &Transport,
+    arguments: &Arguments,
+) -> Result<Result<ResponseValue<ByteStream>, CallError>, Failure> {
+    let operation = settings.operation;
+    let call = transport.call(&operation.id, &operation.path);
+    let request = request::request(call, operation, arguments)?;
+    let sent = call.send::<Value>(request, settings.security).await;
+    Ok(match sent {
+        Ok(received) => checked(client::stream(received)).await,
+        Err(error) => Err(error),
+    })
+}
+
+/// Returns a response that is a success, or else its error with what the body says.
+async fn checked(reply: ResponseValue<ByteStream>) -> Result<ResponseValue<ByteStream>, CallError> {
+    if reply.status().is_success() {
+        return Ok(reply);
+    }
+    let mut body = None;
+    let reply = client::map(reply, |stream| body = Some(stream));
+    // What has arrived says more than that the rest has not.
+    let bytes = match body {
+        Some(body) => read(body, MOST_ERROR_BYTES)
+            .await
+            .ok()
+            .flatten()
+            .unwrap_or_default(),
+        None => Bytes::new(),
+    };
+    let said = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+    Err(CallError::listed(client::map(reply, |()| said)))
+}
+
+/// Reads a body into memory. Returns `None` if it has more bytes than `most`.
+async fn read(mut body: ByteStream, most: usize) -> Result<Option<Bytes>, client::Error> {
+    let mut whole = BytesMut::new();
+    while let Some(piece) = body.try_next().await? {
+        if piece.len() > most - whole.len() {
+            return Ok(None);
+        }
+        whole.extend_from_slice(&piece);
+    }
+    Ok(Some(whole.freeze()))
+}
+
+/// Reads a body into memory.
+pub(super) async fn body(reply: ResponseValue<ByteStream>) -> Result<Bytes, Failure> {
+    match read(reply.into_inner(), MOST_BYTES).await {
+        Ok(Some(bytes)) => Ok(bytes),
+        Ok(None) => Err(Failure::other(format!(
+            "the response has more than {MOST_BYTES} bytes; write it into a file with --save"
+        ))),
+        Err(error) => Err(Failure::transport(format!(
+            "the response ended early: {error}"
+        ))),
+    }
+}
+
+/// Repeats the call until the property that `x-wait` marks has one of the values that it names.
+async fn wait(
+    settings: &Settings<'_>,
+    transport: &Transport,
+    arguments: &Arguments,
+) -> Result<(), Failure> {
+    let Some(wait) = &settings.operation.wait else {
+        return Ok(());
+    };
+    let limit = settings.seconds("wait-timeout", WAIT_TIMEOUT)?;
+    let begun = Instant::now();
+    loop {
+        let reply = send(settings, transport, arguments).await??;
+        let bytes = body(reply).await?;
+        let value: Value = serde_json::from_slice(&bytes)
+            .map_err(|_| Failure::other("the response is not JSON"))?;
+        let now = value.get(&wait.property).map(text).unwrap_or_default();
+        if wait.until.contains(&now) {
+            return output::value(settings, value);
+        }
+        let shown = super::table::visible(&now);
+        if wait.failed.contains(&now) {
+            output::value(settings, value)?;
+            return Err(Failure::waited(format!(
+                "`{}` is `{shown}`, after which it becomes nothing else",
+                wait.property
+            )));
+        }
+        if begun.elapsed() + PAUSE > limit {
+            return Err(Failure::waited(format!(
+                "`{}` is still `{shown}`; wait longer with --wait-timeout SECONDS",
+                wait.property
+            )));
+        }
+        sleep(PAUSE).await;
+    }
+}
+
+/// Returns a value as the text that `x-wait` names it by.
+fn text(value: &Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// Returns whether a media type is a sequence of items.
+pub(super) fn is_stream(media: &str) -> bool {
+    Framing::of(media).is_some()
+}

@@ -1,0 +1,267 @@
+//! What a call returns, as the output.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, IsTerminal as _, Write};
+
+use futures_util::TryStreamExt as _;
+use jsonpath_rust::JsonPath as _;
+use serde_json::Value;
+
+use super::call;
+use super::failure::Failure;
+use super::settings::Settings;
+use super::{secrets, table, yaml};
+use crate::client::{ByteStream, Event, EventStream, ResponseValue};
+use crate::items::{Framing, ItemStream};
+
+/// The most characters of a JSONPath.
+const MOST_CHARACTERS: usize = 10_000;
+
+/// Checks the settings of the output, before anything is sent.
+pub(super) fn check(settings: &Settings<'_>) -> Result<(), Failure> {
+    format(settings)?;
+    let Some(query) = settings.flag("query") else {
+        return Ok(());
+    };
+    if query.chars().count() > MOST_CHARACTERS {
+        let problem = format!("--query has more than {MOST_CHARACTERS} characters");
+        return Err(Failure::usage(problem));
+    }
+    jsonpath_rust::parser::parse_json_path(query)
+        .map(drop)
+        .map_err(|error| {
+            Failure::usage(format!(
+                "--query is no JSONPath, such as $.items[*].name: {error}"
+            ))
+        })
+}
+
+/// Returns the format of the output.
+pub(super) fn format(settings: &Settings<'_>) -> Result<String, Failure> {
+    let known = super::command::FORMATS;
+    match settings.value("output")? {
+        Some(format) if known.contains(&format.as_str()) => Ok(format),
+        Some(_) => {
+            let known = known.join(", ");
+            Err(Failure::usage(format!("`output` must be one of: {known}")))
+        }
+        None if io::stdout().is_terminal() => Ok("table".to_owned()),
+        None => Ok("json".to_owned()),
+    }
+}
+
+/// Prints a response.
+pub(super) async fn print(
+    settings: &Settings<'_>,
+    reply: ResponseValue<ByteStream>,
+) -> Result<(), Failure> {
+    if let Some(path) = settings.flag("save") {
+        return save(path, reply.into_inner()).await;
+    }
+    let media = reply.headers().get("content-type");
+    let media = media
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    let essence = media
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_ascii_lowercase();
+    if let Some(framing) = Framing::of(&essence) {
+        return stream(settings, framing, reply.into_inner()).await;
+    }
+    if essence.ends_with("/json") || essence.ends_with("+json") {
+        let bytes = call::body(reply).await?;
+        let decoded = serde_json::from_slice(&bytes);
+        let decoded = decoded.map_err(|error| {
+            Failure::other(format!("the response is not JSON, as it says ({error})"))
+        })?;
+        return value(settings, decoded);
+    }
+    let is_text = essence.starts_with("text/");
+    plain(reply, is_text).await
+}
+
+/// Prints a value of JSON.
+pub(super) fn value(settings: &Settings<'_>, mut value: Value) -> Result<(), Failure> {
+    if !settings.has("show-secrets") {
+        secrets::hide(&mut value, &settings.operation.secrets);
+    }
+    if let Some(query) = settings.flag("query") {
+        let found = value.query(query);
+        let found = found.map_err(|error| Failure::usage(format!("--query: {error}")))?;
+        let found: Vec<Value> = found.into_iter().cloned().collect();
+        return queried(settings, found);
+    }
+    let format = format(settings)?;
+    if format == "table"
+        && let Some(paging) = &settings.operation.paging
+        && let Some(items) = value.get_mut(&paging.items)
+    {
+        value = items.take();
+    }
+    let text = match format.as_str() {
+        "table" => format!("{}\n", table::table(&value, &settings.operation.columns)),
+        "yaml" => escaped(&yaml::document(&value)),
+        "jsonl" => lines(&value),
+        "text" => texts(&value),
+        _ => pretty(&value),
+    };
+    write(text.as_bytes())
+}
+
+/// Prints what a query has found: a line for each text or number, or the values.
+fn queried(settings: &Settings<'_>, found: Vec<Value>) -> Result<(), Failure> {
+    let text = match format(settings)?.as_str() {
+        "yaml" => escaped(&yaml::document(&Value::Array(found))),
+        "table" | "text" => texts(&Value::Array(found)),
+        "jsonl" => lines(&Value::Array(found)),
+        _ => pretty(&Value::Array(found)),
+    };
+    write(text.as_bytes())
+}
+
+fn pretty(value: &Value) -> String {
+    // `{:#}` of a value is JSON with white space, and cannot fail.
+    escaped(&format!("{value:#}\n"))
+}
+
+/// Escapes the control characters that JSON leaves as they are, which terminals may obey. They can
+/// be in strings alone, where JSON and YAML have the same escapes.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\u{7f}'..='\u{9f}' => escaped.push_str(&format!("\\u{:04x}", u32::from(character))),
+            character => escaped.push(character),
+        }
+    }
+    escaped
+}
+
+/// Returns each item of a list, or a single value, as a line: a text as it is, and others as JSON.
+fn texts(value: &Value) -> String {
+    let items = value
+        .as_array()
+        .map_or(std::slice::from_ref(value), Vec::as_slice);
+    let lines = items.iter().map(|item| match item {
+        Value::String(text) => format!("{}\n", table::visible(text)),
+        other => format!("{other}\n"),
+    });
+    escaped(&lines.collect::<String>())
+}
+
+/// Returns each item of a list, or a single value, as a line of JSON.
+fn lines(value: &Value) -> String {
+    let items = value
+        .as_array()
+        .map_or(std::slice::from_ref(value), Vec::as_slice);
+    let lines: String = items.iter().map(|item| format!("{item}\n")).collect();
+    escaped(&lines)
+}
+
+/// Prints each item of a stream as a line of JSON, when it arrives.
+async fn stream(
+    settings: &Settings<'_>,
+    framing: Framing,
+    body: ByteStream,
+) -> Result<(), Failure> {
+    let interrupted =
+        |error: String| Failure::transport(format!("the stream ended early: {error}"));
+    if framing == Framing::Events {
+        let mut events = EventStream::new(body);
+        loop {
+            let event = events.try_next().await;
+            match event.map_err(|error| interrupted(error.to_string()))? {
+                Some(event) => line(settings, self::event(&event))?,
+                None => return Ok(()),
+            }
+        }
+    }
+    let mut items = ItemStream::<Value, _>::new(framing, body, true);
+    loop {
+        let item = items.try_next().await;
+        match item.map_err(|error| interrupted(error.to_string()))? {
+            Some(item) => line(settings, item)?,
+            None => return Ok(()),
+        }
+    }
+}
+
+/// Returns an event as JSON, with its data as JSON if they are.
+fn event(event: &Event) -> Value {
+    let data = event.json::<Value>();
+    let data = data.unwrap_or_else(|_| event.data.clone().into());
+    serde_json::json!({"event": event.event, "id": event.id, "data": data})
+}
+
+/// Prints an item of a stream.
+fn line(settings: &Settings<'_>, mut item: Value) -> Result<(), Failure> {
+    if !settings.has("show-secrets") {
+        secrets::hide(&mut item, &settings.operation.secrets);
+    }
+    let Some(query) = settings.flag("query") else {
+        return write(escaped(&format!("{item}\n")).as_bytes());
+    };
+    let found = item.query(query);
+    let found = found.map_err(|error| Failure::usage(format!("--query: {error}")))?;
+    let lines: String = found
+        .into_iter()
+        .map(|value| format!("{value}\n"))
+        .collect();
+    write(escaped(&lines).as_bytes())
+}
+
+/// Prints a body that is no JSON. On a terminal, bytes that are no text could do anything.
+async fn plain(reply: ResponseValue<ByteStream>, is_text: bool) -> Result<(), Failure> {
+    if !io::stdout().is_terminal() {
+        return copy(reply.into_inner(), &mut io::stdout()).await;
+    }
+    let bytes = call::body(reply).await?;
+    match std::str::from_utf8(&bytes) {
+        Ok(text) if is_text || text.is_empty() => {
+            let lines: String = text
+                .lines()
+                .map(|line| table::visible(line) + "\n")
+                .collect();
+            write(lines.as_bytes())
+        }
+        _ => Err(Failure::usage(format!(
+            "the response is {} bytes that are no text: write them into a file with --save FILE",
+            bytes.len()
+        ))),
+    }
+}
+
+/// Writes a body into a new file that nobody else can read, since it may have secrets.
+async fn save(path: &str, body: ByteStream) -> Result<(), Failure> {
+    let wrong = |error: &io::Error| Failure::other(format!("failed to write {path}: {error}"));
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file: File = options.open(path).map_err(|error| wrong(&error))?;
+    copy(body, &mut file).await
+}
+
+/// Copies a body piece by piece, so that its size does not matter.
+async fn copy(mut body: ByteStream, to: &mut dyn Write) -> Result<(), Failure> {
+    loop {
+        let piece = body
+            .try_next()
+            .await
+            .map_err(|error| Failure::transport(format!("the response ended early: {error}")))?;
+        let Some(piece) = piece else {
+            return to.flush().map_err(|error| Failure::output(&error));
+        };
+        to.write_all(&piece)
+            .map_err(|error| Failure::output(&error))?;
+    }
+}
+
+fn write(bytes: &[u8]) -> Result<(), Failure> {
+    let mut output = io::stdout().lock();
+    let written = output.write_all(bytes).and_then(|()| output.flush());
+    written.map_err(|error| Failure::output(&error))
+}
