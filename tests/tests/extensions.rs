@@ -23,6 +23,16 @@ struct Section<'p> {
 }
 
 impl<'p> Section<'p> {
+    /// Returns the lines of generated files that the extension makes: Rust, or the description of a
+    /// command line.
+    fn lines(&self) -> &'p str {
+        if self.text.contains("```json5\n") {
+            self.code("json5")
+        } else {
+            self.code("rust")
+        }
+    }
+
     /// Returns the code block in a language, which the section has once.
     fn code(&self, language: &str) -> &'p str {
         let fence = format!("```{language}\n");
@@ -104,6 +114,7 @@ fn the_examples_of_extensions_do_what_the_page_says() {
         let options = codegen::Options {
             // Not a copy, whose sources would be among the files.
             runtime: codegen::Runtime::Path("../api-runtime".to_owned()),
+            cli: Some("pets".to_owned()),
             ..codegen::Options::new("pets")
         };
         let files = codegen::generate(&contract, &options).expect("it is generated");
@@ -112,7 +123,7 @@ fn the_examples_of_extensions_do_what_the_page_says() {
             .flat_map(|file| file.text.lines())
             .map(str::trim)
             .collect();
-        for line in section.code("rust").lines() {
+        for line in section.lines().lines() {
             assert!(lines.contains(line.trim()), "{name}: `{line}`");
         }
         // Without the extension, at least one of the lines is not there.
@@ -127,7 +138,7 @@ fn the_examples_of_extensions_do_what_the_page_says() {
             .collect();
         let is_there = |line: &str| lines.contains(line.trim());
         assert!(
-            !section.code("rust").lines().all(is_there),
+            !section.lines().lines().all(is_there),
             "{name} has no effect"
         );
     }

@@ -9,16 +9,20 @@ use crate::file::File;
 use crate::ir::Api;
 use crate::lower::lower_both;
 use crate::options::Options;
-use crate::{manifest, server, types};
+use crate::{cli, manifest, server, types};
 
 /// Generates every file of every crate of a contract, sorted by path.
 ///
 /// # Errors
 ///
-/// Returns an error if the names of crates cannot begin with the prefix, if progenitor rejects the
-/// document that was made for it, or if two files have the same path.
+/// Returns an error if the names of crates cannot begin with the prefix, if the command line cannot
+/// have its name, if progenitor rejects the document that was made for it, or if two files have the
+/// same path.
 pub fn generate(contract: &Contract, options: &Options) -> Result<Vec<File>, Error> {
     check_prefix(&options.prefix)?;
+    if let Some(program) = &options.cli {
+        check_program(program)?;
+    }
     let reversed = contract::reversed(contract);
     let (api, events) = lower_both(contract, reversed.as_ref(), &options.prefix);
     // The passes only read the API, so they can run at the same time.
@@ -32,7 +36,10 @@ pub fn generate(contract: &Contract, options: &Options) -> Result<Vec<File>, Err
     if let Some(events) = &events {
         files.extend(both_sides(events)?);
     }
-    files.extend(manifest::files(&api, events.as_ref(), &options.runtime));
+    if options.cli.is_some() {
+        files.extend(cli::files(&api));
+    }
+    files.extend(manifest::files(&api, events.as_ref(), options));
     files.sort_by(|a, b| a.path.cmp(&b.path));
     // One of two files with the same path would silently replace the other.
     match files.windows(2).find(|pair| pair[0].path == pair[1].path) {
@@ -59,6 +66,18 @@ fn joined<T>(pass: thread::ScopedJoinHandle<'_, T>) -> T {
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
+/// The names that cargo gives to no program, because it has folders of these names.
+const FOLDERS: [&str; 4] = ["build", "deps", "examples", "incremental"];
+
+/// Checks that a program can have a name, which has to be in kebab-case.
+pub fn check_program(name: &str) -> Result<(), Error> {
+    if check_prefix(name).is_ok() && !FOLDERS.contains(&name) {
+        Ok(())
+    } else {
+        Err(Error::Program(name.to_owned()))
+    }
+}
+
 /// The reasons why crates cannot be generated from a contract.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -68,6 +87,13 @@ pub enum Error {
          a letter first, at most {LONGEST_PREFIX} of them"
     )]
     Prefix(String),
+    /// A program cannot have this name.
+    #[error(
+        "`{0}` cannot be the name of a program: write lower-case letters, digits and single \
+         hyphens, a letter first, at most {LONGEST_PREFIX} of them, and not one of {folders}",
+        folders = FOLDERS.join(", ")
+    )]
+    Program(String),
     /// The client cannot be generated.
     #[error(transparent)]
     Client(#[from] ClientError),

@@ -1,5 +1,6 @@
 //! Generates Rust crates from a contract: one for the types, one for the client and one for the
-//! server. For webhooks and callbacks there are a sender and a receiver as well.
+//! server, and one for a command line if that is asked for. For webhooks and callbacks there are a
+//! sender and a receiver as well.
 //!
 //! Start at [`generate`](generate()). [`lower`](lower()) decides every name and type once and
 //! returns the [`ir`], a pass per crate turns that into files, and [`emit`] writes the files or
@@ -13,6 +14,7 @@ pub mod file;
 pub mod ir;
 pub mod surface;
 
+mod cli;
 mod client;
 mod generate;
 mod lower;
@@ -27,7 +29,7 @@ mod types;
 
 pub use client::{ClientError, writes_request};
 pub use file::File;
-pub use generate::{Error, check_prefix, generate};
+pub use generate::{Error, check_prefix, check_program, generate};
 pub use lower::{lower, lower_both};
 pub use options::{Options, Runtime, RuntimeError};
 pub use preview::Preview;

@@ -19,15 +19,16 @@ use self::part::Part;
 use self::text::{feature_key, mark, one_line, quoted, shortened};
 use crate::file::File;
 use crate::ir::{Api, Tag};
-use crate::options::Runtime;
+use crate::options::Options;
 use crate::{names, server, types};
 
 /// Generates the manifest, the README and the licence files of every crate. If the run time is
 /// copied, generates its crates as well.
-pub(crate) fn files(api: &Api<'_>, events: Option<&Api<'_>>, runtime: &Runtime) -> Vec<File> {
+pub(crate) fn files(api: &Api<'_>, events: Option<&Api<'_>>, options: &Options) -> Vec<File> {
+    let (runtime, program) = (&options.runtime, options.cli.as_deref());
     let source = runtime::source(runtime, &api.names.prefix);
     let mut files = Vec::new();
-    for (of, part) in crates(api, events) {
+    for (of, part) in crates(api, events, program.is_some()) {
         let folder = of.names.package(part.name());
         let mut put = |name: &str, text: String| {
             files.push(File {
@@ -35,8 +36,8 @@ pub(crate) fn files(api: &Api<'_>, events: Option<&Api<'_>>, runtime: &Runtime) 
                 text,
             });
         };
-        put("Cargo.toml", manifest(of, part, &source));
-        put("README.md", readme::readme(of, part));
+        put("Cargo.toml", manifest(of, part, &source, program));
+        put("README.md", readme::readme(of, part, program));
         for (name, text) in licence::texts(&api.contract.info) {
             put(name, text);
         }
@@ -53,11 +54,18 @@ pub(crate) fn runtime_version() -> &'static str {
     inherit::package("version")
 }
 
-/// Returns every crate: the types, then the client and the server of each direction.
-fn crates<'a>(api: &'a Api<'a>, events: Option<&'a Api<'a>>) -> Vec<(&'a Api<'a>, Part)> {
+/// Returns every crate: the types, then the client and the server of each direction, and the command
+/// line of the API if it has one.
+fn crates<'a>(
+    api: &'a Api<'a>,
+    events: Option<&'a Api<'a>>,
+    has_cli: bool,
+) -> Vec<(&'a Api<'a>, Part)> {
     let sides = [Some(api), events].into_iter().flatten();
     let sides = sides.flat_map(|of| [(of, Part::Client), (of, Part::Server)]);
-    std::iter::once((api, Part::Types)).chain(sides).collect()
+    let cli = has_cli.then_some((api, Part::Cli));
+    let types = std::iter::once((api, Part::Types));
+    types.chain(sides).chain(cli).collect()
 }
 
 /// Generates a crate's `Cargo.toml`.
@@ -65,7 +73,7 @@ fn crates<'a>(api: &'a Api<'a>, events: Option<&'a Api<'a>>) -> Vec<(&'a Api<'a>
 /// It is written line by line and not built as a `toml_edit` document, since the comments and the
 /// order of the lines are easier to see so. `toml_edit` quotes the strings that come from the
 /// contract.
-fn manifest(api: &Api<'_>, part: Part, runtime: &str) -> String {
+fn manifest(api: &Api<'_>, part: Part, runtime: &str, program: Option<&str>) -> String {
     let mut out = mark("#");
     out.push_str("\n\n[package]\n");
     let mut line = |key: &str, value: &str| {
@@ -82,6 +90,12 @@ fn manifest(api: &Api<'_>, part: Part, runtime: &str) -> String {
     line("readme", "README.md");
     for comment in comments(api) {
         out.push_str(&format!("# {comment}\n"));
+    }
+    if let (Part::Cli, Some(program)) = (part, program) {
+        let name = quoted(program);
+        out.push_str(&format!(
+            "\n[[bin]]\nname = {name}\npath = \"src/main.rs\"\n"
+        ));
     }
     out.push_str("\n[package.metadata.docs.rs]\nall-features = true\n\n[features]\n");
     out.push_str(&features(api, part));
@@ -112,6 +126,7 @@ fn description(api: &Api<'_>, part: Part) -> String {
             format!("Client for {title}: a builder for each operation, typed responses and errors")
         }
         Part::Server => format!("Server for {title}: a trait for each tag and an axum router"),
+        Part::Cli => format!("Command line for {title}: a command for each operation"),
     };
     shortened(&text, 200)
 }
@@ -152,9 +167,11 @@ fn comments(api: &Api<'_>) -> Vec<String> {
 /// the kind of crate, such as `schemas`.
 fn features(api: &Api<'_>, part: Part) -> String {
     let types = api.names.package("types");
-    let mut default: Vec<&str> = api.tags.iter().map(|tag| tag.feature.as_str()).collect();
+    // The command line has all operations.
+    let tags: &[Tag] = if part == Part::Cli { &[] } else { &api.tags };
+    let mut default: Vec<&str> = tags.iter().map(|tag| tag.feature.as_str()).collect();
     let per_tag = |tag: &Tag| match part {
-        Part::Types => Vec::new(),
+        Part::Types | Part::Cli => Vec::new(),
         // The types of webhooks and callbacks are compiled without any feature.
         Part::Client | Part::Server if api.names.is_reversed => Vec::new(),
         Part::Client | Part::Server => vec![format!("{types}/{}", tag.feature)],
@@ -173,7 +190,7 @@ fn features(api: &Api<'_>, part: Part) -> String {
             enables.join(", ")
         ));
     };
-    for tag in &api.tags {
+    for tag in tags {
         feature("", &tag.feature, &per_tag(tag));
     }
     match part {
@@ -199,7 +216,7 @@ fn features(api: &Api<'_>, part: Part) -> String {
                 &["api-runtime/utoipa".to_owned()],
             );
         }
-        Part::Client => {
+        Part::Client | Part::Cli => {
             default.push(names::RUSTLS);
             feature(
                 "Enables https through rustls, with the certificates that the platform trusts.",
@@ -243,6 +260,7 @@ fn dependencies(api: &Api<'_>, part: Part, runtime: &str) -> String {
         Part::Types => "",
         Part::Client => "\"client\"",
         Part::Server => "\"server\"",
+        Part::Cli => "\"cli\"",
     };
     let uses = if uses.is_empty() {
         String::new()
@@ -258,7 +276,12 @@ fn dependencies(api: &Api<'_>, part: Part, runtime: &str) -> String {
         // A server checks JSON bodies by the schemas, to report all that is wrong with one, unless
         // a feature decides that.
         let needs_schemas = server::reads_json(api) && !server::has_violations_feature(api);
-        let schemas = if part == Part::Server && needs_schemas {
+        let needs_schemas = match part {
+            Part::Server => needs_schemas,
+            Part::Cli => true,
+            Part::Types | Part::Client => false,
+        };
+        let schemas = if needs_schemas {
             ", features = [\"schemas\"]"
         } else {
             ""
@@ -285,7 +308,7 @@ fn dependencies(api: &Api<'_>, part: Part, runtime: &str) -> String {
 /// needs. Empty for the types crate.
 fn dev_dependencies(part: Part) -> String {
     let needs: &[(&str, &[&str])] = match part {
-        Part::Types => &[],
+        Part::Types | Part::Cli => &[],
         Part::Client => &[("tokio", &["macros", "rt-multi-thread"])],
         Part::Server => &[
             ("axum", &["http1", "tokio"]),

@@ -16,6 +16,9 @@ pub struct Options {
     pub prefix: String,
     /// Where the generated crates find the run time.
     pub runtime: Runtime,
+    /// The name of the program that calls the operations from the command line, or `None` if none
+    /// is generated.
+    pub cli: Option<String>,
 }
 
 impl Options {
@@ -25,6 +28,7 @@ impl Options {
         Self {
             prefix: prefix.into(),
             runtime: Runtime::Copy,
+            cli: None,
         }
     }
 }

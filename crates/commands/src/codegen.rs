@@ -32,7 +32,7 @@ const NAME: &str = "api";
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// The contracts of contract.toml, by the names of their crates [default: all of them]
-    #[arg(value_name = "NAME", conflicts_with_all = ["contract", "only", "out", "name", "runtime", "map", "overlay", "foreign"])]
+    #[arg(value_name = "NAME", conflicts_with_all = ["contract", "only", "out", "name", "runtime", "cli", "map", "overlay", "foreign"])]
     names: Vec<String>,
     /// The OpenAPI 3.0, 3.1 or 3.2 document [default: openapi.yaml of the workspace]
     #[arg(long, value_name = "FILE")]
@@ -54,6 +54,10 @@ pub struct Arguments {
     /// path=FOLDER
     #[arg(long, value_name = "SOURCE")]
     runtime: Option<Runtime>,
+    /// Write a crate with a program of this name as well, which calls the operations from the
+    /// command line
+    #[arg(long, value_name = "PROGRAM", value_parser = program)]
+    cli: Option<String>,
     /// Write nothing; list every file that is stale, missing or orphaned, and the command to update
     /// them
     #[arg(long)]
@@ -65,6 +69,10 @@ pub struct Arguments {
 
 fn prefix(text: &str) -> Result<String, codegen::Error> {
     codegen::check_prefix(text).map(|()| text.to_owned())
+}
+
+fn program(text: &str) -> Result<String, codegen::Error> {
+    codegen::check_program(text).map(|()| text.to_owned())
 }
 
 pub(crate) fn run(
@@ -105,6 +113,7 @@ impl Arguments {
             || self.out.is_some()
             || self.name.is_some()
             || self.runtime.is_some()
+            || self.cli.is_some()
             || !self.only.is_empty()
             || !self.reading.is_default()
     }
@@ -122,6 +131,7 @@ impl Arguments {
             only: self.only.clone(),
             runtime: contracts::runtime(runtime, Path::new(""), &out)?,
             name: self.name.clone().unwrap_or_else(|| NAME.to_owned()),
+            cli: self.cli.clone(),
             out,
         })
     }
@@ -143,6 +153,9 @@ impl Arguments {
         }
         if let Some(runtime) = &self.runtime {
             words.extend(["--runtime".to_owned(), runtime.to_string()]);
+        }
+        if let Some(program) = &self.cli {
+            words.extend(["--cli".to_owned(), program.clone()]);
         }
         words
     }
@@ -180,6 +193,7 @@ fn generate(
     let options = codegen::Options {
         prefix: chosen.name.clone(),
         runtime: chosen.runtime.clone(),
+        cli: chosen.cli.clone(),
     };
     let mut files = codegen::generate(&contract, &options)?;
     progress.end();

@@ -25,6 +25,8 @@ pub(crate) struct Chosen {
     /// The start of the names of the crates.
     pub(crate) name: String,
     pub(crate) runtime: Runtime,
+    /// The name of the program that calls the operations from the command line, if there is one.
+    pub(crate) cli: Option<String>,
 }
 
 /// Returns the contracts of `contract.toml`, in the current folder or above it, that have one of
@@ -146,6 +148,10 @@ fn usual() -> anyhow::Result<PathBuf> {
 
 fn chosen(listed: &Listed, folder: &Path) -> anyhow::Result<Chosen> {
     codegen::check_prefix(&listed.name)?;
+    listed
+        .cli
+        .as_deref()
+        .map_or(Ok(()), codegen::check_program)?;
     let copies = listed.map.iter().map(|(address, path)| {
         let copy = format!("{address}={}", folder.join(path).display());
         copy.parse::<LocalCopy>()
@@ -170,6 +176,7 @@ fn chosen(listed: &Listed, folder: &Path) -> anyhow::Result<Chosen> {
         only: listed.only.clone(),
         runtime: runtime(listed.runtime.parse()?, folder, &out)?,
         name: listed.name.clone(),
+        cli: listed.cli.clone(),
         out,
     })
 }

@@ -19,6 +19,8 @@ pub struct Listed {
     pub out: String,
     /// Where the crates find the run time, as the generator's option has it.
     pub runtime: String,
+    /// The name of the program that calls the operations from the command line, if there is one.
+    pub cli: Option<String>,
     /// The tags and operation ids to generate; all if there are none.
     pub only: Vec<String>,
     /// The OpenAPI overlays that are applied to the document, in this order.
@@ -68,6 +70,7 @@ impl Reading {
                 name: Spanned::into_inner(contract.name),
                 out: contract.out.unwrap_or_else(|| "crates".to_owned()),
                 runtime: contract.runtime.unwrap_or_else(|| "copy".to_owned()),
+                cli: contract.cli,
                 only: contract.only,
                 overlays: contract.overlays,
                 map: contract.map,

@@ -34,6 +34,13 @@ pub(crate) struct Contract {
     /// Where the crates find the run time: `copy` (by default), `copy=PREFIX`, `version`,
     /// `version=1.2.3`, `git=ADDRESS#REVISION` or `path=FOLDER`.
     pub(crate) runtime: Option<String>,
+    /// The name of a program that calls the operations from the command line, such as `museum`; by
+    /// default none is generated.
+    #[schemars(
+        with = "Option<String>",
+        regex(pattern = "^[a-z][a-z0-9]*(-[a-z0-9]+)*$")
+    )]
+    pub(crate) cli: Option<String>,
     /// The tags and operation ids to generate, with the types that they reach; by default all.
     #[serde(default)]
     pub(crate) only: Vec<String>,

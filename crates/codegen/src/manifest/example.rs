@@ -16,6 +16,7 @@ pub(super) fn example(api: &Api<'_>, part: Part) -> Option<String> {
         Part::Types => ("rust", types(api)?),
         Part::Client => ("rust,no_run", client(api)),
         Part::Server => ("rust,no_run", server(api)),
+        Part::Cli => return None,
     };
     Some(format!("```{attributes}\n{code}```"))
 }

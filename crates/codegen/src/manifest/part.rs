@@ -6,6 +6,8 @@ pub(super) enum Part {
     Types,
     Client,
     Server,
+    /// The command line.
+    Cli,
 }
 
 impl Part {
@@ -15,6 +17,7 @@ impl Part {
             Self::Types => "types",
             Self::Client => "client",
             Self::Server => "server",
+            Self::Cli => "cli",
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::types::ARGUMENTS;
 use crate::{names, server};
 
 /// Generates the README of a crate.
-pub(super) fn readme(api: &Api<'_>, part: Part) -> String {
+pub(super) fn readme(api: &Api<'_>, part: Part, program: Option<&str>) -> String {
     let info = &api.contract.info;
     let mut out = format!("<!-- {} -->\n\n", mark("").trim_start());
     let mut paragraph = |text: &str| {
@@ -26,6 +26,9 @@ pub(super) fn readme(api: &Api<'_>, part: Part) -> String {
     }
     if let Some(words) = construction(api, part) {
         paragraph(&words);
+    }
+    if let (Part::Cli, Some(program)) = (part, program) {
+        paragraph(&commands(program));
     }
     let dependencies = super::dev_dependencies(part);
     if !dependencies.is_empty() {
@@ -84,6 +87,21 @@ fn construction(api: &Api<'_>, part: Part) -> Option<String> {
     ))
 }
 
+/// Returns what to type first, in the README of the command line.
+fn commands(program: &str) -> String {
+    let variable = program.to_uppercase().replace('-', "_");
+    format!(
+        "```sh\n\
+         cargo install --path . # the program `{program}`\n\
+         {program} --help # the commands, and the settings of all of them\n\
+         {program} completions bash # or zsh, fish, powershell: completes commands and flags\n\
+         {program} man DIR # writes a man page for each command\n\
+         ```\n\n\
+         A setting is a flag, such as `--url`, or else a variable, such as `{variable}_URL`, or else a line of the configuration file, such as `url = \"https://api.example.com\"`.\n\
+         Exit codes: 0 success, 1 any other failure, 2 the arguments are wrong and nothing was sent, 4 a 4XX response, 5 a 5XX response, 6 no response, 7 `--wait` ended without the value that it waits for."
+    )
+}
+
 /// Returns the first paragraph, which says what the crate is.
 fn lead(api: &Api<'_>, part: Part) -> String {
     let info = &api.contract.info;
@@ -113,10 +131,15 @@ fn lead(api: &Api<'_>, part: Part) -> String {
              The router checks credentials, parameters and bodies before it calls a handler, and a handler can only \
              return the responses that the contract lists."
         }
+        Part::Cli => {
+            "It has a command for each operation, with a flag for each parameter and property, and checks what you \
+             type against the contract before it sends anything."
+        }
     };
     let side = match part {
         Part::Client if api.names.is_reversed => "sender",
         Part::Server if api.names.is_reversed => "receiver",
+        Part::Cli => "command line",
         part => part.name(),
     };
     format!("The {side} crate for {title}, version {version}.\n{what}")
@@ -150,8 +173,9 @@ const DOCUMENT: (&str, &str) = (
 
 /// Generates the table of features: a row for each tag, then those of the kind of crate.
 fn features(api: &Api<'_>, part: Part) -> String {
-    let mut rows: Vec<(String, String)> = api
-        .tags
+    // The command line has all operations.
+    let tags: &[Tag] = if part == Part::Cli { &[] } else { &api.tags };
+    let mut rows: Vec<(String, String)> = tags
         .iter()
         .map(|tag| (tag.feature.clone(), purpose(api, tag)))
         .collect();
@@ -173,6 +197,10 @@ fn features(api: &Api<'_>, part: Part) -> String {
         Part::Client => &[(
             names::RUSTLS,
             "https through rustls, with the certificates that the platform trusts; if you build a `reqwest::Client` yourself, choose a rustls provider for it",
+        )],
+        Part::Cli => &[(
+            names::RUSTLS,
+            "https through rustls, with the certificates that the platform trusts",
         )],
         Part::Server if server::has_violations_feature(api) => &[VIOLATIONS, DOCS, DOCUMENT],
         Part::Server => &[DOCS, DOCUMENT],

@@ -8,18 +8,22 @@ use serde_json::{Value, json};
 use toml_edit::DocumentMut;
 
 use super::{files, inherit, runtime, text};
-use crate::{File, Runtime, lower};
+use crate::{File, Options, Runtime, lower};
 
 /// Generates the manifests and READMEs of a contract with this `info`.
 fn manifests(info: &Value) -> Vec<File> {
     let document = json!({"openapi": "3.1.0", "info": info, "paths": {}});
     let loaded = contract::load_text("small.json", document.to_string().as_bytes());
     let contract = loaded.contract.expect("the document is a contract");
-    files(
-        &lower(&contract, "small"),
-        None,
-        &Runtime::Path("../api-runtime".to_owned()),
-    )
+    files(&lower(&contract, "small"), None, &options())
+}
+
+/// Returns options with the run time in a folder.
+fn options() -> Options {
+    Options {
+        runtime: Runtime::Path("../api-runtime".to_owned()),
+        ..Options::new("small")
+    }
 }
 
 fn text_of<'f>(files: &'f [File], path: &str) -> &'f str {
@@ -244,8 +248,7 @@ fn a_server_takes_the_validator_by_a_feature_unless_its_types_need_it() {
         });
         let loaded = contract::load_text("small.json", document.to_string().as_bytes());
         let contract = loaded.contract.expect("the document is a contract");
-        let runtime = Runtime::Path("../api-runtime".to_owned());
-        let files = files(&lower(&contract, "small"), None, &runtime);
+        let files = files(&lower(&contract, "small"), None, &options());
         let text = text_of(&files, "small-server/Cargo.toml");
         text.parse().expect("a manifest is TOML")
     };
