@@ -57,6 +57,30 @@ fn calls() -> Vec<Call> {
             json!("web"),
         ),
         (
+            "load_balancer_create",
+            "load-balancer create api --algorithm hash_based --dst-port 8080 --health-check-protocol tcp --src-port 443 --private-subnet-id SUBNET",
+            "/name",
+            json!("api"),
+        ),
+        (
+            "load_balancer_view",
+            "load-balancer view web",
+            "/src_port",
+            json!(443),
+        ),
+        (
+            "load_balancer_attach_vm",
+            "load-balancer attach-vm web --vm-id VM",
+            "/vms/2/id",
+            json!(vm_id(2)),
+        ),
+        (
+            "load_balancer_delete",
+            "load-balancer delete web",
+            "",
+            Value::Null,
+        ),
+        (
             "project_postgres_list",
             "postgres project-list",
             "/items/0/name",
@@ -105,6 +129,30 @@ fn calls() -> Vec<Call> {
             json!(subnet_id(1)),
         ),
         (
+            "private_subnet_list",
+            "private-subnet list --order-column name",
+            "/items/1/name",
+            json!("frontend"),
+        ),
+        (
+            "project_private_subnet_list",
+            "private-subnet project-list --page-size 1",
+            "/count",
+            json!(2),
+        ),
+        (
+            "private_subnet_disconnect",
+            "private-subnet disconnect backend SUBNET",
+            "/id",
+            json!(subnet_id(1)),
+        ),
+        (
+            "private_subnet_delete",
+            "private-subnet delete gone",
+            "",
+            Value::Null,
+        ),
+        (
             "firewall_list",
             "firewall list --order-column name",
             "/items/0/name",
@@ -148,6 +196,7 @@ fn calls() -> Vec<Call> {
             Value::Null,
         ),
         ("vm_list", "vm list --all", "/2/name", json!("app-2")),
+        ("vm_view", "vm view app-2", "/id", json!(vm_id(2))),
         (
             "inference_api_key_list",
             "inference-api-key list",

@@ -64,7 +64,7 @@ impl fmt::Display for Attack {
             Self::Views => "cheap views, as many as fit",
             Self::Pages => "the largest pages",
             Self::Subnets => "creates of subnets, up to the quota and beyond",
-            Self::UnknownVms => "`vms` with 1,000 unknown ids",
+            Self::UnknownVms => "`vms` with 100 unknown ids",
             Self::OneDatabase => "changes of one database by all",
             Self::OneKey => "creates with one idempotency key",
             Self::UnfinishedBodies => "bodies that never end, on 400 connections",
@@ -231,7 +231,7 @@ fn body(attack: Attack) -> Value {
     };
     let balancer = |vms: Vec<String>| json!({ "algorithm": "round_robin", "src_port": 1, "dst_port": 2, "health_check_endpoint": "/", "vms": vms });
     match attack {
-        Attack::UnknownVms => balancer(vms(1000)),
+        Attack::UnknownVms => balancer(vms(100)),
         Attack::RefusedBodies => balancer(vms(LARGEST / 30)),
         Attack::OneDatabase => json!({ "tags": [{ "key": "a", "value": "b" }] }),
         _ => json!({}),
