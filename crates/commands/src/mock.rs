@@ -10,6 +10,7 @@ use anyhow::Context as _;
 use mock::bounds::LONGEST_DELAY;
 use mock::{Failures, Findings, Mock, ProxySettings, Settings, Times, Totals, Upstream};
 use tokio::net::TcpListener;
+use tokio::runtime::{self, Runtime};
 use tokio::sync::oneshot;
 
 use crate::exit::Exit;
@@ -84,17 +85,8 @@ pub(crate) fn run(
         is_stateful: arguments.stateful,
     };
     let mock = Mock::new(contract, settings);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .context("failed to start")?;
-    let address = SocketAddr::new(arguments.host, arguments.port);
-    runtime.block_on(async {
-        let listener = TcpListener::bind(address)
-            .await
-            .with_context(|| format!("failed to listen on {address}: choose another --port"))?;
-        let address = listener.local_addr().context("failed to listen")?;
+    runtime()?.block_on(async {
+        let (listener, address) = listen(arguments.host, arguments.port).await?;
         // Before the address is printed: who reads it may send the signal at once.
         let stop = ended(stop()?, arguments.until_input_ends);
         let title: String = title.chars().filter(|it| !it.is_control()).collect();
@@ -179,6 +171,23 @@ fn summary(totals: Totals) -> String {
         line.push_str(&format!("; {} lines left out", totals.lost));
     }
     line
+}
+
+/// Returns a runtime for a server of one person.
+pub(crate) fn runtime() -> anyhow::Result<Runtime> {
+    let mut builder = runtime::Builder::new_multi_thread();
+    let built = builder.worker_threads(2).enable_all().build();
+    built.context("failed to start")
+}
+
+/// Listens on an address. Returns it with the port that was free if 0 was given.
+pub(crate) async fn listen(host: IpAddr, port: u16) -> anyhow::Result<(TcpListener, SocketAddr)> {
+    let address = SocketAddr::new(host, port);
+    let listener = TcpListener::bind(address)
+        .await
+        .with_context(|| format!("failed to listen on {address}: choose another --port"))?;
+    let address = listener.local_addr().context("failed to listen")?;
+    Ok((listener, address))
 }
 
 /// Waits for `stop` or, if that counts, for the end of standard input.

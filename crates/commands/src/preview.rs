@@ -12,15 +12,14 @@ mod server;
 mod watch;
 
 use std::io::Write;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::thread;
 
 use anyhow::Context as _;
-use tokio::net::TcpListener;
 
 use crate::exit::Exit;
-use crate::mock::stop;
+use crate::mock::{listen, runtime, stop};
 use crate::policy::Choice;
 use crate::reading::Reading;
 use server::Shown;
@@ -60,17 +59,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     // Everything else that is wrong with the document is shown on the page.
     std::fs::File::open(&arguments.file)
         .with_context(|| format!("failed to read {}", arguments.file.display()))?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .context("failed to start")?;
-    let address = SocketAddr::new(arguments.host, arguments.port);
-    runtime.block_on(async {
-        let listener = TcpListener::bind(address)
-            .await
-            .with_context(|| format!("failed to listen on {address}: choose another --port"))?;
-        let address = listener.local_addr().context("failed to listen")?;
+    runtime()?.block_on(async {
+        let (listener, address) = listen(arguments.host, arguments.port).await?;
         let stop = stop()?;
         let shown = Shown::new();
         let (judged, watched) = (shown.clone(), arguments.clone());

@@ -334,8 +334,18 @@ const ROWS: &[Row] = &[
             ),
             edit(
                 "\npaths:\n",
+                "/load-balancer/{load_balancer_reference}/attach-vm:",
+                "/load-balancer/{reference}/attach-vm:",
+            ),
+            edit(
+                "\npaths:\n",
                 "/load-balancer/{load_balancer_reference}/detach-vm:",
                 "/load-balancer/{reference}/detach-vm:",
+            ),
+            edit(
+                "\npaths:\n",
+                "load_balancer_reference: $response.body#/id",
+                "reference: $response.body#/id",
             ),
         ],
     ),

@@ -22,8 +22,8 @@ struct Statements<'a> {
 }
 
 /// Returns the body of a function that makes an error from a `rejection`, with the types of a module.
-/// Returns `None` if the error must have something that neither the status nor the message can be,
-/// such as a text with a pattern.
+/// Returns `None` if a required part of the error can be neither the status nor the message, such as
+/// a text with a pattern.
 pub(super) fn statements<'a>(api: &'a Api<'a>, types: &'a str, ty: &'a TypeRef) -> Option<String> {
     let mut statements = Statements {
         api,
