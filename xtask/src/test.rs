@@ -160,7 +160,8 @@ fn test_steps(packages: &Packages, machine: &Machine) -> Vec<Step> {
 /// Returns the steps of `--lints`.
 fn lint_steps(packages: &Packages, machine: &Machine) -> Vec<Step> {
     vec![
-        Step::cargo("clippy --workspace --all-targets -- -D warnings").needs(machine, Tool::Clippy),
+        Step::cargo("clippy --workspace --all-targets --keep-going -- -D warnings")
+            .needs(machine, Tool::Clippy),
         Step::cargo("doc --workspace --no-deps").env("RUSTDOCFLAGS", "-D warnings"),
         Step::cargo("check --no-default-features").packages(&packages.generated),
         // `--allow-dirty`, so that a change can be tested before it is committed.

@@ -81,21 +81,24 @@ pub(super) fn router(shown: Shown) -> Router {
             "/preview",
             get(|| async { Redirect::permanent("/preview/") }),
         )
-        .route("/preview/", get(|| file("text/html; charset=utf-8", HTML)))
+        .route(
+            "/preview/",
+            get(|| async { file("text/html; charset=utf-8", HTML) }),
+        )
         .route(
             "/preview/page.js",
-            get(|| file("text/javascript; charset=utf-8", SCRIPT)),
+            get(|| async { file("text/javascript; charset=utf-8", SCRIPT) }),
         )
         .route(
             "/preview/page.css",
-            get(|| file("text/css; charset=utf-8", STYLE)),
+            get(|| async { file("text/css; charset=utf-8", STYLE) }),
         )
         .route("/preview/judgements", get(judgements))
         .fallback(forward)
         .with_state(shown)
 }
 
-async fn file(content_type: &'static str, text: &'static str) -> Response {
+fn file(content_type: &'static str, text: &'static str) -> Response {
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static(content_type)),
         (header::CONTENT_SECURITY_POLICY, POLICY),
@@ -147,20 +150,15 @@ async fn forward(State(shown): State<Shown>, mut request: Request) -> Response {
     for name in &OF_CONNECTION {
         request.headers_mut().remove(name);
     }
-    match shown.client.request(request).await {
-        Ok(response) => {
-            let mut response = response.map(Body::new);
-            for name in &OF_CONNECTION {
-                response.headers_mut().remove(name);
-            }
-            response
-        }
+    let Ok(response) = shown.client.request(request).await else {
         // It has ended: usually because there is a newer one.
-        Err(_) => {
-            let text =
-                "The mock does not respond: try again. Saving the document starts a new one.\n";
-            let again = [(header::RETRY_AFTER, "1")];
-            (StatusCode::SERVICE_UNAVAILABLE, again, text).into_response()
-        }
+        let text = "The mock does not respond: try again. Saving the document starts a new one.\n";
+        let again = [(header::RETRY_AFTER, "1")];
+        return (StatusCode::SERVICE_UNAVAILABLE, again, text).into_response();
+    };
+    let mut response = response.map(Body::new);
+    for name in &OF_CONNECTION {
+        response.headers_mut().remove(name);
     }
+    response
 }
