@@ -1,6 +1,8 @@
 //! Generated command lines: that of a small contract with everything that a request can have, and
 //! that of our own.
 
+#[path = "command_line/auth.rs"]
+mod auth;
 #[path = "command_line/ours.rs"]
 mod ours;
 #[path = "command_line/support.rs"]
@@ -32,10 +34,15 @@ fn text(files: &[codegen::File], path: &str) -> String {
 
 /// Returns the museum's program, with the credential of its usual scheme.
 fn museum() -> Program {
+    without_credential().with("MUSEUM_TOKEN", "s3cret")
+}
+
+/// Returns the museum's program.
+fn without_credential() -> Program {
     let files = files();
     let operations = text(&files, "museum-cli/src/operations.json");
     let schemas = text(&files, "museum-types/src/schemas.json");
-    Program::new("museum", &operations, &schemas).with("MUSEUM_TOKEN", "s3cret")
+    Program::new("museum", &operations, &schemas)
 }
 
 #[test]

@@ -1,28 +1,32 @@
 //! The run time of generated command lines: a command for each operation, made from a description
 //! of the operations that the generator wrote.
 //!
-//! Start at [`Program::run`]. [`command`] makes clap's command of the description, [`input`] reads
-//! the values of flags and checks them against the contract, [`request`] makes a request of them,
-//! [`call`] sends it, and [`output`] prints what came back.
+//! Start at [`Program::run`]. `command` makes clap's command of the description, `input` reads
+//! the values of flags and checks them against the contract, `request` makes a request of them,
+//! `call` sends it, and `output` prints what came back.
 //!
-//! Deliberately not here: signing in (a token comes from a file or a variable), and the choice
-//! between several media types of a request body (JSON if there is one, else the first).
+//! Deliberately not here: the choice between several media types of a request body (JSON if there
+//! is one, else the first).
 
 mod argument;
+mod auth;
 mod builtin;
 mod call;
 mod command;
 mod config;
+mod credentials;
 mod curl;
 mod description;
 mod failure;
 mod input;
+mod kept;
 mod output;
 mod pages;
 mod refusal;
 mod request;
 mod secrets;
 mod settings;
+mod sources;
 mod table;
 mod yaml;
 
@@ -33,6 +37,7 @@ use clap::ArgMatches;
 use self::description::{Description, Operation};
 use self::failure::Failure;
 use self::settings::Settings;
+use self::sources::Sources;
 use crate::Schemas;
 
 /// A program that calls the operations of an API from the command line.
@@ -88,6 +93,10 @@ impl Program {
         match names[..] {
             ["completions"] => builtin::print_completions(&self, description, matches),
             ["man"] => builtin::write_manual(&self, description, matches),
+            [group, command] if group == auth::name(description) => {
+                let sources = Sources::read(&self, description, matches)?;
+                auth::run(command, &sources)
+            }
             _ => {
                 let operation = description
                     .operations

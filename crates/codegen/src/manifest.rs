@@ -223,6 +223,13 @@ fn features(api: &Api<'_>, part: Part) -> String {
                 names::RUSTLS,
                 &["api-runtime/rustls".to_owned()],
             );
+            if part == Part::Cli {
+                feature(
+                    "Keeps credentials in the keyring of the system; without it, in a file.",
+                    names::KEYRING,
+                    &["api-runtime/keyring".to_owned()],
+                );
+            }
         }
         Part::Server => {
             if server::has_violations_feature(api) {

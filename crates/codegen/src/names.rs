@@ -113,6 +113,9 @@ pub(crate) const UTOIPA: &str = "utoipa";
 /// The feature that enables https.
 pub(crate) const RUSTLS: &str = "rustls";
 
+/// The feature of the command line that keeps credentials in the keyring of the system.
+pub(crate) const KEYRING: &str = "keyring";
+
 /// The methods that a client or the implementation of a server's trait has already.
 ///
 /// A call of an operation of such a name would reach the other method, or be ambiguous.

@@ -77,14 +77,45 @@ impl Program {
         self.end(Command::new("/bin/sh").args(["-c", &script]), "")
     }
 
-    fn end(&self, command: &mut Command, input: &str) -> Ended {
-        let mut child = command
+    /// Runs the program on a terminal, types `input` once it shows `prompt`, and returns what it has
+    /// shown and its exit code.
+    #[cfg(target_os = "linux")]
+    pub fn on_terminal(&self, arguments: &[&str], prompt: &str, input: &str) -> (String, i32) {
+        let (screen, side) = terminal();
+        let end = || side.try_clone().expect("the terminal can be opened");
+        // Makes the terminal the one that `/dev/tty` is.
+        let mut command = Command::new("setsid");
+        command
+            .args(["--ctty", "--wait", env!("CARGO_BIN_EXE_described")])
+            .args(arguments);
+        let mut child = self
+            .own(&mut command)
+            .env("TERM", "xterm")
+            .stdin(end())
+            .stdout(end())
+            .stderr(end())
+            .spawn()
+            .expect("the program starts");
+        drop((command, side));
+        let shown = watch(screen, prompt, input);
+        let status = child.wait().expect("the program ends");
+        (shown, status.code().expect("no signal ends it"))
+    }
+
+    /// Sets the folder and the environment of a command.
+    fn own<'c>(&self, command: &'c mut Command) -> &'c mut Command {
+        command
             .current_dir(self.folder.path())
             .env_clear()
             .env("DESCRIBED", self.folder.path())
             .env("DESCRIBED_NAME", self.name)
             .env("HOME", self.folder.path())
             .envs(self.environment.iter().cloned())
+    }
+
+    fn end(&self, command: &mut Command, input: &str) -> Ended {
+        let mut child = self
+            .own(command)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -101,6 +132,37 @@ impl Program {
             err: String::from_utf8(output.stderr).expect("it prints UTF-8"),
         }
     }
+}
+
+/// Opens a terminal, and returns the side of who looks at it and that of programs.
+#[cfg(target_os = "linux")]
+fn terminal() -> (fs::File, fs::File) {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    let screen = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal is free");
+    grantpt(&screen).expect("it is ours");
+    unlockpt(&screen).expect("it can be opened");
+    let name = ptsname(&screen, Vec::new()).expect("it has a name");
+    let name = name.into_string().expect("the name is text");
+    let mut open = fs::OpenOptions::new();
+    let side = open.read(true).write(true).open(name);
+    (screen.into(), side.expect("it can be opened"))
+}
+
+/// Reads what a terminal shows until its programs have ended, and types `input` after `prompt`.
+#[cfg(target_os = "linux")]
+fn watch(mut screen: fs::File, prompt: &str, input: &str) -> String {
+    use std::io::Read as _;
+    let (mut shown, mut is_typed) = (Vec::new(), false);
+    let mut piece = [0; 1024];
+    // At the end of the last program, reading fails.
+    while let Ok(read @ 1..) = screen.read(&mut piece) {
+        shown.extend_from_slice(&piece[..read]);
+        if !is_typed && String::from_utf8_lossy(&shown).contains(prompt) {
+            screen.write_all(input.as_bytes()).expect("it can be typed");
+            is_typed = true;
+        }
+    }
+    String::from_utf8(shown).expect("it is UTF-8")
 }
 
 impl Ended {

@@ -3,7 +3,8 @@
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ValueHint};
 
-use super::command::{first_line, scheme_name};
+use super::command::first_line;
+use super::credentials::scheme_name;
 use super::description::{Description, Input, Kind, Operation, Place};
 
 /// An input with its flag, or with its name if it is an argument by position.

@@ -29,16 +29,16 @@ pub(super) async fn call(settings: &Settings<'_>) -> Result<(), Failure> {
     output::check(settings)?;
     let arguments = input::read(settings)?;
     let transport = settings.transport()?;
-    if settings.has("dry-run") {
+    if settings.sources.has("dry-run") {
         return dry_run(settings, &transport, &arguments);
     }
-    if settings.has("all") {
+    if settings.sources.has("all") {
         return pages::all(settings, &transport, arguments).await;
     }
-    if settings.has("wait") {
+    if settings.sources.has("wait") {
         return wait(settings, &transport, &arguments).await;
     }
-    let reply = send(settings, &transport, &arguments).await??;
+    let reply = send(settings, &transport, &arguments).await?;
     output::print(settings, reply).await
 }
 
@@ -55,20 +55,21 @@ fn dry_run(
         .map_err(|error| Failure::output(&error))
 }
 
-/// Sends the request. The outer error is that of a request that cannot be made.
+/// Sends the request.
 pub(super) async fn send(
     settings: &Settings<'_>,
     transport: &Transport,
     arguments: &Arguments,
-) -> Result<Result<ResponseValue<ByteStream>, CallError>, Failure> {
+) -> Result<ResponseValue<ByteStream>, Failure> {
     let operation = settings.operation;
     let call = transport.call(&operation.id, &operation.path);
     let request = request::request(call, operation, arguments)?;
     let sent = call.send::<Value>(request, settings.security).await;
-    Ok(match sent {
+    let checked = match sent {
         Ok(received) => checked(client::stream(received)).await,
         Err(error) => Err(error),
-    })
+    };
+    checked.map_err(|error| Failure::call(&error, &settings.sources))
 }
 
 /// Returns a response that is a success, or else its error with what the body says.
@@ -125,10 +126,10 @@ async fn wait(
     let Some(wait) = &settings.operation.wait else {
         return Ok(());
     };
-    let limit = settings.seconds("wait-timeout", WAIT_TIMEOUT)?;
+    let limit = settings.sources.seconds("wait-timeout", WAIT_TIMEOUT)?;
     let begun = Instant::now();
     loop {
-        let reply = send(settings, transport, arguments).await??;
+        let reply = send(settings, transport, arguments).await?;
         let bytes = body(reply).await?;
         let value: Value = serde_json::from_slice(&bytes)
             .map_err(|_| Failure::other("the response is not JSON"))?;

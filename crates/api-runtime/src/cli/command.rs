@@ -5,22 +5,15 @@ use clap::{Arg, ArgAction, Command, ValueHint};
 
 use super::Program;
 use super::argument::{Bound, argument, bound};
+use super::auth;
 use super::builtin::{completions, manual};
+use super::credentials::scheme_name;
 use super::description::{BodyKind, Description, Operation, Place, SchemeKind};
 
 /// The formats of the output.
 pub(super) const FORMATS: [&str; 5] = ["table", "json", "yaml", "jsonl", "text"];
 /// What the last lines of the help of each command say.
 const EXIT_CODES: &str = "Exit codes: 0 success, 1 any other failure, 2 the arguments are wrong and nothing was sent, 4 a 4XX response, 5 a 5XX response, 6 no response, 7 --wait ended without the value that it waits for";
-
-/// Returns the name of the setting that has the credential of a scheme: `token` if there is only a
-/// bearer token.
-pub(super) fn scheme_name(description: &Description, at: usize) -> String {
-    match &description.schemes[..] {
-        [only] if only.kind == SchemeKind::Bearer => "token".to_owned(),
-        schemes => schemes[at].name.clone(),
-    }
-}
 
 /// Returns the command of a program.
 pub(super) fn command(program: &Program, description: &'static Description) -> Command {
@@ -56,6 +49,7 @@ pub(super) fn command(program: &Program, description: &'static Description) -> C
         .iter()
         .filter(|one| one.group.is_none());
     root.subcommands(own.map(|one| operation(description, one)))
+        .subcommands(auth::command(description))
         .subcommand(completions())
         .subcommand(manual())
 }

@@ -37,7 +37,7 @@ impl Config {
     pub(super) fn read(
         program: &str,
         named: Option<String>,
-        profile: Option<String>,
+        profile: Option<&str>,
         known: &Known,
     ) -> Result<Self, Failure> {
         let is_named = named.is_some();
@@ -54,7 +54,7 @@ impl Config {
             };
         };
         let wrong = |problem: String| Failure::usage(format!("{}: {problem}", file.display()));
-        let tables = read(file).and_then(|whole| tables(whole, profile.as_deref()));
+        let tables = read(file).and_then(|whole| tables(whole, profile));
         let tables = tables.map_err(wrong)?;
         for table in &tables {
             check(table, known).map_err(wrong)?;
@@ -77,13 +77,18 @@ impl Config {
     }
 }
 
-/// Returns where the file of a program is.
+/// Returns the path of the file of a program.
 fn usual(program: &str) -> Option<PathBuf> {
-    let folder = |name: &str| env::var_os(name).filter(|path| !path.is_empty());
-    let own = folder("XDG_CONFIG_HOME").or_else(|| folder("APPDATA"));
+    folder(program).map(|folder| folder.join("config.toml"))
+}
+
+/// Returns the folder with the files of a program.
+pub(super) fn folder(program: &str) -> Option<PathBuf> {
+    let set = |name: &str| env::var_os(name).filter(|path| !path.is_empty());
+    let own = set("XDG_CONFIG_HOME").or_else(|| set("APPDATA"));
     let own = own.map(PathBuf::from);
     let own = own.or_else(|| env::home_dir().map(|home| home.join(".config")))?;
-    Some(own.join(program).join("config.toml"))
+    Some(own.join(program))
 }
 
 fn read(path: &Path) -> Result<Table, String> {

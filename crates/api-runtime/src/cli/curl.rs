@@ -16,8 +16,10 @@ pub(super) fn command(settings: &Settings<'_>, request: &Request) -> String {
     }
     let mut url = request.url().to_string();
     for at in settings.needed() {
-        let scheme = &settings.description.schemes[at];
-        let variable = settings.variable(&settings.scheme_name(at));
+        let scheme = &settings.sources.description.schemes[at];
+        let variable = settings
+            .sources
+            .variable_name(&settings.sources.scheme_name(at));
         credential(scheme, &variable, &mut words, &mut url);
     }
     if let Some(body) = request.body() {

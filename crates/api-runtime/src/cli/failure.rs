@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use serde_json::Value;
 
 use super::refusal;
+use super::sources::Sources;
 
 /// The exit code of any failure that has no other.
 const OTHER: u8 = 1;
@@ -67,6 +68,31 @@ impl Failure {
         Self::other(format!("the output cannot be written: {error}"))
     }
 
+    /// Returns the failure of a call.
+    pub(super) fn call(error: &CallError, sources: &Sources<'_>) -> Self {
+        let words = error.to_string();
+        match error {
+            CallError::ErrorResponse(response) => {
+                let message = refusal::words(response.status(), response.headers(), response);
+                Self::response(response.status().as_u16(), message)
+            }
+            CallError::InvalidRequest(_) => Self::usage(words),
+            CallError::NoCredential(_) | CallError::Around(_) | CallError::Paging { .. } => {
+                Self::other(words)
+            }
+            _ if error.is_timeout() => Self::transport(format!(
+                "{words}; give the call more time with --timeout SECONDS"
+            )),
+            _ => {
+                let words = with_causes(error, words);
+                let origin = sources.origin().ok().flatten().unwrap_or_default();
+                Self::transport(format!(
+                    "{words}; the API is called at {origin}, which --url changes"
+                ))
+            }
+        }
+    }
+
     fn new(code: u8, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -86,26 +112,6 @@ impl Failure {
 
 /// The error of a call, with the error body as JSON.
 pub(super) type CallError = crate::client::Error<Value>;
-
-impl From<CallError> for Failure {
-    fn from(error: CallError) -> Self {
-        let words = error.to_string();
-        match &error {
-            CallError::ErrorResponse(response) => {
-                let message = refusal::words(response.status(), response.headers(), response);
-                Self::response(response.status().as_u16(), message)
-            }
-            CallError::InvalidRequest(_) => Self::usage(words),
-            CallError::NoCredential(_) | CallError::Around(_) | CallError::Paging { .. } => {
-                Self::other(words)
-            }
-            _ if error.is_timeout() => Self::transport(format!(
-                "{words}; give the call more time with --timeout SECONDS"
-            )),
-            _ => Self::transport(with_causes(&error, words)),
-        }
-    }
-}
 
 /// Returns the words of an error with those of its causes, which say what failed.
 fn with_causes(error: &CallError, mut words: String) -> String {

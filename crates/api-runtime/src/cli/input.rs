@@ -45,7 +45,7 @@ pub(super) fn read(settings: &Settings<'_>) -> Result<Arguments, Failure> {
         } else if bound.input.required {
             let what = bound.shown();
             problems.add(if bound.input.context {
-                format!("{what} is required: {}", settings.sources(bound.flag))
+                format!("{what} is required: {}", settings.sources.words(bound.flag))
             } else {
                 format!("{what} is required")
             });
@@ -53,7 +53,7 @@ pub(super) fn read(settings: &Settings<'_>) -> Result<Arguments, Failure> {
     }
     let body = body(settings, &mut problems)?;
     problems.end()?;
-    if settings.has("dry-run") {
+    if settings.sources.has("dry-run") {
         for (_, value) in parameters.iter_mut().filter(|(input, _)| input.secret) {
             *value = secrets::HIDDEN.into();
         }
@@ -93,10 +93,10 @@ fn value(
         return secret(settings, bound);
     }
     if input.context {
-        let text = settings.value(bound.flag)?;
+        let text = settings.sources.value(bound.flag)?;
         return Ok(text.and_then(|text| parsed(bound, &text, problems)));
     }
-    let given = settings.matches.get_many::<String>(bound.flag);
+    let given = settings.sources.matches.get_many::<String>(bound.flag);
     let Some(given) = given else {
         return Ok(None);
     };
@@ -125,11 +125,12 @@ fn value(
 /// Returns a secret: that of a file, or what a person types if it is required.
 fn secret(settings: &Settings<'_>, bound: Bound) -> Result<Option<Value>, Failure> {
     let name = &bound.input.name;
-    if let Some(path) = settings.matches.get_one::<String>(bound.flag) {
+    if let Some(path) = settings.sources.matches.get_one::<String>(bound.flag) {
         let secret = secrets::from_file(path, &format!("`{name}`"))?;
         return Ok(Some(secret.expose().into()));
     }
-    let has_body = settings.operation.body.is_some() && settings.matches.contains_id("body");
+    let has_body =
+        settings.operation.body.is_some() && settings.sources.matches.contains_id("body");
     if bound.input.required && !has_body {
         let typed = secrets::ask(name)?;
         return Ok(typed.map(|secret| secret.expose().into()));
@@ -189,7 +190,7 @@ fn check(settings: &Settings<'_>, bound: Bound, value: &Value, problems: &mut Pr
         return;
     };
     // A text where the schema wants a number is only known to be wrong here.
-    if let Err(violations) = settings.program.schemas.validate(pointer, value) {
+    if let Err(violations) = settings.sources.program.schemas.validate(pointer, value) {
         for violation in violations {
             let part = &violation.pointer;
             problems.add(format!("{}{part} {}", bound.shown(), violation.message));
@@ -202,7 +203,7 @@ fn body(settings: &Settings<'_>, problems: &mut Problems) -> Result<Option<Conte
     let Some(body) = &settings.operation.body else {
         return Ok(None);
     };
-    let given = settings.matches.get_one::<String>("body");
+    let given = settings.sources.matches.get_one::<String>("body");
     let given = given
         .map(|text| source(text).map_err(|problem| Failure::usage(format!("--body {problem}"))));
     let given = given.transpose()?;
@@ -259,7 +260,7 @@ fn properties(
             members.insert(bound.input.name.clone(), value);
         }
     }
-    let nulls = settings.matches.try_get_many::<String>("null");
+    let nulls = settings.sources.matches.try_get_many::<String>("null");
     for name in nulls.ok().flatten().into_iter().flatten() {
         if members.insert(name.clone(), Value::Null).is_some() {
             problems.add(format!("--null {name} contradicts the flag that sets it"));
@@ -270,7 +271,7 @@ fn properties(
 
 /// Checks a body of JSON against its schema, and names the flag of each property that is wrong.
 fn check_body(settings: &Settings<'_>, pointer: &str, body: &Value, problems: &mut Problems) {
-    let Err(violations) = settings.program.schemas.validate(pointer, body) else {
+    let Err(violations) = settings.sources.program.schemas.validate(pointer, body) else {
         return;
     };
     for violation in violations {

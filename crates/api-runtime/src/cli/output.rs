@@ -20,7 +20,7 @@ const MOST_CHARACTERS: usize = 10_000;
 /// Checks the settings of the output, before anything is sent.
 pub(super) fn check(settings: &Settings<'_>) -> Result<(), Failure> {
     format(settings)?;
-    let Some(query) = settings.flag("query") else {
+    let Some(query) = settings.sources.flag("query") else {
         return Ok(());
     };
     if query.chars().count() > MOST_CHARACTERS {
@@ -39,7 +39,7 @@ pub(super) fn check(settings: &Settings<'_>) -> Result<(), Failure> {
 /// Returns the format of the output.
 pub(super) fn format(settings: &Settings<'_>) -> Result<String, Failure> {
     let known = super::command::FORMATS;
-    match settings.value("output")? {
+    match settings.sources.value("output")? {
         Some(format) if known.contains(&format.as_str()) => Ok(format),
         Some(_) => {
             let known = known.join(", ");
@@ -55,7 +55,7 @@ pub(super) async fn print(
     settings: &Settings<'_>,
     reply: ResponseValue<ByteStream>,
 ) -> Result<(), Failure> {
-    if let Some(path) = settings.flag("save") {
+    if let Some(path) = settings.sources.flag("save") {
         return save(path, reply.into_inner()).await;
     }
     let media = reply.headers().get("content-type");
@@ -85,10 +85,10 @@ pub(super) async fn print(
 
 /// Prints a value of JSON.
 pub(super) fn value(settings: &Settings<'_>, mut value: Value) -> Result<(), Failure> {
-    if !settings.has("show-secrets") {
+    if !settings.sources.has("show-secrets") {
         secrets::hide(&mut value, &settings.operation.secrets);
     }
-    if let Some(query) = settings.flag("query") {
+    if let Some(query) = settings.sources.flag("query") {
         let found = value.query(query);
         let found = found.map_err(|error| Failure::usage(format!("--query: {error}")))?;
         let found: Vec<Value> = found.into_iter().cloned().collect();
@@ -198,10 +198,10 @@ fn event(event: &Event) -> Value {
 
 /// Prints an item of a stream.
 fn line(settings: &Settings<'_>, mut item: Value) -> Result<(), Failure> {
-    if !settings.has("show-secrets") {
+    if !settings.sources.has("show-secrets") {
         secrets::hide(&mut item, &settings.operation.secrets);
     }
-    let Some(query) = settings.flag("query") else {
+    let Some(query) = settings.sources.flag("query") else {
         return write(escaped(&format!("{item}\n")).as_bytes());
     };
     let found = item.query(query);

@@ -1,7 +1,6 @@
 //! `--all`: every item of a list, page by page.
 
-use std::io::{self, IsTerminal as _, Write as _};
-
+use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 use serde_json::Value;
 
 use super::call;
@@ -15,6 +14,10 @@ use crate::client::Transport;
 /// The most bytes of pages whose items are collected to be printed together. `jsonl` prints each
 /// page at once, and has no bound.
 const MOST_BYTES: usize = 256 << 20;
+/// The progress of a list whose pages say how many items there are.
+const BAR: &str = "{bar:40} {human_pos} of {human_len} items";
+/// The progress of any other list.
+const COUNT: &str = "{spinner} {human_pos} items";
 
 /// Prints every item of a list.
 pub(super) async fn all(
@@ -26,18 +29,20 @@ pub(super) async fn all(
         return Ok(());
     };
     let mut walk = Walk::new(settings, paging, arguments)?;
-    let prints_at_once = output::format(settings)? == "jsonl" && settings.flag("query").is_none();
+    let prints_at_once =
+        output::format(settings)? == "jsonl" && settings.sources.flag("query").is_none();
     let mut collected = Vec::new();
     let (mut bytes, mut items) = (0, 0);
     while !walk.ended {
-        let reply = call::send(settings, transport, &walk.arguments).await??;
+        let reply = call::send(settings, transport, &walk.arguments).await?;
         let page = call::body(reply).await?;
         bytes += page.len();
         let page = walk.turn(&page)?;
         items += page.len();
         walk.report(items);
         if prints_at_once {
-            output::value(settings, Value::Array(page))?;
+            let printed = || output::value(settings, Value::Array(page));
+            walk.progress.suspend(printed)?;
         } else if bytes > MOST_BYTES {
             return Err(Failure::other(format!(
                 "the list has more than {MOST_BYTES} bytes; print it page by page with --output jsonl"
@@ -46,7 +51,7 @@ pub(super) async fn all(
             collected.extend(page);
         }
     }
-    walk.end();
+    walk.progress.finish_and_clear();
     if prints_at_once {
         return Ok(());
     }
@@ -63,7 +68,8 @@ struct Walk {
     key: String,
     total: Option<u64>,
     ended: bool,
-    is_shown: bool,
+    /// Shown on a terminal alone.
+    progress: ProgressBar,
 }
 
 impl Walk {
@@ -90,7 +96,9 @@ impl Walk {
             arguments,
             total: None,
             ended: false,
-            is_shown: io::stderr().is_terminal(),
+            progress: ProgressBar::no_length()
+                .with_style(style(COUNT))
+                .with_finish(ProgressFinish::AndClear),
         })
     }
 
@@ -137,21 +145,18 @@ impl Walk {
         Ok(items)
     }
 
-    /// Shows on a terminal how far the walk is.
+    /// Shows how far the walk is.
     fn report(&self, items: usize) {
-        if self.is_shown {
-            let total = self
-                .total
-                .map_or_else(String::new, |total| format!(" of {total}"));
-            // Progress that cannot be shown is no failure.
-            let _ = write!(io::stderr(), "\r{items}{total} items ");
+        if let Some(total) = self.total {
+            self.progress.set_length(total);
+            self.progress.set_style(style(BAR));
         }
+        self.progress.set_position(items as u64);
     }
+}
 
-    /// Removes what [`report`](Self::report) has shown.
-    fn end(&self) {
-        if self.is_shown {
-            let _ = write!(io::stderr(), "\r{:30}\r", "");
-        }
-    }
+/// Returns a style of progress. The templates are constants, so that the usual style is only for the
+/// compiler.
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }

@@ -198,10 +198,16 @@ fn features(api: &Api<'_>, part: Part) -> String {
             names::RUSTLS,
             "https through rustls, with the certificates that the platform trusts; if you build a `reqwest::Client` yourself, choose a rustls provider for it",
         )],
-        Part::Cli => &[(
-            names::RUSTLS,
-            "https through rustls, with the certificates that the platform trusts",
-        )],
+        Part::Cli => &[
+            (
+                names::RUSTLS,
+                "https through rustls, with the certificates that the platform trusts",
+            ),
+            (
+                names::KEYRING,
+                "keeps credentials in the keyring of the system; off by default: in a file",
+            ),
+        ],
         Part::Server if server::has_violations_feature(api) => &[VIOLATIONS, DOCS, DOCUMENT],
         Part::Server => &[DOCS, DOCUMENT],
     };
