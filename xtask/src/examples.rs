@@ -1,18 +1,21 @@
-//! `cargo xtask examples`: compiles and runs the callers in other languages, the workflows and the
-//! collections, against the service.
+//! `cargo xtask examples`: compiles and runs the callers in other languages and on the command line,
+//! the workflows and the collections, against the service.
 
+use std::env;
+use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, bail, ensure};
 use launch::{Build, PROJECT, Service};
+use serde_json::Value;
 
 use crate::Exit;
 use crate::running::Running;
 use crate::workspace;
 
-/// Run the callers in TypeScript and Python, the workflows and the collections, against stratusd
+/// Run the callers in TypeScript, Python and the shell, the workflows and the collections, against stratusd
 ///
 /// Needs Node.js 20 or later, npm, and Python 3.11 or later with its venv module. Installs their libraries from the
 /// registries of npm and Python under examples/.
@@ -25,11 +28,13 @@ enum Printed {
     Steps,
     /// That as many workflows have passed.
     Workflows(usize),
+    /// That every command has worked, by a script that has them all.
+    Commands(&'static str),
     /// A line for each of these programs, with the number of its lists that were answered.
     Collections(&'static [&'static str]),
 }
 
-/// A caller in another language, workflows, or collections of requests.
+/// A caller in another language or on the command line, workflows, or collections of requests.
 struct Example {
     folder: &'static str,
     /// The commands that install what it needs, generate the client and check the program.
@@ -38,7 +43,7 @@ struct Example {
     printed: Printed,
 }
 
-const EXAMPLES: [Example; 4] = [
+const EXAMPLES: [Example; 6] = [
     Example {
         folder: "examples/typescript",
         prepare: &[
@@ -83,6 +88,28 @@ const EXAMPLES: [Example; 4] = [
         printed: Printed::Steps,
     },
     Example {
+        folder: "examples/shell",
+        prepare: &[&[
+            "cargo",
+            "install",
+            "--debug",
+            "--quiet",
+            "--locked",
+            "--path",
+            "../../crates/api-cli",
+            "--root",
+            "program",
+        ]],
+        run: &["sh", "main.sh"],
+        printed: Printed::Steps,
+    },
+    Example {
+        folder: "examples/shell",
+        prepare: &[],
+        run: &["sh", "every.sh"],
+        printed: Printed::Commands("every.sh"),
+    },
+    Example {
         folder: "examples/workflows",
         prepare: &[&["npm", "ci", "--silent", "--no-audit", "--no-fund"]],
         run: &["npm", "run", "--silent", "start"],
@@ -104,7 +131,7 @@ pub(crate) fn run(_: &Arguments, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let root = workspace::root()?;
     let home = root.join("target/examples");
     // Databases of an earlier run would count towards the quota.
-    let _ = std::fs::remove_dir_all(&home);
+    let _ = fs::remove_dir_all(&home);
     let service = Service::prepare(&root, home, Build::WithWorkspace)?;
     let running = Running::start(&service)?;
     let mut machines: Option<Vec<String>> = None;
@@ -123,6 +150,12 @@ pub(crate) fn run(_: &Arguments, out: &mut dyn Write) -> anyhow::Result<Exit> {
             Printed::Workflows(count) => {
                 let all = format!("{count} passed, {count} total");
                 ensure!(printed.contains(&all), failed());
+                continue;
+            }
+            Printed::Commands(script) => {
+                ensure!(printed.contains("every command has worked"), failed());
+                let script = fs::read_to_string(folder.join(script))?;
+                has_every_command(&root, &script)?;
                 continue;
             }
             Printed::Collections(programs) => {
@@ -158,12 +191,18 @@ fn output(
     } else {
         program.into()
     };
+    // Where the shell finds the program that it has installed.
+    let mut path = folder.join("program/bin").into_os_string();
+    path.push(":");
+    path.push(env::var_os("PATH").unwrap_or_default());
     let output = Command::new(&program)
         .args(arguments)
+        .env("PATH", path)
         .current_dir(folder)
         .env("STRATUS_URL", &running.base)
         .env("STRATUS_TOKEN", &service.token)
         .env("STRATUS_PROJECT", PROJECT)
+        .env("STRATUS_PROJECT_ID", PROJECT)
         .env("PYTHONPATH", "stratus")
         .env("MYPYPATH", "stratus")
         .env("REDOCLY_TELEMETRY", "off")
@@ -183,6 +222,21 @@ fn output(
         bail!("`{}` failed\n{printed}", command.join(" "));
     }
     Ok(printed)
+}
+
+/// Checks that a script has the command of each operation.
+fn has_every_command(root: &Path, script: &str) -> anyhow::Result<()> {
+    let description = fs::read(root.join("crates/api-cli/src/operations.json"))?;
+    let description: Value = serde_json::from_slice(&description)?;
+    let operations = description["operations"].as_array();
+    for operation in operations.context("the command line has operations")? {
+        let word = |key: &str| operation[key].as_str().unwrap_or_default();
+        let command = format!(" {} {}", word("group"), word("name"));
+        let mut lines = script.lines().map(|line| line.replace(['"', ')'], " "));
+        let is_called = lines.any(|line| format!("{line} ").contains(&format!("{command} ")));
+        ensure!(is_called, "no line of the script has the command{command}");
+    }
+    Ok(())
 }
 
 /// Checks the output of an example, and returns its lines about machines.

@@ -78,7 +78,9 @@ pub enum PostgresVersion {
 
 /// The state of a Postgres database.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Enumeration)]
-#[schema(extensions = r#"{"x-extensible-enum":true}"#)]
+#[schema(
+    extensions = r#"{"x-extensible-enum":true,"x-wait":{"until":["running"],"failed":["deleting"]}}"#
+)]
 #[enumeration(extensible)]
 #[non_exhaustive]
 pub enum PostgresState {
