@@ -3,7 +3,8 @@
 //! Generated types need no feature: [`Wire`] reads and writes them as JSON, the derives (`Object`,
 //! `Scalar`, …) turn the contract's keywords into code, and [`ConstraintError`] says which keyword
 //! a value violates. The feature `server` adds what a generated router calls, `client` what a
-//! generated client calls. Nothing here knows a particular contract. Start with `wire.rs`.
+//! generated client calls, `mock` what a generated mock calls. Nothing here knows a particular
+//! contract. Start with `wire.rs`.
 
 pub use api_macros::{Array, Enumeration, Json, Map, Object, Scalar, Union};
 
@@ -36,6 +37,8 @@ mod wire;
 pub mod cli;
 #[cfg(feature = "client")]
 pub mod client;
+#[cfg(feature = "mock")]
+pub mod mock;
 #[cfg(feature = "server")]
 pub mod server;
 
