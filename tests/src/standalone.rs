@@ -40,11 +40,26 @@ impl Standalone {
         loaded: contract::Loaded,
         prefix: &str,
     ) -> Self {
+        Self::generate_with(scratch, name, loaded, &codegen::Options::new(prefix))
+    }
+
+    /// Does what [`Self::generate_from`] does, with other options than a prefix.
+    ///
+    /// # Panics
+    ///
+    /// If the contract is wrong or the folder cannot be written.
+    #[must_use]
+    pub fn generate_with(
+        scratch: &str,
+        name: &str,
+        loaded: contract::Loaded,
+        options: &codegen::Options,
+    ) -> Self {
+        let prefix = options.prefix.as_str();
         assert!(name.starts_with(prefix), "{name} begins with {prefix}");
         let diagnostics = contract::diagnostic::render(&loaded.sources, &loaded.diagnostics);
         let contract = loaded.contract.unwrap_or_else(|| panic!("{diagnostics}"));
-        let files = codegen::generate(&contract, &codegen::Options::new(prefix))
-            .expect("a contract is generated");
+        let files = codegen::generate(&contract, options).expect("a contract is generated");
         // Dependencies that were compiled for this workspace are used again from its target folder,
         // which takes a third of the time of a folder apart.
         let target = Path::new(scratch)

@@ -105,6 +105,7 @@ fn add(into: &mut Value, entries: &Map<String, Value>, name: &str) {
 }
 
 const DEPENDENCIES: &str = r#"
+features-mock = { path = "../features-mock" }
 features-server = { path = "../features-server" }
 features-types = { path = "../features-types" }
 features-webhook-receiver = { path = "../features-webhook-receiver" }
@@ -141,7 +142,11 @@ fn both_sides_of_every_feature_understand_each_other() {
     let scratch = env!("CARGO_TARGET_TMPDIR");
     // Paths that differ in the name of a parameter are not repaired in the document.
     let loaded = contract::load_text_with("features.json", document.as_bytes(), &foreign());
-    let crates = Standalone::generate_from(scratch, "features", loaded, "features");
+    let options = codegen::Options {
+        mock: true,
+        ..codegen::Options::new("features")
+    };
+    let crates = Standalone::generate_with(scratch, "features", loaded, &options);
     let (mut modules, mut checks) = (String::new(), String::new());
     for (name, _) in &contracts {
         let file = fs::read_to_string(format!("tests/features/{name}.rs"))
@@ -152,6 +157,21 @@ fn both_sides_of_every_feature_understand_each_other() {
             "    println!(\"{name}\");\n    {name}::check(client, url).await;\n"
         ));
     }
+    // The recipe in the README is compiled, and what it needs is called.
+    let readme = fs::read_to_string(crates.root().join("features-client/README.md"));
+    let readme = readme.expect("the client has a README");
+    let (_, recipe) = readme
+        .split_once("## Test a caller")
+        .expect("the README has the recipe");
+    let recipe = recipe.split("```").nth(1).expect("the recipe has code");
+    let recipe = recipe.trim_start_matches("rust,no_run");
+    crates.write(
+        "features/src/recipe.rs",
+        &format!("#![allow(dead_code)]\n{recipe}"),
+    );
+    crates.write("features/src/mock.rs", include_str!("features/mock.rs"));
+    modules.push_str("mod mock;\nmod recipe;\n");
+    checks.push_str("    mock::check().await;\n");
     let main = format!(
         "{modules}\n{}\nasync fn check(client: &Client, url: &str) {{\n{checks}}}\n",
         include_str!("features/program.rs")

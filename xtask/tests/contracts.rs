@@ -59,6 +59,68 @@ fn read(folder: &Path, path: &str) -> String {
 }
 
 #[test]
+fn a_mock_and_a_command_line_are_there_as_long_as_they_are_asked_for() {
+    let listed = |more: &str| {
+        format!("[[contract]]\ndocument = \"specs/pets.yaml\"\nname = \"pets\"\n{more}")
+    };
+    let both = listed("cli = \"pets\"\nmock = true\n");
+    let folder = repository(&[("Cargo.toml", WORKSPACE), ("contract.toml", &both)]);
+    let (code, printed) = xtask(folder.path(), &["codegen"]);
+    assert_eq!(code, 0, "{printed}");
+    assert_eq!(xtask(folder.path(), &["codegen", "--check"]).0, 0);
+    let parts = ["pets-cli", "pets-mock"];
+    let is_member = |part: &str| {
+        let member = format!("\"crates/{part}\"");
+        read(folder.path(), "Cargo.toml").contains(&member)
+    };
+    for part in parts {
+        assert!(is_member(part), "{part}");
+        assert!(folder.path().join("crates").join(part).exists(), "{part}");
+    }
+
+    // The flags mean the same.
+    let flags = [
+        "--contract",
+        "specs/pets.yaml",
+        "--name",
+        "pets",
+        "--cli",
+        "pets",
+        "--mock",
+    ];
+    let (code, printed) = xtask(
+        folder.path(),
+        &[&["codegen", "--check"][..], &flags].concat(),
+    );
+    assert_eq!(code, 0, "{printed}");
+
+    fs::write(folder.path().join("contract.toml"), listed("")).expect("a file can be written");
+    let (code, printed) = xtask(folder.path(), &["codegen", "--check"]);
+    assert_eq!(code, 4, "{printed}");
+    for part in parts {
+        let orphan = format!("orphaned: {part}/Cargo.toml");
+        assert!(printed.contains(&orphan), "{printed}");
+    }
+    let (code, printed) = xtask(
+        folder.path(),
+        &[&["codegen", "--check"][..], &flags].concat(),
+    );
+    assert_eq!(code, 0, "{printed}");
+    assert_eq!(xtask(folder.path(), &["codegen"]).0, 0);
+    let (code, printed) = xtask(
+        folder.path(),
+        &[&["codegen", "--check"][..], &flags].concat(),
+    );
+    assert_eq!(code, 4, "{printed}");
+    let command = "cargo xtask codegen --contract specs/pets.yaml --name pets --cli pets --mock\n";
+    assert!(printed.contains(command), "{printed}");
+    for part in parts {
+        assert!(!is_member(part), "{part}");
+        assert!(!folder.path().join("crates").join(part).exists(), "{part}");
+    }
+}
+
+#[test]
 fn several_contracts_join_a_workspace_whose_manifest_is_edited() {
     let folder = repository(&[("Cargo.toml", WORKSPACE), ("contract.toml", TWO)]);
     let (code, printed) = xtask(folder.path(), &["codegen"]);

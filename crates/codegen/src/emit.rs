@@ -22,12 +22,14 @@ use crate::File;
 use scan::Entry;
 
 /// The ends of the names of crates that a contract can have.
-const PARTS: [&str; 7] = [
+const PARTS: [&str; 9] = [
     "types",
     "client",
     "server",
     "webhook-sender",
     "webhook-receiver",
+    "cli",
+    "mock",
     "runtime",
     "macros",
 ];

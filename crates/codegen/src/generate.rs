@@ -9,7 +9,7 @@ use crate::file::File;
 use crate::ir::Api;
 use crate::lower::lower_both;
 use crate::options::Options;
-use crate::{cli, manifest, server, types};
+use crate::{cli, manifest, mock, server, types};
 
 /// Generates every file of every crate of a contract, sorted by path.
 ///
@@ -38,6 +38,9 @@ pub fn generate(contract: &Contract, options: &Options) -> Result<Vec<File>, Err
     }
     if options.cli.is_some() {
         files.extend(cli::files(&api));
+    }
+    if options.mock {
+        files.extend(mock::files(&api));
     }
     files.extend(manifest::files(&api, events.as_ref(), options));
     files.sort_by(|a, b| a.path.cmp(&b.path));

@@ -1,6 +1,6 @@
 //! Generates Rust crates from a contract: one for the types, one for the client and one for the
-//! server, and one for a command line if that is asked for. For webhooks and callbacks there are a
-//! sender and a receiver as well.
+//! server, and one for a command line and one for a mock if they are asked for. For webhooks and
+//! callbacks there are a sender and a receiver as well.
 //!
 //! Start at [`generate`](generate()). [`lower`](lower()) decides every name and type once and
 //! returns the [`ir`], a pass per crate turns that into files, and [`emit`] writes the files or
@@ -19,6 +19,7 @@ mod client;
 mod generate;
 mod lower;
 mod manifest;
+mod mock;
 mod names;
 mod options;
 mod parallel;

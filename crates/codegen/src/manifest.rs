@@ -15,6 +15,7 @@ use std::fmt::Write as _;
 
 use semver::Version;
 
+pub(crate) use self::example::error_statements;
 use self::part::Part;
 use self::text::{feature_key, mark, one_line, quoted, shortened};
 use crate::file::File;
@@ -25,10 +26,10 @@ use crate::{names, server, types};
 /// Generates the manifest, the README and the licence files of every crate. If the run time is
 /// copied, generates its crates as well.
 pub(crate) fn files(api: &Api<'_>, events: Option<&Api<'_>>, options: &Options) -> Vec<File> {
-    let (runtime, program) = (&options.runtime, options.cli.as_deref());
+    let runtime = &options.runtime;
     let source = runtime::source(runtime, &api.names.prefix);
     let mut files = Vec::new();
-    for (of, part) in crates(api, events, program.is_some()) {
+    for (of, part) in crates(api, events, options) {
         let folder = of.names.package(part.name());
         let mut put = |name: &str, text: String| {
             files.push(File {
@@ -36,8 +37,8 @@ pub(crate) fn files(api: &Api<'_>, events: Option<&Api<'_>>, options: &Options) 
                 text,
             });
         };
-        put("Cargo.toml", manifest(of, part, &source, program));
-        put("README.md", readme::readme(of, part, program));
+        put("Cargo.toml", manifest(of, part, &source, options));
+        put("README.md", readme::readme(of, part, options));
         for (name, text) in licence::texts(&api.contract.info) {
             put(name, text);
         }
@@ -55,17 +56,18 @@ pub(crate) fn runtime_version() -> &'static str {
 }
 
 /// Returns every crate: the types, then the client and the server of each direction, and the command
-/// line of the API if it has one.
+/// line and the mock of the API if they are asked for.
 fn crates<'a>(
     api: &'a Api<'a>,
     events: Option<&'a Api<'a>>,
-    has_cli: bool,
+    options: &Options,
 ) -> Vec<(&'a Api<'a>, Part)> {
     let sides = [Some(api), events].into_iter().flatten();
     let sides = sides.flat_map(|of| [(of, Part::Client), (of, Part::Server)]);
-    let cli = has_cli.then_some((api, Part::Cli));
+    let cli = options.cli.is_some().then_some((api, Part::Cli));
+    let mock = options.mock.then_some((api, Part::Mock));
     let types = std::iter::once((api, Part::Types));
-    types.chain(sides).chain(cli).collect()
+    types.chain(sides).chain(cli).chain(mock).collect()
 }
 
 /// Generates a crate's `Cargo.toml`.
@@ -73,7 +75,7 @@ fn crates<'a>(
 /// It is written line by line and not built as a `toml_edit` document, since the comments and the
 /// order of the lines are easier to see so. `toml_edit` quotes the strings that come from the
 /// contract.
-fn manifest(api: &Api<'_>, part: Part, runtime: &str, program: Option<&str>) -> String {
+fn manifest(api: &Api<'_>, part: Part, runtime: &str, options: &Options) -> String {
     let mut out = mark("#");
     out.push_str("\n\n[package]\n");
     let mut line = |key: &str, value: &str| {
@@ -91,7 +93,7 @@ fn manifest(api: &Api<'_>, part: Part, runtime: &str, program: Option<&str>) -> 
     for comment in comments(api) {
         out.push_str(&format!("# {comment}\n"));
     }
-    if let (Part::Cli, Some(program)) = (part, program) {
+    if let (Part::Cli, Some(program)) = (part, &options.cli) {
         let name = quoted(program);
         out.push_str(&format!(
             "\n[[bin]]\nname = {name}\npath = \"src/main.rs\"\n"
@@ -101,7 +103,7 @@ fn manifest(api: &Api<'_>, part: Part, runtime: &str, program: Option<&str>) -> 
     out.push_str(&features(api, part));
     out.push_str("\n[dependencies]\n");
     out.push_str(&dependencies(api, part, runtime));
-    let dev = dev_dependencies(part);
+    let dev = dev_dependencies(api, part, options);
     if !dev.is_empty() {
         out.push_str("\n# For the example in the README.\n[dev-dependencies]\n");
         out.push_str(&dev);
@@ -127,6 +129,7 @@ fn description(api: &Api<'_>, part: Part) -> String {
         }
         Part::Server => format!("Server for {title}: a trait for each tag and an axum router"),
         Part::Cli => format!("Command line for {title}: a command for each operation"),
+        Part::Mock => format!("Mock of {title} for tests: an expectation for each operation"),
     };
     shortened(&text, 200)
 }
@@ -175,6 +178,7 @@ fn features(api: &Api<'_>, part: Part) -> String {
         // The types of webhooks and callbacks are compiled without any feature.
         Part::Client | Part::Server if api.names.is_reversed => Vec::new(),
         Part::Client | Part::Server => vec![format!("{types}/{}", tag.feature)],
+        Part::Mock => vec![format!("{}/{}", api.names.package("server"), tag.feature)],
     };
     let mut lines = Vec::new();
     let mut feature = |comment: &str, name: &str, enables: &[String]| {
@@ -255,6 +259,7 @@ fn features(api: &Api<'_>, part: Part) -> String {
                 ],
             );
         }
+        Part::Mock => {}
     }
     let default: Vec<String> = default.into_iter().map(quoted).collect();
     format!("default = [{}]\n{}", default.join(", "), lines.concat())
@@ -268,6 +273,7 @@ fn dependencies(api: &Api<'_>, part: Part, runtime: &str) -> String {
         Part::Client => "\"client\"",
         Part::Server => "\"server\"",
         Part::Cli => "\"cli\"",
+        Part::Mock => "\"mock\"",
     };
     let uses = if uses.is_empty() {
         String::new()
@@ -277,28 +283,23 @@ fn dependencies(api: &Api<'_>, part: Part, runtime: &str) -> String {
     let mut lines = vec![format!("api-runtime = {{ {runtime}{uses} }}\n")];
     if part != Part::Types {
         let types = api.names.package("types");
-        let mut requirement = version(api);
-        // A version requirement cannot have build metadata.
-        requirement.build = semver::BuildMetadata::EMPTY;
         // A server checks JSON bodies by the schemas, to report all that is wrong with one, unless
         // a feature decides that.
         let needs_schemas = server::reads_json(api) && !server::has_violations_feature(api);
         let needs_schemas = match part {
             Part::Server => needs_schemas,
             Part::Cli => true,
-            Part::Types | Part::Client => false,
+            Part::Types | Part::Client | Part::Mock => false,
         };
         let schemas = if needs_schemas {
             ", features = [\"schemas\"]"
         } else {
             ""
         };
-        // Without default features, since the feature of a tag here enables the same tag there.
-        lines.push(format!(
-            "{types} = {{ path = {}, version = {}, default-features = false{schemas} }}\n",
-            quoted(&format!("../{types}")),
-            quoted(&requirement.to_string())
-        ));
+        lines.push(beside(api, &types, schemas));
+    }
+    if part == Part::Mock {
+        lines.push(beside(api, &api.names.package("server"), ""));
     }
     if part == Part::Types {
         // Values of any shape are `serde_json::Value`s, and the README's example reads JSON.
@@ -311,11 +312,39 @@ fn dependencies(api: &Api<'_>, part: Part, runtime: &str) -> String {
     lines.concat()
 }
 
-/// Generates the entries of `[dev-dependencies]`, which the README's example of a client or server
-/// needs. Empty for the types crate.
-fn dev_dependencies(part: Part) -> String {
+/// Generates the dependency on another generated crate. It is without default features, since the
+/// feature of a tag here enables the same tag there.
+fn beside(api: &Api<'_>, package: &str, features: &str) -> String {
+    let mut requirement = version(api);
+    // A version requirement cannot have build metadata.
+    requirement.build = semver::BuildMetadata::EMPTY;
+    format!(
+        "{package} = {{ path = {}, version = {}, default-features = false{features} }}\n",
+        quoted(&format!("../{package}")),
+        quoted(&requirement.to_string())
+    )
+}
+
+/// Generates the entries of `[dev-dependencies]`, which the examples of a README need.
+fn dev_dependencies(api: &Api<'_>, part: Part, options: &Options) -> String {
+    let mut lines = String::new();
+    if part == Part::Client && has_recipe(api, options) {
+        let mock = api.names.package("mock");
+        // Without a version, so that the client can be published before the mock.
+        lines = format!("{mock} = {{ path = {} }}\n", quoted(&format!("../{mock}")));
+    }
+    lines + &libraries(part)
+}
+
+/// Returns whether the README of the client has the recipe of a test with the mock.
+fn has_recipe(api: &Api<'_>, options: &Options) -> bool {
+    options.mock && !api.names.is_reversed && example::test(api).is_some()
+}
+
+/// Generates the libraries that a program needs beside a client or a server.
+fn libraries(part: Part) -> String {
     let needs: &[(&str, &[&str])] = match part {
-        Part::Types | Part::Cli => &[],
+        Part::Types | Part::Cli | Part::Mock => &[],
         Part::Client => &[("tokio", &["macros", "rt-multi-thread"])],
         Part::Server => &[
             ("axum", &["http1", "tokio"]),

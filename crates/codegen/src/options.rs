@@ -19,6 +19,8 @@ pub struct Options {
     /// The name of the program that calls the operations from the command line, or `None` if none
     /// is generated.
     pub cli: Option<String>,
+    /// Whether a mock is generated, for tests of callers.
+    pub mock: bool,
 }
 
 impl Options {
@@ -29,6 +31,7 @@ impl Options {
             prefix: prefix.into(),
             runtime: Runtime::Copy,
             cli: None,
+            mock: false,
         }
     }
 }

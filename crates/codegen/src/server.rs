@@ -19,6 +19,7 @@ mod yaml;
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
+pub(crate) use self::names::{constant, method_and_path, type_names};
 use self::names::{fixed, types_crate};
 use crate::emit::MARK;
 use crate::file::File;
@@ -26,10 +27,11 @@ use crate::ir::{Api, Operation};
 use crate::tokens::{RustFile, file_attribute, ident, inner_docs, letters, rust_file};
 use crate::{names as fixed_names, parallel};
 pub use parameter::property_names;
+pub(crate) use response::{is_clone, only_body};
 pub(crate) use security::{Check, checks};
 pub use security::{challenge, guards_unknown_routes};
 pub(crate) use surface::surface;
-pub(crate) use tag::is_secured;
+pub(crate) use tag::{is_secured, principal_type};
 
 /// Generates every source file of the server crate, and the contract that it serves.
 pub(crate) fn files(api: &Api<'_>) -> Vec<File> {

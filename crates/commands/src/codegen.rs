@@ -32,7 +32,7 @@ const NAME: &str = "api";
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// The contracts of contract.toml, by the names of their crates [default: all of them]
-    #[arg(value_name = "NAME", conflicts_with_all = ["contract", "only", "out", "name", "runtime", "cli", "map", "overlay", "foreign"])]
+    #[arg(value_name = "NAME", conflicts_with_all = ["contract", "only", "out", "name", "runtime", "cli", "mock", "map", "overlay", "foreign"])]
     names: Vec<String>,
     /// The OpenAPI 3.0, 3.1 or 3.2 document [default: openapi.yaml of the workspace]
     #[arg(long, value_name = "FILE")]
@@ -58,6 +58,9 @@ pub struct Arguments {
     /// command line
     #[arg(long, value_name = "PROGRAM", value_parser = program)]
     cli: Option<String>,
+    /// Write a crate with a mock as well, for tests of callers in Rust
+    #[arg(long)]
+    mock: bool,
     /// Write nothing; list every file that is stale, missing or orphaned, and the command to update
     /// them
     #[arg(long)]
@@ -114,6 +117,7 @@ impl Arguments {
             || self.name.is_some()
             || self.runtime.is_some()
             || self.cli.is_some()
+            || self.mock
             || !self.only.is_empty()
             || !self.reading.is_default()
     }
@@ -132,6 +136,7 @@ impl Arguments {
             runtime: contracts::runtime(runtime, Path::new(""), &out)?,
             name: self.name.clone().unwrap_or_else(|| NAME.to_owned()),
             cli: self.cli.clone(),
+            mock: self.mock,
             out,
         })
     }
@@ -156,6 +161,9 @@ impl Arguments {
         }
         if let Some(program) = &self.cli {
             words.extend(["--cli".to_owned(), program.clone()]);
+        }
+        if self.mock {
+            words.push("--mock".to_owned());
         }
         words
     }
@@ -194,6 +202,7 @@ fn generate(
         prefix: chosen.name.clone(),
         runtime: chosen.runtime.clone(),
         cli: chosen.cli.clone(),
+        mock: chosen.mock,
     };
     let mut files = codegen::generate(&contract, &options)?;
     progress.end();

@@ -27,6 +27,8 @@ pub(crate) struct Chosen {
     pub(crate) runtime: Runtime,
     /// The name of the program that calls the operations from the command line, if there is one.
     pub(crate) cli: Option<String>,
+    /// Whether there is a mock, for tests of callers.
+    pub(crate) mock: bool,
 }
 
 /// Returns the contracts of `contract.toml`, in the current folder or above it, that have one of
@@ -177,6 +179,7 @@ fn chosen(listed: &Listed, folder: &Path) -> anyhow::Result<Chosen> {
         runtime: runtime(listed.runtime.parse()?, folder, &out)?,
         name: listed.name.clone(),
         cli: listed.cli.clone(),
+        mock: listed.mock,
         out,
     })
 }

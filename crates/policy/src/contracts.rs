@@ -21,6 +21,8 @@ pub struct Listed {
     pub runtime: String,
     /// The name of the program that calls the operations from the command line, if there is one.
     pub cli: Option<String>,
+    /// Whether a mock is generated, for tests of callers.
+    pub mock: bool,
     /// The tags and operation ids to generate; all if there are none.
     pub only: Vec<String>,
     /// The OpenAPI overlays that are applied to the document, in this order.
@@ -71,6 +73,7 @@ impl Reading {
                 out: contract.out.unwrap_or_else(|| "crates".to_owned()),
                 runtime: contract.runtime.unwrap_or_else(|| "copy".to_owned()),
                 cli: contract.cli,
+                mock: contract.mock,
                 only: contract.only,
                 overlays: contract.overlays,
                 map: contract.map,

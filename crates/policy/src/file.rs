@@ -41,6 +41,9 @@ pub(crate) struct Contract {
         regex(pattern = "^[a-z][a-z0-9]*(-[a-z0-9]+)*$")
     )]
     pub(crate) cli: Option<String>,
+    /// Whether a mock is generated, for tests of callers in Rust; by default none is.
+    #[serde(default)]
+    pub(crate) mock: bool,
     /// The tags and operation ids to generate, with the types that they reach; by default all.
     #[serde(default)]
     pub(crate) only: Vec<String>,

@@ -2,6 +2,8 @@
 
 mod rejection;
 
+pub(crate) use rejection::statements as error_statements;
+
 use contract::model::{Method, SecurityKind};
 
 use super::part::Part;
@@ -16,6 +18,7 @@ pub(super) fn example(api: &Api<'_>, part: Part) -> Option<String> {
         Part::Types => ("rust", types(api)?),
         Part::Client => ("rust,no_run", client(api)),
         Part::Server => ("rust,no_run", server(api)),
+        Part::Mock => ("rust,no_run", mocked(api)?),
         Part::Cli => return None,
     };
     Some(format!("```{attributes}\n{code}```"))
@@ -82,6 +85,61 @@ pub(super) fn lenient(api: &Api<'_>) -> Option<String> {
          let _part: Option<String> = response.find(\"/name\")?;\n    }}\n    Ok(())\n}}\n",
         operation.name
     ))
+}
+
+/// Returns a test of a caller, who calls the mock by the client, or `None` without an operation that
+/// can be called with strings alone.
+pub(super) fn test(api: &Api<'_>) -> Option<String> {
+    let operation = simple_operation(api)?;
+    let (krate, credential) = (api.names.krate("client"), credential(api));
+    let call = format!(
+        "    let client = Client::builder(mock.serve().await?){credential}.build()?;\n    \
+         let response = client\n        .{}()\n{}        .send()\n        .await?;\n    \
+         assert!(response.status().is_success());\n",
+        operation.name,
+        arguments(operation)
+    );
+    let test = test_of(api, operation, "Box<dyn std::error::Error>", &call);
+    Some(format!("use {krate}::prelude::*;\n{test}"))
+}
+
+/// Returns a test of any caller, or `None` for an API without operations.
+fn mocked(api: &Api<'_>) -> Option<String> {
+    let operation = simple_operation(api).or_else(|| api.operations.first())?;
+    let call = "    let url = mock.serve().await?;\n    println!(\"call what you test, with the API at {url}\");\n";
+    Some(test_of(api, operation, "std::io::Error", call))
+}
+
+/// Returns a test with an expectation of an operation, which some statements call.
+fn test_of(api: &Api<'_>, operation: &Operation, error: &str, call: &str) -> String {
+    let mock = api.names.krate("mock");
+    let (import, response) = if let Some(TypeRef::Named(id)) = server::only_body(operation) {
+        let name = &api.type_def(*id).name;
+        ("types".to_owned(), format!("types::{name}"))
+    } else {
+        let (server, module) = (api.names.krate("server"), &api.tags[operation.tag].module);
+        let name = format!("{server}::{module}::{}Response", operation.pascal);
+        (server, name)
+    };
+    let respond = if server::is_clone(operation) {
+        "times(1).respond"
+    } else {
+        "respond_once"
+    };
+    // Without a renderer of its own, the mock has to be given.
+    let (parameter, create) = if crate::mock::makes_errors(api) {
+        ("", "    let mock = Mock::new();\n")
+    } else {
+        ("mock: Mock, ", "")
+    };
+    let method = crate::mock::method(api, operation);
+    format!(
+        "use {mock}::{{Mock, {import}}};\n\n\
+         // Call it in a test, with a response of yours.\n\
+         async fn check({parameter}response: {response}) -> Result<(), {error}> {{\n\
+         {create}    mock.{method}().{respond}(response);\n\n\
+         {call}\n    mock.verify();\n    Ok(())\n}}\n"
+    )
 }
 
 /// Returns an operation that can be called with strings alone. A list or another GET changes

@@ -8,6 +8,8 @@ pub(super) enum Part {
     Server,
     /// The command line.
     Cli,
+    /// The mock, for tests of callers.
+    Mock,
 }
 
 impl Part {
@@ -18,6 +20,7 @@ impl Part {
             Self::Client => "client",
             Self::Server => "server",
             Self::Cli => "cli",
+            Self::Mock => "mock",
         }
     }
 }

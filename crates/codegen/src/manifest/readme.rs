@@ -6,11 +6,12 @@ use super::part::Part;
 use super::text::{mark, one_line, plain, shortened};
 use super::{example, licence};
 use crate::ir::{Api, Tag, TypeDef, TypeKind};
+use crate::options::Options;
 use crate::types::ARGUMENTS;
 use crate::{names, server};
 
 /// Generates the README of a crate.
-pub(super) fn readme(api: &Api<'_>, part: Part, program: Option<&str>) -> String {
+pub(super) fn readme(api: &Api<'_>, part: Part, options: &Options) -> String {
     let info = &api.contract.info;
     let mut out = format!("<!-- {} -->\n\n", mark("").trim_start());
     let mut paragraph = |text: &str| {
@@ -27,10 +28,10 @@ pub(super) fn readme(api: &Api<'_>, part: Part, program: Option<&str>) -> String
     if let Some(words) = construction(api, part) {
         paragraph(&words);
     }
-    if let (Part::Cli, Some(program)) = (part, program) {
+    if let (Part::Cli, Some(program)) = (part, &options.cli) {
         paragraph(&commands(program));
     }
-    let dependencies = super::dev_dependencies(part);
+    let dependencies = super::libraries(part);
     if !dependencies.is_empty() {
         let name = api.names.package(part.name());
         paragraph(&format!(
@@ -46,6 +47,13 @@ pub(super) fn readme(api: &Api<'_>, part: Part, program: Option<&str>) -> String
         if let Some(example) = example::lenient(api) {
             paragraph(&format!("```rust,no_run\n{example}```"));
         }
+    }
+    if part == Part::Client && super::has_recipe(api, options) {
+        paragraph("## Test a caller");
+        paragraph(&recipe(api));
+    }
+    if part == Part::Mock {
+        paragraph(EXPECTATIONS);
     }
     paragraph("## Features");
     paragraph(&features(api, part));
@@ -102,6 +110,30 @@ fn commands(program: &str) -> String {
     )
 }
 
+/// How expectations are stated, in the README of the mock.
+const EXPECTATIONS: &str = "A method of `Mock` begins an expectation of its operation.\n\
+    `when(|request| …)` checks requests, `times(2)`, `at_least(1)` and `never()` say how many are expected, and `in_sequence(&sequence)` puts expectations of any operations in order; without these, an expectation accepts any number of requests at any time.\n\
+    `respond(…)` and `fail(…)` complete it by a response or an error of the contract, `respond_with(|request| …)` by what a function returns, and `respond_async` by what it returns later, such as after reading a body that is a stream.\n\
+    Of several that accept a request, the first responds that has not had its number of requests.\n\n\
+    `mock.serve()` is a server on a free port of 127.0.0.1 until the mock is dropped, and `mock.router()` a service without a socket.\n\
+    Requests are routed, checked and read as the generated server does, so a request that the contract does not allow is rejected before an expectation sees it.\n\
+    Any credential is accepted that has the form of its scheme, unless `mock.check_credentials(…)` says otherwise.\n\n\
+    A request without an expectation has the response 501.\n\
+    `mock.verify()`, and dropping the mock, panic if an expectation has not had its number of requests, if there was a request without one, or if a request was rejected; the message lists all of them.\n\
+    `mock.check()` returns the same as an error, and after `mock.allow_unexpected()` only expectations count.";
+
+/// Returns the recipe of a test with the mock, in the README of the client.
+fn recipe(api: &Api<'_>) -> String {
+    let mock = api.names.package("mock");
+    let example = super::example::test(api).unwrap_or_default();
+    format!(
+        "The traits of the client cannot be implemented elsewhere, since they grow with the contract.\n\
+         A test calls `{mock}` instead, which is the generated server with a response for each operation that the test expects:\n\n\
+         ```rust,no_run\n{example}```\n\n\
+         ```toml\n[dev-dependencies]\n{mock} = {{ path = \"../{mock}\" }}\n```"
+    )
+}
+
 /// Returns the first paragraph, which says what the crate is.
 fn lead(api: &Api<'_>, part: Part) -> String {
     let info = &api.contract.info;
@@ -130,6 +162,10 @@ fn lead(api: &Api<'_>, part: Part) -> String {
             "Implement a trait for each tag.\n\
              The router checks credentials, parameters and bodies before it calls a handler, and a handler can only \
              return the responses that the contract lists."
+        }
+        Part::Mock => {
+            "It stands in for the server in tests of callers: it has an expectation for each operation, with typed \
+             requests and responses, and 501 for what a test does not expect."
         }
         Part::Cli => {
             "It has a command for each operation, with a flag for each parameter and property, and checks what you \
@@ -210,6 +246,7 @@ fn features(api: &Api<'_>, part: Part) -> String {
         ],
         Part::Server if server::has_violations_feature(api) => &[VIOLATIONS, DOCS, DOCUMENT],
         Part::Server => &[DOCS, DOCUMENT],
+        Part::Mock => &[],
     };
     rows.extend(
         fixed

@@ -37,19 +37,19 @@ pub(super) fn types_crate(api: &Api<'_>) -> Ident {
 }
 
 /// Returns the name of an operation's static, such as `LOAD_BALANCER_LIST`.
-pub(super) fn constant(name: &str) -> Ident {
+pub(crate) fn constant(name: &str) -> Ident {
     // No keyword is in upper case, so the name is never raw.
     ident(&name.trim_start_matches("r#").to_uppercase())
 }
 
 /// Returns the names of an operation's types: its request, its responses and its errors.
-pub(super) fn type_names(operation: &Operation) -> [Ident; 3] {
+pub(crate) fn type_names(operation: &Operation) -> [Ident; 3] {
     ["Request", "Response", "Error"].map(|suffix| format_ident!("{}{}", operation.pascal, suffix))
 }
 
 /// Returns the method and path of an operation as code in a doc comment, such as
 /// `GET /pets/{pet_id}`.
-pub(super) fn method_and_path(operation: &Operation) -> String {
+pub(crate) fn method_and_path(operation: &Operation) -> String {
     // A backtick in the path would end the code.
     format!(
         "`{} {}`",

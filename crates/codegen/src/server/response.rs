@@ -7,7 +7,7 @@ use quote::quote;
 
 use super::names::{method_and_path, type_names};
 use super::payload::{self, Payload, media_attribute};
-use crate::ir::{Api, Operation, Response};
+use crate::ir::{Api, MediaKind, Operation, Response, TypeRef};
 use crate::tokens::{docs, ident};
 
 /// One of the two enums of an operation: that of its successes, or that of its errors.
@@ -64,6 +64,24 @@ pub(super) fn listed(operation: &Operation, is_error: bool) -> Vec<&Response> {
             _ => listed.is_success() != is_error,
         })
         .collect()
+}
+
+/// Returns the type of the body of an operation's only success, if that is JSON and the response has
+/// nothing else.
+pub(crate) fn only_body(operation: &Operation) -> Option<&TypeRef> {
+    let successes = listed(operation, false);
+    let [response] = successes.as_slice() else {
+        return None;
+    };
+    let is_body = matches!(Payload::of("", response), Payload::Body(_)) && !is_dynamic(response);
+    let media = response.media.first().filter(|_| is_body)?;
+    media.ty.as_ref().filter(|_| media.kind == MediaKind::Json)
+}
+
+/// Returns whether the successes of an operation can be cloned.
+pub(crate) fn is_clone(operation: &Operation) -> bool {
+    let successes = listed(operation, false);
+    successes.into_iter().all(payload::is_clone)
 }
 
 /// Returns whether the handler chooses the status, within a range or for `default`.

@@ -100,7 +100,7 @@ fn handler(operation: &Operation) -> TokenStream {
     ));
     let deprecated = deprecated(operation);
     let method = ident(&operation.name);
-    let principal = principal_type(operation).map(|ty| quote!(principal: #ty,));
+    let principal = principal_type(operation, &quote!(P)).map(|ty| quote!(principal: #ty,));
     let [request, response, error] = type_names(operation);
     quote! {
         #words
@@ -121,15 +121,18 @@ pub(super) fn excerpt(api: &Api<'_>, operation: &Operation) -> TokenStream {
     }
 }
 
-/// Returns the type of the principal that an operation gets, if it asks for credentials: an
-/// `Option` if it can be called without any.
-fn principal_type(operation: &Operation) -> Option<TokenStream> {
+/// Returns the type that an operation gets as the principal, if it asks for credentials: `principal`,
+/// or an `Option` of it if it can be called without any.
+pub(crate) fn principal_type(
+    operation: &Operation,
+    principal: &TokenStream,
+) -> Option<TokenStream> {
     let security = &operation.security;
     security::is_secured(security).then(|| {
         if security::is_optional(security) {
-            quote!(Option<P>)
+            quote!(Option<#principal>)
         } else {
-            quote!(P)
+            principal.clone()
         }
     })
 }

@@ -24,7 +24,7 @@ struct Statements<'a> {
 /// Returns the body of a function that makes an error from a `rejection`, with the types of a module.
 /// Returns `None` if a required part of the error can be neither the status nor the message, such as
 /// a text with a pattern.
-pub(super) fn statements<'a>(api: &'a Api<'a>, types: &'a str, ty: &'a TypeRef) -> Option<String> {
+pub(crate) fn statements<'a>(api: &'a Api<'a>, types: &'a str, ty: &'a TypeRef) -> Option<String> {
     let mut statements = Statements {
         api,
         types,
