@@ -26,3 +26,7 @@ struct Callers;
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/implementers.md")]
 struct Implementers;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/testing.md")]
+struct Testing;
