@@ -39,10 +39,18 @@ use api_server::load_balancer::{
 };
 use api_server::postgres::{
     PostgresApi, PostgresCreateError, PostgresCreateRequest, PostgresCreateResponse,
+    PostgresFirewallRuleCreateError, PostgresFirewallRuleCreateRequest,
+    PostgresFirewallRuleCreateResponse, PostgresFirewallRuleDeleteError,
+    PostgresFirewallRuleDeleteRequest, PostgresFirewallRuleDeleteResponse,
+    PostgresFirewallRuleListError, PostgresFirewallRuleListRequest,
+    PostgresFirewallRuleListResponse, PostgresListError, PostgresListRequest, PostgresListResponse,
     PostgresResetSuperuserPasswordError, PostgresResetSuperuserPasswordRequest,
-    PostgresResetSuperuserPasswordResponse, PostgresUpdateError, PostgresUpdateRequest,
-    PostgresUpdateResponse, PostgresViewError, PostgresViewRequest, PostgresViewResponse,
-    ProjectPostgresListError, ProjectPostgresListRequest, ProjectPostgresListResponse,
+    PostgresResetSuperuserPasswordResponse, PostgresRestartError, PostgresRestartRequest,
+    PostgresRestartResponse, PostgresSetMaintenanceWindowError,
+    PostgresSetMaintenanceWindowRequest, PostgresSetMaintenanceWindowResponse, PostgresUpdateError,
+    PostgresUpdateRequest, PostgresUpdateResponse, PostgresViewError, PostgresViewRequest,
+    PostgresViewResponse, ProjectPostgresListError, ProjectPostgresListRequest,
+    ProjectPostgresListResponse,
 };
 use api_server::private_subnet::{
     PrivateSubnetApi, PrivateSubnetConnectError, PrivateSubnetConnectRequest,
@@ -334,6 +342,28 @@ judged! {
         project_postgres_list(ProjectPostgresListRequest) -> ProjectPostgresListResponse, ProjectPostgresListError:
             project_id as "ProjectId",
             start_after as "StartAfter", page_size as "PageSize", order_column as "OrderColumn";
+        postgres_list(PostgresListRequest) -> PostgresListResponse, PostgresListError:
+            project_id as "ProjectId", location as "Location",
+            start_after as "StartAfter", page_size as "PageSize", order_column as "OrderColumn";
+        postgres_restart(PostgresRestartRequest) -> PostgresRestartResponse, PostgresRestartError:
+            project_id as "ProjectId", location as "Location", postgres_database_reference as "Reference",
+            if_match as "IfMatch", idempotency_key as "IdempotencyKey";
+        postgres_set_maintenance_window(PostgresSetMaintenanceWindowRequest)
+            -> PostgresSetMaintenanceWindowResponse, PostgresSetMaintenanceWindowError:
+            project_id as "ProjectId", location as "Location", postgres_database_reference as "Reference",
+            if_match as "IfMatch", idempotency_key as "IdempotencyKey", body as "PostgresSetMaintenanceWindow";
+        postgres_firewall_rule_list(PostgresFirewallRuleListRequest)
+            -> PostgresFirewallRuleListResponse, PostgresFirewallRuleListError:
+            project_id as "ProjectId", location as "Location", postgres_database_reference as "Reference",
+            start_after as "StartAfter", page_size as "PageSize", order_column as "OrderColumn";
+        postgres_firewall_rule_create(PostgresFirewallRuleCreateRequest)
+            -> PostgresFirewallRuleCreateResponse, PostgresFirewallRuleCreateError:
+            project_id as "ProjectId", location as "Location", postgres_database_reference as "Reference",
+            idempotency_key as "IdempotencyKey", body as "PostgresFirewallRuleCreate";
+        postgres_firewall_rule_delete(PostgresFirewallRuleDeleteRequest)
+            -> PostgresFirewallRuleDeleteResponse, PostgresFirewallRuleDeleteError:
+            project_id as "ProjectId", location as "Location", postgres_database_reference as "Reference",
+            firewall_rule_id as "PostgresFirewallRuleId", if_match as "IfMatch";
         postgres_view(PostgresViewRequest) -> PostgresViewResponse, PostgresViewError:
             project_id as "ProjectId", location as "Location", postgres_database_reference as "Reference";
         postgres_create(PostgresCreateRequest) -> PostgresCreateResponse, PostgresCreateError:
@@ -562,6 +592,11 @@ fn filled(path: &str, choices: &mut Choices<'_>) -> String {
     const REFERENCES: [&str; 10] = [
         "web", "orders", "backend", "web-only", "new-one", "pg", "-a", "A", "%2e%2e", "a%00b",
     ];
+    let rule = if path.contains("/postgres/") {
+        seed::POSTGRES_FIREWALL_RULE
+    } else {
+        seed::FIREWALL_RULE
+    };
     let mut out = String::new();
     for segment in path.split('/').skip(1) {
         let reference: &str = choices.of::<&str>(&REFERENCES);
@@ -571,7 +606,7 @@ fn filled(path: &str, choices: &mut Choices<'_>) -> String {
             "{project_id}" => PROJECT,
             "{location}" if choices.rarely(13) => "nowhere-x1",
             "{location}" => "eu-central-h1",
-            "{firewall_rule_id}" if !choices.rarely(13) => seed::FIREWALL_RULE,
+            "{firewall_rule_id}" if !choices.rarely(13) => rule,
             "{private_subnet_id}" if !choices.rarely(13) => "ps000000000000000000000002",
             "{inference_api_key_id}" if !choices.rarely(13) => seed::INFERENCE_API_KEY,
             _ if segment.starts_with('{') => reference,

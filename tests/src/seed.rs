@@ -6,6 +6,8 @@ use crate::memory::{LOCATION, State};
 
 /// The id of the only rule of the firewall of [`state`].
 pub const FIREWALL_RULE: &str = "fre37v1x8403hpfemjr5vhqv1h";
+/// The id of a firewall rule that the database of [`state`] does not have.
+pub const POSTGRES_FIREWALL_RULE: &str = "pfba831ka2n0hn8q0f4a8mvvvy";
 /// The id of the first inference API key of [`state`].
 pub const INFERENCE_API_KEY: &str = "akmagvrjz7cptgqmw5121gqp0c";
 

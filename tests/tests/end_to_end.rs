@@ -64,7 +64,7 @@ fn operations() -> Vec<Operation> {
             });
         }
     }
-    assert_eq!(operations.len(), 34);
+    assert_eq!(operations.len(), 40);
     operations
 }
 
@@ -73,6 +73,7 @@ fn filled(path: &str) -> String {
     let segments = path.split('/').map(|segment| match segment {
         "{project_id}" => PROJECT,
         "{location}" => LOCATION,
+        "{firewall_rule_id}" if path.contains("/postgres/") => seed::POSTGRES_FIREWALL_RULE,
         "{firewall_rule_id}" => seed::FIREWALL_RULE,
         "{private_subnet_id}" => "ps000000000000000000000002",
         "{inference_api_key_id}" => seed::INFERENCE_API_KEY,

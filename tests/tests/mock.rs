@@ -9,7 +9,7 @@ use axum::http::{Request, Response};
 use mock::{Mock, Settings};
 use serde_json::Value;
 use tests::memory::{ContractErrors, Gate, LOCATION, Memory, PROJECT, TOKEN};
-use tests::seed::{self, FIREWALL_RULE, INFERENCE_API_KEY};
+use tests::seed::{self, FIREWALL_RULE, INFERENCE_API_KEY, POSTGRES_FIREWALL_RULE};
 use tower::ServiceExt as _;
 
 /// Writes rejections as the service does, and remembers the message of the last one.
@@ -40,6 +40,12 @@ fn requests() -> Vec<(String, String, Vec<(String, String)>, String)> {
         format!("{place}/load-balancer/web"),
         format!("{place}/postgres/orders"),
         format!("{place}/postgres/orders/reset-superuser-password"),
+        format!("{place}/postgres/orders/restart"),
+        format!("{place}/postgres/orders/set-maintenance-window"),
+        format!("{place}/postgres/orders/firewall-rule"),
+        format!("{place}/postgres/orders/firewall-rule/{POSTGRES_FIREWALL_RULE}"),
+        format!("{place}/postgres/orders/firewall-rule/{FIREWALL_RULE}"),
+        format!("{place}/postgres?order_column=name"),
         format!("{place}/private-subnet/inner"),
         format!("{place}/private-subnet/inner/connect"),
         format!("{place}/private-subnet/backend/disconnect/ps000000000000000000000002"),
@@ -214,7 +220,7 @@ async fn our_own_collections_keep_what_is_created() {
                 "{place}/load-balancer/{{load_balancer_reference}} is kept: load_balancer_create, load_balancer_delete, load_balancer_list, load_balancer_update, load_balancer_view"
             ),
             format!(
-                "{place}/postgres/{{postgres_database_reference}} is kept: postgres_create, postgres_update, postgres_view"
+                "{place}/postgres/{{postgres_database_reference}} is kept: postgres_create, postgres_list, postgres_update, postgres_view"
             ),
             format!(
                 "{place}/private-subnet/{{private_subnet_reference}} is kept: private_subnet_create, private_subnet_delete, private_subnet_list, private_subnet_view"

@@ -16,6 +16,15 @@ pub trait ClientPostgresExt: crate::sealed::Sealed {
         ProjectPostgresList::new(self.transport())
     }
 
+    /// List the Postgres databases of a location
+    ///
+    /// Returns one page of the Postgres databases that the project has in the location.
+    ///
+    /// `GET /project/{project_id}/location/{location}/postgres`
+    fn postgres_list(&self) -> PostgresList<'_> {
+        PostgresList::new(self.transport())
+    }
+
     /// View a Postgres database
     ///
     /// Returns a Postgres database with all of its details.
@@ -66,6 +75,58 @@ pub trait ClientPostgresExt: crate::sealed::Sealed {
     /// `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/reset-superuser-password`
     fn postgres_reset_superuser_password(&self) -> PostgresResetSuperuserPassword<'_> {
         PostgresResetSuperuserPassword::new(self.transport())
+    }
+
+    /// Restart a Postgres database
+    ///
+    /// Restarts the servers of a Postgres database soon, which ends its connections.
+    /// The response does not wait for the restart; the `state` is `unavailable` from its start until the database accepts connections again.
+    /// A database that is being created has nothing to restart, so nothing changes.
+    ///
+    /// `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/restart`
+    fn postgres_restart(&self) -> PostgresRestart<'_> {
+        PostgresRestart::new(self.transport())
+    }
+
+    /// Set the maintenance window of a Postgres database
+    ///
+    /// Sets the hour of the day, in UTC, at which the maintenance window of a Postgres database starts.
+    /// Without an hour, the window starts at 0, as that of a new database.
+    ///
+    /// `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/set-maintenance-window`
+    fn postgres_set_maintenance_window(&self) -> PostgresSetMaintenanceWindow<'_> {
+        PostgresSetMaintenanceWindow::new(self.transport())
+    }
+
+    /// List the firewall rules of a Postgres database
+    ///
+    /// Returns one page of the firewall rules of a Postgres database, which are the networks that are allowed to connect.
+    /// Rules have no names, so the list is ordered by `id`.
+    ///
+    /// `GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule`
+    fn postgres_firewall_rule_list(&self) -> PostgresFirewallRuleList<'_> {
+        PostgresFirewallRuleList::new(self.transport())
+    }
+
+    /// Add a firewall rule to a Postgres database
+    ///
+    /// Adds a rule to a Postgres database, by which a network is allowed to connect.
+    /// Returns 400 `InvalidRequest` with `details.cidr` if `cidr` is not a network or the database has a rule of the same network already, or with `details.body` if the database has 100 rules.
+    ///
+    /// `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule`
+    fn postgres_firewall_rule_create(&self) -> PostgresFirewallRuleCreate<'_> {
+        PostgresFirewallRuleCreate::new(self.transport())
+    }
+
+    /// Remove a firewall rule from a Postgres database
+    ///
+    /// Deletes a firewall rule of a Postgres database, which cannot be undone.
+    /// If there is no such database, or no such rule of it, nothing changes and the response is still 204.
+    /// `If-Match` is compared with the entity tag of the database.
+    ///
+    /// `DELETE /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule/{firewall_rule_id}`
+    fn postgres_firewall_rule_delete(&self) -> PostgresFirewallRuleDelete<'_> {
+        PostgresFirewallRuleDelete::new(self.transport())
     }
 }
 
@@ -146,6 +207,131 @@ impl<'a> ProjectPostgresList<'a> {
         let request = self
             .client
             .get(&[&self.project_id?])?
+            .query(&runtime::QueryParam::new("start_after", &self.start_after?))
+            .query(&runtime::QueryParam::new("page_size", &self.page_size?))
+            .query(&runtime::QueryParam::new("order_column", &self.order_column?))
+            .header("accept", "application/json");
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
+        match response.status().as_u16() {
+            200 => runtime::decode(response).await,
+            400 | 401 | 404 | 405 | 429 | 431 | 500 | 503 => {
+                Err(runtime::Error::listed(runtime::decode(response).await?))
+            }
+            _ => Err(runtime::Error::unlisted(response)),
+        }
+    }
+
+    /// Returns every item of the list, page by page, after `start_after` if it is set. The first error ends the stream.
+    pub fn stream(self) -> runtime::Items<'a, types::PostgresSummary, types::Error> {
+        let paging = runtime::Paging {
+            operation: self.client.id(),
+            key: runtime::text(&self.order_column, "id"),
+            items: "items",
+            count: Some("count"),
+        };
+        paging
+            .pages(move |key| {
+                let mut call = self.clone();
+                if let Some(key) = key {
+                    call.start_after = runtime::cursor(key).map(Some);
+                }
+                async move {
+                    let page = call.send().await?.into_inner();
+                    Ok(runtime::Page {
+                        count: runtime::count(&page.count),
+                        items: page.items,
+                    })
+                }
+            })
+    }
+}
+
+/// Builder of [`ClientPostgresExt::postgres_list`]: `GET /project/{project_id}/location/{location}/postgres`.
+#[derive(Clone, Debug)]
+pub struct PostgresList<'a> {
+    client: runtime::Call<'a>,
+    project_id: runtime::Argument<types::ProjectId>,
+    location: runtime::Argument<types::Location>,
+    start_after: runtime::Argument<Option<types::StartAfter>>,
+    page_size: runtime::Argument<Option<types::PageSize>>,
+    order_column: runtime::Argument<Option<types::OrderColumn>>,
+}
+
+impl<'a> PostgresList<'a> {
+    fn new(client: &'a runtime::Transport) -> Self {
+        let call = client
+            .call("postgres_list", "/project/{project_id}/location/{location}/postgres");
+        Self {
+            client: call,
+            project_id: call.missing("project_id"),
+            location: call.missing("location"),
+            start_after: Ok(None),
+            page_size: Ok(None),
+            order_column: Ok(None),
+        }
+    }
+
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    ///
+    /// Path parameter `project_id`, required.
+    pub fn project_id<V: Value<types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = self.client.argument("project_id", value);
+        self
+    }
+
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
+    ///
+    /// Path parameter `location`, required.
+    pub fn location<V: Value<types::Location>>(mut self, value: V) -> Self {
+        self.location = self.client.argument("location", value);
+        self
+    }
+
+    /// The value of `order_column` after which the page starts, at most 1024 characters long.
+    /// The page does not include the item that has this value.
+    /// By default, the list starts at its beginning.
+    /// With `order_column=name`, any text is accepted.
+    /// With `order_column=id`, send an id of the listed kind, which need not exist; anything else is rejected with 400 `InvalidRequest` and `details.start_after`.
+    ///
+    /// Query parameter `start_after`, optional.
+    pub fn start_after<V: Value<types::StartAfter>>(mut self, value: V) -> Self {
+        self.start_after = self.client.optional("start_after", value);
+        self
+    }
+
+    /// The largest number of items on a page, from 1 to 1000; the default is 10.
+    /// A larger number counts as 1000.
+    /// A page also ends with the item that brings its size to about 2 MiB, and always holds at least one item if there is one.
+    ///
+    /// Query parameter `page_size`, `10` by default.
+    pub fn page_size<V: Value<types::PageSize>>(mut self, value: V) -> Self {
+        self.page_size = self.client.optional("page_size", value);
+        self
+    }
+
+    /// The column that orders the list, ascending: `id` (the default) or `name`.
+    /// Items with the same name are ordered by id.
+    /// Any other value is rejected with 400 `InvalidRequest` and `details.order_column`.
+    ///
+    /// Query parameter `order_column`, `"id"` by default.
+    pub fn order_column<V: Value<types::OrderColumn>>(mut self, value: V) -> Self {
+        self.order_column = self.client.optional("order_column", value);
+        self
+    }
+
+    /// Sends the request. A listed status from 400 on is [`Error::ErrorResponse`](crate::Error).
+    ///
+    /// | Status | Body | Meaning |
+    /// |---|---|---|
+    /// | 200 | `PostgresPage` | One page of Postgres databases. |
+    ///
+    /// Also the [responses of every operation](crate#responses-of-every-operation).
+    pub async fn send(self) -> runtime::Result<types::PostgresPage, types::Error> {
+        let request = self
+            .client
+            .get(&[&self.project_id?, &self.location?])?
             .query(&runtime::QueryParam::new("start_after", &self.start_after?))
             .query(&runtime::QueryParam::new("page_size", &self.page_size?))
             .query(&runtime::QueryParam::new("order_column", &self.order_column?))
@@ -616,6 +802,628 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
             200 => runtime::decode(response).await,
             400 | 401 | 403 | 404 | 405 | 408 | 409 | 412 | 413 | 415 | 429 | 431 | 500
             | 503 => Err(runtime::Error::listed(runtime::decode(response).await?)),
+            _ => Err(runtime::Error::unlisted(response)),
+        }
+    }
+}
+
+/// Builder of [`ClientPostgresExt::postgres_restart`]: `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/restart`.
+#[derive(Clone, Debug)]
+pub struct PostgresRestart<'a> {
+    client: runtime::Call<'a>,
+    project_id: runtime::Argument<types::ProjectId>,
+    location: runtime::Argument<types::Location>,
+    postgres_database_reference: runtime::Argument<types::Reference>,
+    if_match: runtime::Argument<Option<types::IfMatch>>,
+    idempotency_key: runtime::Argument<Option<types::IdempotencyKey>>,
+}
+
+impl<'a> PostgresRestart<'a> {
+    fn new(client: &'a runtime::Transport) -> Self {
+        let call = client
+            .call(
+                "postgres_restart",
+                "/project/{project_id}/location/{location}/postgres/{postgres_database_reference}/restart",
+            );
+        Self {
+            client: call,
+            project_id: call.missing("project_id"),
+            location: call.missing("location"),
+            postgres_database_reference: call.missing("postgres_database_reference"),
+            if_match: Ok(None),
+            idempotency_key: Ok(None),
+        }
+    }
+
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    ///
+    /// Path parameter `project_id`, required.
+    pub fn project_id<V: Value<types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = self.client.argument("project_id", value);
+        self
+    }
+
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
+    ///
+    /// Path parameter `location`, required.
+    pub fn location<V: Value<types::Location>>(mut self, value: V) -> Self {
+        self.location = self.client.argument("location", value);
+        self
+    }
+
+    /// The id (prefix `pg`) or the name of the Postgres database.
+    /// To create a database, use the name of the new one.
+    ///
+    /// Path parameter `postgres_database_reference`, required.
+    pub fn postgres_database_reference<V: Value<types::Reference>>(
+        mut self,
+        value: V,
+    ) -> Self {
+        self.postgres_database_reference = self
+            .client
+            .argument("postgres_database_reference", value);
+        self
+    }
+
+    /// The entity tags that the resource may have, or `*` for any.
+    /// If it has another tag by now, the response is 412 `PreconditionFailed`, and nothing is changed.
+    ///
+    /// Header `If-Match`, optional.
+    pub fn if_match<V: Value<types::IfMatch>>(mut self, value: V) -> Self {
+        self.if_match = self.client.optional("if_match", value);
+        self
+    }
+
+    /// A text that makes the request safe to repeat: a repeat with the same key within 24 hours gets the same response, and changes nothing.
+    /// With another path or body, it is rejected with 409 `IdempotencyConflict`.
+    ///
+    /// Header `Idempotency-Key`, optional.
+    pub fn idempotency_key<V: Value<types::IdempotencyKey>>(mut self, value: V) -> Self {
+        self.idempotency_key = self.client.optional("idempotency_key", value);
+        self
+    }
+
+    /// Sends the request. A listed status from 400 on is [`Error::ErrorResponse`](crate::Error).
+    ///
+    /// | Status | Body | Meaning |
+    /// |---|---|---|
+    /// | 200 | `Postgres` | The Postgres database, which will be restarted. |
+    /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`). |
+    /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`). |
+    /// | 412 | `Error` | The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it. |
+    ///
+    /// Also the [responses of every operation](crate#responses-of-every-operation).
+    pub async fn send(self) -> runtime::Result<types::Postgres, types::Error> {
+        let request = self
+            .client
+            .post(
+                &[&self.project_id?, &self.location?, &self.postgres_database_reference?],
+            )?
+            .header("accept", "application/json");
+        let request = runtime::header(request, "If-Match", self.if_match?.as_ref())?;
+        let request = self.client.idempotent(request, self.idempotency_key?.as_ref())?;
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
+        match response.status().as_u16() {
+            200 => runtime::decode(response).await,
+            400 | 401 | 403 | 404 | 405 | 409 | 412 | 429 | 431 | 500 | 503 => {
+                Err(runtime::Error::listed(runtime::decode(response).await?))
+            }
+            _ => Err(runtime::Error::unlisted(response)),
+        }
+    }
+}
+
+/// Builder of [`ClientPostgresExt::postgres_set_maintenance_window`]: `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/set-maintenance-window`.
+#[derive(Clone, Debug)]
+pub struct PostgresSetMaintenanceWindow<'a> {
+    client: runtime::Call<'a>,
+    project_id: runtime::Argument<types::ProjectId>,
+    location: runtime::Argument<types::Location>,
+    postgres_database_reference: runtime::Argument<types::Reference>,
+    if_match: runtime::Argument<Option<types::IfMatch>>,
+    idempotency_key: runtime::Argument<Option<types::IdempotencyKey>>,
+    body: runtime::Argument<Option<runtime::Payload>>,
+}
+
+impl<'a> PostgresSetMaintenanceWindow<'a> {
+    fn new(client: &'a runtime::Transport) -> Self {
+        let call = client
+            .call(
+                "postgres_set_maintenance_window",
+                "/project/{project_id}/location/{location}/postgres/{postgres_database_reference}/set-maintenance-window",
+            );
+        Self {
+            client: call,
+            project_id: call.missing("project_id"),
+            location: call.missing("location"),
+            postgres_database_reference: call.missing("postgres_database_reference"),
+            if_match: Ok(None),
+            idempotency_key: Ok(None),
+            body: Ok(None),
+        }
+    }
+
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    ///
+    /// Path parameter `project_id`, required.
+    pub fn project_id<V: Value<types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = self.client.argument("project_id", value);
+        self
+    }
+
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
+    ///
+    /// Path parameter `location`, required.
+    pub fn location<V: Value<types::Location>>(mut self, value: V) -> Self {
+        self.location = self.client.argument("location", value);
+        self
+    }
+
+    /// The id (prefix `pg`) or the name of the Postgres database.
+    /// To create a database, use the name of the new one.
+    ///
+    /// Path parameter `postgres_database_reference`, required.
+    pub fn postgres_database_reference<V: Value<types::Reference>>(
+        mut self,
+        value: V,
+    ) -> Self {
+        self.postgres_database_reference = self
+            .client
+            .argument("postgres_database_reference", value);
+        self
+    }
+
+    /// The entity tags that the resource may have, or `*` for any.
+    /// If it has another tag by now, the response is 412 `PreconditionFailed`, and nothing is changed.
+    ///
+    /// Header `If-Match`, optional.
+    pub fn if_match<V: Value<types::IfMatch>>(mut self, value: V) -> Self {
+        self.if_match = self.client.optional("if_match", value);
+        self
+    }
+
+    /// A text that makes the request safe to repeat: a repeat with the same key within 24 hours gets the same response, and changes nothing.
+    /// With another path or body, it is rejected with 409 `IdempotencyConflict`.
+    ///
+    /// Header `Idempotency-Key`, optional.
+    pub fn idempotency_key<V: Value<types::IdempotencyKey>>(mut self, value: V) -> Self {
+        self.idempotency_key = self.client.optional("idempotency_key", value);
+        self
+    }
+
+    /// The start of the maintenance window; an empty body counts as an empty object.
+    ///
+    /// Request body, `application/json`, optional.
+    pub fn body<V: Value<types::PostgresSetMaintenanceWindow>>(
+        mut self,
+        value: V,
+    ) -> Self {
+        self.body = self
+            .client
+            .argument("body", value)
+            .and_then(|value: types::PostgresSetMaintenanceWindow| runtime::Payload::json(
+                "application/json",
+                &value,
+            ))
+            .map(Some);
+        self
+    }
+
+    /// Sends the request. A listed status from 400 on is [`Error::ErrorResponse`](crate::Error).
+    ///
+    /// | Status | Body | Meaning |
+    /// |---|---|---|
+    /// | 200 | `Postgres` | The Postgres database, with the maintenance window. |
+    /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`). |
+    /// | 408 | `Error` | The body of the request did not arrive in time (`BadRequest`). |
+    /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`). |
+    /// | 412 | `Error` | The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it. |
+    /// | 413 | `Error` | The body is larger than the service accepts (`PayloadTooLarge`). |
+    /// | 415 | `Error` | The body's content type is not `application/json` (`UnsupportedMediaType`). |
+    ///
+    /// Also the [responses of every operation](crate#responses-of-every-operation).
+    pub async fn send(self) -> runtime::Result<types::Postgres, types::Error> {
+        let url = self
+            .client
+            .url(
+                &[&self.project_id?, &self.location?, &self.postgres_database_reference?],
+            )?;
+        let request = self
+            .client
+            .http()
+            .request(runtime::reqwest::Method::POST, url)
+            .header("accept", "application/json");
+        let request = runtime::header(request, "If-Match", self.if_match?.as_ref())?;
+        let request = self.client.idempotent(request, self.idempotency_key?.as_ref())?;
+        let request = match self.body? {
+            Some(body) => body.on(request),
+            None => request,
+        };
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
+        match response.status().as_u16() {
+            200 => runtime::decode(response).await,
+            400 | 401 | 403 | 404 | 405 | 408 | 409 | 412 | 413 | 415 | 429 | 431 | 500
+            | 503 => Err(runtime::Error::listed(runtime::decode(response).await?)),
+            _ => Err(runtime::Error::unlisted(response)),
+        }
+    }
+}
+
+/// Builder of [`ClientPostgresExt::postgres_firewall_rule_list`]: `GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule`.
+#[derive(Clone, Debug)]
+pub struct PostgresFirewallRuleList<'a> {
+    client: runtime::Call<'a>,
+    project_id: runtime::Argument<types::ProjectId>,
+    location: runtime::Argument<types::Location>,
+    postgres_database_reference: runtime::Argument<types::Reference>,
+    start_after: runtime::Argument<Option<types::StartAfter>>,
+    page_size: runtime::Argument<Option<types::PageSize>>,
+    order_column: runtime::Argument<Option<types::OrderColumn>>,
+}
+
+impl<'a> PostgresFirewallRuleList<'a> {
+    fn new(client: &'a runtime::Transport) -> Self {
+        let call = client
+            .call(
+                "postgres_firewall_rule_list",
+                "/project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule",
+            );
+        Self {
+            client: call,
+            project_id: call.missing("project_id"),
+            location: call.missing("location"),
+            postgres_database_reference: call.missing("postgres_database_reference"),
+            start_after: Ok(None),
+            page_size: Ok(None),
+            order_column: Ok(None),
+        }
+    }
+
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    ///
+    /// Path parameter `project_id`, required.
+    pub fn project_id<V: Value<types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = self.client.argument("project_id", value);
+        self
+    }
+
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
+    ///
+    /// Path parameter `location`, required.
+    pub fn location<V: Value<types::Location>>(mut self, value: V) -> Self {
+        self.location = self.client.argument("location", value);
+        self
+    }
+
+    /// The id (prefix `pg`) or the name of the Postgres database.
+    /// To create a database, use the name of the new one.
+    ///
+    /// Path parameter `postgres_database_reference`, required.
+    pub fn postgres_database_reference<V: Value<types::Reference>>(
+        mut self,
+        value: V,
+    ) -> Self {
+        self.postgres_database_reference = self
+            .client
+            .argument("postgres_database_reference", value);
+        self
+    }
+
+    /// The id of the rule after which the page starts, which need not exist.
+    /// The page does not include the rule that has this id.
+    /// By default, the list starts at its beginning.
+    /// Anything but an id of the listed kind is rejected with 400 `InvalidRequest` and `details.start_after`.
+    ///
+    /// Query parameter `start_after`, optional.
+    pub fn start_after<V: Value<types::StartAfter>>(mut self, value: V) -> Self {
+        self.start_after = self.client.optional("start_after", value);
+        self
+    }
+
+    /// The largest number of items on a page, from 1 to 1000; the default is 10.
+    /// A larger number counts as 1000.
+    /// A page also ends with the item that brings its size to about 2 MiB, and always holds at least one item if there is one.
+    ///
+    /// Query parameter `page_size`, `10` by default.
+    pub fn page_size<V: Value<types::PageSize>>(mut self, value: V) -> Self {
+        self.page_size = self.client.optional("page_size", value);
+        self
+    }
+
+    /// The column that orders the list, ascending: `id`, since the items have no names.
+    /// Any other value is rejected with 400 `InvalidRequest` and `details.order_column`.
+    ///
+    /// Query parameter `order_column`, `"id"` by default.
+    pub fn order_column<V: Value<types::OrderColumn>>(mut self, value: V) -> Self {
+        self.order_column = self.client.optional("order_column", value);
+        self
+    }
+
+    /// Sends the request. A listed status from 400 on is [`Error::ErrorResponse`](crate::Error).
+    ///
+    /// | Status | Body | Meaning |
+    /// |---|---|---|
+    /// | 200 | `PostgresFirewallRulePage` | One page of firewall rules. |
+    ///
+    /// Also the [responses of every operation](crate#responses-of-every-operation).
+    pub async fn send(
+        self,
+    ) -> runtime::Result<types::PostgresFirewallRulePage, types::Error> {
+        let request = self
+            .client
+            .get(
+                &[&self.project_id?, &self.location?, &self.postgres_database_reference?],
+            )?
+            .query(&runtime::QueryParam::new("start_after", &self.start_after?))
+            .query(&runtime::QueryParam::new("page_size", &self.page_size?))
+            .query(&runtime::QueryParam::new("order_column", &self.order_column?))
+            .header("accept", "application/json");
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
+        match response.status().as_u16() {
+            200 => runtime::decode(response).await,
+            400 | 401 | 404 | 405 | 429 | 431 | 500 | 503 => {
+                Err(runtime::Error::listed(runtime::decode(response).await?))
+            }
+            _ => Err(runtime::Error::unlisted(response)),
+        }
+    }
+
+    /// Returns every item of the list, page by page, after `start_after` if it is set. The first error ends the stream.
+    pub fn stream(
+        self,
+    ) -> runtime::Items<'a, types::PostgresFirewallRule, types::Error> {
+        let paging = runtime::Paging {
+            operation: self.client.id(),
+            key: runtime::text(&self.order_column, "id"),
+            items: "items",
+            count: Some("count"),
+        };
+        paging
+            .pages(move |key| {
+                let mut call = self.clone();
+                if let Some(key) = key {
+                    call.start_after = runtime::cursor(key).map(Some);
+                }
+                async move {
+                    let page = call.send().await?.into_inner();
+                    Ok(runtime::Page {
+                        count: runtime::count(&page.count),
+                        items: page.items,
+                    })
+                }
+            })
+    }
+}
+
+/// Builder of [`ClientPostgresExt::postgres_firewall_rule_create`]: `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule`.
+#[derive(Clone, Debug)]
+pub struct PostgresFirewallRuleCreate<'a> {
+    client: runtime::Call<'a>,
+    project_id: runtime::Argument<types::ProjectId>,
+    location: runtime::Argument<types::Location>,
+    postgres_database_reference: runtime::Argument<types::Reference>,
+    idempotency_key: runtime::Argument<Option<types::IdempotencyKey>>,
+    body: runtime::Argument<types::PostgresFirewallRuleCreate>,
+}
+
+impl<'a> PostgresFirewallRuleCreate<'a> {
+    fn new(client: &'a runtime::Transport) -> Self {
+        let call = client
+            .call(
+                "postgres_firewall_rule_create",
+                "/project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule",
+            );
+        Self {
+            client: call,
+            project_id: call.missing("project_id"),
+            location: call.missing("location"),
+            postgres_database_reference: call.missing("postgres_database_reference"),
+            idempotency_key: Ok(None),
+            body: call.missing("body"),
+        }
+    }
+
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    ///
+    /// Path parameter `project_id`, required.
+    pub fn project_id<V: Value<types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = self.client.argument("project_id", value);
+        self
+    }
+
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
+    ///
+    /// Path parameter `location`, required.
+    pub fn location<V: Value<types::Location>>(mut self, value: V) -> Self {
+        self.location = self.client.argument("location", value);
+        self
+    }
+
+    /// The id (prefix `pg`) or the name of the Postgres database.
+    /// To create a database, use the name of the new one.
+    ///
+    /// Path parameter `postgres_database_reference`, required.
+    pub fn postgres_database_reference<V: Value<types::Reference>>(
+        mut self,
+        value: V,
+    ) -> Self {
+        self.postgres_database_reference = self
+            .client
+            .argument("postgres_database_reference", value);
+        self
+    }
+
+    /// A text that makes the request safe to repeat: a repeat with the same key within 24 hours gets the same response, and changes nothing.
+    /// With another path or body, it is rejected with 409 `IdempotencyConflict`.
+    ///
+    /// Header `Idempotency-Key`, optional.
+    pub fn idempotency_key<V: Value<types::IdempotencyKey>>(mut self, value: V) -> Self {
+        self.idempotency_key = self.client.optional("idempotency_key", value);
+        self
+    }
+
+    /// The new rule.
+    ///
+    /// Request body, `application/json`, required.
+    pub fn body<V: Value<types::PostgresFirewallRuleCreate>>(
+        mut self,
+        value: V,
+    ) -> Self {
+        self.body = self.client.argument("body", value);
+        self
+    }
+
+    /// Sends the request. A listed status from 400 on is [`Error::ErrorResponse`](crate::Error).
+    ///
+    /// | Status | Body | Meaning |
+    /// |---|---|---|
+    /// | 200 | `PostgresFirewallRule` | The new rule. |
+    /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`). |
+    /// | 408 | `Error` | The body of the request did not arrive in time (`BadRequest`). |
+    /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`). |
+    /// | 413 | `Error` | The body is larger than the service accepts (`PayloadTooLarge`). |
+    /// | 415 | `Error` | The body's content type is not `application/json` (`UnsupportedMediaType`). |
+    ///
+    /// Also the [responses of every operation](crate#responses-of-every-operation).
+    pub async fn send(
+        self,
+    ) -> runtime::Result<types::PostgresFirewallRule, types::Error> {
+        let request = self
+            .client
+            .post(
+                &[&self.project_id?, &self.location?, &self.postgres_database_reference?],
+            )?
+            .json(&self.body?)
+            .header("accept", "application/json");
+        let request = self.client.idempotent(request, self.idempotency_key?.as_ref())?;
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
+        match response.status().as_u16() {
+            200 => runtime::decode(response).await,
+            400 | 401 | 403 | 404 | 405 | 408 | 409 | 413 | 415 | 429 | 431 | 500
+            | 503 => Err(runtime::Error::listed(runtime::decode(response).await?)),
+            _ => Err(runtime::Error::unlisted(response)),
+        }
+    }
+}
+
+/// Builder of [`ClientPostgresExt::postgres_firewall_rule_delete`]: `DELETE /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule/{firewall_rule_id}`.
+#[derive(Clone, Debug)]
+pub struct PostgresFirewallRuleDelete<'a> {
+    client: runtime::Call<'a>,
+    project_id: runtime::Argument<types::ProjectId>,
+    location: runtime::Argument<types::Location>,
+    postgres_database_reference: runtime::Argument<types::Reference>,
+    firewall_rule_id: runtime::Argument<types::PostgresFirewallRuleId>,
+    if_match: runtime::Argument<Option<types::IfMatch>>,
+}
+
+impl<'a> PostgresFirewallRuleDelete<'a> {
+    fn new(client: &'a runtime::Transport) -> Self {
+        let call = client
+            .call(
+                "postgres_firewall_rule_delete",
+                "/project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule/{firewall_rule_id}",
+            );
+        Self {
+            client: call,
+            project_id: call.missing("project_id"),
+            location: call.missing("location"),
+            postgres_database_reference: call.missing("postgres_database_reference"),
+            firewall_rule_id: call.missing("firewall_rule_id"),
+            if_match: Ok(None),
+        }
+    }
+
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    ///
+    /// Path parameter `project_id`, required.
+    pub fn project_id<V: Value<types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = self.client.argument("project_id", value);
+        self
+    }
+
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
+    ///
+    /// Path parameter `location`, required.
+    pub fn location<V: Value<types::Location>>(mut self, value: V) -> Self {
+        self.location = self.client.argument("location", value);
+        self
+    }
+
+    /// The id (prefix `pg`) or the name of the Postgres database.
+    /// To create a database, use the name of the new one.
+    ///
+    /// Path parameter `postgres_database_reference`, required.
+    pub fn postgres_database_reference<V: Value<types::Reference>>(
+        mut self,
+        value: V,
+    ) -> Self {
+        self.postgres_database_reference = self
+            .client
+            .argument("postgres_database_reference", value);
+        self
+    }
+
+    /// The id of the firewall rule of the database.
+    /// Returns 400 if the value does not have the form of such a rule's id.
+    ///
+    /// Path parameter `firewall_rule_id`, required.
+    pub fn firewall_rule_id<V: Value<types::PostgresFirewallRuleId>>(
+        mut self,
+        value: V,
+    ) -> Self {
+        self.firewall_rule_id = self.client.argument("firewall_rule_id", value);
+        self
+    }
+
+    /// The entity tags that the resource may have, or `*` for any.
+    /// If it has another tag by now, the response is 412 `PreconditionFailed`, and nothing is changed.
+    ///
+    /// Header `If-Match`, optional.
+    pub fn if_match<V: Value<types::IfMatch>>(mut self, value: V) -> Self {
+        self.if_match = self.client.optional("if_match", value);
+        self
+    }
+
+    /// Sends the request. A listed status from 400 on is [`Error::ErrorResponse`](crate::Error).
+    ///
+    /// | Status | Body | Meaning |
+    /// |---|---|---|
+    /// | 204 | none | The rule does not exist any more. |
+    /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`). |
+    /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`). |
+    /// | 412 | `Error` | The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it. |
+    ///
+    /// Also the [responses of every operation](crate#responses-of-every-operation).
+    pub async fn send(self) -> runtime::Result<(), types::Error> {
+        let request = self
+            .client
+            .delete(
+                &[
+                    &self.project_id?,
+                    &self.location?,
+                    &self.postgres_database_reference?,
+                    &self.firewall_rule_id?,
+                ],
+            )?
+            .header("accept", "application/json");
+        let request = runtime::header(request, "If-Match", self.if_match?.as_ref())?;
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
+        match response.status().as_u16() {
+            204 => Ok(runtime::empty(response)),
+            400 | 401 | 403 | 404 | 405 | 409 | 412 | 429 | 431 | 500 | 503 => {
+                Err(runtime::Error::listed(runtime::decode(response).await?))
+            }
             _ => Err(runtime::Error::unlisted(response)),
         }
     }

@@ -22,6 +22,17 @@ pub trait PostgresApi<P>: Send + Sync + 'static {
         request: ProjectPostgresListRequest,
     ) -> Result<ProjectPostgresListResponse, ProjectPostgresListError>;
 
+    /// List the Postgres databases of a location
+    ///
+    /// Returns one page of the Postgres databases that the project has in the location.
+    ///
+    /// `GET /project/{project_id}/location/{location}/postgres`
+    async fn postgres_list(
+        &self,
+        principal: P,
+        request: PostgresListRequest,
+    ) -> Result<PostgresListResponse, PostgresListError>;
+
     /// View a Postgres database
     ///
     /// Returns a Postgres database with all of its details.
@@ -84,6 +95,68 @@ pub trait PostgresApi<P>: Send + Sync + 'static {
         PostgresResetSuperuserPasswordResponse,
         PostgresResetSuperuserPasswordError,
     >;
+
+    /// Restart a Postgres database
+    ///
+    /// Restarts the servers of a Postgres database soon, which ends its connections.
+    /// The response does not wait for the restart; the `state` is `unavailable` from its start until the database accepts connections again.
+    /// A database that is being created has nothing to restart, so nothing changes.
+    ///
+    /// `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/restart`
+    async fn postgres_restart(
+        &self,
+        principal: P,
+        request: PostgresRestartRequest,
+    ) -> Result<PostgresRestartResponse, PostgresRestartError>;
+
+    /// Set the maintenance window of a Postgres database
+    ///
+    /// Sets the hour of the day, in UTC, at which the maintenance window of a Postgres database starts.
+    /// Without an hour, the window starts at 0, as that of a new database.
+    ///
+    /// `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/set-maintenance-window`
+    async fn postgres_set_maintenance_window(
+        &self,
+        principal: P,
+        request: PostgresSetMaintenanceWindowRequest,
+    ) -> Result<PostgresSetMaintenanceWindowResponse, PostgresSetMaintenanceWindowError>;
+
+    /// List the firewall rules of a Postgres database
+    ///
+    /// Returns one page of the firewall rules of a Postgres database, which are the networks that are allowed to connect.
+    /// Rules have no names, so the list is ordered by `id`.
+    ///
+    /// `GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule`
+    async fn postgres_firewall_rule_list(
+        &self,
+        principal: P,
+        request: PostgresFirewallRuleListRequest,
+    ) -> Result<PostgresFirewallRuleListResponse, PostgresFirewallRuleListError>;
+
+    /// Add a firewall rule to a Postgres database
+    ///
+    /// Adds a rule to a Postgres database, by which a network is allowed to connect.
+    /// Returns 400 `InvalidRequest` with `details.cidr` if `cidr` is not a network or the database has a rule of the same network already, or with `details.body` if the database has 100 rules.
+    ///
+    /// `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule`
+    async fn postgres_firewall_rule_create(
+        &self,
+        principal: P,
+        request: PostgresFirewallRuleCreateRequest,
+    ) -> Result<PostgresFirewallRuleCreateResponse, PostgresFirewallRuleCreateError>;
+
+    /// Remove a firewall rule from a Postgres database
+    ///
+    /// Deletes a firewall rule of a Postgres database, which cannot be undone.
+    /// If there is no such database, or no such rule of it, nothing changes and the response is still 204.
+    /// `If-Match` is compared with the entity tag of the database.
+    ///
+    /// `DELETE /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule/{firewall_rule_id}`
+    async fn postgres_firewall_rule_delete(
+        &self,
+        principal: P,
+        request: PostgresFirewallRuleDeleteRequest,
+    ) -> Result<PostgresFirewallRuleDeleteResponse, PostgresFirewallRuleDeleteError>;
 }
 
 /// The request of `GET /project/{project_id}/postgres`.
@@ -154,6 +227,80 @@ pub static PROJECT_POSTGRES_LIST: server::Operation = server::Operation {
     rejections: &[405, 431],
     security: security::BEARER,
     ..server::Operation::of::<ProjectPostgresListRequest>()
+};
+
+/// The request of `GET /project/{project_id}/location/{location}/postgres`.
+#[derive(Debug, Clone, server::Request)]
+pub struct PostgresListRequest {
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    #[parameter(path)]
+    pub project_id: api_types::ProjectId,
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
+    #[parameter(path)]
+    pub location: api_types::Location,
+    /// The value of `order_column` after which the page starts, at most 1024 characters long.
+    /// The page does not include the item that has this value.
+    /// By default, the list starts at its beginning.
+    /// With `order_column=name`, any text is accepted.
+    /// With `order_column=id`, send an id of the listed kind, which need not exist; anything else is rejected with 400 `InvalidRequest` and `details.start_after`.
+    #[parameter(query)]
+    pub start_after: Option<api_types::StartAfter>,
+    /// The largest number of items on a page, from 1 to 1000; the default is 10.
+    /// A larger number counts as 1000.
+    /// A page also ends with the item that brings its size to about 2 MiB, and always holds at least one item if there is one.
+    #[parameter(query, default = 10)]
+    pub page_size: api_types::PageSize,
+    /// The column that orders the list, ascending: `id` (the default) or `name`.
+    /// Items with the same name are ordered by id.
+    /// Any other value is rejected with 400 `InvalidRequest` and `details.order_column`.
+    #[parameter(query, default = "id")]
+    pub order_column: api_types::OrderColumn,
+}
+
+/// The responses of `GET /project/{project_id}/location/{location}/postgres`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum PostgresListResponse {
+    /// One page of Postgres databases.
+    #[response(200, json)]
+    Ok(api_types::PostgresPage),
+}
+
+/// The errors of `GET /project/{project_id}/location/{location}/postgres`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum PostgresListError {
+    /// The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
+    #[response(400)]
+    BadRequest(responses::BadRequest),
+    /// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
+    #[response(401)]
+    Unauthorized(responses::Unauthorized),
+    /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    #[response(404)]
+    NotFound(responses::NotFound),
+    /// The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`).
+    #[response(429)]
+    TooManyRequests(responses::TooManyRequests),
+    /// An error occurred in the service (`UnexpectedError`).
+    #[response(500)]
+    InternalServerError(responses::UnexpectedError),
+    /// The service is temporarily unavailable (`Unavailable`).
+    #[response(503)]
+    ServiceUnavailable(responses::Unavailable),
+}
+
+/// `GET /project/{project_id}/location/{location}/postgres`.
+pub static POSTGRES_LIST: server::Operation = server::Operation {
+    id: "postgres_list",
+    method: server::Method::GET,
+    path: "/project/{project_id}/location/{location}/postgres",
+    tag: Some("postgres"),
+    responses: PostgresListResponse::LISTED,
+    errors: PostgresListError::LISTED,
+    rejections: &[405, 431],
+    security: security::BEARER,
+    ..server::Operation::of::<PostgresListRequest>()
 };
 
 /// The request of `GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}`.
@@ -529,8 +676,449 @@ pub static POSTGRES_RESET_SUPERUSER_PASSWORD: server::Operation = server::Operat
     ..server::Operation::of::<PostgresResetSuperuserPasswordRequest>()
 };
 
+/// The request of `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/restart`.
+#[derive(Debug, Clone, server::Request)]
+pub struct PostgresRestartRequest {
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    #[parameter(path)]
+    pub project_id: api_types::ProjectId,
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
+    #[parameter(path)]
+    pub location: api_types::Location,
+    /// The id (prefix `pg`) or the name of the Postgres database.
+    /// To create a database, use the name of the new one.
+    #[parameter(path)]
+    pub postgres_database_reference: api_types::Reference,
+    /// The entity tags that the resource may have, or `*` for any.
+    /// If it has another tag by now, the response is 412 `PreconditionFailed`, and nothing is changed.
+    #[parameter(header, name = "If-Match")]
+    pub if_match: Option<api_types::IfMatch>,
+    /// A text that makes the request safe to repeat: a repeat with the same key within 24 hours gets the same response, and changes nothing.
+    /// With another path or body, it is rejected with 409 `IdempotencyConflict`.
+    #[parameter(header, name = "Idempotency-Key")]
+    pub idempotency_key: Option<api_types::IdempotencyKey>,
+}
+
+/// The responses of `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/restart`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum PostgresRestartResponse {
+    /// The Postgres database, which will be restarted.
+    #[response(200)]
+    Ok(PostgresRestartOk),
+}
+
+/// The errors of `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/restart`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum PostgresRestartError {
+    /// The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
+    #[response(400)]
+    BadRequest(responses::BadRequest),
+    /// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
+    #[response(401)]
+    Unauthorized(responses::Unauthorized),
+    /// The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`).
+    #[response(403)]
+    Forbidden(responses::Forbidden),
+    /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    #[response(404)]
+    NotFound(responses::NotFound),
+    /// The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`).
+    #[response(409)]
+    Conflict(responses::Conflict),
+    /// The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it.
+    #[response(412)]
+    PreconditionFailed(responses::PreconditionFailed),
+    /// The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`).
+    #[response(429)]
+    TooManyRequests(responses::TooManyRequests),
+    /// An error occurred in the service (`UnexpectedError`).
+    #[response(500)]
+    InternalServerError(responses::UnexpectedError),
+    /// The service is temporarily unavailable (`Unavailable`).
+    #[response(503)]
+    ServiceUnavailable(responses::Unavailable),
+}
+
+/// The Postgres database, which will be restarted.
+#[derive(Debug, Clone, server::ResponseParts)]
+pub struct PostgresRestartOk {
+    #[body(json)]
+    pub body: api_types::Postgres,
+    /// Tells caches not to store a response that contains a secret.
+    #[header(name = "Cache-Control", required)]
+    pub cache_control: api_types::NoStore,
+    /// The entity tag of the resource. It changes whenever a property of the response changes.
+    #[header(name = "ETag", required)]
+    pub e_tag: api_types::EntityTag,
+    /// The response is that to an earlier request with the same `Idempotency-Key`, and nothing was changed. Missing from any other response.
+    #[header(name = "Idempotency-Replayed")]
+    pub idempotency_replayed: Option<api_types::IdempotencyReplayed>,
+}
+
+/// `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/restart`.
+pub static POSTGRES_RESTART: server::Operation = server::Operation {
+    id: "postgres_restart",
+    method: server::Method::POST,
+    path: "/project/{project_id}/location/{location}/postgres/{postgres_database_reference}/restart",
+    tag: Some("postgres"),
+    responses: PostgresRestartResponse::LISTED,
+    errors: PostgresRestartError::LISTED,
+    rejections: &[405, 431],
+    security: security::BEARER,
+    ..server::Operation::of::<PostgresRestartRequest>()
+};
+
+/// The request of `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/set-maintenance-window`.
+#[derive(Debug, Clone, server::Request)]
+pub struct PostgresSetMaintenanceWindowRequest {
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    #[parameter(path)]
+    pub project_id: api_types::ProjectId,
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
+    #[parameter(path)]
+    pub location: api_types::Location,
+    /// The id (prefix `pg`) or the name of the Postgres database.
+    /// To create a database, use the name of the new one.
+    #[parameter(path)]
+    pub postgres_database_reference: api_types::Reference,
+    /// The entity tags that the resource may have, or `*` for any.
+    /// If it has another tag by now, the response is 412 `PreconditionFailed`, and nothing is changed.
+    #[parameter(header, name = "If-Match")]
+    pub if_match: Option<api_types::IfMatch>,
+    /// A text that makes the request safe to repeat: a repeat with the same key within 24 hours gets the same response, and changes nothing.
+    /// With another path or body, it is rejected with 409 `IdempotencyConflict`.
+    #[parameter(header, name = "Idempotency-Key")]
+    pub idempotency_key: Option<api_types::IdempotencyKey>,
+    /// The start of the maintenance window; an empty body counts as an empty object.
+    #[body(json, schema = "/components/schemas/PostgresSetMaintenanceWindow")]
+    pub body: Option<api_types::PostgresSetMaintenanceWindow>,
+}
+
+/// The responses of `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/set-maintenance-window`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum PostgresSetMaintenanceWindowResponse {
+    /// The Postgres database, with the maintenance window.
+    #[response(200)]
+    Ok(PostgresSetMaintenanceWindowOk),
+}
+
+/// The errors of `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/set-maintenance-window`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum PostgresSetMaintenanceWindowError {
+    /// The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
+    #[response(400)]
+    BadRequest(responses::BadRequest),
+    /// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
+    #[response(401)]
+    Unauthorized(responses::Unauthorized),
+    /// The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`).
+    #[response(403)]
+    Forbidden(responses::Forbidden),
+    /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    #[response(404)]
+    NotFound(responses::NotFound),
+    /// The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`).
+    #[response(409)]
+    Conflict(responses::Conflict),
+    /// The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it.
+    #[response(412)]
+    PreconditionFailed(responses::PreconditionFailed),
+    /// The body is larger than the service accepts (`PayloadTooLarge`).
+    #[response(413)]
+    PayloadTooLarge(responses::PayloadTooLarge),
+    /// The body's content type is not `application/json` (`UnsupportedMediaType`).
+    #[response(415)]
+    UnsupportedMediaType(responses::UnsupportedMediaType),
+    /// The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`).
+    #[response(429)]
+    TooManyRequests(responses::TooManyRequests),
+    /// An error occurred in the service (`UnexpectedError`).
+    #[response(500)]
+    InternalServerError(responses::UnexpectedError),
+    /// The service is temporarily unavailable (`Unavailable`).
+    #[response(503)]
+    ServiceUnavailable(responses::Unavailable),
+}
+
+/// The Postgres database, with the maintenance window.
+#[derive(Debug, Clone, server::ResponseParts)]
+pub struct PostgresSetMaintenanceWindowOk {
+    #[body(json)]
+    pub body: api_types::Postgres,
+    /// Tells caches not to store a response that contains a secret.
+    #[header(name = "Cache-Control", required)]
+    pub cache_control: api_types::NoStore,
+    /// The entity tag of the resource. It changes whenever a property of the response changes.
+    #[header(name = "ETag", required)]
+    pub e_tag: api_types::EntityTag,
+    /// The response is that to an earlier request with the same `Idempotency-Key`, and nothing was changed. Missing from any other response.
+    #[header(name = "Idempotency-Replayed")]
+    pub idempotency_replayed: Option<api_types::IdempotencyReplayed>,
+}
+
+/// `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/set-maintenance-window`.
+pub static POSTGRES_SET_MAINTENANCE_WINDOW: server::Operation = server::Operation {
+    id: "postgres_set_maintenance_window",
+    method: server::Method::POST,
+    path: "/project/{project_id}/location/{location}/postgres/{postgres_database_reference}/set-maintenance-window",
+    tag: Some("postgres"),
+    responses: PostgresSetMaintenanceWindowResponse::LISTED,
+    errors: PostgresSetMaintenanceWindowError::LISTED,
+    rejections: &[405, 408, 431],
+    security: security::BEARER,
+    ..server::Operation::of::<PostgresSetMaintenanceWindowRequest>()
+};
+
+/// The request of `GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule`.
+#[derive(Debug, Clone, server::Request)]
+pub struct PostgresFirewallRuleListRequest {
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    #[parameter(path)]
+    pub project_id: api_types::ProjectId,
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
+    #[parameter(path)]
+    pub location: api_types::Location,
+    /// The id (prefix `pg`) or the name of the Postgres database.
+    /// To create a database, use the name of the new one.
+    #[parameter(path)]
+    pub postgres_database_reference: api_types::Reference,
+    /// The id of the rule after which the page starts, which need not exist.
+    /// The page does not include the rule that has this id.
+    /// By default, the list starts at its beginning.
+    /// Anything but an id of the listed kind is rejected with 400 `InvalidRequest` and `details.start_after`.
+    #[parameter(query)]
+    pub start_after: Option<api_types::StartAfter>,
+    /// The largest number of items on a page, from 1 to 1000; the default is 10.
+    /// A larger number counts as 1000.
+    /// A page also ends with the item that brings its size to about 2 MiB, and always holds at least one item if there is one.
+    #[parameter(query, default = 10)]
+    pub page_size: api_types::PageSize,
+    /// The column that orders the list, ascending: `id`, since the items have no names.
+    /// Any other value is rejected with 400 `InvalidRequest` and `details.order_column`.
+    #[parameter(query, default = "id")]
+    pub order_column: api_types::OrderColumn,
+}
+
+/// The responses of `GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum PostgresFirewallRuleListResponse {
+    /// One page of firewall rules.
+    #[response(200, json)]
+    Ok(api_types::PostgresFirewallRulePage),
+}
+
+/// The errors of `GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum PostgresFirewallRuleListError {
+    /// The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
+    #[response(400)]
+    BadRequest(responses::BadRequest),
+    /// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
+    #[response(401)]
+    Unauthorized(responses::Unauthorized),
+    /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    #[response(404)]
+    NotFound(responses::NotFound),
+    /// The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`).
+    #[response(429)]
+    TooManyRequests(responses::TooManyRequests),
+    /// An error occurred in the service (`UnexpectedError`).
+    #[response(500)]
+    InternalServerError(responses::UnexpectedError),
+    /// The service is temporarily unavailable (`Unavailable`).
+    #[response(503)]
+    ServiceUnavailable(responses::Unavailable),
+}
+
+/// `GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule`.
+pub static POSTGRES_FIREWALL_RULE_LIST: server::Operation = server::Operation {
+    id: "postgres_firewall_rule_list",
+    method: server::Method::GET,
+    path: "/project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule",
+    tag: Some("postgres"),
+    responses: PostgresFirewallRuleListResponse::LISTED,
+    errors: PostgresFirewallRuleListError::LISTED,
+    rejections: &[405, 431],
+    security: security::BEARER,
+    ..server::Operation::of::<PostgresFirewallRuleListRequest>()
+};
+
+/// The request of `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule`.
+#[derive(Debug, Clone, server::Request)]
+pub struct PostgresFirewallRuleCreateRequest {
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    #[parameter(path)]
+    pub project_id: api_types::ProjectId,
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
+    #[parameter(path)]
+    pub location: api_types::Location,
+    /// The id (prefix `pg`) or the name of the Postgres database.
+    /// To create a database, use the name of the new one.
+    #[parameter(path)]
+    pub postgres_database_reference: api_types::Reference,
+    /// A text that makes the request safe to repeat: a repeat with the same key within 24 hours gets the same response, and changes nothing.
+    /// With another path or body, it is rejected with 409 `IdempotencyConflict`.
+    #[parameter(header, name = "Idempotency-Key")]
+    pub idempotency_key: Option<api_types::IdempotencyKey>,
+    /// The new rule.
+    #[body(json, schema = "/components/schemas/PostgresFirewallRuleCreate", required)]
+    pub body: api_types::PostgresFirewallRuleCreate,
+}
+
+/// The responses of `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum PostgresFirewallRuleCreateResponse {
+    /// The new rule.
+    #[response(200)]
+    Ok(PostgresFirewallRuleCreateOk),
+}
+
+/// The errors of `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum PostgresFirewallRuleCreateError {
+    /// The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
+    #[response(400)]
+    BadRequest(responses::BadRequest),
+    /// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
+    #[response(401)]
+    Unauthorized(responses::Unauthorized),
+    /// The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`).
+    #[response(403)]
+    Forbidden(responses::Forbidden),
+    /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    #[response(404)]
+    NotFound(responses::NotFound),
+    /// The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`).
+    #[response(409)]
+    Conflict(responses::Conflict),
+    /// The body is larger than the service accepts (`PayloadTooLarge`).
+    #[response(413)]
+    PayloadTooLarge(responses::PayloadTooLarge),
+    /// The body's content type is not `application/json` (`UnsupportedMediaType`).
+    #[response(415)]
+    UnsupportedMediaType(responses::UnsupportedMediaType),
+    /// The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`).
+    #[response(429)]
+    TooManyRequests(responses::TooManyRequests),
+    /// An error occurred in the service (`UnexpectedError`).
+    #[response(500)]
+    InternalServerError(responses::UnexpectedError),
+    /// The service is temporarily unavailable (`Unavailable`).
+    #[response(503)]
+    ServiceUnavailable(responses::Unavailable),
+}
+
+/// The new rule.
+#[derive(Debug, Clone, server::ResponseParts)]
+pub struct PostgresFirewallRuleCreateOk {
+    #[body(json)]
+    pub body: api_types::PostgresFirewallRule,
+    /// The response is that to an earlier request with the same `Idempotency-Key`, and nothing was changed. Missing from any other response.
+    #[header(name = "Idempotency-Replayed")]
+    pub idempotency_replayed: Option<api_types::IdempotencyReplayed>,
+}
+
+/// `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule`.
+pub static POSTGRES_FIREWALL_RULE_CREATE: server::Operation = server::Operation {
+    id: "postgres_firewall_rule_create",
+    method: server::Method::POST,
+    path: "/project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule",
+    tag: Some("postgres"),
+    responses: PostgresFirewallRuleCreateResponse::LISTED,
+    errors: PostgresFirewallRuleCreateError::LISTED,
+    rejections: &[405, 408, 431],
+    security: security::BEARER,
+    ..server::Operation::of::<PostgresFirewallRuleCreateRequest>()
+};
+
+/// The request of `DELETE /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule/{firewall_rule_id}`.
+#[derive(Debug, Clone, server::Request)]
+pub struct PostgresFirewallRuleDeleteRequest {
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    #[parameter(path)]
+    pub project_id: api_types::ProjectId,
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
+    #[parameter(path)]
+    pub location: api_types::Location,
+    /// The id (prefix `pg`) or the name of the Postgres database.
+    /// To create a database, use the name of the new one.
+    #[parameter(path)]
+    pub postgres_database_reference: api_types::Reference,
+    /// The id of the firewall rule of the database.
+    /// Returns 400 if the value does not have the form of such a rule's id.
+    #[parameter(path)]
+    pub firewall_rule_id: api_types::PostgresFirewallRuleId,
+    /// The entity tags that the resource may have, or `*` for any.
+    /// If it has another tag by now, the response is 412 `PreconditionFailed`, and nothing is changed.
+    #[parameter(header, name = "If-Match")]
+    pub if_match: Option<api_types::IfMatch>,
+}
+
+/// The responses of `DELETE /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule/{firewall_rule_id}`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum PostgresFirewallRuleDeleteResponse {
+    /// The rule does not exist any more.
+    #[response(204)]
+    NoContent,
+}
+
+/// The errors of `DELETE /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule/{firewall_rule_id}`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum PostgresFirewallRuleDeleteError {
+    /// The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
+    #[response(400)]
+    BadRequest(responses::BadRequest),
+    /// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
+    #[response(401)]
+    Unauthorized(responses::Unauthorized),
+    /// The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`).
+    #[response(403)]
+    Forbidden(responses::Forbidden),
+    /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    #[response(404)]
+    NotFound(responses::NotFound),
+    /// The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`).
+    #[response(409)]
+    Conflict(responses::Conflict),
+    /// The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it.
+    #[response(412)]
+    PreconditionFailed(responses::PreconditionFailed),
+    /// The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`).
+    #[response(429)]
+    TooManyRequests(responses::TooManyRequests),
+    /// An error occurred in the service (`UnexpectedError`).
+    #[response(500)]
+    InternalServerError(responses::UnexpectedError),
+    /// The service is temporarily unavailable (`Unavailable`).
+    #[response(503)]
+    ServiceUnavailable(responses::Unavailable),
+}
+
+/// `DELETE /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule/{firewall_rule_id}`.
+pub static POSTGRES_FIREWALL_RULE_DELETE: server::Operation = server::Operation {
+    id: "postgres_firewall_rule_delete",
+    method: server::Method::DELETE,
+    path: "/project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule/{firewall_rule_id}",
+    tag: Some("postgres"),
+    responses: PostgresFirewallRuleDeleteResponse::LISTED,
+    errors: PostgresFirewallRuleDeleteError::LISTED,
+    rejections: &[405, 431],
+    security: security::BEARER,
+    ..server::Operation::of::<PostgresFirewallRuleDeleteRequest>()
+};
+
 /// Returns the route of each operation: checks credentials, reads the request, calls the handler.
-pub(crate) fn routes<A, S>() -> [server::Route<server::App<A, S>>; 5]
+pub(crate) fn routes<A, S>() -> [server::Route<server::App<A, S>>; 11]
 where
     A: PostgresApi<S::Principal>,
     S: security::Security,
@@ -541,6 +1129,12 @@ where
                 let principal = security::check_bearer(&app.security, &call).await?;
                 let request = call.read::<ProjectPostgresListRequest>().await?;
                 call.respond(app.api.project_postgres_list(principal, request).await)
+            })),
+        POSTGRES_LIST
+            .route(|app, mut call| Box::pin(async move {
+                let principal = security::check_bearer(&app.security, &call).await?;
+                let request = call.read::<PostgresListRequest>().await?;
+                call.respond(app.api.postgres_list(principal, request).await)
             })),
         POSTGRES_VIEW
             .route(|app, mut call| Box::pin(async move {
@@ -568,6 +1162,44 @@ where
                     .await?;
                 call.respond(
                     app.api.postgres_reset_superuser_password(principal, request).await,
+                )
+            })),
+        POSTGRES_RESTART
+            .route(|app, mut call| Box::pin(async move {
+                let principal = security::check_bearer(&app.security, &call).await?;
+                let request = call.read::<PostgresRestartRequest>().await?;
+                call.respond(app.api.postgres_restart(principal, request).await)
+            })),
+        POSTGRES_SET_MAINTENANCE_WINDOW
+            .route(|app, mut call| Box::pin(async move {
+                let principal = security::check_bearer(&app.security, &call).await?;
+                let request = call.read::<PostgresSetMaintenanceWindowRequest>().await?;
+                call.respond(
+                    app.api.postgres_set_maintenance_window(principal, request).await,
+                )
+            })),
+        POSTGRES_FIREWALL_RULE_LIST
+            .route(|app, mut call| Box::pin(async move {
+                let principal = security::check_bearer(&app.security, &call).await?;
+                let request = call.read::<PostgresFirewallRuleListRequest>().await?;
+                call.respond(
+                    app.api.postgres_firewall_rule_list(principal, request).await,
+                )
+            })),
+        POSTGRES_FIREWALL_RULE_CREATE
+            .route(|app, mut call| Box::pin(async move {
+                let principal = security::check_bearer(&app.security, &call).await?;
+                let request = call.read::<PostgresFirewallRuleCreateRequest>().await?;
+                call.respond(
+                    app.api.postgres_firewall_rule_create(principal, request).await,
+                )
+            })),
+        POSTGRES_FIREWALL_RULE_DELETE
+            .route(|app, mut call| Box::pin(async move {
+                let principal = security::check_bearer(&app.security, &call).await?;
+                let request = call.read::<PostgresFirewallRuleDeleteRequest>().await?;
+                call.respond(
+                    app.api.postgres_firewall_rule_delete(principal, request).await,
                 )
             })),
     ]

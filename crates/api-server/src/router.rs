@@ -65,6 +65,8 @@ pub static OPERATIONS: &[&server::Operation] = &[
     #[cfg(feature = "postgres")]
     &crate::postgres::PROJECT_POSTGRES_LIST,
     #[cfg(feature = "postgres")]
+    &crate::postgres::POSTGRES_LIST,
+    #[cfg(feature = "postgres")]
     &crate::postgres::POSTGRES_VIEW,
     #[cfg(feature = "postgres")]
     &crate::postgres::POSTGRES_CREATE,
@@ -72,6 +74,16 @@ pub static OPERATIONS: &[&server::Operation] = &[
     &crate::postgres::POSTGRES_UPDATE,
     #[cfg(feature = "postgres")]
     &crate::postgres::POSTGRES_RESET_SUPERUSER_PASSWORD,
+    #[cfg(feature = "postgres")]
+    &crate::postgres::POSTGRES_RESTART,
+    #[cfg(feature = "postgres")]
+    &crate::postgres::POSTGRES_SET_MAINTENANCE_WINDOW,
+    #[cfg(feature = "postgres")]
+    &crate::postgres::POSTGRES_FIREWALL_RULE_LIST,
+    #[cfg(feature = "postgres")]
+    &crate::postgres::POSTGRES_FIREWALL_RULE_CREATE,
+    #[cfg(feature = "postgres")]
+    &crate::postgres::POSTGRES_FIREWALL_RULE_DELETE,
     #[cfg(feature = "private_subnet")]
     &crate::private_subnet::PRIVATE_SUBNET_LIST,
     #[cfg(feature = "private_subnet")]

@@ -2,7 +2,7 @@
 //! The types of the operations tagged `postgres`.
 
 use api_runtime::{Array, Enumeration, Object, Scalar};
-use crate::{Cidr, Count, Location, Name, StorageSizeGib};
+use crate::{Cidr, Count, FirewallDescription, Location, Name, StorageSizeGib};
 
 /// The id of a Postgres database: `pg` and 24 characters of `0-9` and `a-z` without `i`, `l`, `o` and `u`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
@@ -240,6 +240,38 @@ pub struct PostgresFirewallRule {
     /// The purpose of the rule.
     pub description: String,
     pub id: PostgresFirewallRuleId,
+}
+
+/// One page of a list of firewall rules of a Postgres database.
+#[derive(Clone, Debug, PartialEq, Object)]
+#[non_exhaustive]
+pub struct PostgresFirewallRulePage {
+    pub count: Count,
+    /// The rules of this page.
+    pub items: Vec<PostgresFirewallRule>,
+}
+
+/// A new firewall rule of a Postgres database.
+#[derive(Clone, Debug, PartialEq, Object)]
+#[object(closed)]
+#[non_exhaustive]
+pub struct PostgresFirewallRuleCreate {
+    /// The network that is allowed to connect.
+    /// Returns 400 `InvalidRequest` with `details.cidr` if it has bits set after the prefix, or if the database has a rule of the same network.
+    pub cidr: Cidr,
+    #[field(default = r#""""#)]
+    #[schema(default = r#""""#)]
+    pub description: FirewallDescription,
+}
+
+/// The start of the maintenance window of a Postgres database.
+#[derive(Clone, Debug, PartialEq, Object)]
+#[object(closed)]
+#[non_exhaustive]
+pub struct PostgresSetMaintenanceWindow {
+    /// The hour of the day, in UTC, at which the maintenance window starts, from 0 to 23. Null or missing for 0.
+    #[field(optional, nullable)]
+    pub maintenance_window_start_at: Option<Option<MaintenanceHour>>,
 }
 
 /// A Postgres database in a list.

@@ -113,6 +113,12 @@ api_runtime::components! {
     #[cfg(feature = "postgres")]
     "PostgresFirewallRule": crate::PostgresFirewallRule,
     #[cfg(feature = "postgres")]
+    "PostgresFirewallRulePage": crate::PostgresFirewallRulePage,
+    #[cfg(feature = "postgres")]
+    "PostgresFirewallRuleCreate": crate::PostgresFirewallRuleCreate,
+    #[cfg(feature = "postgres")]
+    "PostgresSetMaintenanceWindow": crate::PostgresSetMaintenanceWindow,
+    #[cfg(feature = "postgres")]
     "PostgresSummary": crate::PostgresSummary,
     #[cfg(feature = "postgres")]
     "PostgresPage": crate::PostgresPage,
@@ -130,7 +136,6 @@ api_runtime::components! {
     "Firewall": crate::Firewall,
     #[cfg(feature = "firewall")]
     "FirewallProtocol": crate::FirewallProtocol,
-    #[cfg(feature = "firewall")]
     "FirewallDescription": crate::FirewallDescription,
     #[cfg(feature = "firewall")]
     "FirewallListItem": crate::FirewallListItem,

@@ -226,6 +226,13 @@ pub struct FirewallSummary {
     pub name: Name,
 }
 
+/// The purpose of a firewall or of a firewall rule, at most 255 characters long.
+/// A text with control characters matches the contract but is rejected with 400 `InvalidRequest` and `details.description`.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
+#[schema(examples = r#"["Lets the offices in"]"#)]
+#[scalar(max_length = 255)]
+pub struct FirewallDescription(String);
+
 /// A list of methods, separated by commas (RFC 9110, section 10.2.1).
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(examples = r#"["GET, POST, PATCH"]"#)]

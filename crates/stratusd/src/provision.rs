@@ -40,6 +40,17 @@ pub trait Provisioner: Send + Sync + 'static {
         wanted: &Wanted,
     ) -> impl Future<Output = Result<Progress, ProvisionError>> + Send;
 
+    /// Starts a restart of a database. If the restart with this number has started already, returns
+    /// the progress. A later restart of the same database has a greater number.
+    fn restart(
+        &self,
+        wanted: &Wanted,
+        number: i64,
+    ) -> impl Future<Output = Result<Progress, ProvisionError>> + Send;
+
+    /// Lets exactly the networks of `wanted.open_to` connect to a database.
+    fn restrict(&self, wanted: &Wanted) -> impl Future<Output = Result<(), ProvisionError>> + Send;
+
     /// Sets the password of the user `postgres` of a database.
     fn set_password(
         &self,
@@ -67,8 +78,7 @@ pub struct Wanted {
     pub name: String,
     /// The flavor of the database.
     pub flavor: String,
-    /// The networks that may connect to the database, in CIDR notation. They do not change after
-    /// its creation.
+    /// The networks that may connect to the database, in CIDR notation.
     pub open_to: Vec<String>,
     /// The wanted version, size, storage and high availability.
     pub shape: Shape,

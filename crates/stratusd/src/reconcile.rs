@@ -271,6 +271,9 @@ impl<P: Provisioner> Reconciler<P> {
             let progress = self.provisioner.create(&wanted).await?;
             return Ok(Self::unfinished(due, progress));
         };
+        // In each step, since rules change at any time. First, so that nobody is let in longer than
+        // needed.
+        self.provisioner.restrict(&wanted).await?;
         // Set before the shape is compared: a reset password must not wait for a resize.
         if !due.password_is_set {
             let sealed_for = sealed_for(&due.project_id, &due.database.id);
@@ -285,7 +288,15 @@ impl<P: Provisioner> Reconciler<P> {
                 .await?;
         }
         let connection = self.provisioner.connection(&wanted).await?;
-        let (observed, wait) = self.shaped(&wanted, observed).await?;
+        let restart = self.restarted(&wanted, due).await?;
+        let (observed, wait) = match restart {
+            Progress::Done => self.shaped(&wanted, observed).await?,
+            // A database that restarts is not resized at the same time.
+            Progress::Pending(wait) => {
+                let observed = self.provisioner.observe(&wanted).await?.unwrap_or(observed);
+                (observed, wait)
+            }
+        };
         Ok(StepRecord {
             state: state(&observed),
             storage_size_gib: i32::try_from(observed.shape.storage_size_gib)
@@ -295,6 +306,10 @@ impl<P: Provisioner> Reconciler<P> {
             version: PostgresVersion::from(&*observed.shape.version),
             vm_size: PostgresSize::from(&*observed.shape.vm_size),
             password_is_set: true,
+            restarts: match restart {
+                Progress::Done => due.target_restarts,
+                Progress::Pending(_) => due.restarts,
+            },
             host: Some(connection.host),
             ca_certificates: Some(
                 CaCertificates::try_from(connection.ca_certificates)
@@ -306,6 +321,15 @@ impl<P: Provisioner> Reconciler<P> {
             attempts: 0,
             wait,
         })
+    }
+
+    /// Restarts a database that its owner has asked to restart since it was last restarted. Restarts
+    /// that were asked for meanwhile are one.
+    async fn restarted(&self, wanted: &Wanted, due: &Due) -> Result<Progress, ProvisionError> {
+        if due.restarts >= due.target_restarts {
+            return Ok(Progress::Done);
+        }
+        self.provisioner.restart(wanted, due.target_restarts).await
     }
 
     /// Resizes a database that does not have its wanted shape. Returns what the provisioner
@@ -446,6 +470,7 @@ fn unchanged(due: &Due) -> StepRecord {
         version: database.version,
         vm_size: database.vm_size,
         password_is_set: due.password_is_set,
+        restarts: due.restarts,
         host: database.host,
         ca_certificates: database.ca_certificates,
         earliest_restore_time: database.earliest_restore_time,

@@ -32,11 +32,20 @@ use api_server::load_balancer::{
 };
 use api_server::postgres::{
     PostgresApi, PostgresCreateError, PostgresCreateOk, PostgresCreateRequest,
-    PostgresCreateResponse, PostgresResetSuperuserPasswordError, PostgresResetSuperuserPasswordOk,
-    PostgresResetSuperuserPasswordRequest, PostgresResetSuperuserPasswordResponse,
-    PostgresUpdateError, PostgresUpdateOk, PostgresUpdateRequest, PostgresUpdateResponse,
-    PostgresViewError, PostgresViewOk, PostgresViewRequest, PostgresViewResponse,
-    ProjectPostgresListError, ProjectPostgresListRequest, ProjectPostgresListResponse,
+    PostgresCreateResponse, PostgresFirewallRuleCreateError, PostgresFirewallRuleCreateOk,
+    PostgresFirewallRuleCreateRequest, PostgresFirewallRuleCreateResponse,
+    PostgresFirewallRuleDeleteError, PostgresFirewallRuleDeleteRequest,
+    PostgresFirewallRuleDeleteResponse, PostgresFirewallRuleListError,
+    PostgresFirewallRuleListRequest, PostgresFirewallRuleListResponse, PostgresListError,
+    PostgresListRequest, PostgresListResponse, PostgresResetSuperuserPasswordError,
+    PostgresResetSuperuserPasswordOk, PostgresResetSuperuserPasswordRequest,
+    PostgresResetSuperuserPasswordResponse, PostgresRestartError, PostgresRestartOk,
+    PostgresRestartRequest, PostgresRestartResponse, PostgresSetMaintenanceWindowError,
+    PostgresSetMaintenanceWindowOk, PostgresSetMaintenanceWindowRequest,
+    PostgresSetMaintenanceWindowResponse, PostgresUpdateError, PostgresUpdateOk,
+    PostgresUpdateRequest, PostgresUpdateResponse, PostgresViewError, PostgresViewOk,
+    PostgresViewRequest, PostgresViewResponse, ProjectPostgresListError,
+    ProjectPostgresListRequest, ProjectPostgresListResponse,
 };
 use api_server::private_subnet::{
     PrivateSubnetApi, PrivateSubnetConnectError, PrivateSubnetConnectOk,
@@ -55,8 +64,8 @@ use api_server::vm::{
     VmViewResponse,
 };
 use api_types::{
-    Count, FirewallPage, InferenceApiKeyPage, LoadBalancerPage, NoStore, PostgresPage,
-    PrivateSubnetPage, VmPage,
+    Count, FirewallPage, InferenceApiKeyPage, LoadBalancerPage, NoStore, PostgresFirewallRule,
+    PostgresFirewallRulePage, PostgresPage, PrivateSubnetPage, VmPage,
 };
 use tests::memory::{Caller, ContractErrors, Gate, State, entity_tag, vm_details, without_details};
 use tests::seed;
@@ -153,6 +162,64 @@ impl PrivateSubnetApi<Caller> for Ready {
 }
 
 impl PostgresApi<Caller> for Ready {
+    async fn postgres_list(
+        &self,
+        _: Caller,
+        _: PostgresListRequest,
+    ) -> Result<PostgresListResponse, PostgresListError> {
+        Ok(PostgresPage::new(none(), Vec::new()).into())
+    }
+
+    async fn postgres_restart(
+        &self,
+        _: Caller,
+        _: PostgresRestartRequest,
+    ) -> Result<PostgresRestartResponse, PostgresRestartError> {
+        let shown = self.state.databases[0].clone();
+        Ok(PostgresRestartOk::new(shown, NoStore::NoStore, entity_tag()).into())
+    }
+
+    async fn postgres_set_maintenance_window(
+        &self,
+        _: Caller,
+        _: PostgresSetMaintenanceWindowRequest,
+    ) -> Result<PostgresSetMaintenanceWindowResponse, PostgresSetMaintenanceWindowError> {
+        Ok(PostgresSetMaintenanceWindowOk::new(
+            self.state.databases[0].clone(),
+            NoStore::NoStore,
+            entity_tag(),
+        )
+        .into())
+    }
+
+    async fn postgres_firewall_rule_list(
+        &self,
+        _: Caller,
+        _: PostgresFirewallRuleListRequest,
+    ) -> Result<PostgresFirewallRuleListResponse, PostgresFirewallRuleListError> {
+        Ok(PostgresFirewallRulePage::new(none(), Vec::new()).into())
+    }
+
+    async fn postgres_firewall_rule_create(
+        &self,
+        _: Caller,
+        request: PostgresFirewallRuleCreateRequest,
+    ) -> Result<PostgresFirewallRuleCreateResponse, PostgresFirewallRuleCreateError> {
+        let id = seed::POSTGRES_FIREWALL_RULE
+            .parse()
+            .expect("the text is an id");
+        let rule = PostgresFirewallRule::new(request.body.cidr, String::new(), id);
+        Ok(PostgresFirewallRuleCreateOk::new(rule).into())
+    }
+
+    async fn postgres_firewall_rule_delete(
+        &self,
+        _: Caller,
+        _: PostgresFirewallRuleDeleteRequest,
+    ) -> Result<PostgresFirewallRuleDeleteResponse, PostgresFirewallRuleDeleteError> {
+        Ok(PostgresFirewallRuleDeleteResponse::NoContent)
+    }
+
     async fn project_postgres_list(
         &self,
         _: Caller,

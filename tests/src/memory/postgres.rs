@@ -2,22 +2,33 @@
 
 use api_server::postgres::{
     PostgresApi, PostgresCreateError, PostgresCreateOk, PostgresCreateRequest,
-    PostgresCreateResponse, PostgresResetSuperuserPasswordError, PostgresResetSuperuserPasswordOk,
-    PostgresResetSuperuserPasswordRequest, PostgresResetSuperuserPasswordResponse,
-    PostgresUpdateError, PostgresUpdateOk, PostgresUpdateRequest, PostgresUpdateResponse,
-    PostgresViewError, PostgresViewOk, PostgresViewRequest, PostgresViewResponse,
-    ProjectPostgresListError, ProjectPostgresListRequest, ProjectPostgresListResponse,
+    PostgresCreateResponse, PostgresFirewallRuleCreateError, PostgresFirewallRuleCreateOk,
+    PostgresFirewallRuleCreateRequest, PostgresFirewallRuleCreateResponse,
+    PostgresFirewallRuleDeleteError, PostgresFirewallRuleDeleteRequest,
+    PostgresFirewallRuleDeleteResponse, PostgresFirewallRuleListError,
+    PostgresFirewallRuleListRequest, PostgresFirewallRuleListResponse, PostgresListError,
+    PostgresListRequest, PostgresListResponse, PostgresResetSuperuserPasswordError,
+    PostgresResetSuperuserPasswordOk, PostgresResetSuperuserPasswordRequest,
+    PostgresResetSuperuserPasswordResponse, PostgresRestartError, PostgresRestartOk,
+    PostgresRestartRequest, PostgresRestartResponse, PostgresSetMaintenanceWindowError,
+    PostgresSetMaintenanceWindowOk, PostgresSetMaintenanceWindowRequest,
+    PostgresSetMaintenanceWindowResponse, PostgresUpdateError, PostgresUpdateOk,
+    PostgresUpdateRequest, PostgresUpdateResponse, PostgresViewError, PostgresViewOk,
+    PostgresViewRequest, PostgresViewResponse, ProjectPostgresListError,
+    ProjectPostgresListRequest, ProjectPostgresListResponse,
 };
 use api_server::responses;
 use api_types::{
-    Name, NoStore, PostgresFields, PostgresPage, PostgresSize, PostgresState, PostgresSummary,
-    PostgresSummaryFields, Reference, StorageSizeGib, Tag, TagInputs,
+    Name, NoStore, OrderColumn, PageSize, PostgresFields, PostgresFirewallRule,
+    PostgresFirewallRulePage, PostgresPage, PostgresSize, PostgresState, PostgresSummary,
+    PostgresSummaryFields, Reference, StartAfter, StorageSizeGib, Tag, TagInputs,
 };
 
 use super::{
-    Caller, Memory, State, admit, admit_change, admit_conditional, entity_tag, invalid, not_found,
-    page,
+    Caller, Memory, State, admit, admit_change, admit_conditional, admit_delete, entity_tag,
+    invalid, not_found, page,
 };
+use crate::seed::POSTGRES_FIREWALL_RULE;
 
 impl PostgresApi<Caller> for Memory {
     async fn project_postgres_list(
@@ -26,22 +37,100 @@ impl PostgresApi<Caller> for Memory {
         request: ProjectPostgresListRequest,
     ) -> Result<ProjectPostgresListResponse, ProjectPostgresListError> {
         admit::<ProjectPostgresListError>(&caller, request.project_id.as_str(), None)?;
-        let key = |item: &api_types::Postgres, by_name: bool| {
-            if by_name {
-                item.name.to_string()
-            } else {
-                item.id.to_string()
-            }
-        };
+        let (order, after) = (&request.order_column, request.start_after.as_ref());
+        Ok(listed(&self.state(), order, after, request.page_size)?.into())
+    }
+
+    async fn postgres_list(
+        &self,
+        caller: Caller,
+        request: PostgresListRequest,
+    ) -> Result<PostgresListResponse, PostgresListError> {
+        let location = Some(request.location.as_str());
+        admit::<PostgresListError>(&caller, request.project_id.as_str(), location)?;
+        let (order, after) = (&request.order_column, request.start_after.as_ref());
+        Ok(listed(&self.state(), order, after, request.page_size)?.into())
+    }
+
+    async fn postgres_restart(
+        &self,
+        caller: Caller,
+        request: PostgresRestartRequest,
+    ) -> Result<PostgresRestartResponse, PostgresRestartError> {
+        let location = Some(request.location.as_str());
+        let project = request.project_id.as_str();
+        admit_delete::<PostgresRestartError>(&caller, project, location)?;
+        let mut state = self.state();
+        let found = find(&mut state, &request.postgres_database_reference)?;
+        Ok(PostgresRestartOk::new(found.clone(), NoStore::NoStore, entity_tag()).into())
+    }
+
+    async fn postgres_set_maintenance_window(
+        &self,
+        caller: Caller,
+        request: PostgresSetMaintenanceWindowRequest,
+    ) -> Result<PostgresSetMaintenanceWindowResponse, PostgresSetMaintenanceWindowError> {
+        let location = Some(request.location.as_str());
+        let project = request.project_id.as_str();
+        admit_conditional::<PostgresSetMaintenanceWindowError>(&caller, project, location)?;
+        let mut state = self.state();
+        let found = find(&mut state, &request.postgres_database_reference)?;
+        let asked = request.body.unwrap_or_default();
+        let midnight = 0.try_into().expect("0 is an hour of a day");
+        let hour = asked.maintenance_window_start_at.flatten();
+        found.maintenance_window_start_at = hour.unwrap_or(midnight);
+        let ok = PostgresSetMaintenanceWindowOk::new(found.clone(), NoStore::NoStore, entity_tag());
+        Ok(ok.into())
+    }
+
+    async fn postgres_firewall_rule_list(
+        &self,
+        caller: Caller,
+        request: PostgresFirewallRuleListRequest,
+    ) -> Result<PostgresFirewallRuleListResponse, PostgresFirewallRuleListError> {
+        let location = Some(request.location.as_str());
+        let project = request.project_id.as_str();
+        admit::<PostgresFirewallRuleListError>(&caller, project, location)?;
+        let mut state = self.state();
+        let found = find(&mut state, &request.postgres_database_reference)?;
+        let key = |rule: &PostgresFirewallRule, _: bool| rule.id.to_string();
         let after = request.start_after.as_ref();
-        let (count, items) = page(
-            &self.state().databases,
-            key,
-            &request.order_column,
-            after,
-            request.page_size,
-        )?;
-        Ok(PostgresPage::new(count, items.into_iter().map(summary).collect()).into())
+        let (order, size) = (&request.order_column, request.page_size);
+        let (count, items) = page(&found.firewall_rules, key, order, after, size)?;
+        Ok(PostgresFirewallRulePage::new(count, items).into())
+    }
+
+    async fn postgres_firewall_rule_create(
+        &self,
+        caller: Caller,
+        request: PostgresFirewallRuleCreateRequest,
+    ) -> Result<PostgresFirewallRuleCreateResponse, PostgresFirewallRuleCreateError> {
+        let location = Some(request.location.as_str());
+        let project = request.project_id.as_str();
+        admit_change::<PostgresFirewallRuleCreateError>(&caller, project, location)?;
+        let mut state = self.state();
+        let found = find(&mut state, &request.postgres_database_reference)?;
+        let id = POSTGRES_FIREWALL_RULE.parse().expect("the text is an id");
+        let body = request.body;
+        let rule = PostgresFirewallRule::new(body.cidr, body.description.to_string(), id);
+        found.firewall_rules.push(rule.clone());
+        Ok(PostgresFirewallRuleCreateOk::new(rule).into())
+    }
+
+    async fn postgres_firewall_rule_delete(
+        &self,
+        caller: Caller,
+        request: PostgresFirewallRuleDeleteRequest,
+    ) -> Result<PostgresFirewallRuleDeleteResponse, PostgresFirewallRuleDeleteError> {
+        let location = Some(request.location.as_str());
+        let project = request.project_id.as_str();
+        admit_delete::<PostgresFirewallRuleDeleteError>(&caller, project, location)?;
+        let mut state = self.state();
+        if let Ok(found) = find(&mut state, &request.postgres_database_reference) {
+            let rules = &mut found.firewall_rules;
+            rules.retain(|rule| rule.id != request.firewall_rule_id);
+        }
+        Ok(PostgresFirewallRuleDeleteResponse::NoContent)
     }
 
     async fn postgres_view(
@@ -148,6 +237,27 @@ impl PostgresApi<Caller> for Memory {
                 .into(),
         )
     }
+}
+
+/// Returns a page of all databases.
+fn listed(
+    state: &State,
+    order: &OrderColumn,
+    after: Option<&StartAfter>,
+    size: PageSize,
+) -> Result<PostgresPage, responses::BadRequest> {
+    let key = |item: &api_types::Postgres, by_name: bool| {
+        if by_name {
+            item.name.to_string()
+        } else {
+            item.id.to_string()
+        }
+    };
+    let (count, items) = page(&state.databases, key, order, after, size)?;
+    Ok(PostgresPage::new(
+        count,
+        items.into_iter().map(summary).collect(),
+    ))
 }
 
 fn find<'s>(

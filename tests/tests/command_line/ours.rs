@@ -3,7 +3,9 @@
 use api_server::server::Config;
 use serde_json::{Value, json};
 use tests::memory::{ContractErrors, Gate, LOCATION, Memory, PROJECT, TOKEN};
-use tests::seed::{self, FIREWALL_RULE, INFERENCE_API_KEY, subnet_id, vm_id};
+use tests::seed::{
+    self, FIREWALL_RULE, INFERENCE_API_KEY, POSTGRES_FIREWALL_RULE, subnet_id, vm_id,
+};
 
 use super::support::{Program, serve_router};
 
@@ -110,6 +112,42 @@ fn calls() -> Vec<Call> {
             "postgres reset-superuser-password orders --password-file -",
             "/name",
             json!("orders"),
+        ),
+        (
+            "postgres_list",
+            "postgres list --order-column name",
+            "/items/0/name",
+            json!("orders"),
+        ),
+        (
+            "postgres_restart",
+            "postgres restart orders",
+            "/name",
+            json!("orders"),
+        ),
+        (
+            "postgres_set_maintenance_window",
+            "postgres set-maintenance-window orders --maintenance-window-start-at 23",
+            "/maintenance_window_start_at",
+            json!(23),
+        ),
+        (
+            "postgres_firewall_rule_list",
+            "postgres firewall-rule-list orders",
+            "/count",
+            json!(0),
+        ),
+        (
+            "postgres_firewall_rule_create",
+            "postgres firewall-rule-create orders --cidr 10.0.0.0/8 --description Offices",
+            "/description",
+            json!("Offices"),
+        ),
+        (
+            "postgres_firewall_rule_delete",
+            "postgres firewall-rule-delete orders POSTGRES_RULE",
+            "",
+            Value::Null,
         ),
         (
             "private_subnet_view",
@@ -231,6 +269,7 @@ fn every_operation_is_called() {
         ("VM", vm_id(2)),
         ("SUBNET", subnet_id(2)),
         ("RULE", FIREWALL_RULE.to_owned()),
+        ("POSTGRES_RULE", POSTGRES_FIREWALL_RULE.to_owned()),
         ("KEY", INFERENCE_API_KEY.to_owned()),
     ];
     let mut called: Vec<&str> = Vec::new();

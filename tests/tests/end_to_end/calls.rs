@@ -10,7 +10,7 @@ use api_client::{Error, ResponseValue};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tests::memory::{LOCATION, PROJECT};
-use tests::seed::{FIREWALL_RULE, INFERENCE_API_KEY, subnet_id, vm_id};
+use tests::seed::{FIREWALL_RULE, INFERENCE_API_KEY, POSTGRES_FIREWALL_RULE, subnet_id, vm_id};
 
 /// The response as JSON, or the error.
 type Sent<'c> = Pin<Box<dyn Future<Output = Result<Value, Error>> + 'c>>;
@@ -293,6 +293,78 @@ pub const CALLS: &[Call] = &[
             )
         },
         expected: || vec![("/name", json!("orders"))],
+    },
+    Call {
+        operation: "postgres_list",
+        send: |client| {
+            let call = client
+                .postgres_list()
+                .project_id(PROJECT)
+                .location(LOCATION);
+            sent(call.order_column("name").send())
+        },
+        expected: || vec![("/items/0/name", json!("orders"))],
+    },
+    Call {
+        operation: "postgres_restart",
+        send: |client| {
+            let call = client
+                .postgres_restart()
+                .project_id(PROJECT)
+                .location(LOCATION);
+            sent(call.postgres_database_reference("orders").send())
+        },
+        expected: || vec![("/name", json!("orders"))],
+    },
+    Call {
+        operation: "postgres_set_maintenance_window",
+        send: |client| {
+            let call = client
+                .postgres_set_maintenance_window()
+                .project_id(PROJECT)
+                .location(LOCATION);
+            let body = types::PostgresSetMaintenanceWindow::new()
+                .with_maintenance_window_start_at(Some(5.try_into().expect("5 is an hour")));
+            sent(call.postgres_database_reference("orders").body(body).send())
+        },
+        expected: || vec![("/maintenance_window_start_at", json!(5))],
+    },
+    Call {
+        operation: "postgres_firewall_rule_list",
+        send: |client| {
+            let call = client
+                .postgres_firewall_rule_list()
+                .project_id(PROJECT)
+                .location(LOCATION);
+            sent(call.postgres_database_reference("orders").send())
+        },
+        expected: || vec![("/count", json!(0))],
+    },
+    Call {
+        operation: "postgres_firewall_rule_create",
+        send: |client| {
+            let body = types::PostgresFirewallRuleCreate::new(
+                "10.0.0.0/8".parse().expect("it is a network"),
+            );
+            let call = client
+                .postgres_firewall_rule_create()
+                .project_id(PROJECT)
+                .location(LOCATION);
+            sent(call.postgres_database_reference("orders").body(body).send())
+        },
+        expected: || vec![("/cidr", json!("10.0.0.0/8")), ("/description", json!(""))],
+    },
+    Call {
+        operation: "postgres_firewall_rule_delete",
+        send: |client| {
+            let call = client
+                .postgres_firewall_rule_delete()
+                .project_id(PROJECT)
+                .location(LOCATION);
+            let call = call.postgres_database_reference("orders");
+            sent(call.firewall_rule_id(POSTGRES_FIREWALL_RULE).send())
+        },
+        expected: || vec![("", Value::Null)],
     },
     Call {
         operation: "private_subnet_view",

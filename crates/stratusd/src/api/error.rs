@@ -15,7 +15,9 @@ use api_server::load_balancer::{
     LoadBalancerViewError, ProjectLoadBalancerListError,
 };
 use api_server::postgres::{
-    PostgresCreateError, PostgresResetSuperuserPasswordError, PostgresUpdateError,
+    PostgresCreateError, PostgresFirewallRuleCreateError, PostgresFirewallRuleDeleteError,
+    PostgresFirewallRuleListError, PostgresListError, PostgresResetSuperuserPasswordError,
+    PostgresRestartError, PostgresSetMaintenanceWindowError, PostgresUpdateError,
     PostgresViewError, ProjectPostgresListError,
 };
 use api_server::private_subnet::{
@@ -72,6 +74,8 @@ errors! {
         InferenceApiKeyViewError,
         LoadBalancerListError,
         LoadBalancerViewError,
+        PostgresFirewallRuleListError,
+        PostgresListError,
         PostgresViewError,
         PrivateSubnetListError,
         PrivateSubnetViewError,
@@ -86,6 +90,7 @@ errors! {
         InferenceApiKeyCreateError,
         LoadBalancerCreateError,
         PostgresCreateError,
+        PostgresFirewallRuleCreateError,
         PrivateSubnetCreateError;
     of_conditional_change:
         FirewallAttachSubnetError,
@@ -97,7 +102,10 @@ errors! {
         LoadBalancerDeleteError,
         LoadBalancerDetachVmError,
         LoadBalancerUpdateError,
+        PostgresFirewallRuleDeleteError,
         PostgresResetSuperuserPasswordError,
+        PostgresRestartError,
+        PostgresSetMaintenanceWindowError,
         PostgresUpdateError,
         PrivateSubnetConnectError,
         PrivateSubnetDisconnectError;

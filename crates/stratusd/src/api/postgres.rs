@@ -1,13 +1,23 @@
 //! Handlers of the tag `postgres`.
 
 use api_server::postgres::{
-    POSTGRES_CREATE, POSTGRES_RESET_SUPERUSER_PASSWORD, POSTGRES_UPDATE, PostgresApi,
-    PostgresCreateError, PostgresCreateOk, PostgresCreateRequest, PostgresCreateResponse,
-    PostgresResetSuperuserPasswordError, PostgresResetSuperuserPasswordOk,
-    PostgresResetSuperuserPasswordRequest, PostgresResetSuperuserPasswordResponse,
-    PostgresUpdateError, PostgresUpdateOk, PostgresUpdateRequest, PostgresUpdateResponse,
-    PostgresViewError, PostgresViewOk, PostgresViewRequest, PostgresViewResponse,
-    ProjectPostgresListError, ProjectPostgresListRequest, ProjectPostgresListResponse,
+    POSTGRES_CREATE, POSTGRES_FIREWALL_RULE_CREATE, POSTGRES_FIREWALL_RULE_DELETE,
+    POSTGRES_RESET_SUPERUSER_PASSWORD, POSTGRES_RESTART, POSTGRES_SET_MAINTENANCE_WINDOW,
+    POSTGRES_UPDATE, PostgresApi, PostgresCreateError, PostgresCreateOk, PostgresCreateRequest,
+    PostgresCreateResponse, PostgresFirewallRuleCreateError, PostgresFirewallRuleCreateOk,
+    PostgresFirewallRuleCreateRequest, PostgresFirewallRuleCreateResponse,
+    PostgresFirewallRuleDeleteError, PostgresFirewallRuleDeleteRequest,
+    PostgresFirewallRuleDeleteResponse, PostgresFirewallRuleListError,
+    PostgresFirewallRuleListRequest, PostgresFirewallRuleListResponse, PostgresListError,
+    PostgresListRequest, PostgresListResponse, PostgresResetSuperuserPasswordError,
+    PostgresResetSuperuserPasswordOk, PostgresResetSuperuserPasswordRequest,
+    PostgresResetSuperuserPasswordResponse, PostgresRestartError, PostgresRestartOk,
+    PostgresRestartRequest, PostgresRestartResponse, PostgresSetMaintenanceWindowError,
+    PostgresSetMaintenanceWindowOk, PostgresSetMaintenanceWindowRequest,
+    PostgresSetMaintenanceWindowResponse, PostgresUpdateError, PostgresUpdateOk,
+    PostgresUpdateRequest, PostgresUpdateResponse, PostgresViewError, PostgresViewOk,
+    PostgresViewRequest, PostgresViewResponse, ProjectPostgresListError,
+    ProjectPostgresListRequest, ProjectPostgresListResponse,
 };
 use api_types::NoStore;
 
@@ -16,8 +26,28 @@ use crate::domain::Caller;
 use crate::domain::entity_tag::Tagged;
 use crate::domain::list::ListQuery;
 use crate::operations::postgres::{self, Create, ResetSuperuserPassword, Update, offered_in};
+use crate::operations::postgres_firewall_rule;
+use crate::operations::postgres_maintenance::{Restart, SetMaintenanceWindow};
 
 impl PostgresApi<Caller> for Service {
+    async fn postgres_list(
+        &self,
+        caller: Caller,
+        request: PostgresListRequest,
+    ) -> Result<PostgresListResponse, PostgresListError> {
+        let scope = self
+            .scope(&caller, &request.project_id, request.location)
+            .await?;
+        let query = ListQuery {
+            start_after: request.start_after,
+            page_size: request.page_size,
+            order_column: request.order_column,
+        };
+        let mut reader = self.store.reader().await?;
+        let page = postgres::list(&mut reader.connection(), &scope, &query).await?;
+        Ok(page.into())
+    }
+
     async fn project_postgres_list(
         &self,
         caller: Caller,
@@ -138,5 +168,137 @@ impl PostgresApi<Caller> for Service {
         let mut ok = PostgresResetSuperuserPasswordOk::new(shown, NoStore::NoStore, tag);
         ok.idempotency_replayed = replayed;
         Ok(ok.into())
+    }
+
+    async fn postgres_set_maintenance_window(
+        &self,
+        caller: Caller,
+        request: PostgresSetMaintenanceWindowRequest,
+    ) -> Result<PostgresSetMaintenanceWindowResponse, PostgresSetMaintenanceWindowError> {
+        let author = Self::author(&caller, &POSTGRES_SET_MAINTENANCE_WINDOW);
+        let body = request.body.unwrap_or_default();
+        let key = self.key(
+            &author,
+            request.idempotency_key.as_ref(),
+            &(
+                &request.location,
+                &request.postgres_database_reference,
+                &body,
+            ),
+        );
+        let scope = self
+            .scope(&caller, &request.project_id, request.location)
+            .await?;
+        let set = SetMaintenanceWindow {
+            scope,
+            reference: request.postgres_database_reference,
+            body,
+            if_match: request.if_match,
+            context: self.context.clone(),
+        };
+        let (Tagged { shown, tag }, replayed) = self.once(author, set, key).await?;
+        let mut ok = PostgresSetMaintenanceWindowOk::new(shown, NoStore::NoStore, tag);
+        ok.idempotency_replayed = replayed;
+        Ok(ok.into())
+    }
+
+    async fn postgres_restart(
+        &self,
+        caller: Caller,
+        request: PostgresRestartRequest,
+    ) -> Result<PostgresRestartResponse, PostgresRestartError> {
+        let author = Self::author(&caller, &POSTGRES_RESTART);
+        let key = self.key(
+            &author,
+            request.idempotency_key.as_ref(),
+            &(&request.location, &request.postgres_database_reference),
+        );
+        let scope = self
+            .scope(&caller, &request.project_id, request.location)
+            .await?;
+        let restart = Restart {
+            scope,
+            reference: request.postgres_database_reference,
+            if_match: request.if_match,
+            context: self.context.clone(),
+        };
+        let (Tagged { shown, tag }, replayed) = self.once(author, restart, key).await?;
+        let mut ok = PostgresRestartOk::new(shown, NoStore::NoStore, tag);
+        ok.idempotency_replayed = replayed;
+        Ok(ok.into())
+    }
+
+    async fn postgres_firewall_rule_list(
+        &self,
+        caller: Caller,
+        request: PostgresFirewallRuleListRequest,
+    ) -> Result<PostgresFirewallRuleListResponse, PostgresFirewallRuleListError> {
+        let scope = self
+            .scope(&caller, &request.project_id, request.location)
+            .await?;
+        let query = ListQuery {
+            start_after: request.start_after,
+            page_size: request.page_size,
+            order_column: request.order_column,
+        };
+        let mut reader = self.store.reader().await?;
+        let page = postgres_firewall_rule::list(
+            &mut reader.connection(),
+            &scope,
+            &request.postgres_database_reference,
+            &query,
+        )
+        .await?;
+        Ok(page.into())
+    }
+
+    async fn postgres_firewall_rule_create(
+        &self,
+        caller: Caller,
+        request: PostgresFirewallRuleCreateRequest,
+    ) -> Result<PostgresFirewallRuleCreateResponse, PostgresFirewallRuleCreateError> {
+        let author = Self::author(&caller, &POSTGRES_FIREWALL_RULE_CREATE);
+        let key = self.key(
+            &author,
+            request.idempotency_key.as_ref(),
+            &(
+                &request.location,
+                &request.postgres_database_reference,
+                &request.body,
+            ),
+        );
+        let scope = self
+            .scope(&caller, &request.project_id, request.location)
+            .await?;
+        let create = postgres_firewall_rule::Create {
+            scope,
+            reference: request.postgres_database_reference,
+            body: request.body,
+            context: self.context.clone(),
+        };
+        let (rule, replayed) = self.once(author, create, key).await?;
+        let mut ok = PostgresFirewallRuleCreateOk::new(rule);
+        ok.idempotency_replayed = replayed;
+        Ok(ok.into())
+    }
+
+    async fn postgres_firewall_rule_delete(
+        &self,
+        caller: Caller,
+        request: PostgresFirewallRuleDeleteRequest,
+    ) -> Result<PostgresFirewallRuleDeleteResponse, PostgresFirewallRuleDeleteError> {
+        let author = Self::author(&caller, &POSTGRES_FIREWALL_RULE_DELETE);
+        let scope = self
+            .scope(&caller, &request.project_id, request.location)
+            .await?;
+        let delete = postgres_firewall_rule::Delete {
+            scope,
+            reference: request.postgres_database_reference,
+            rule: request.firewall_rule_id,
+            if_match: request.if_match,
+            context: self.context.clone(),
+        };
+        self.change(author, delete).await?;
+        Ok(PostgresFirewallRuleDeleteResponse::NoContent)
     }
 }

@@ -3,7 +3,7 @@
 
 use api_types::{
     Firewall, FirewallDetails, FirewallRuleDetails, InferenceApiKey, LoadBalancer, Postgres,
-    PrivateSubnet,
+    PostgresFirewallRule, PrivateSubnet,
 };
 
 use super::Result;
@@ -100,5 +100,6 @@ subjects!(
     InferenceApiKey,
     LoadBalancer,
     Postgres,
+    PostgresFirewallRule,
     PrivateSubnet
 );

@@ -22,6 +22,15 @@ use crate::storage::database::{Database, DatabaseSummary};
 use crate::storage::location;
 use crate::storage::{self, Change, Connection, Corrupt, StorageError};
 
+/// The query `postgres_list`: returns a page of the databases of a location.
+pub async fn list(
+    c: &mut Connection<'_>,
+    scope: &Scope,
+    query: &ListQuery,
+) -> Result<PostgresPage> {
+    page(c, (&scope.project, Some(&scope.location)), query).await
+}
+
 /// The query `project_postgres_list`: returns a page of the databases of a project.
 pub async fn list_of_project(
     c: &mut Connection<'_>,
@@ -30,8 +39,16 @@ pub async fn list_of_project(
     query: &ListQuery,
 ) -> Result<PostgresPage> {
     ensure_project(caller, project)?;
+    page(c, (&caller.project_id, None), query).await
+}
+
+async fn page(
+    c: &mut Connection<'_>,
+    (project, location): (&ProjectId, Option<&Location>),
+    query: &ListQuery,
+) -> Result<PostgresPage> {
     let page = query.page(Kind::Postgres)?;
-    let (size, items) = storage::database::page(c, &caller.project_id, &page).await?;
+    let (size, items) = storage::database::page(c, project, location, &page).await?;
     Ok(PostgresPage::new(
         size,
         items.into_iter().map(summary).collect(),
@@ -45,7 +62,7 @@ pub async fn view(
     reference: &Reference,
     sealer: &Sealer,
 ) -> Result<Tagged<Postgres>> {
-    let found = lookup(c, scope, reference).await?;
+    let found = load(c, scope, reference).await?;
     Ok(shown(found, scope, sealer)?)
 }
 
@@ -219,7 +236,7 @@ impl Change for Update {
     type Refusal = Refusal;
 
     async fn apply(&self, tx: &mut Connection<'_>) -> Result<Tagged<Postgres>> {
-        let found = lookup(tx, &self.scope, &self.reference).await?;
+        let found = load(tx, &self.scope, &self.reference).await?;
         self.scope.access.ensure_full()?;
         let if_match = self.if_match.as_ref();
         let found = matching(tx, &self.scope, if_match, found, &self.context.sealer).await?;
@@ -303,7 +320,7 @@ impl Change for ResetSuperuserPassword {
 
     async fn apply(&self, tx: &mut Connection<'_>) -> Result<Tagged<Postgres>> {
         let (world, sealer) = (&self.context.world, &self.context.sealer);
-        let found = lookup(tx, &self.scope, &self.reference).await?;
+        let found = load(tx, &self.scope, &self.reference).await?;
         self.scope.access.ensure_full()?;
         let if_match = self.if_match.as_ref();
         let mut found = matching(tx, &self.scope, if_match, found, sealer).await?;
@@ -318,11 +335,29 @@ impl Change for ResetSuperuserPassword {
     }
 }
 
-async fn lookup(c: &mut Connection<'_>, scope: &Scope, reference: &Reference) -> Result<Database> {
-    let found = match Referred::of(Kind::Postgres, reference) {
+/// Looks up a database by the reference of a request.
+pub(super) async fn lookup(
+    c: &mut Connection<'_>,
+    scope: &Scope,
+    reference: &Reference,
+) -> Result<Option<Database>> {
+    Ok(match Referred::of(Kind::Postgres, reference) {
         Referred::Id(id) => storage::database::lookup_id(c, scope.key(), id).await?,
         Referred::Name(name) => storage::database::lookup_name(c, scope.key(), name).await?,
-    };
+    })
+}
+
+/// Returns the database that a request refers to.
+///
+/// # Errors
+///
+/// Refuses the request if there is no such database.
+pub(super) async fn load(
+    c: &mut Connection<'_>,
+    scope: &Scope,
+    reference: &Reference,
+) -> Result<Database> {
+    let found = lookup(c, scope, reference).await?;
     Ok(found.ok_or(Refusal::NotFound)?)
 }
 
@@ -332,7 +367,7 @@ async fn lookup(c: &mut Connection<'_>, scope: &Scope, reference: &Reference) ->
 /// # Errors
 ///
 /// Refuses the change if the database has none of the tags, or does not exist any more.
-async fn matching(
+pub(super) async fn matching(
     tx: &mut Connection<'_>,
     scope: &Scope,
     if_match: Option<&IfMatch>,
@@ -436,7 +471,7 @@ fn summary(of: DatabaseSummary) -> PostgresSummary {
 }
 
 /// Returns a database as responses show it, with its entity tag.
-fn shown(
+pub(super) fn shown(
     of: Database,
     scope: &Scope,
     sealer: &Sealer,

@@ -25,8 +25,8 @@ pub struct SimulatorConfig {
     pub delay: Duration,
     /// The maximum of the random time that is added to `delay`.
     pub jitter: Duration,
-    /// The percentage of attempts to create a database, to resize it or to set its password that
-    /// fail.
+    /// The percentage of attempts to create a database, to resize or restart it or to set its
+    /// password that fail.
     pub failures: u8,
     /// The percentage of observations of a running database that start an outage.
     pub outages: u8,
@@ -70,6 +70,8 @@ struct Simulated {
     created_at: i64,
     used_bytes: i64,
     down_until: i64,
+    /// The number of the last restart that has started.
+    restarts: i64,
     server_certificate: Option<String>,
     /// The number of random numbers drawn for this database so far.
     draws: u64,
@@ -123,7 +125,7 @@ impl Simulator {
         Ok(())
     }
 
-    /// Returns the time when a creation, resize or outage that starts now ends, in milliseconds
+    /// Returns the time when a creation, resize, restart or outage that starts now ends, in milliseconds
     /// since 1970: after the delay and a random part of the jitter.
     fn completion(&self, wanted: &Wanted, database: &mut Simulated) -> i64 {
         let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
@@ -152,6 +154,7 @@ impl Simulator {
             created_at: self.world.now(),
             used_bytes: self.used_bytes(shape),
             down_until: 0,
+            restarts: 0,
             server_certificate: None,
             draws: 0,
         }
@@ -272,6 +275,35 @@ impl Provisioner for Simulator {
             database.pending = Some((self.completion(wanted, database), wanted.shape.clone()));
         }
         Ok(self.advance(database))
+    }
+
+    async fn restart(&self, wanted: &Wanted, number: i64) -> Result<Progress, ProvisionError> {
+        let mut databases = self.databases();
+        self.adopt(&mut databases, wanted);
+        let database = databases
+            .get_mut(&wanted.id)
+            .ok_or_else(|| ProvisionError("the database does not exist".to_owned()))?;
+        if database.restarts < number {
+            self.maybe_fail(wanted, database)?;
+            database.restarts = number;
+            database.down_until = self.completion(wanted, database);
+        }
+        let left = u64::try_from(database.down_until - self.world.now()).unwrap_or_default();
+        Ok(match left {
+            0 => Progress::Done,
+            left => Progress::Pending(Duration::from_millis(left)),
+        })
+    }
+
+    /// Only checks that the database exists: nobody can connect to a simulated one.
+    async fn restrict(&self, wanted: &Wanted) -> Result<(), ProvisionError> {
+        let mut databases = self.databases();
+        self.adopt(&mut databases, wanted);
+        if databases.contains_key(&wanted.id) {
+            Ok(())
+        } else {
+            Err(ProvisionError("the database does not exist".to_owned()))
+        }
     }
 
     async fn set_password(&self, wanted: &Wanted, _: &Password) -> Result<(), ProvisionError> {

@@ -130,14 +130,27 @@ record! {
     columns summary_columns;
 }
 
-/// Returns the number of databases of a project, and a page of them in the order of `page`. The
-/// page may have fewer items than `page.size` if these are large.
+/// Returns the number of databases of a project or of one location, and a page of them in the order
+/// of `page`. The page may have fewer items than `page.size` if these are large.
 pub async fn page(
     c: &mut Connection<'_>,
     project: &ProjectId,
+    location: Option<&Location>,
     page: &Page,
 ) -> Result<(Count, Vec<DatabaseSummary>), StorageError> {
-    macro_rules! sql {
+    macro_rules! of_location {
+        ($column:literal, $index:literal) => {
+            page_sql!(
+                summary_columns!(),
+                of_location: "postgres_database",
+                "postgres",
+                by: $column,
+                index: $index,
+                bytes: "octet_length(t.tags) + COALESCE(octet_length(t.ca_certificates), 0)"
+            )
+        };
+    }
+    macro_rules! of_project {
         ($after:literal, $order:literal) => {
             page_sql!(
                 summary_columns!(),
@@ -149,10 +162,21 @@ pub async fn page(
             )
         };
     }
-    let parameters: [&dyn Parameter; 3] = [&project, &page.after, &page.size];
-    match page.order {
-        Order::Id => fetch(c, sql!("id", "id"), &parameters).await,
-        Order::Name => fetch(c, sql!("name", "name, id"), &parameters).await,
+    if let Some(location) = location {
+        let parameters: [&dyn Parameter; 4] = [&project, &page.after, &page.size, &location];
+        match page.order {
+            Order::Id => {
+                let sql = of_location!("id", " INDEXED BY postgres_database_by_location");
+                fetch(c, sql, &parameters).await
+            }
+            Order::Name => fetch(c, of_location!("name", ""), &parameters).await,
+        }
+    } else {
+        let parameters: [&dyn Parameter; 3] = [&project, &page.after, &page.size];
+        match page.order {
+            Order::Id => fetch(c, of_project!("id", "id"), &parameters).await,
+            Order::Name => fetch(c, of_project!("name", "name, id"), &parameters).await,
+        }
     }
 }
 
@@ -273,11 +297,7 @@ pub async fn retarget(
             ],
         )
         .await?;
-    if touched == 1 {
-        Ok(())
-    } else {
-        Err(StorageError::Conflict)
-    }
+    ensure_touched(touched)
 }
 
 /// Writes the sealed password of `changed`, which the reconciler then has to set on the database.
@@ -309,7 +329,94 @@ pub async fn set_password(
             ],
         )
         .await?;
-    if touched == 1 {
+    ensure_touched(touched)
+}
+
+/// Writes the start of the maintenance window of `changed`, and increments the revision.
+///
+/// # Errors
+///
+/// [`StorageError::Conflict`] if the row is no longer at the revision of `changed`.
+pub async fn set_maintenance_window(
+    c: &mut Connection<'_>,
+    project: &ProjectId,
+    changed: &Database,
+) -> Result<(), StorageError> {
+    let sql = statement!(
+        "UPDATE postgres_database SET maintenance_window_start_at = $4, revision = revision + 1 \
+               WHERE project_id = $1 AND id = $2 AND revision = $3"
+    );
+    let touched = c
+        .execute(
+            sql,
+            &[
+                &project,
+                &changed.id,
+                &changed.revision,
+                &changed.maintenance_window_start_at,
+            ],
+        )
+        .await?;
+    ensure_touched(touched)
+}
+
+/// Writes the firewall rules of `changed`, which the reconciler then has to put in force. Makes the
+/// database due for the reconciler at once, and increments the revision. `now` is in milliseconds
+/// since 1970.
+///
+/// # Errors
+///
+/// [`StorageError::Conflict`] if the row is no longer at the revision of `changed`.
+pub async fn set_firewall_rules(
+    c: &mut Connection<'_>,
+    project: &ProjectId,
+    changed: &Database,
+    now: i64,
+) -> Result<(), StorageError> {
+    let sql = statement!(
+        "UPDATE postgres_database SET firewall_rules = $4, due_at = $5, revision = revision + 1 \
+               WHERE project_id = $1 AND id = $2 AND revision = $3"
+    );
+    let touched = c
+        .execute(
+            sql,
+            &[
+                &project,
+                &changed.id,
+                &changed.revision,
+                &changed.firewall_rules,
+                &now,
+            ],
+        )
+        .await?;
+    ensure_touched(touched)
+}
+
+/// Counts a restart that the owner asks for, which the reconciler then makes. Makes the database due
+/// for the reconciler at once, and increments the revision. `now` is in milliseconds since 1970.
+///
+/// # Errors
+///
+/// [`StorageError::Conflict`] if the row is no longer at the revision of `of`.
+pub async fn restart(
+    c: &mut Connection<'_>,
+    project: &ProjectId,
+    of: &Database,
+    now: i64,
+) -> Result<(), StorageError> {
+    let sql = statement!(
+        "UPDATE postgres_database SET target_restarts = target_restarts + 1, due_at = $4, \
+               revision = revision + 1 WHERE project_id = $1 AND id = $2 AND revision = $3"
+    );
+    let touched = c
+        .execute(sql, &[&project, &of.id, &of.revision, &now])
+        .await?;
+    ensure_touched(touched)
+}
+
+/// Checks that an update of a database has found its row at the revision that was read before.
+fn ensure_touched(rows: usize) -> Result<(), StorageError> {
+    if rows == 1 {
         Ok(())
     } else {
         Err(StorageError::Conflict)

@@ -24,17 +24,23 @@ pub struct Due {
     pub database: Database,
     /// Whether the provisioner has the current password.
     pub password_is_set: bool,
+    /// The number of restarts that are made.
+    pub restarts: i64,
+    /// The number of restarts that the owner has asked for.
+    pub target_restarts: i64,
     /// The number of steps that have failed since the last success.
     pub attempts: i64,
 }
 
 impl Record for Due {
-    const COLUMNS: usize = 3 + Database::COLUMNS;
+    const COLUMNS: usize = 5 + Database::COLUMNS;
 
     fn read(row: &dyn Row) -> Result<Self, Corrupt> {
         Ok(Self {
             project_id: column(row, "postgres_database", "project_id")?,
             password_is_set: column(row, "postgres_database", "password_is_set")?,
+            restarts: column(row, "postgres_database", "restarts")?,
+            target_restarts: column(row, "postgres_database", "target_restarts")?,
             attempts: column(row, "postgres_database", "attempts")?,
             database: Database::read(row)?,
         })
@@ -109,7 +115,7 @@ pub async fn take_due(
              (SELECT project_id, id FROM postgres_database WHERE due_at <= $3 \
              AND (lease_until IS NULL OR lease_until < $3 OR lease_until > $5) \
              ORDER BY due_at LIMIT CAST($4 AS BIGINT)) \
-             RETURNING project_id, password_is_set, attempts, ",
+             RETURNING project_id, password_is_set, restarts, target_restarts, attempts, ",
             database_columns!(bare)
         ),
         postgres: concat!(
@@ -118,7 +124,7 @@ pub async fn take_due(
              ORDER BY due_at LIMIT CAST($4 AS BIGINT) FOR UPDATE SKIP LOCKED) \
              UPDATE postgres_database AS t SET lease = $1, lease_until = $2 FROM free \
              WHERE t.project_id = free.project_id AND t.id = free.id \
-             RETURNING t.project_id, t.password_is_set, t.attempts, ",
+             RETURNING t.project_id, t.password_is_set, t.restarts, t.target_restarts, t.attempts, ",
             database_columns!()
         ),
     };
@@ -139,6 +145,8 @@ pub struct StepRecord {
     pub vm_size: PostgresSize,
     /// Whether the provisioner has the password that the worker read.
     pub password_is_set: bool,
+    /// The number of restarts that are made.
+    pub restarts: i64,
     /// The host name of the database, once it is known.
     pub host: Option<String>,
     /// The certificates of the authority that issued the server's certificate, in PEM.
@@ -173,7 +181,7 @@ pub async fn settle(
         "UPDATE postgres_database SET state = $4, storage_size_gib = $5, version = $6, vm_size = $7, \
                password_is_set = ($8 AND revision = $9), host = $10, ca_certificates = $11, \
                earliest_restore_time = $12, latest_restore_time = $13, used_bytes = $14, attempts = $15, \
-               due_at = CASE WHEN revision = $9 THEN $16 ELSE due_at END, lease = NULL, lease_until = NULL \
+               due_at = CASE WHEN revision = $9 THEN $16 ELSE due_at END, restarts = $17, lease = NULL, lease_until = NULL \
                WHERE project_id = $1 AND id = $2 AND lease = $3"
     );
     let database = &due.database;
@@ -197,6 +205,7 @@ pub async fn settle(
                 &record.used_bytes,
                 &record.attempts,
                 &due_at,
+                &record.restarts,
             ],
         )
         .await?;

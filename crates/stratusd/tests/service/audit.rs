@@ -78,6 +78,8 @@ on_both! {
             ("postgres_create", "postgres", &post, place("postgres/orders"), database.clone()),
             ("postgres_update", "postgres", &patch, place("postgres/orders"), json!({ "tags": [{ "key": "a", "value": "b" }] })),
             ("postgres_reset_superuser_password", "postgres", &post, place("postgres/orders/reset-superuser-password"), json!({ "password": "Abcdefgh1234" })),
+            ("postgres_set_maintenance_window", "postgres", &post, place("postgres/orders/set-maintenance-window"), json!({ "maintenance_window_start_at": 3 })),
+            ("postgres_firewall_rule_create", "postgres_firewall_rule", &post, place("postgres/orders/firewall-rule"), json!({ "cidr": "10.0.0.0/8" })),
             ("private_subnet_create", "private_subnet", &post, place("private-subnet/new"), json!({})),
             ("private_subnet_connect", "private_subnet", &post, place("private-subnet/backend/connect"), json!({ "connected-subnet-id": frontend })),
             ("private_subnet_disconnect", "private_subnet", &post, place(&format!("private-subnet/backend/disconnect/{}", frontend.as_str().expect("it is an id"))), json!({})),
@@ -111,6 +113,9 @@ on_both! {
             (404, &shop, &[], &patch, place("postgres/missing"), json!({})),
             (412, &shop, &stale, &patch, place("postgres/orders"), json!({ "tags": [] })),
             (200, &shop, &[], &patch, place("postgres/orders"), json!({ "tags": [{ "key": "a", "value": "b" }] })),
+            // It is being created.
+            (200, &shop, &[], &post, place("postgres/orders/restart"), json!({})),
+            (200, &shop, &[], &post, place("postgres/orders/set-maintenance-window"), json!({ "maintenance_window_start_at": 3 })),
             (409, &shop, &[], &Method::DELETE, place("private-subnet/backend"), json!({})),
             (200, &shop, &[], &post, place(&format!("private-subnet/backend/disconnect/{}", frontend.as_str().expect("it is an id"))), json!({})),
             (200, &shop, &[], &post, place("firewall/web-only/detach-subnet"), json!({ "private_subnet_id": backend })),
@@ -137,6 +142,7 @@ on_both! {
         for (operation, kind, resource, path) in [
             ("firewall_rule_delete", "firewall_rule", made("firewall_rule_create"), "firewall/offices/firewall-rule/"),
             ("firewall_delete", "firewall", made("firewall_create"), "firewall/"),
+            ("postgres_firewall_rule_delete", "postgres_firewall_rule", made("postgres_firewall_rule_create"), "postgres/orders/firewall-rule/"),
             ("load_balancer_delete", "load_balancer", made("load_balancer_create"), "load-balancer/"),
             ("private_subnet_delete", "private_subnet", made("private_subnet_create"), "private-subnet/"),
         ] {
@@ -162,7 +168,7 @@ on_both! {
         let of_rival = json!([id_of(&rival_token), "postgres_create", "postgres", made, "of-the-rival"]);
         assert_eq!(trail(&home, &["--operation", "postgres_create"]).iter().map(short).collect::<Vec<_>>(), [expected[0].clone(), of_rival]);
         let orders = expected[0][3].as_str().expect("it is an id");
-        assert_eq!(trail(&home, &["--resource", orders]).iter().map(short).collect::<Vec<_>>(), expected[..3]);
+        assert_eq!(trail(&home, &["--resource", orders]).iter().map(short).collect::<Vec<_>>(), expected[..4]);
         assert_eq!(trail(&home, &["--project", RIVAL, "--resource", orders]), [Value::Null; 0]);
     }
 

@@ -144,6 +144,8 @@ on_both! {
             (Method::POST, "load-balancer/web/attach-vm", json!({ "vm_id": vm })),
             (Method::PATCH, "postgres/orders", json!({ "tags": [{ "key": "k", "value": "v" }] })),
             (Method::POST, "postgres/orders/reset-superuser-password", json!({ "password": "Abcdefgh1234" })),
+            (Method::POST, "postgres/orders/restart", json!({})),
+            (Method::POST, "postgres/orders/set-maintenance-window", json!({ "maintenance_window_start_at": 3 })),
             (Method::POST, "private-subnet/backend/connect", json!({ "connected-subnet-id": frontend["id"] })),
             (Method::POST, &disconnect, json!({})),
             (Method::POST, "firewall/web-only/attach-subnet", json!({ "private_subnet_id": frontend["id"] })),

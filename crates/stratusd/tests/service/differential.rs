@@ -96,7 +96,7 @@ impl Asker {
         };
         let location = self.of(&LOCATIONS);
         let place = format!("/project/{project}/location/{location}");
-        let (method, path, body) = match self.random.random_range(0..34) {
+        let (method, path, body) = match self.random.random_range(0..40) {
             0 => (
                 "GET",
                 format!("{place}/load-balancer?{}", self.list()),
@@ -233,6 +233,33 @@ impl Asker {
                 let body = json!({ "vm_id": self.id_of("vm") });
                 let path = format!("{place}/load-balancer/{}", self.reference("1b"));
                 ("POST", format!("{path}/attach-vm"), Some(body))
+            }
+            34 => ("GET", format!("{place}/postgres?{}", self.list()), None),
+            35 => {
+                let body = json!({ "maintenance_window_start_at": self.of(&[json!(0), json!(3), json!(24), json!(null)]) });
+                let path = format!("{place}/postgres/{}", self.reference("pg"));
+                ("POST", format!("{path}/set-maintenance-window"), Some(body))
+            }
+            36 => {
+                let path = format!("{place}/postgres/{}", self.reference("pg"));
+                ("GET", format!("{path}/firewall-rule?{}", self.list()), None)
+            }
+            37 => {
+                let mut body = self.rule();
+                let fields = body.as_object_mut().expect("it is an object");
+                fields.remove("port_range");
+                fields.remove("protocol");
+                let path = format!("{place}/postgres/{}", self.reference("pg"));
+                ("POST", format!("{path}/firewall-rule"), Some(body))
+            }
+            38 => {
+                let path = format!("{place}/postgres/{}", self.reference("pg"));
+                let rule = self.id_of("pf");
+                ("DELETE", format!("{path}/firewall-rule/{rule}"), None)
+            }
+            39 => {
+                let path = format!("{place}/postgres/{}", self.reference("pg"));
+                ("POST", format!("{path}/restart"), None)
             }
             25 => {
                 let of = self.of(&[&place, &format!("/project/{project}")]).clone();

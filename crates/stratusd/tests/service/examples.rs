@@ -454,6 +454,7 @@ fn provoke_rejections(
         .split('/')
         .map(|part| match part {
             "{inference_api_key_id}" => "akmagvrjz7cptgqmw5121gqp0c",
+            "{firewall_rule_id}" if path.contains("/postgres/") => "pfba831ka2n0hn8q0f4a8mvvvy",
             "{firewall_rule_id}" => "fr87r4anja29txsyzygcwv29md",
             "{private_subnet_id}" => "ps0xdry28j6tgr9vw2zy3p7c16",
             part if part.starts_with('{') => "web",

@@ -73,6 +73,8 @@ fn body(operation: &str, subnet: &str, firewall: &str, vm: &str) -> Option<Value
         "load_balancer_attach_vm" | "load_balancer_detach_vm" => json!({ "vm_id": vm }),
         "postgres_create" => json!({ "size": "standard-2", "storage_size": 64 }),
         "postgres_update" => json!({ "tags": [] }),
+        "postgres_set_maintenance_window" => json!({ "maintenance_window_start_at": 3 }),
+        "postgres_firewall_rule_create" => json!({ "cidr": "10.0.0.0/8" }),
         "postgres_reset_superuser_password" => json!({ "password": "Abcdefgh1234" }),
         "private_subnet_create" => json!({ "firewall_id": firewall }),
         "private_subnet_connect" => json!({ "connected-subnet-id": subnet }),
@@ -121,7 +123,12 @@ fn path(operation: &api_server::server::Operation, reference: &str) -> String {
     if let Some((start, end)) = path.find('{').zip(path.find('}')) {
         path.replace_range(start..=end, reference);
     }
-    path.replace("{firewall_rule_id}", "fr00000000000000000000000z")
+    let rule = if operation.id.starts_with("postgres") {
+        "pf00000000000000000000000z"
+    } else {
+        "fr00000000000000000000000z"
+    };
+    path.replace("{firewall_rule_id}", rule)
         .replace("{private_subnet_id}", "ps00000000000000000000000z")
 }
 

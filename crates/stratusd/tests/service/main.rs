@@ -7,6 +7,7 @@ mod commands;
 mod concurrency;
 mod conditional;
 mod crash;
+mod databases;
 mod differential;
 mod examples;
 mod firewalls;

@@ -98,7 +98,7 @@ impl Caller {
     }
 
     async fn one(&mut self) {
-        match self.random.random_range(0..29) {
+        match self.random.random_range(0..30) {
             0..4 => self.make_subnet().await,
             4..6 => self.make_database().await,
             6..10 => self.set_balancer().await,
@@ -112,6 +112,7 @@ impl Caller {
             21 => self.make_key().await,
             22 => self.forbidden().await,
             23 => self.look_elsewhere().await,
+            26 => self.restart().await,
             24..26 => batches::submit(self).await,
             _ => self.doubtful().await,
         }
@@ -442,6 +443,22 @@ impl Caller {
         let body = json!({ "password": password });
         let heard = self.ask("POST", &path, Some(body)).await;
         self.written(call, write, &heard);
+    }
+
+    async fn restart(&mut self) {
+        let name = format!("d{}", self.random.random_range(0..4));
+        let path = format!("{PLACE}/postgres/{name}/restart");
+        let heard = self.ask("POST", &path, None).await;
+        match heard.status {
+            // One that is being created has nothing to restart.
+            200 if heard.body["state"] != "creating" => {
+                *self.ground.kept().restarts.entry(heard.id()).or_insert(0) += 1;
+            }
+            200 | 404 | 500.. => {}
+            _ => self
+                .ground
+                .broken(format!("restart: {} {}", heard.status, heard.body)),
+        }
     }
 
     fn written(&self, call: u64, write: Event, heard: &Heard) {

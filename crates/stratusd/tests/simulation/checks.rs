@@ -46,7 +46,8 @@ fn number(ground: &Ground, sql: &str) -> i64 {
 /// Returns whether each database has reached its target.
 pub fn is_converged(ground: &Ground) -> bool {
     let sql = "SELECT COUNT(*) AS number FROM postgres_database WHERE state <> 'running' \
-               OR storage_size_gib <> target_storage_size_gib OR NOT password_is_set";
+               OR storage_size_gib <> target_storage_size_gib OR NOT password_is_set \
+               OR restarts <> target_restarts";
     number(ground, sql) == 0
 }
 
@@ -66,6 +67,7 @@ pub fn check(ground: &Ground, cloud: &Cloud) {
     keys_are_kept(ground);
     batches_are_whole(ground);
     passwords_are_set(ground, cloud);
+    restarts_are_made(ground, cloud);
     histories_are_linearizable(ground);
 }
 
@@ -237,6 +239,22 @@ fn passwords_are_set(ground: &Ground, cloud: &Cloud) {
         if set.is_none() || set != shown {
             ground.broken(format!(
                 "the password of {id} is {set:?}, and {shown:?} is shown"
+            ));
+        }
+    }
+}
+
+/// The provisioner has made the last restart of each database that a caller has asked for, and at
+/// least as many have been asked for as were acknowledged.
+fn restarts_are_made(ground: &Ground, cloud: &Cloud) {
+    for id in texts(ground, "SELECT id AS text FROM postgres_database") {
+        let sql =
+            format!("SELECT target_restarts AS number FROM postgres_database WHERE id = '{id}'");
+        let (asked, made) = (number(ground, &sql), cloud.restarts(&id));
+        let acknowledged = ground.kept().restarts.get(&id).copied().unwrap_or_default();
+        if made != Some(asked) || acknowledged > asked {
+            ground.broken(format!(
+                "{acknowledged} restarts of {id} are acknowledged, {asked} asked for, and {made:?} made"
             ));
         }
     }

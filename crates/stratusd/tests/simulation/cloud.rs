@@ -29,9 +29,17 @@ struct Thing {
     /// A change in progress, and when it ends.
     pending: Option<(i64, Shape)>,
     password: Option<String>,
+    /// The number of the last restart that has started, and when it ends.
+    restart: (i64, i64),
 }
 
 impl Cloud {
+    /// Returns the number of the last restart of a database.
+    pub fn restarts(&self, id: &str) -> Option<i64> {
+        let things = self.0.lock().expect("nobody panics with the lock");
+        Some(things.get(id)?.restart.0)
+    }
+
     /// Returns the password that was set last.
     pub fn password(&self, id: &str) -> Option<String> {
         let things = self.0.lock().expect("nobody panics with the lock");
@@ -156,7 +164,7 @@ impl Provisioner for Door {
                 thing.shape = shape;
             }
             Some(Observed {
-                is_available: true,
+                is_available: thing.restart.1 <= now,
                 shape: thing.shape.clone(),
                 used_bytes: 1 << 30,
                 earliest_restore_time: Some(0),
@@ -174,6 +182,7 @@ impl Provisioner for Door {
                 made_at: now + more,
                 pending: None,
                 password: None,
+                restart: (0, 0),
             };
             progress(
                 things.entry(wanted.id.clone()).or_insert_with(new).made_at,
@@ -193,6 +202,25 @@ impl Provisioner for Door {
             }
             let at = thing.pending.as_ref().map_or(now, |(at, _)| *at);
             Ok(progress(at, now))
+        })
+        .await?
+    }
+
+    async fn restart(&self, wanted: &Wanted, number: i64) -> Result<Progress, ProvisionError> {
+        let more = i64::try_from(self.ground.below(1500)).expect("it is small");
+        self.act(wanted, "restart", |things, now| {
+            let thing = things.get_mut(&wanted.id).ok_or_else(missing)?;
+            if thing.restart.0 < number {
+                thing.restart = (number, now + more);
+            }
+            Ok(progress(thing.restart.1, now))
+        })
+        .await?
+    }
+
+    async fn restrict(&self, wanted: &Wanted) -> Result<(), ProvisionError> {
+        self.act(wanted, "restrict", |things, _| {
+            things.get(&wanted.id).map(|_| ()).ok_or_else(missing)
         })
         .await?
     }

@@ -61,6 +61,8 @@ pub struct Kept {
     pub keys_lost: usize,
     /// The names of the rows that acknowledged changes have written by themselves.
     pub whole: BTreeSet<String>,
+    /// The number of acknowledged restarts, by database.
+    pub restarts: BTreeMap<String, i64>,
     /// The passwords that the service shows at the end, by database.
     pub shown: BTreeMap<String, String>,
     /// The kinds of which a quota was used up.

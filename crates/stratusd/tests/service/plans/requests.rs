@@ -244,6 +244,25 @@ fn of_databases(operation: &str, round: usize) -> Vec<(String, Option<Value>)> {
                 Some(json!({ "tags": tags })),
             )]
         }
+        "postgres_list" => pages(&place("postgres"), &last("pg")),
+        "postgres_restart" => vec![(place(&format!("postgres/new-{round}/restart")), None)],
+        "postgres_set_maintenance_window" => {
+            let body = json!({ "maintenance_window_start_at": 3 });
+            let path = format!("postgres/new-{round}/set-maintenance-window");
+            vec![(place(&path), Some(body))]
+        }
+        "postgres_firewall_rule_list" => {
+            vec![(place(&format!("postgres/new-{round}/firewall-rule")), None)]
+        }
+        "postgres_firewall_rule_create" => {
+            let path = format!("postgres/new-{round}/firewall-rule");
+            vec![(place(&path), Some(json!({ "cidr": "10.0.0.0/8" })))]
+        }
+        // The rule does not exist, which takes all statements but the write of a create.
+        "postgres_firewall_rule_delete" => {
+            let path = format!("postgres/new-{round}/firewall-rule/pf{:024}", 1);
+            vec![(place(&path), None)]
+        }
         "postgres_reset_superuser_password" => {
             let body = json!({ "password": "Abcdefgh1234" });
             let path = format!("postgres/new-{round}/reset-superuser-password");

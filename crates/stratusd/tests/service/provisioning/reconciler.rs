@@ -118,9 +118,10 @@ async fn a_step_that_hangs_is_cancelled() {
     }
 }
 
-/// The provisioner gets changes of the high availability, and the networks that may connect.
+/// The provisioner gets changes of the high availability, the networks that may connect, and
+/// restarts.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn availability_and_networks_reach_the_provisioner() {
+async fn availability_networks_and_restarts_reach_the_provisioner() {
     let bare = Bare::new(Home::sqlite()).await;
     let ask = async |method: &'static str, name: &str, body: Value| {
         let path = format!("/project/{SHOP}{PLACE}/postgres/{name}");
@@ -181,6 +182,15 @@ async fn availability_and_networks_reach_the_provisioner() {
     let open_to = watched.open_to.lock().unwrap().clone();
     assert_eq!(open_to["open"], ["0.0.0.0/0", "::/0"]);
     assert!(open_to["closed"].is_empty());
+    // Rules of callers are in force once the reconciler has seen them.
+    let office = json!({ "cidr": "198.51.100.0/24" });
+    ask("POST", "closed/firewall-rule", office).await;
+    wait(&|| watched.open_to.lock().unwrap()["closed"] == ["198.51.100.0/24"]).await;
+    for number in [1, 2] {
+        ask("POST", "open/restart", Value::Null).await;
+        let restart = ("open".to_owned(), number);
+        wait(&|| watched.restarts.lock().unwrap().last() == Some(&restart)).await;
+    }
     stop.cancel();
     worker.await.expect("a worker ends");
 }

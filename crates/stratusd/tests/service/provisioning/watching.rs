@@ -19,6 +19,7 @@ pub struct Watched {
     pub passwords: Mutex<HashMap<String, String>>,
     pub overlaps: AtomicU64,
     pub finished: AtomicUsize,
+    pub restarts: Mutex<Vec<(String, i64)>>,
     pub asked_for_password: AtomicUsize,
     pub passwords_begun: AtomicUsize,
     /// Held by a test to block calls that set a password.
@@ -102,6 +103,24 @@ impl Provisioner for Watching {
             .unwrap()
             .insert(wanted.id.clone(), wanted.shape.clone());
         Ok(Progress::Done)
+    }
+
+    async fn restart(&self, wanted: &Wanted, number: i64) -> Result<Progress, ProvisionError> {
+        self.at(wanted).await;
+        let restart = (wanted.name.clone(), number);
+        let mut restarts = self.0.restarts.lock().unwrap();
+        // The first call starts the restart, and the second finds it complete.
+        if restarts.contains(&restart) {
+            return Ok(Progress::Done);
+        }
+        restarts.push(restart);
+        Ok(Progress::Pending(Duration::from_millis(5)))
+    }
+
+    async fn restrict(&self, wanted: &Wanted) -> Result<(), ProvisionError> {
+        let mut open_to = self.0.open_to.lock().unwrap();
+        open_to.insert(wanted.name.clone(), wanted.open_to.clone());
+        Ok(())
     }
 
     async fn set_password(

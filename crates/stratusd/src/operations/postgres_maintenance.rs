@@ -1,0 +1,86 @@
+//! Operations on the maintenance of Postgres databases.
+
+use api_types::{
+    IfMatch, MaintenanceHour, Postgres, PostgresSetMaintenanceWindow, PostgresState, Reference,
+};
+
+use super::postgres::{load, matching, shown};
+use super::{Context, Result, Scope};
+use crate::domain::Refusal;
+use crate::domain::entity_tag::Tagged;
+use crate::storage::{self, Change, Connection};
+
+/// The change `postgres_set_maintenance_window`: stores the hour at which the maintenance window of
+/// a database starts.
+#[derive(Debug)]
+pub struct SetMaintenanceWindow {
+    /// The project and the location of the request, and the access of its caller.
+    pub scope: Scope,
+    /// The id or the name of the database.
+    pub reference: Reference,
+    /// The request body, with the hour, or without one for midnight.
+    pub body: PostgresSetMaintenanceWindow,
+    /// The `If-Match` of the request: the entity tags that the database may have, or `None` for
+    /// any.
+    pub if_match: Option<IfMatch>,
+    /// The sealer that opens the password.
+    pub context: Context,
+}
+
+impl Change for SetMaintenanceWindow {
+    type Output = Tagged<Postgres>;
+    type Refusal = Refusal;
+
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<Tagged<Postgres>> {
+        let sealer = &self.context.sealer;
+        let found = load(tx, &self.scope, &self.reference).await?;
+        self.scope.access.ensure_full()?;
+        let if_match = self.if_match.as_ref();
+        let mut found = matching(tx, &self.scope, if_match, found, sealer).await?;
+        let asked = self.body.maintenance_window_start_at.flatten();
+        let hour = match asked {
+            Some(hour) => hour,
+            None => MaintenanceHour::try_from(0).expect("midnight is an hour"),
+        };
+        if found.maintenance_window_start_at != hour {
+            found.maintenance_window_start_at = hour;
+            storage::database::set_maintenance_window(tx, &self.scope.project, &found).await?;
+            found.revision += 1;
+        }
+        Ok(shown(found, &self.scope, sealer)?)
+    }
+}
+
+/// The change `postgres_restart`: counts a restart of a database, which the reconciler then makes. A
+/// database that is being created stays as it is.
+#[derive(Debug)]
+pub struct Restart {
+    /// The project and the location of the request, and the access of its caller.
+    pub scope: Scope,
+    /// The id or the name of the database.
+    pub reference: Reference,
+    /// The `If-Match` of the request: the entity tags that the database may have, or `None` for
+    /// any.
+    pub if_match: Option<IfMatch>,
+    /// The source of time, and the sealer that opens the password.
+    pub context: Context,
+}
+
+impl Change for Restart {
+    type Output = Tagged<Postgres>;
+    type Refusal = Refusal;
+
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<Tagged<Postgres>> {
+        let (world, sealer) = (&self.context.world, &self.context.sealer);
+        let found = load(tx, &self.scope, &self.reference).await?;
+        self.scope.access.ensure_full()?;
+        let if_match = self.if_match.as_ref();
+        let mut found = matching(tx, &self.scope, if_match, found, sealer).await?;
+        if found.state != PostgresState::Creating {
+            let now = storage::clock::now(tx, world).await?;
+            storage::database::restart(tx, &self.scope.project, &found, now).await?;
+            found.revision += 1;
+        }
+        Ok(shown(found, &self.scope, sealer)?)
+    }
+}
