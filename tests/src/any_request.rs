@@ -39,6 +39,7 @@ use api_server::load_balancer::{
 };
 use api_server::postgres::{
     PostgresApi, PostgresCreateError, PostgresCreateRequest, PostgresCreateResponse,
+    PostgresDeleteError, PostgresDeleteRequest, PostgresDeleteResponse,
     PostgresFirewallRuleCreateError, PostgresFirewallRuleCreateRequest,
     PostgresFirewallRuleCreateResponse, PostgresFirewallRuleDeleteError,
     PostgresFirewallRuleDeleteRequest, PostgresFirewallRuleDeleteResponse,
@@ -345,6 +346,9 @@ judged! {
         postgres_list(PostgresListRequest) -> PostgresListResponse, PostgresListError:
             project_id as "ProjectId", location as "Location",
             start_after as "StartAfter", page_size as "PageSize", order_column as "OrderColumn";
+        postgres_delete(PostgresDeleteRequest) -> PostgresDeleteResponse, PostgresDeleteError:
+            project_id as "ProjectId", location as "Location", postgres_database_reference as "Reference",
+            if_match as "IfMatch";
         postgres_restart(PostgresRestartRequest) -> PostgresRestartResponse, PostgresRestartError:
             project_id as "ProjectId", location as "Location", postgres_database_reference as "Reference",
             if_match as "IfMatch", idempotency_key as "IdempotencyKey";

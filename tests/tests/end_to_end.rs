@@ -64,7 +64,7 @@ fn operations() -> Vec<Operation> {
             });
         }
     }
-    assert_eq!(operations.len(), 40);
+    assert_eq!(operations.len(), 41);
     operations
 }
 

@@ -220,7 +220,7 @@ async fn our_own_collections_keep_what_is_created() {
                 "{place}/load-balancer/{{load_balancer_reference}} is kept: load_balancer_create, load_balancer_delete, load_balancer_list, load_balancer_update, load_balancer_view"
             ),
             format!(
-                "{place}/postgres/{{postgres_database_reference}} is kept: postgres_create, postgres_list, postgres_update, postgres_view"
+                "{place}/postgres/{{postgres_database_reference}} is kept: postgres_create, postgres_delete, postgres_list, postgres_update, postgres_view"
             ),
             format!(
                 "{place}/private-subnet/{{private_subnet_reference}} is kept: private_subnet_create, private_subnet_delete, private_subnet_list, private_subnet_view"

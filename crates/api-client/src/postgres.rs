@@ -19,6 +19,7 @@ pub trait ClientPostgresExt: crate::sealed::Sealed {
     /// List the Postgres databases of a location
     ///
     /// Returns one page of the Postgres databases that the project has in the location.
+    /// If you order by `name`, a database that is being deleted and another one of its name can be skipped between pages; order by `id` to see all of them.
     ///
     /// `GET /project/{project_id}/location/{location}/postgres`
     fn postgres_list(&self) -> PostgresList<'_> {
@@ -65,6 +66,18 @@ pub trait ClientPostgresExt: crate::sealed::Sealed {
     /// `PATCH /project/{project_id}/location/{location}/postgres/{postgres_database_reference}`
     fn postgres_update(&self) -> PostgresUpdate<'_> {
         PostgresUpdate::new(self.transport())
+    }
+
+    /// Delete a Postgres database
+    ///
+    /// Begins to delete a Postgres database with its data and backups, which cannot be undone.
+    /// Nothing finds the database by its name any more, and the name can be used again at once.
+    /// Until it is gone, the database counts towards the quota, lists show it with the `state` `deleting`, and what only reads finds it by its id; changes return 404.
+    /// If there is no such database, nothing changes and the response is still 204.
+    ///
+    /// `DELETE /project/{project_id}/location/{location}/postgres/{postgres_database_reference}`
+    fn postgres_delete(&self) -> PostgresDelete<'_> {
+        PostgresDelete::new(self.transport())
     }
 
     /// Reset the superuser password of a Postgres database
@@ -678,6 +691,102 @@ impl<'a> PostgresUpdate<'a> {
             200 => runtime::decode(response).await,
             400 | 401 | 403 | 404 | 405 | 408 | 409 | 412 | 413 | 415 | 429 | 431 | 500
             | 503 => Err(runtime::Error::listed(runtime::decode(response).await?)),
+            _ => Err(runtime::Error::unlisted(response)),
+        }
+    }
+}
+
+/// Builder of [`ClientPostgresExt::postgres_delete`]: `DELETE /project/{project_id}/location/{location}/postgres/{postgres_database_reference}`.
+#[derive(Clone, Debug)]
+pub struct PostgresDelete<'a> {
+    client: runtime::Call<'a>,
+    project_id: runtime::Argument<types::ProjectId>,
+    location: runtime::Argument<types::Location>,
+    postgres_database_reference: runtime::Argument<types::Reference>,
+    if_match: runtime::Argument<Option<types::IfMatch>>,
+}
+
+impl<'a> PostgresDelete<'a> {
+    fn new(client: &'a runtime::Transport) -> Self {
+        let call = client
+            .call(
+                "postgres_delete",
+                "/project/{project_id}/location/{location}/postgres/{postgres_database_reference}",
+            );
+        Self {
+            client: call,
+            project_id: call.missing("project_id"),
+            location: call.missing("location"),
+            postgres_database_reference: call.missing("postgres_database_reference"),
+            if_match: Ok(None),
+        }
+    }
+
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    ///
+    /// Path parameter `project_id`, required.
+    pub fn project_id<V: Value<types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = self.client.argument("project_id", value);
+        self
+    }
+
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
+    ///
+    /// Path parameter `location`, required.
+    pub fn location<V: Value<types::Location>>(mut self, value: V) -> Self {
+        self.location = self.client.argument("location", value);
+        self
+    }
+
+    /// The id (prefix `pg`) or the name of the Postgres database.
+    /// To create a database, use the name of the new one.
+    ///
+    /// Path parameter `postgres_database_reference`, required.
+    pub fn postgres_database_reference<V: Value<types::Reference>>(
+        mut self,
+        value: V,
+    ) -> Self {
+        self.postgres_database_reference = self
+            .client
+            .argument("postgres_database_reference", value);
+        self
+    }
+
+    /// The entity tags that the resource may have, or `*` for any.
+    /// If it has another tag by now, the response is 412 `PreconditionFailed`, and nothing is changed.
+    ///
+    /// Header `If-Match`, optional.
+    pub fn if_match<V: Value<types::IfMatch>>(mut self, value: V) -> Self {
+        self.if_match = self.client.optional("if_match", value);
+        self
+    }
+
+    /// Sends the request. A listed status from 400 on is [`Error::ErrorResponse`](crate::Error).
+    ///
+    /// | Status | Body | Meaning |
+    /// |---|---|---|
+    /// | 204 | none | The database is being deleted, or does not exist any more. |
+    /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`). |
+    /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`). |
+    /// | 412 | `Error` | The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it. |
+    ///
+    /// Also the [responses of every operation](crate#responses-of-every-operation).
+    pub async fn send(self) -> runtime::Result<(), types::Error> {
+        let request = self
+            .client
+            .delete(
+                &[&self.project_id?, &self.location?, &self.postgres_database_reference?],
+            )?
+            .header("accept", "application/json");
+        let request = runtime::header(request, "If-Match", self.if_match?.as_ref())?;
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
+        match response.status().as_u16() {
+            204 => Ok(runtime::empty(response)),
+            400 | 401 | 403 | 404 | 405 | 409 | 412 | 429 | 431 | 500 | 503 => {
+                Err(runtime::Error::listed(runtime::decode(response).await?))
+            }
             _ => Err(runtime::Error::unlisted(response)),
         }
     }

@@ -25,6 +25,7 @@ pub trait PostgresApi<P>: Send + Sync + 'static {
     /// List the Postgres databases of a location
     ///
     /// Returns one page of the Postgres databases that the project has in the location.
+    /// If you order by `name`, a database that is being deleted and another one of its name can be skipped between pages; order by `id` to see all of them.
     ///
     /// `GET /project/{project_id}/location/{location}/postgres`
     async fn postgres_list(
@@ -80,6 +81,20 @@ pub trait PostgresApi<P>: Send + Sync + 'static {
         principal: P,
         request: PostgresUpdateRequest,
     ) -> Result<PostgresUpdateResponse, PostgresUpdateError>;
+
+    /// Delete a Postgres database
+    ///
+    /// Begins to delete a Postgres database with its data and backups, which cannot be undone.
+    /// Nothing finds the database by its name any more, and the name can be used again at once.
+    /// Until it is gone, the database counts towards the quota, lists show it with the `state` `deleting`, and what only reads finds it by its id; changes return 404.
+    /// If there is no such database, nothing changes and the response is still 204.
+    ///
+    /// `DELETE /project/{project_id}/location/{location}/postgres/{postgres_database_reference}`
+    async fn postgres_delete(
+        &self,
+        principal: P,
+        request: PostgresDeleteRequest,
+    ) -> Result<PostgresDeleteResponse, PostgresDeleteError>;
 
     /// Reset the superuser password of a Postgres database
     ///
@@ -567,6 +582,80 @@ pub static POSTGRES_UPDATE: server::Operation = server::Operation {
     rejections: &[405, 408, 431],
     security: security::BEARER,
     ..server::Operation::of::<PostgresUpdateRequest>()
+};
+
+/// The request of `DELETE /project/{project_id}/location/{location}/postgres/{postgres_database_reference}`.
+#[derive(Debug, Clone, server::Request)]
+pub struct PostgresDeleteRequest {
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    #[parameter(path)]
+    pub project_id: api_types::ProjectId,
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
+    #[parameter(path)]
+    pub location: api_types::Location,
+    /// The id (prefix `pg`) or the name of the Postgres database.
+    /// To create a database, use the name of the new one.
+    #[parameter(path)]
+    pub postgres_database_reference: api_types::Reference,
+    /// The entity tags that the resource may have, or `*` for any.
+    /// If it has another tag by now, the response is 412 `PreconditionFailed`, and nothing is changed.
+    #[parameter(header, name = "If-Match")]
+    pub if_match: Option<api_types::IfMatch>,
+}
+
+/// The responses of `DELETE /project/{project_id}/location/{location}/postgres/{postgres_database_reference}`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum PostgresDeleteResponse {
+    /// The database is being deleted, or does not exist any more.
+    #[response(204)]
+    NoContent,
+}
+
+/// The errors of `DELETE /project/{project_id}/location/{location}/postgres/{postgres_database_reference}`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum PostgresDeleteError {
+    /// The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
+    #[response(400)]
+    BadRequest(responses::BadRequest),
+    /// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
+    #[response(401)]
+    Unauthorized(responses::Unauthorized),
+    /// The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`).
+    #[response(403)]
+    Forbidden(responses::Forbidden),
+    /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    #[response(404)]
+    NotFound(responses::NotFound),
+    /// The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`).
+    #[response(409)]
+    Conflict(responses::Conflict),
+    /// The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it.
+    #[response(412)]
+    PreconditionFailed(responses::PreconditionFailed),
+    /// The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`).
+    #[response(429)]
+    TooManyRequests(responses::TooManyRequests),
+    /// An error occurred in the service (`UnexpectedError`).
+    #[response(500)]
+    InternalServerError(responses::UnexpectedError),
+    /// The service is temporarily unavailable (`Unavailable`).
+    #[response(503)]
+    ServiceUnavailable(responses::Unavailable),
+}
+
+/// `DELETE /project/{project_id}/location/{location}/postgres/{postgres_database_reference}`.
+pub static POSTGRES_DELETE: server::Operation = server::Operation {
+    id: "postgres_delete",
+    method: server::Method::DELETE,
+    path: "/project/{project_id}/location/{location}/postgres/{postgres_database_reference}",
+    tag: Some("postgres"),
+    responses: PostgresDeleteResponse::LISTED,
+    errors: PostgresDeleteError::LISTED,
+    rejections: &[405, 431],
+    security: security::BEARER,
+    ..server::Operation::of::<PostgresDeleteRequest>()
 };
 
 /// The request of `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/reset-superuser-password`.
@@ -1118,7 +1207,7 @@ pub static POSTGRES_FIREWALL_RULE_DELETE: server::Operation = server::Operation 
 };
 
 /// Returns the route of each operation: checks credentials, reads the request, calls the handler.
-pub(crate) fn routes<A, S>() -> [server::Route<server::App<A, S>>; 11]
+pub(crate) fn routes<A, S>() -> [server::Route<server::App<A, S>>; 12]
 where
     A: PostgresApi<S::Principal>,
     S: security::Security,
@@ -1153,6 +1242,12 @@ where
                 let principal = security::check_bearer(&app.security, &call).await?;
                 let request = call.read::<PostgresUpdateRequest>().await?;
                 call.respond(app.api.postgres_update(principal, request).await)
+            })),
+        POSTGRES_DELETE
+            .route(|app, mut call| Box::pin(async move {
+                let principal = security::check_bearer(&app.security, &call).await?;
+                let request = call.read::<PostgresDeleteRequest>().await?;
+                call.respond(app.api.postgres_delete(principal, request).await)
             })),
         POSTGRES_RESET_SUPERUSER_PASSWORD
             .route(|app, mut call| Box::pin(async move {

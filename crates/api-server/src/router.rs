@@ -73,6 +73,8 @@ pub static OPERATIONS: &[&server::Operation] = &[
     #[cfg(feature = "postgres")]
     &crate::postgres::POSTGRES_UPDATE,
     #[cfg(feature = "postgres")]
+    &crate::postgres::POSTGRES_DELETE,
+    #[cfg(feature = "postgres")]
     &crate::postgres::POSTGRES_RESET_SUPERUSER_PASSWORD,
     #[cfg(feature = "postgres")]
     &crate::postgres::POSTGRES_RESTART,

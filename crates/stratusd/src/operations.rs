@@ -12,6 +12,7 @@ pub mod inference_api_key;
 pub mod load_balancer;
 pub mod load_balancer_vm;
 pub mod postgres;
+pub mod postgres_delete;
 pub mod postgres_firewall_rule;
 pub mod postgres_maintenance;
 pub mod private_subnet;

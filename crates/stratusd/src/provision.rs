@@ -48,6 +48,13 @@ pub trait Provisioner: Send + Sync + 'static {
         number: i64,
     ) -> impl Future<Output = Result<Progress, ProvisionError>> + Send;
 
+    /// Starts to delete a database with its data and backups, also one whose creation has not ended.
+    /// If that has started already, returns the progress: `Done` once nothing of the database exists.
+    fn delete(
+        &self,
+        wanted: &Wanted,
+    ) -> impl Future<Output = Result<Progress, ProvisionError>> + Send;
+
     /// Lets exactly the networks of `wanted.open_to` connect to a database.
     fn restrict(&self, wanted: &Wanted) -> impl Future<Output = Result<(), ProvisionError>> + Send;
 

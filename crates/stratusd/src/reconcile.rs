@@ -201,16 +201,16 @@ impl<P: Provisioner> Reconciler<P> {
                     attempts = due.attempts + 1,
                     "a step failed: {error}"
                 );
-                Self::failed(due)
+                Some(Self::failed(due))
             }
         };
         let settle = Settle {
             due: due.clone(),
             lease: lease.to_owned(),
-            record: StepRecord {
+            record: record.map(|record| StepRecord {
                 wait: record.wait.min(self.longest()),
                 ..record
-            },
+            }),
             world: self.context.world.clone(),
         };
         let settled = self.store.change_of(&due.project_id, settle).await;
@@ -262,18 +262,30 @@ impl<P: Provisioner> Reconciler<P> {
         }
     }
 
-    /// Asks the provisioner for the next step, and returns what to write about it.
-    async fn step(&self, due: &Due) -> Result<StepRecord, ProvisionError> {
+    /// Asks the provisioner for the next step, and returns what to write about it, or `None` if the
+    /// database is deleted.
+    async fn step(&self, due: &Due) -> Result<Option<StepRecord>, ProvisionError> {
         let wanted = wanted(due);
+        if due.database.state == PostgresState::Deleting {
+            return Ok(match self.provisioner.delete(&wanted).await? {
+                Progress::Done => None,
+                pending @ Progress::Pending(_) => Some(Self::unfinished(due, pending)),
+            });
+        }
+        self.approach(due, &wanted).await.map(Some)
+    }
+
+    /// Brings a database nearer to its targets, and returns what to write about it.
+    async fn approach(&self, due: &Due, wanted: &Wanted) -> Result<StepRecord, ProvisionError> {
         // The provisioner is asked, not the store: an earlier step may have created the database
         // and ended before that was recorded.
-        let Some(observed) = self.provisioner.observe(&wanted).await? else {
-            let progress = self.provisioner.create(&wanted).await?;
+        let Some(observed) = self.provisioner.observe(wanted).await? else {
+            let progress = self.provisioner.create(wanted).await?;
             return Ok(Self::unfinished(due, progress));
         };
         // In each step, since rules change at any time. First, so that nobody is let in longer than
         // needed.
-        self.provisioner.restrict(&wanted).await?;
+        self.provisioner.restrict(wanted).await?;
         // Set before the shape is compared: a reset password must not wait for a resize.
         if !due.password_is_set {
             let sealed_for = sealed_for(&due.project_id, &due.database.id);
@@ -284,16 +296,16 @@ impl<P: Provisioner> Reconciler<P> {
             let password =
                 password.map_err(|error| ProvisionError(format!("the password: {error}")))?;
             self.provisioner
-                .set_password(&wanted, &Password::new(password))
+                .set_password(wanted, &Password::new(password))
                 .await?;
         }
-        let connection = self.provisioner.connection(&wanted).await?;
-        let restart = self.restarted(&wanted, due).await?;
+        let connection = self.provisioner.connection(wanted).await?;
+        let restart = self.restarted(wanted, due).await?;
         let (observed, wait) = match restart {
-            Progress::Done => self.shaped(&wanted, observed).await?,
+            Progress::Done => self.shaped(wanted, observed).await?,
             // A database that restarts is not resized at the same time.
             Progress::Pending(wait) => {
-                let observed = self.provisioner.observe(&wanted).await?.unwrap_or(observed);
+                let observed = self.provisioner.observe(wanted).await?.unwrap_or(observed);
                 (observed, wait)
             }
         };
@@ -368,7 +380,7 @@ impl<P: Provisioner> Reconciler<P> {
         }
     }
 
-    /// Returns the record of a database that is still being created.
+    /// Returns the record of a database that is still being created or deleted.
     fn unfinished(due: &Due, progress: Progress) -> StepRecord {
         let wait = match progress {
             // Due at once: the next step sets the password and records the host.

@@ -32,7 +32,8 @@ use api_server::load_balancer::{
 };
 use api_server::postgres::{
     PostgresApi, PostgresCreateError, PostgresCreateOk, PostgresCreateRequest,
-    PostgresCreateResponse, PostgresFirewallRuleCreateError, PostgresFirewallRuleCreateOk,
+    PostgresCreateResponse, PostgresDeleteError, PostgresDeleteRequest, PostgresDeleteResponse,
+    PostgresFirewallRuleCreateError, PostgresFirewallRuleCreateOk,
     PostgresFirewallRuleCreateRequest, PostgresFirewallRuleCreateResponse,
     PostgresFirewallRuleDeleteError, PostgresFirewallRuleDeleteRequest,
     PostgresFirewallRuleDeleteResponse, PostgresFirewallRuleListError,
@@ -168,6 +169,14 @@ impl PostgresApi<Caller> for Ready {
         _: PostgresListRequest,
     ) -> Result<PostgresListResponse, PostgresListError> {
         Ok(PostgresPage::new(none(), Vec::new()).into())
+    }
+
+    async fn postgres_delete(
+        &self,
+        _: Caller,
+        _: PostgresDeleteRequest,
+    ) -> Result<PostgresDeleteResponse, PostgresDeleteError> {
+        Ok(PostgresDeleteResponse::NoContent)
     }
 
     async fn postgres_restart(

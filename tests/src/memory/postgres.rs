@@ -2,7 +2,8 @@
 
 use api_server::postgres::{
     PostgresApi, PostgresCreateError, PostgresCreateOk, PostgresCreateRequest,
-    PostgresCreateResponse, PostgresFirewallRuleCreateError, PostgresFirewallRuleCreateOk,
+    PostgresCreateResponse, PostgresDeleteError, PostgresDeleteRequest, PostgresDeleteResponse,
+    PostgresFirewallRuleCreateError, PostgresFirewallRuleCreateOk,
     PostgresFirewallRuleCreateRequest, PostgresFirewallRuleCreateResponse,
     PostgresFirewallRuleDeleteError, PostgresFirewallRuleDeleteRequest,
     PostgresFirewallRuleDeleteResponse, PostgresFirewallRuleListError,
@@ -50,6 +51,22 @@ impl PostgresApi<Caller> for Memory {
         admit::<PostgresListError>(&caller, request.project_id.as_str(), location)?;
         let (order, after) = (&request.order_column, request.start_after.as_ref());
         Ok(listed(&self.state(), order, after, request.page_size)?.into())
+    }
+
+    async fn postgres_delete(
+        &self,
+        caller: Caller,
+        request: PostgresDeleteRequest,
+    ) -> Result<PostgresDeleteResponse, PostgresDeleteError> {
+        let location = Some(request.location.as_str());
+        admit_delete::<PostgresDeleteError>(&caller, request.project_id.as_str(), location)?;
+        let mut state = self.state();
+        let found = find(&mut state, &request.postgres_database_reference).ok();
+        let found = found.map(|found| found.id.clone());
+        state
+            .databases
+            .retain(|database| Some(&database.id) != found.as_ref());
+        Ok(PostgresDeleteResponse::NoContent)
     }
 
     async fn postgres_restart(

@@ -119,6 +119,7 @@ fn calls() -> Vec<Call> {
             "/items/0/name",
             json!("orders"),
         ),
+        ("postgres_delete", "postgres delete orders", "", Value::Null),
         (
             "postgres_restart",
             "postgres restart orders",

@@ -306,6 +306,18 @@ pub const CALLS: &[Call] = &[
         expected: || vec![("/items/0/name", json!("orders"))],
     },
     Call {
+        operation: "postgres_delete",
+        send: |client| {
+            let call = client
+                .postgres_delete()
+                .project_id(PROJECT)
+                .location(LOCATION);
+            // Not the database that other calls need.
+            sent(call.postgres_database_reference("gone").send())
+        },
+        expected: || vec![("", Value::Null)],
+    },
+    Call {
         operation: "postgres_restart",
         send: |client| {
             let call = client

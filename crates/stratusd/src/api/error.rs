@@ -15,10 +15,10 @@ use api_server::load_balancer::{
     LoadBalancerViewError, ProjectLoadBalancerListError,
 };
 use api_server::postgres::{
-    PostgresCreateError, PostgresFirewallRuleCreateError, PostgresFirewallRuleDeleteError,
-    PostgresFirewallRuleListError, PostgresListError, PostgresResetSuperuserPasswordError,
-    PostgresRestartError, PostgresSetMaintenanceWindowError, PostgresUpdateError,
-    PostgresViewError, ProjectPostgresListError,
+    PostgresCreateError, PostgresDeleteError, PostgresFirewallRuleCreateError,
+    PostgresFirewallRuleDeleteError, PostgresFirewallRuleListError, PostgresListError,
+    PostgresResetSuperuserPasswordError, PostgresRestartError, PostgresSetMaintenanceWindowError,
+    PostgresUpdateError, PostgresViewError, ProjectPostgresListError,
 };
 use api_server::private_subnet::{
     PrivateSubnetConnectError, PrivateSubnetCreateError, PrivateSubnetDeleteError,
@@ -102,6 +102,7 @@ errors! {
         LoadBalancerDeleteError,
         LoadBalancerDetachVmError,
         LoadBalancerUpdateError,
+        PostgresDeleteError,
         PostgresFirewallRuleDeleteError,
         PostgresResetSuperuserPasswordError,
         PostgresRestartError,

@@ -1,10 +1,11 @@
 //! Handlers of the tag `postgres`.
 
 use api_server::postgres::{
-    POSTGRES_CREATE, POSTGRES_FIREWALL_RULE_CREATE, POSTGRES_FIREWALL_RULE_DELETE,
+    POSTGRES_CREATE, POSTGRES_DELETE, POSTGRES_FIREWALL_RULE_CREATE, POSTGRES_FIREWALL_RULE_DELETE,
     POSTGRES_RESET_SUPERUSER_PASSWORD, POSTGRES_RESTART, POSTGRES_SET_MAINTENANCE_WINDOW,
     POSTGRES_UPDATE, PostgresApi, PostgresCreateError, PostgresCreateOk, PostgresCreateRequest,
-    PostgresCreateResponse, PostgresFirewallRuleCreateError, PostgresFirewallRuleCreateOk,
+    PostgresCreateResponse, PostgresDeleteError, PostgresDeleteRequest, PostgresDeleteResponse,
+    PostgresFirewallRuleCreateError, PostgresFirewallRuleCreateOk,
     PostgresFirewallRuleCreateRequest, PostgresFirewallRuleCreateResponse,
     PostgresFirewallRuleDeleteError, PostgresFirewallRuleDeleteRequest,
     PostgresFirewallRuleDeleteResponse, PostgresFirewallRuleListError,
@@ -26,6 +27,7 @@ use crate::domain::Caller;
 use crate::domain::entity_tag::Tagged;
 use crate::domain::list::ListQuery;
 use crate::operations::postgres::{self, Create, ResetSuperuserPassword, Update, offered_in};
+use crate::operations::postgres_delete::Delete;
 use crate::operations::postgres_firewall_rule;
 use crate::operations::postgres_maintenance::{Restart, SetMaintenanceWindow};
 
@@ -200,6 +202,25 @@ impl PostgresApi<Caller> for Service {
         let mut ok = PostgresSetMaintenanceWindowOk::new(shown, NoStore::NoStore, tag);
         ok.idempotency_replayed = replayed;
         Ok(ok.into())
+    }
+
+    async fn postgres_delete(
+        &self,
+        caller: Caller,
+        request: PostgresDeleteRequest,
+    ) -> Result<PostgresDeleteResponse, PostgresDeleteError> {
+        let author = Self::author(&caller, &POSTGRES_DELETE);
+        let scope = self
+            .scope(&caller, &request.project_id, request.location)
+            .await?;
+        let delete = Delete {
+            scope,
+            reference: request.postgres_database_reference,
+            if_match: request.if_match,
+            context: self.context.clone(),
+        };
+        self.change(author, delete).await?;
+        Ok(PostgresDeleteResponse::NoContent)
     }
 
     async fn postgres_restart(

@@ -62,8 +62,8 @@ pub async fn view(
     reference: &Reference,
     sealer: &Sealer,
 ) -> Result<Tagged<Postgres>> {
-    let found = load(c, scope, reference).await?;
-    Ok(shown(found, scope, sealer)?)
+    let found = lookup(c, scope, reference).await?;
+    Ok(shown(found.ok_or(Refusal::NotFound)?, scope, sealer)?)
 }
 
 /// The change `postgres_create`: inserts the row of a new database, with the state `creating`. The
@@ -335,7 +335,7 @@ impl Change for ResetSuperuserPassword {
     }
 }
 
-/// Looks up a database by the reference of a request.
+/// Looks up a database by the reference of a request: by an id also one that is being deleted.
 pub(super) async fn lookup(
     c: &mut Connection<'_>,
     scope: &Scope,
@@ -347,22 +347,50 @@ pub(super) async fn lookup(
     })
 }
 
-/// Returns the database that a request refers to.
+/// Returns the database that a change refers to.
 ///
 /// # Errors
 ///
-/// Refuses the request if there is no such database.
+/// Refuses the change if there is no such database, or if it is being deleted.
 pub(super) async fn load(
     c: &mut Connection<'_>,
     scope: &Scope,
     reference: &Reference,
 ) -> Result<Database> {
     let found = lookup(c, scope, reference).await?;
-    Ok(found.ok_or(Refusal::NotFound)?)
+    Ok(found.filter(is_kept).ok_or(Refusal::NotFound)?)
+}
+
+/// Returns whether a database is not being deleted.
+pub(super) fn is_kept(database: &Database) -> bool {
+    database.state != PostgresState::Deleting
 }
 
 /// Locks a database until the end of the change, reads it again, and checks that it has one of the
-/// entity tags in `if_match`. Without `if_match`, returns `found` unchecked and unlocked.
+/// entity tags in `if_match`, if that is set. Returns `None` if it does not exist any more, or is
+/// being deleted.
+///
+/// # Errors
+///
+/// Refuses the change if the database has none of the tags.
+pub(super) async fn locked(
+    tx: &mut Connection<'_>,
+    scope: &Scope,
+    if_match: Option<&IfMatch>,
+    id: &PostgresId,
+    sealer: &Sealer,
+) -> Result<Option<Database>> {
+    storage::lock::database(tx, &scope.project, id).await?;
+    let locked = storage::database::lookup_id(tx, scope.key(), id.as_str()).await?;
+    let locked = locked.filter(is_kept);
+    if let (Some(locked), Some(if_match)) = (&locked, if_match) {
+        ensure_match(if_match, &shown(locked.clone(), scope, sealer)?.tag)?;
+    }
+    Ok(locked)
+}
+
+/// Locks a database and checks its entity tag, as [`locked`] does. Without `if_match`, returns
+/// `found` unchecked and unlocked.
 ///
 /// # Errors
 ///
@@ -374,14 +402,11 @@ pub(super) async fn matching(
     found: Database,
     sealer: &Sealer,
 ) -> Result<Database> {
-    let Some(if_match) = if_match else {
+    if if_match.is_none() {
         return Ok(found);
-    };
-    storage::lock::database(tx, &scope.project, &found.id).await?;
-    let locked = storage::database::lookup_id(tx, scope.key(), found.id.as_str()).await?;
-    let locked = locked.ok_or(Refusal::NotFound)?;
-    ensure_match(if_match, &shown(locked.clone(), scope, sealer)?.tag)?;
-    Ok(locked)
+    }
+    let locked = locked(tx, scope, if_match, &found.id, sealer).await?;
+    Ok(locked.ok_or(Refusal::NotFound)?)
 }
 
 /// Merges refusals of invalid values into one, with the messages and details of all. If one of them

@@ -6,7 +6,7 @@ use api_types::{
 };
 
 use super::audit::Deleted;
-use super::postgres::{load, lookup, matching};
+use super::postgres::{is_kept, load, lookup, matching};
 use super::{Context, Result, Scope};
 use crate::domain::Refusal;
 use crate::domain::firewall::{MOST_RULES, canonical_network, ensure_description, ensure_network};
@@ -21,7 +21,8 @@ pub async fn list(
     reference: &Reference,
     query: &ListQuery,
 ) -> Result<PostgresFirewallRulePage> {
-    let mut rules = load(c, scope, reference).await?.firewall_rules;
+    let found = lookup(c, scope, reference).await?;
+    let mut rules = found.ok_or(Refusal::NotFound)?.firewall_rules;
     let page = query.page_by_id(Kind::PostgresFirewallRule)?;
     let count = i64::try_from(rules.len()).ok();
     let count = count.and_then(|count| Count::try_from(count).ok());
@@ -117,7 +118,7 @@ impl Change for Delete {
     async fn apply(&self, tx: &mut Connection<'_>) -> Result<Deleted> {
         let found = lookup(tx, &self.scope, &self.reference).await?;
         self.scope.access.ensure_full()?;
-        if let Some(found) = found {
+        if let Some(found) = found.filter(is_kept) {
             let (if_match, sealer) = (self.if_match.as_ref(), &self.context.sealer);
             let mut database = matching(tx, &self.scope, if_match, found, sealer).await?;
             let before = database.firewall_rules.len();

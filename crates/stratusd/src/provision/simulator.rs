@@ -25,7 +25,7 @@ pub struct SimulatorConfig {
     pub delay: Duration,
     /// The maximum of the random time that is added to `delay`.
     pub jitter: Duration,
-    /// The percentage of attempts to create a database, to resize or restart it or to set its
+    /// The percentage of attempts to create a database, to resize, restart or delete it or to set its
     /// password that fail.
     pub failures: u8,
     /// The percentage of observations of a running database that start an outage.
@@ -73,6 +73,8 @@ struct Simulated {
     /// The number of the last restart that has started.
     restarts: i64,
     server_certificate: Option<String>,
+    /// When the deletion in progress completes.
+    deleted_at: Option<i64>,
     /// The number of random numbers drawn for this database so far.
     draws: u64,
 }
@@ -125,7 +127,7 @@ impl Simulator {
         Ok(())
     }
 
-    /// Returns the time when a creation, resize, restart or outage that starts now ends, in milliseconds
+    /// Returns the time when a creation, resize, restart, deletion or outage that starts now ends, in milliseconds
     /// since 1970: after the delay and a random part of the jitter.
     fn completion(&self, wanted: &Wanted, database: &mut Simulated) -> i64 {
         let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
@@ -156,6 +158,7 @@ impl Simulator {
             down_until: 0,
             restarts: 0,
             server_certificate: None,
+            deleted_at: None,
             draws: 0,
         }
     }
@@ -293,6 +296,27 @@ impl Provisioner for Simulator {
             0 => Progress::Done,
             left => Progress::Pending(Duration::from_millis(left)),
         })
+    }
+
+    /// A database that this process does not know is gone at once.
+    async fn delete(&self, wanted: &Wanted) -> Result<Progress, ProvisionError> {
+        let mut databases = self.databases();
+        let Some(database) = databases.get_mut(&wanted.id) else {
+            return Ok(Progress::Done);
+        };
+        let at = if let Some(at) = database.deleted_at {
+            at
+        } else {
+            self.maybe_fail(wanted, database)?;
+            self.completion(wanted, database)
+        };
+        database.deleted_at = Some(at);
+        let left = u64::try_from(at - self.world.now()).unwrap_or_default();
+        if left > 0 {
+            return Ok(Progress::Pending(Duration::from_millis(left)));
+        }
+        databases.remove(&wanted.id);
+        Ok(Progress::Done)
     }
 
     /// Only checks that the database exists: nobody can connect to a simulated one.

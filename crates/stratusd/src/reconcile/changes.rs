@@ -6,7 +6,9 @@ use std::time::Duration;
 use super::millis;
 use crate::domain::audit::{POSTGRES_RECONCILE, RECONCILER};
 use crate::storage::audit::{Entry, insert};
-use crate::storage::lease::{Due, StepRecord, bring_forward, free_all, prolong, settle, take_due};
+use crate::storage::lease::{
+    Due, StepRecord, bring_forward, delete, free_all, prolong, settle, take_due,
+};
 use crate::storage::{self, Aborted, Change, Connection, Corrupt};
 use crate::world::World;
 
@@ -53,7 +55,8 @@ impl Change for TakeDue {
 pub(super) struct Settle {
     pub(super) due: Due,
     pub(super) lease: String,
-    pub(super) record: StepRecord,
+    /// The state of the database after the step, or `None` if the provisioner has deleted it.
+    pub(super) record: Option<StepRecord>,
     pub(super) world: World,
 }
 
@@ -65,7 +68,10 @@ impl Change for Settle {
 
     async fn apply(&self, tx: &mut Connection<'_>) -> Result<bool, Aborted<Infallible>> {
         let now = storage::clock::now(tx, &self.world).await?;
-        let is_settled = settle(tx, &self.due, &self.lease, &self.record, now).await?;
+        let is_settled = match &self.record {
+            Some(record) => settle(tx, &self.due, &self.lease, record, now).await?,
+            None => delete(tx, &self.due, &self.lease).await?,
+        };
         if is_settled && self.is_change() {
             let entry = Entry {
                 project_id: self.due.project_id.clone(),
@@ -85,7 +91,10 @@ impl Settle {
     /// Returns whether the step has changed what callers see of the database, other than the times
     /// that it can be restored to, which change at every look.
     fn is_change(&self) -> bool {
-        let (was, is) = (&self.due.database, &self.record);
+        let Some(is) = &self.record else {
+            return true;
+        };
+        let was = &self.due.database;
         was.state != is.state
             || was.storage_size_gib != is.storage_size_gib
             || was.version != is.version

@@ -24,7 +24,8 @@ record! {
         pub id: PostgresId,
         /// The location of the database.
         pub location: Location,
-        /// The name of the database, unique in the project and location.
+        /// The name of the database, unique among those in the project and location that are not
+        /// being deleted.
         pub name: Name,
         /// The flavor of the database.
         pub flavor: PostgresFlavor,
@@ -139,12 +140,13 @@ pub async fn page(
     page: &Page,
 ) -> Result<(Count, Vec<DatabaseSummary>), StorageError> {
     macro_rules! of_location {
-        ($column:literal, $index:literal) => {
+        ($column:literal, $(ties: $ties:literal,)? $index:literal) => {
             page_sql!(
                 summary_columns!(),
                 of_location: "postgres_database",
                 "postgres",
                 by: $column,
+                $(ties: $ties,)?
                 index: $index,
                 bytes: "octet_length(t.tags) + COALESCE(octet_length(t.ca_certificates), 0)"
             )
@@ -169,7 +171,8 @@ pub async fn page(
                 let sql = of_location!("id", " INDEXED BY postgres_database_by_location");
                 fetch(c, sql, &parameters).await
             }
-            Order::Name => fetch(c, of_location!("name", ""), &parameters).await,
+            // A database that is being deleted may have the name of another one.
+            Order::Name => fetch(c, of_location!("name", ties: "id", ""), &parameters).await,
         }
     } else {
         let parameters: [&dyn Parameter; 3] = [&project, &page.after, &page.size];
@@ -195,17 +198,29 @@ pub async fn lookup_id(
         .await
 }
 
-/// Looks up a database of a project and location by its name.
+/// Looks up a database of a project and location by its name. One that is being deleted has no
+/// name any more.
 pub async fn lookup_name(
     c: &mut Connection<'_>,
     (project, location): (&ProjectId, &Location),
     name: &str,
 ) -> Result<Option<Database>, StorageError> {
-    let sql = statement!(concat!(
-        "SELECT ",
-        database_columns!(),
-        " FROM postgres_database AS t WHERE t.project_id = $1 AND t.location = $2 AND t.name = $3"
-    ));
+    macro_rules! sql {
+        ($index:literal) => {
+            concat!(
+                "SELECT ",
+                database_columns!(),
+                " FROM postgres_database AS t",
+                $index,
+                " WHERE t.project_id = $1 AND t.location = $2 AND t.name = $3 AND t.state <> 'deleting'"
+            )
+        };
+    }
+    // By the other index of names, SQLite would read those that are being deleted too.
+    let sql = statement! {
+        sqlite: sql!(" INDEXED BY postgres_database_of_name"),
+        postgres: sql!(""),
+    };
     c.fetch_optional::<Database>(sql, &[&project, &location, &name])
         .await
 }
@@ -412,6 +427,26 @@ pub async fn restart(
         .execute(sql, &[&project, &of.id, &of.revision, &now])
         .await?;
     ensure_touched(touched)
+}
+
+/// Sets the state of a database to `deleting`, which no step of the reconciler changes any more. Makes
+/// the database due for the reconciler at once, which deletes it, and increments the revision. `now`
+/// is in milliseconds since 1970.
+///
+/// The database stays in the count of its kind until it is gone: the provisioner still has it, and
+/// creates and deletes in turn would fill the provisioner beyond any quota.
+pub async fn begin_delete(
+    c: &mut Connection<'_>,
+    project: &ProjectId,
+    id: &PostgresId,
+    now: i64,
+) -> Result<(), StorageError> {
+    let sql = statement!(
+        "UPDATE postgres_database SET state = 'deleting', due_at = $3, revision = revision + 1 \
+               WHERE project_id = $1 AND id = $2"
+    );
+    c.execute(sql, &[&project, &id, &now]).await?;
+    Ok(())
 }
 
 /// Checks that an update of a database has found its row at the revision that was read before.

@@ -13,7 +13,7 @@ use api_types::{
 use super::database::{Database, database_columns};
 use super::record::{Record, Row, column};
 use super::statement::statement;
-use super::{Connection, Corrupt, StorageError};
+use super::{Connection, Corrupt, StorageError, count};
 
 /// A database that a worker has leased.
 #[derive(Debug, Clone)]
@@ -167,7 +167,8 @@ pub struct StepRecord {
 /// not, nothing is written.
 ///
 /// If an operation has changed the database since the step began, the database stays due at once,
-/// because the step knew nothing of the change. `now` is in milliseconds since 1970.
+/// because the step knew nothing of the change, and a database that is being deleted keeps this state.
+/// `now` is in milliseconds since 1970.
 pub async fn settle(
     c: &mut Connection<'_>,
     due: &Due,
@@ -178,7 +179,7 @@ pub async fn settle(
     let wait = i64::try_from(record.wait.as_millis()).unwrap_or(i64::MAX);
     let due_at = now.saturating_add(wait);
     let sql = statement!(
-        "UPDATE postgres_database SET state = $4, storage_size_gib = $5, version = $6, vm_size = $7, \
+        "UPDATE postgres_database SET state = CASE WHEN state = 'deleting' THEN state ELSE $4 END, storage_size_gib = $5, version = $6, vm_size = $7, \
                password_is_set = ($8 AND revision = $9), host = $10, ca_certificates = $11, \
                earliest_restore_time = $12, latest_restore_time = $13, used_bytes = $14, attempts = $15, \
                due_at = CASE WHEN revision = $9 THEN $16 ELSE due_at END, restarts = $17, lease = NULL, lease_until = NULL \
@@ -210,6 +211,21 @@ pub async fn settle(
         )
         .await?;
     Ok(touched == 1)
+}
+
+/// Deletes the row of a database that is being deleted, once the provisioner has deleted the database.
+/// Returns whether the worker still held the lease; if not, nothing is written.
+pub async fn delete(c: &mut Connection<'_>, due: &Due, lease: &str) -> Result<bool, StorageError> {
+    let sql = statement!(
+        "DELETE FROM postgres_database WHERE project_id = $1 AND id = $2 AND lease = $3 AND state = 'deleting'"
+    );
+    let (project, database) = (&due.project_id, &due.database);
+    let is_deleted = c.execute(sql, &[project, &database.id, &lease]).await? == 1;
+    if is_deleted {
+        let of = (project, database.location.as_str(), database.id.as_str());
+        count::add(c, count::Kind::Postgres, of, -1).await?;
+    }
+    Ok(is_deleted)
 }
 
 /// Prolongs a lease until the time `until`, in milliseconds since 1970. Returns whether the worker

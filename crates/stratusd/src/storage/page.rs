@@ -87,6 +87,8 @@ impl<T: Record> Record for Listed<T> {
 /// The limit is a cast because SQLite plans a statement again for each new value of a bare `LIMIT
 /// $3`, which takes longer than running it.
 ///
+/// `ties` is the column that orders items of equal values, where there can be any.
+///
 /// `bytes` is the size of an item's long texts, or `"0"` without any: a page of 1000 items is then small
 /// enough.
 /// SQLite reads row by row, so it stops where the page ends. PostgreSQL would send all rows, so its
@@ -155,13 +157,13 @@ macro_rules! page_sql {
             count: statement!(page_sql!(@count $kind, "")),
         }
     };
-    ($columns:expr, of_location: $from:literal, $kind:literal, by: $column:literal, index: $index:literal,
+    ($columns:expr, of_location: $from:literal, $kind:literal, by: $column:literal, $(ties: $ties:literal,)? index: $index:literal,
      bytes: $bytes:tt) => {
         PageSql {
             items: statement! {
                 sqlite: page_sql!(
                     @items $columns, concat!($from, " AS t", $index), $kind, " AND location = $4",
-                    concat!("t.location = $4 AND t.", $column, " > $2"), concat!("t.", $column), $bytes,
+                    concat!("t.location = $4 AND t.", $column, " > $2"), concat!("t.", $column $(, ", t.", $ties)?), $bytes,
                     ", CAST(0 AS BIGINT) AS bytes_before"
                 ),
                 // The tilde comes after all characters of ids and names.
@@ -170,9 +172,9 @@ macro_rules! page_sql {
                     [
                         $columns, concat!($from, " AS t"), $kind, " AND location = $4",
                         concat!("(t.location, t.", $column, ") > ($4, $2) AND (t.location, t.", $column, ") < ($4, '~')"),
-                        concat!("t.location, t.", $column)
+                        concat!("t.location, t.", $column $(, ", t.", $ties)?)
                     ]
-                    concat!("location, ", $column), $bytes
+                    concat!("location, ", $column $(, ", ", $ties)?), $bytes
                 ),
             },
             count: statement!(page_sql!(@count $kind, " AND location = $4")),

@@ -143,6 +143,7 @@ on_both! {
             ("firewall_rule_delete", "firewall_rule", made("firewall_rule_create"), "firewall/offices/firewall-rule/"),
             ("firewall_delete", "firewall", made("firewall_create"), "firewall/"),
             ("postgres_firewall_rule_delete", "postgres_firewall_rule", made("postgres_firewall_rule_create"), "postgres/orders/firewall-rule/"),
+            ("postgres_delete", "postgres", made("postgres_create"), "postgres/"),
             ("load_balancer_delete", "load_balancer", made("load_balancer_create"), "load-balancer/"),
             ("private_subnet_delete", "private_subnet", made("private_subnet_create"), "private-subnet/"),
         ] {
@@ -167,8 +168,10 @@ on_both! {
         assert_eq!(trail(&home, &["--principal", &token]).iter().map(short).collect::<Vec<_>>(), expected);
         let of_rival = json!([id_of(&rival_token), "postgres_create", "postgres", made, "of-the-rival"]);
         assert_eq!(trail(&home, &["--operation", "postgres_create"]).iter().map(short).collect::<Vec<_>>(), [expected[0].clone(), of_rival]);
+        let of_orders: Vec<Value> = expected.iter().filter(|entry| entry[3] == expected[0][3]).cloned().collect();
+        assert_eq!(of_orders.len(), 5);
         let orders = expected[0][3].as_str().expect("it is an id");
-        assert_eq!(trail(&home, &["--resource", orders]).iter().map(short).collect::<Vec<_>>(), expected[..4]);
+        assert_eq!(trail(&home, &["--resource", orders]).iter().map(short).collect::<Vec<_>>(), of_orders);
         assert_eq!(trail(&home, &["--project", RIVAL, "--resource", orders]), [Value::Null; 0]);
     }
 

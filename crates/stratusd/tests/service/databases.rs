@@ -1,4 +1,4 @@
-//! The lists of Postgres databases, their restarts, maintenance windows and firewall rules.
+//! The lists of Postgres databases, their restarts, deletion, maintenance windows and firewall rules.
 
 use futures_util::future::join_all;
 use reqwest::Method;
@@ -29,6 +29,12 @@ async fn create(shop: &Caller, path: &str, restricted: bool) -> Value {
     let body =
         json!({ "size": "standard-2", "storage_size": 64, "restrict_by_default": restricted });
     shop.post(path, body).await.ok()
+}
+
+/// Tries to create a database of a name that may be taken.
+async fn create_again(shop: &Caller, path: &str) -> JsonResponse {
+    let body = json!({ "size": "standard-2", "storage_size": 64 });
+    shop.post(path, body).await
 }
 
 async fn delete(caller: &Caller, path: &str, if_match: Option<&str>) -> JsonResponse {
@@ -97,6 +103,101 @@ on_both! {
         let shop = shop.at(&service.base, SHOP);
         shop.wait_for(&orders, |it| it["state"] == "running").await;
         assert_eq!(trail(&home, &["--operation", "postgres_restart"]).len(), 1);
+    }
+
+    async fn a_deleted_database_leaves_its_name_at_once_and_is_gone_later(home: Home) {
+        home.apply(&two_projects());
+        let settings = ["--simulate-delay", "2s", "--simulate-jitter", "0s", "--observe-every", "100ms"];
+        let service = home.serve(&settings);
+        let shop = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
+        let reader = Caller::new(&service.base, SHOP, &home.token("shop", &["--read-only"]));
+        let orders = database("orders");
+        let first = create(&shop, &orders, false).await;
+        let by_id = database(first["id"].as_str().expect("it has an id"));
+        shop.wait_for(&orders, |it| it["state"] == "running").await;
+        assert_eq!(delete(&reader, &orders, None).await.error(), (403, "Forbidden"));
+        assert_eq!(delete(&shop, &orders, Some("\"stale\"")).await.error(), (412, "PreconditionFailed"));
+        let seen = tag(&shop, &orders).await;
+        assert_eq!(delete(&shop, &orders, Some(&seen)).await.status, 204);
+
+        // By its name nothing is found any more, and no change by its id.
+        assert_eq!(shop.get(&by_id).await.ok()["state"], "deleting");
+        assert_eq!(shop.get(&orders).await.error(), (404, "ResourceNotFound"));
+        assert_eq!(delete(&shop, &orders, Some("\"stale\"")).await.status, 204);
+        for of in [&orders, &by_id] {
+            assert_eq!(shop.patch(of, json!({ "tags": [] })).await.error(), (404, "ResourceNotFound"));
+            for (action, body) in [
+                ("restart", json!({})),
+                ("set-maintenance-window", json!({})),
+                ("reset-superuser-password", json!({ "password": "Abcdefgh1234" })),
+                ("firewall-rule", json!({ "cidr": "10.0.0.0/8" })),
+            ] {
+                let refused = shop.post(&format!("{of}/{action}"), body).await;
+                assert_eq!(refused.error(), (404, "ResourceNotFound"), "{action}");
+            }
+        }
+        let rule = first["firewall_rules"][0]["id"].as_str().expect("it has rules").to_owned();
+        assert_eq!(delete(&shop, &format!("{by_id}/firewall-rule/{rule}"), None).await.status, 204);
+        assert_eq!(shop.get(&format!("{by_id}/firewall-rule")).await.ok()["count"], 2);
+
+        // Another database of the name is beside it in lists, whichever their order.
+        let second = create(&shop, &orders, false).await;
+        assert_ne!(second["id"], first["id"]);
+        assert_eq!(shop.get(&orders).await.ok()["id"], second["id"]);
+        for path in [format!("{PLACE}/postgres"), "/postgres".to_owned()] {
+            for order in ["id", "name"] {
+                let page = shop.get(&format!("{path}?order_column={order}")).await.ok();
+                let mut states: Vec<_> = page["items"].as_array().expect("it has items").iter().map(|it| it["state"].to_string()).collect();
+                states.sort_unstable();
+                assert_eq!((page["count"].as_i64(), &*states), (Some(2), &["\"creating\"".to_owned(), "\"deleting\"".to_owned()][..]));
+            }
+        }
+        assert!(create_again(&shop, &orders).await.detail("name").is_string());
+        assert_eq!(delete(&shop, &by_id, None).await.status, 204);
+
+        // Another process completes the deletion.
+        drop(service);
+        let service = home.serve(&settings);
+        let shop = shop.at(&service.base, SHOP);
+        shop.wait_for("/postgres", |page| page["count"] == 1).await;
+        assert_eq!(shop.get(&by_id).await.error(), (404, "ResourceNotFound"));
+        assert_eq!(shop.get(&orders).await.ok()["id"], second["id"]);
+        let of_first = ["--resource", first["id"].as_str().expect("it has an id")];
+        let trail: Vec<_> = trail(&home, &of_first).iter().map(|entry| entry["operation"].to_string()).collect();
+        assert_eq!(trail, ["\"postgres_create\"", "\"postgres_reconcile\"", "\"postgres_delete\"", "\"postgres_reconcile\""]);
+
+        // An inventory removes a project once its databases are gone.
+        std::fs::write(home.path().join("inventory.yaml"), "projects: [{ name: rival }]\n").expect("the folder is writable");
+        let refused = home.fail(&["apply", "--prune", "inventory.yaml"]);
+        assert!(refused.contains("delete them through the API, and wait until they are gone"), "{refused}");
+        assert_eq!(delete(&shop, &orders, None).await.status, 204);
+        shop.wait_for("/postgres", |page| page["count"] == 0).await;
+        home.succeed(&["apply", "--prune", "inventory.yaml"]);
+    }
+
+    async fn deletes_and_changes_at_the_same_time_leave_nothing_behind(home: Home) {
+        home.apply(&two_projects());
+        let replicas = if home.database_url.starts_with("postgres") { 2 } else { 1 };
+        let settings = ["--simulate-delay", "0s", "--simulate-jitter", "0s", "--observe-every", "100ms"];
+        let services: Vec<Service> = (0..replicas).map(|_| home.serve(&settings)).collect();
+        let token = home.token("shop", &[]);
+        let callers: Vec<Caller> = services.iter().map(|service| Caller::new(&service.base, SHOP, &token)).collect();
+        let orders = database("orders");
+        let calls = (0..60).map(|number| {
+            let (caller, orders) = (&callers[number % callers.len()], &orders);
+            async move {
+                match number % 4 {
+                    0 | 1 => create_again(caller, orders).await.status,
+                    2 => delete(caller, orders, None).await.status,
+                    _ => caller.patch(orders, json!({ "tags": [{ "key": "n", "value": number.to_string() }] })).await.status,
+                }
+            }
+        });
+        for status in join_all(calls).await {
+            assert!(matches!(status, 200 | 204 | 400 | 404 | 409), "{status}");
+        }
+        delete(&callers[0], &orders, None).await;
+        callers[0].wait_for("/postgres", |page| *page == json!({ "count": 0, "items": [] })).await;
     }
 
     async fn a_maintenance_window_is_set_and_unset(home: Home) {

@@ -96,7 +96,7 @@ impl Asker {
         };
         let location = self.of(&LOCATIONS);
         let place = format!("/project/{project}/location/{location}");
-        let (method, path, body) = match self.random.random_range(0..40) {
+        let (method, path, body) = match self.random.random_range(0..41) {
             0 => (
                 "GET",
                 format!("{place}/load-balancer?{}", self.list()),
@@ -257,6 +257,11 @@ impl Asker {
                 let rule = self.id_of("pf");
                 ("DELETE", format!("{path}/firewall-rule/{rule}"), None)
             }
+            40 => (
+                "DELETE",
+                format!("{place}/postgres/{}", self.reference("pg")),
+                None,
+            ),
             39 => {
                 let path = format!("{place}/postgres/{}", self.reference("pg"));
                 ("POST", format!("{path}/restart"), None)

@@ -180,7 +180,7 @@ async fn storage_shrinks_to_what_is_in_use_and_a_quarter_more() {
 }
 
 /// Returns the number of failed steps from the metrics of the service.
-async fn failed_steps(service: &Service) -> u64 {
+pub async fn failed_steps(service: &Service) -> u64 {
     let metrics = reqwest::get(format!("{}/metrics", service.management))
         .await
         .expect("the service responds");

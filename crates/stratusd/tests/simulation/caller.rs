@@ -98,7 +98,7 @@ impl Caller {
     }
 
     async fn one(&mut self) {
-        match self.random.random_range(0..30) {
+        match self.random.random_range(0..32) {
             0..4 => self.make_subnet().await,
             4..6 => self.make_database().await,
             6..10 => self.set_balancer().await,
@@ -113,6 +113,8 @@ impl Caller {
             22 => self.forbidden().await,
             23 => self.look_elsewhere().await,
             26 => self.restart().await,
+            27 => self.make_transient().await,
+            28 => self.delete_transient().await,
             24..26 => batches::submit(self).await,
             _ => self.doubtful().await,
         }
@@ -416,6 +418,37 @@ impl Caller {
         self.ground.back(call, self.made(&register, &heard));
     }
 
+    /// Creates a database of a name that is deleted again and again.
+    async fn make_transient(&mut self) {
+        let name = format!("x{}", self.random.random_range(0..2));
+        let register = format!("database {name}");
+        let call = self
+            .ground
+            .call(Event::Name(register.clone(), OnName::Lost));
+        let body = json!({ "size": "standard-2", "storage_size": 64 });
+        let path = format!("{PLACE}/postgres/{name}");
+        let heard = self.ask("POST", &path, Some(body)).await;
+        self.ground.back(call, self.made(&register, &heard));
+    }
+
+    async fn delete_transient(&mut self) {
+        let name = format!("x{}", self.random.random_range(0..2));
+        let removed = Event::Name(format!("database {name}"), OnName::Removed);
+        let call = self.ground.call(removed.clone());
+        let path = format!("{PLACE}/postgres/{name}");
+        let heard = self.ask("DELETE", &path, None).await;
+        let said = match heard.status {
+            204 => Said::This(removed),
+            500.. => Said::Lost,
+            _ => {
+                self.ground
+                    .broken(format!("delete: {} {}", heard.status, heard.body));
+                Said::Nothing
+            }
+        };
+        self.ground.back(call, said);
+    }
+
     async fn retarget(&mut self) {
         let name = format!("d{}", self.random.random_range(0..4));
         let tag = self.random.random_range(0..1_000_000_u32).to_string();
@@ -476,7 +509,10 @@ impl Caller {
     }
 
     async fn view_database(&mut self) {
-        let name = format!("d{}", self.random.random_range(0..4));
+        let name = match self.random.random_range(0..6) {
+            of @ 0..4 => format!("d{of}"),
+            of => format!("x{}", of - 4),
+        };
         see_database(self, &name).await;
     }
 
@@ -639,12 +675,12 @@ pub async fn see_all(mut caller: Caller) {
     for number in 0..7 {
         see_subnet(&caller, &format!("s{number}")).await;
     }
-    for number in 0..4 {
-        let Some(database) = see_database(&caller, &format!("d{number}")).await else {
+    for name in ["d0", "d1", "d2", "d3", "x0", "x1"] {
+        let Some(database) = see_database(&caller, name).await else {
             continue;
         };
         if database["state"] != "running" || database["connection_string"].is_null() {
-            ground.broken(format!("d{number} does not converge: {database}"));
+            ground.broken(format!("{name} does not converge: {database}"));
         }
         let shown = database["connection_string"].as_str().and_then(password);
         if let Some(shown) = shown {

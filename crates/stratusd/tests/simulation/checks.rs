@@ -68,6 +68,7 @@ pub fn check(ground: &Ground, cloud: &Cloud) {
     batches_are_whole(ground);
     passwords_are_set(ground, cloud);
     restarts_are_made(ground, cloud);
+    deleted_databases_are_gone(ground, cloud);
     histories_are_linearizable(ground);
 }
 
@@ -108,14 +109,15 @@ fn rows_are_whole(ground: &Ground) {
             "SELECT resource AS text FROM audit WHERE operation = 'private_subnet_create' \
              AND resource NOT IN (SELECT id FROM private_subnet) \
              UNION ALL SELECT resource FROM audit WHERE operation = 'postgres_create' \
-             AND resource NOT IN (SELECT id FROM postgres_database) \
+             AND resource NOT IN (SELECT id FROM postgres_database UNION ALL \
+             SELECT resource FROM audit WHERE operation = 'postgres_delete') \
              UNION ALL SELECT resource FROM audit WHERE operation = 'inference_api_key_create' \
              AND resource NOT IN (SELECT id FROM inference_api_key)",
         ),
         (
             "two of a name",
             "SELECT name AS text FROM private_subnet GROUP BY project_id, location, name HAVING COUNT(*) > 1 \
-             UNION ALL SELECT name FROM postgres_database GROUP BY project_id, location, name HAVING COUNT(*) > 1 \
+             UNION ALL SELECT name FROM postgres_database WHERE state <> 'deleting' GROUP BY project_id, location, name HAVING COUNT(*) > 1 \
              UNION ALL SELECT name FROM firewall GROUP BY project_id, location, name HAVING COUNT(*) > 1",
         ),
         (
@@ -169,8 +171,8 @@ fn quotas_hold(ground: &Ground) {
         if items > most {
             ground.broken(format!("{items} of {table}, and the quota is {most}"));
         }
-        // Nothing is deleted, so what was full stays full.
-        if used_up.contains(table) && items != most {
+        // Only databases are deleted, so what else was full stays full.
+        if used_up.contains(table) && items != most && kind != Kind::Postgres {
             ground.broken(format!(
                 "{table} was refused for a quota that is not used up"
             ));
@@ -241,6 +243,20 @@ fn passwords_are_set(ground: &Ground, cloud: &Cloud) {
                 "the password of {id} is {set:?}, and {shown:?} is shown"
             ));
         }
+    }
+}
+
+/// The provisioner has the databases of the service, and no others.
+fn deleted_databases_are_gone(ground: &Ground, cloud: &Cloud) {
+    let rows = texts(
+        ground,
+        "SELECT id AS text FROM postgres_database ORDER BY id",
+    );
+    let made = cloud.ids();
+    if rows != made {
+        ground.broken(format!(
+            "the service has {rows:?}, and the provisioner {made:?}"
+        ));
     }
 }
 

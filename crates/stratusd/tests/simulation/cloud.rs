@@ -31,9 +31,17 @@ struct Thing {
     password: Option<String>,
     /// The number of the last restart that has started, and when it ends.
     restart: (i64, i64),
+    /// When the deletion ends, if one has started.
+    deleted_at: Option<i64>,
 }
 
 impl Cloud {
+    /// Returns the ids of all databases.
+    pub fn ids(&self) -> Vec<String> {
+        let things = self.0.lock().expect("nobody panics with the lock");
+        things.keys().cloned().collect()
+    }
+
     /// Returns the number of the last restart of a database.
     pub fn restarts(&self, id: &str) -> Option<i64> {
         let things = self.0.lock().expect("nobody panics with the lock");
@@ -183,6 +191,7 @@ impl Provisioner for Door {
                 pending: None,
                 password: None,
                 restart: (0, 0),
+                deleted_at: None,
             };
             progress(
                 things.entry(wanted.id.clone()).or_insert_with(new).made_at,
@@ -216,6 +225,21 @@ impl Provisioner for Door {
             Ok(progress(thing.restart.1, now))
         })
         .await?
+    }
+
+    async fn delete(&self, wanted: &Wanted) -> Result<Progress, ProvisionError> {
+        let more = i64::try_from(self.ground.below(1500)).expect("it is small");
+        self.act(wanted, "delete", |things, now| {
+            let Some(thing) = things.get_mut(&wanted.id) else {
+                return Progress::Done;
+            };
+            let progress = progress(*thing.deleted_at.get_or_insert(now + more), now);
+            if progress == Progress::Done {
+                things.remove(&wanted.id);
+            }
+            progress
+        })
+        .await
     }
 
     async fn restrict(&self, wanted: &Wanted) -> Result<(), ProvisionError> {

@@ -111,7 +111,7 @@ impl<M: Clone> Place<M> {
     }
 }
 
-/// A name that is made at most once and never removed.
+/// A name that at most one resource has at a time.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Name {
     /// Nothing has the name.
@@ -131,6 +131,9 @@ pub enum OnName {
     Lost,
     /// A view, with the id of what was found.
     Seen(Option<String>),
+    /// A delete, acknowledged or lost.
+    #[allow(dead_code, reason = "only the simulation deletes what has a name")]
+    Removed,
 }
 
 impl Model for Name {
@@ -144,6 +147,7 @@ impl Model for Name {
             (Self::Free, OnName::Seen(None)) | (Self::Taken(_), OnName::Refused | OnName::Lost) => {
                 Some(self.clone())
             }
+            (_, OnName::Removed) => Some(Self::Free),
             (Self::Taken(id), OnName::Seen(Some(seen))) if is(id, seen) => {
                 Some(Self::Taken(Some(seen.clone())))
             }

@@ -28,7 +28,7 @@ pub const BALANCERS: [&str; 2] = ["one", "two"];
 pub const QUOTAS: Quotas = Quotas {
     vms: 10,
     load_balancers: 10,
-    postgres_databases: 3,
+    postgres_databases: 4,
     private_subnets: 6,
     firewalls: 10,
     inference_api_keys: 4,

@@ -93,10 +93,10 @@ impl Run<'_, '_> {
             {
                 continue;
             }
-            // No operation of the API deletes a database, so an inventory does not either.
+            // Databases are deleted by the provisioner, which takes its time.
             if storage::project::has_databases(self.tx, &project.id).await? {
                 return blocked(format!(
-                    "cannot remove project {}: it has Postgres databases",
+                    "cannot remove project {}: it has Postgres databases; delete them through the API, and wait until they are gone",
                     project.name
                 ));
             }

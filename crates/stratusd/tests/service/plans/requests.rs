@@ -231,8 +231,12 @@ fn of_databases(operation: &str, round: usize) -> Vec<(String, Option<Value>)> {
     match operation {
         "postgres_create" => {
             let body = json!({ "size": "standard-2", "storage_size": 64 });
-            vec![(place(&format!("postgres/new-{round}")), Some(body))]
+            ["new", "gone"]
+                .map(|name| place(&format!("postgres/{name}-{round}")))
+                .map(|path| (path, Some(body.clone())))
+                .into()
         }
+        "postgres_delete" => vec![(place(&format!("postgres/gone-{round}")), None)],
         "postgres_view" => vec![
             (place(&format!("postgres/new-{round}")), None),
             (place(&format!("postgres/pg{:024}", 2)), None),

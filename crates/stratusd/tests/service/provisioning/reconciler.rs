@@ -247,6 +247,45 @@ async fn a_step_ends_with_its_lease() {
     worker.await.expect("a worker ends");
 }
 
+/// A step that has begun before the owner deletes the database does not bring it back.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_is_deleted_meanwhile_stays_deleted() {
+    let bare = Bare::new(Home::sqlite()).await;
+    let path = format!("/project/{SHOP}{PLACE}/postgres");
+    let call = async |method: &'static str, of: &str, body: Option<Value>| {
+        let path = format!("{path}{of}");
+        let request = BareRequest { method, path, body };
+        let (status, _, body) = bare.call(&request).await;
+        let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+        (status, body)
+    };
+    let body = json!({ "size": "standard-2", "storage_size": 64 });
+    let (status, made) = call("POST", "/orders", Some(body.clone())).await;
+    assert_eq!(status, 200, "{made}");
+    let by_id = format!("/{}", made["id"].as_str().expect("it is an id"));
+    let watched = Arc::new(Watched::default());
+    // The provisioner blocks when it sets the password.
+    let at_the_door = watched.holds_passwords.lock().await;
+    let keys = std::fs::read_to_string(bare.home.keys()).expect("the key file exists");
+    let stop = CancellationToken::new();
+    let reconciler = reconciler(&bare.home, &keys, Arc::clone(&watched)).await;
+    let worker = tokio::spawn(reconciler.run(stop.clone()));
+    let is_asked = async || (watched.asked_for_password.load(Ordering::SeqCst) > 0).then_some(());
+    eventually(is_asked).await.expect("the step has begun");
+    assert_eq!(call("DELETE", "/orders", None).await.0, 204);
+    drop(at_the_door);
+    let is_gone = eventually(async || {
+        let (status, seen) = call("GET", &by_id, None).await;
+        assert!(status == 404 || seen["state"] == "deleting", "{seen}");
+        (status == 404).then_some(())
+    });
+    is_gone.await.expect("the database is deleted");
+    assert_eq!(*watched.deleted.lock().unwrap(), [by_id[1..].to_owned()]);
+    assert_eq!(call("GET", "", None).await.1["count"], 0);
+    stop.cancel();
+    worker.await.expect("a worker ends");
+}
+
 /// A password that the owner sets while the provisioner sets an earlier one is set afterwards.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_password_that_is_changed_meanwhile_is_set_again() {

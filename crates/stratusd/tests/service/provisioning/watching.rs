@@ -20,6 +20,7 @@ pub struct Watched {
     pub overlaps: AtomicU64,
     pub finished: AtomicUsize,
     pub restarts: Mutex<Vec<(String, i64)>>,
+    pub deleted: Mutex<Vec<String>>,
     pub asked_for_password: AtomicUsize,
     pub passwords_begun: AtomicUsize,
     /// Held by a test to block calls that set a password.
@@ -114,6 +115,16 @@ impl Provisioner for Watching {
             return Ok(Progress::Done);
         }
         restarts.push(restart);
+        Ok(Progress::Pending(Duration::from_millis(5)))
+    }
+
+    async fn delete(&self, wanted: &Wanted) -> Result<Progress, ProvisionError> {
+        self.at(wanted).await;
+        let mut deleted = self.0.deleted.lock().unwrap();
+        if deleted.contains(&wanted.id) {
+            return Ok(Progress::Done);
+        }
+        deleted.push(wanted.id.clone());
         Ok(Progress::Pending(Duration::from_millis(5)))
     }
 

@@ -3,14 +3,16 @@
 use diesel::connection::SimpleConnection;
 use diesel::{Connection, SqliteConnection};
 use futures_util::future::join_all;
+use reqwest::Method;
 use serde_json::json;
 
 use super::PLACE;
 use crate::on_both;
-use crate::support::Home;
+use crate::provisioning::failed_steps;
 use crate::support::caller::Caller;
 use crate::support::inventory::{RIVAL, SHOP, two_projects};
 use crate::support::process::Service;
+use crate::support::{Home, eventually};
 
 /// Returns the inventory of [`two_projects`], with quotas of the shop.
 fn with_quotas(quotas: &str) -> String {
@@ -70,6 +72,27 @@ on_both! {
         assert!(applied.contains("the quota of private subnets is the one of the settings"), "{applied}");
         assert_eq!(create(&shop, "three").await.error(), (403, "QuotaExceeded"));
         shop.patch(&format!("{PLACE}/postgres/one"), json!({ "tags": [] })).await.ok();
+    }
+
+    async fn a_database_counts_until_it_is_gone(home: Home) {
+        home.apply(&with_quotas("postgres_databases: 1"));
+        let services = [home.serve(&["--simulate-failures", "100"])];
+        let shop = callers(&home, &services, "shop", SHOP).remove(0);
+        let path = format!("{PLACE}/postgres/one");
+        let database = json!({ "size": "standard-2", "storage_size": 64 });
+        shop.post(&path, database.clone()).await.ok();
+        // The provisioner knows it from here on, and fails to delete it.
+        let is_begun = eventually(async || (failed_steps(&services[0]).await > 0).then_some(()));
+        is_begun.await.expect("the creation fails");
+        let deleted = shop.try_call(Method::DELETE, &path, None).await;
+        assert_eq!(deleted.expect("the service responds").status, 204);
+        assert_eq!(shop.post(&path, database.clone()).await.error(), (403, "QuotaExceeded"));
+        assert_eq!(shop.get("/postgres").await.ok()["items"][0]["state"], "deleting");
+        drop(services);
+        let service = home.serve(&[]);
+        let shop = shop.at(&service.base, SHOP);
+        shop.wait_for("/postgres", |page| page["count"] == 0).await;
+        shop.post(&path, database).await.ok();
     }
 
     async fn creates_at_the_same_time_never_exceed_a_quota(home: Home) {

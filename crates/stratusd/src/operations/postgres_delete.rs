@@ -1,0 +1,47 @@
+//! The deletion of Postgres databases.
+
+use api_types::{IfMatch, Reference};
+
+use super::audit::Deleted;
+use super::postgres::{locked, lookup};
+use super::{Context, Result, Scope};
+use crate::domain::Refusal;
+use crate::storage::{self, Change, Connection};
+
+/// The change `postgres_delete`: sets the state of a database to `deleting`. The reconciler then
+/// deletes it. A database that does not exist is not an error.
+#[derive(Debug)]
+pub struct Delete {
+    /// The project and the location of the request, and the access of its caller.
+    pub scope: Scope,
+    /// The id or the name of the database.
+    pub reference: Reference,
+    /// The `If-Match` of the request: the entity tags that the database may have, or `None` for
+    /// any.
+    pub if_match: Option<IfMatch>,
+    /// The source of time, and the sealer that opens the password.
+    pub context: Context,
+}
+
+impl Change for Delete {
+    type Output = Deleted;
+    type Refusal = Refusal;
+
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<Deleted> {
+        let found = lookup(tx, &self.scope, &self.reference).await?;
+        self.scope.access.ensure_full()?;
+        let Some(found) = found else {
+            return Ok(Deleted(self.reference.to_string()));
+        };
+        // Locked, so that another change cannot make the tag stale before the write.
+        let (if_match, sealer) = (self.if_match.as_ref(), &self.context.sealer);
+        if locked(tx, &self.scope, if_match, &found.id, sealer)
+            .await?
+            .is_some()
+        {
+            let now = storage::clock::now(tx, &self.context.world).await?;
+            storage::database::begin_delete(tx, &self.scope.project, &found.id, now).await?;
+        }
+        Ok(Deleted(found.id.to_string()))
+    }
+}
