@@ -23,6 +23,18 @@ impl Mock {
         self.expectations.of(&PROJECT_POSTGRES_LIST)
     }
 
+    /// List the Postgres databases of a location
+    ///
+    /// Returns one page of the Postgres databases that the project has in the location.
+    /// If you order by `name`, a database that is being deleted and another one of its name can be skipped between pages; order by `id` to see all of them.
+    ///
+    /// `GET /project/{project_id}/location/{location}/postgres`
+    pub fn postgres_list(
+        &self,
+    ) -> Expectation<'_, PostgresListRequest, PostgresListResponse, PostgresListError> {
+        self.expectations.of(&POSTGRES_LIST)
+    }
+
     /// View a Postgres database
     ///
     /// Returns a Postgres database with all of its details.
@@ -81,6 +93,25 @@ impl Mock {
         self.expectations.of(&POSTGRES_UPDATE)
     }
 
+    /// Delete a Postgres database
+    ///
+    /// Begins to delete a Postgres database with its data and backups, which cannot be undone.
+    /// Nothing finds the database by its name any more, and the name can be used again at once.
+    /// Until it is gone, the database counts towards the quota, lists show it with the `state` `deleting`, and what only reads finds it by its id; changes return 404.
+    /// If there is no such database, nothing changes and the response is still 204.
+    ///
+    /// `DELETE /project/{project_id}/location/{location}/postgres/{postgres_database_reference}`
+    pub fn postgres_delete(
+        &self,
+    ) -> Expectation<
+        '_,
+        PostgresDeleteRequest,
+        PostgresDeleteResponse,
+        PostgresDeleteError,
+    > {
+        self.expectations.of(&POSTGRES_DELETE)
+    }
+
     /// Reset the superuser password of a Postgres database
     ///
     /// Sets the password of the superuser `postgres`.
@@ -97,6 +128,93 @@ impl Mock {
     > {
         self.expectations.of(&POSTGRES_RESET_SUPERUSER_PASSWORD)
     }
+
+    /// Restart a Postgres database
+    ///
+    /// Restarts the servers of a Postgres database soon, which ends its connections.
+    /// The response does not wait for the restart; the `state` is `unavailable` from its start until the database accepts connections again.
+    /// A database that is being created has nothing to restart, so nothing changes.
+    ///
+    /// `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/restart`
+    pub fn postgres_restart(
+        &self,
+    ) -> Expectation<
+        '_,
+        PostgresRestartRequest,
+        PostgresRestartResponse,
+        PostgresRestartError,
+    > {
+        self.expectations.of(&POSTGRES_RESTART)
+    }
+
+    /// Set the maintenance window of a Postgres database
+    ///
+    /// Sets the hour of the day, in UTC, at which the maintenance window of a Postgres database starts.
+    /// Without an hour, the window starts at 0, as that of a new database.
+    ///
+    /// `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/set-maintenance-window`
+    pub fn postgres_set_maintenance_window(
+        &self,
+    ) -> Expectation<
+        '_,
+        PostgresSetMaintenanceWindowRequest,
+        PostgresSetMaintenanceWindowResponse,
+        PostgresSetMaintenanceWindowError,
+    > {
+        self.expectations.of(&POSTGRES_SET_MAINTENANCE_WINDOW)
+    }
+
+    /// List the firewall rules of a Postgres database
+    ///
+    /// Returns one page of the firewall rules of a Postgres database, which are the networks that are allowed to connect.
+    /// Rules have no names, so the list is ordered by `id`.
+    ///
+    /// `GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule`
+    pub fn postgres_firewall_rule_list(
+        &self,
+    ) -> Expectation<
+        '_,
+        PostgresFirewallRuleListRequest,
+        PostgresFirewallRuleListResponse,
+        PostgresFirewallRuleListError,
+    > {
+        self.expectations.of(&POSTGRES_FIREWALL_RULE_LIST)
+    }
+
+    /// Add a firewall rule to a Postgres database
+    ///
+    /// Adds a rule to a Postgres database, by which a network is allowed to connect.
+    /// Returns 400 `InvalidRequest` with `details.cidr` if `cidr` is not a network or the database has a rule of the same network already, or with `details.body` if the database has 100 rules.
+    ///
+    /// `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule`
+    pub fn postgres_firewall_rule_create(
+        &self,
+    ) -> Expectation<
+        '_,
+        PostgresFirewallRuleCreateRequest,
+        PostgresFirewallRuleCreateResponse,
+        PostgresFirewallRuleCreateError,
+    > {
+        self.expectations.of(&POSTGRES_FIREWALL_RULE_CREATE)
+    }
+
+    /// Remove a firewall rule from a Postgres database
+    ///
+    /// Deletes a firewall rule of a Postgres database, which cannot be undone.
+    /// If there is no such database, or no such rule of it, nothing changes and the response is still 204.
+    /// `If-Match` is compared with the entity tag of the database.
+    ///
+    /// `DELETE /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule/{firewall_rule_id}`
+    pub fn postgres_firewall_rule_delete(
+        &self,
+    ) -> Expectation<
+        '_,
+        PostgresFirewallRuleDeleteRequest,
+        PostgresFirewallRuleDeleteResponse,
+        PostgresFirewallRuleDeleteError,
+    > {
+        self.expectations.of(&POSTGRES_FIREWALL_RULE_DELETE)
+    }
 }
 
 impl PostgresApi<()> for Service {
@@ -106,6 +224,14 @@ impl PostgresApi<()> for Service {
         request: ProjectPostgresListRequest,
     ) -> Result<ProjectPostgresListResponse, ProjectPostgresListError> {
         self.0.respond(&PROJECT_POSTGRES_LIST, request).await
+    }
+
+    async fn postgres_list(
+        &self,
+        _: (),
+        request: PostgresListRequest,
+    ) -> Result<PostgresListResponse, PostgresListError> {
+        self.0.respond(&POSTGRES_LIST, request).await
     }
 
     async fn postgres_view(
@@ -132,6 +258,14 @@ impl PostgresApi<()> for Service {
         self.0.respond(&POSTGRES_UPDATE, request).await
     }
 
+    async fn postgres_delete(
+        &self,
+        _: (),
+        request: PostgresDeleteRequest,
+    ) -> Result<PostgresDeleteResponse, PostgresDeleteError> {
+        self.0.respond(&POSTGRES_DELETE, request).await
+    }
+
     async fn postgres_reset_superuser_password(
         &self,
         _: (),
@@ -141,5 +275,48 @@ impl PostgresApi<()> for Service {
         PostgresResetSuperuserPasswordError,
     > {
         self.0.respond(&POSTGRES_RESET_SUPERUSER_PASSWORD, request).await
+    }
+
+    async fn postgres_restart(
+        &self,
+        _: (),
+        request: PostgresRestartRequest,
+    ) -> Result<PostgresRestartResponse, PostgresRestartError> {
+        self.0.respond(&POSTGRES_RESTART, request).await
+    }
+
+    async fn postgres_set_maintenance_window(
+        &self,
+        _: (),
+        request: PostgresSetMaintenanceWindowRequest,
+    ) -> Result<
+        PostgresSetMaintenanceWindowResponse,
+        PostgresSetMaintenanceWindowError,
+    > {
+        self.0.respond(&POSTGRES_SET_MAINTENANCE_WINDOW, request).await
+    }
+
+    async fn postgres_firewall_rule_list(
+        &self,
+        _: (),
+        request: PostgresFirewallRuleListRequest,
+    ) -> Result<PostgresFirewallRuleListResponse, PostgresFirewallRuleListError> {
+        self.0.respond(&POSTGRES_FIREWALL_RULE_LIST, request).await
+    }
+
+    async fn postgres_firewall_rule_create(
+        &self,
+        _: (),
+        request: PostgresFirewallRuleCreateRequest,
+    ) -> Result<PostgresFirewallRuleCreateResponse, PostgresFirewallRuleCreateError> {
+        self.0.respond(&POSTGRES_FIREWALL_RULE_CREATE, request).await
+    }
+
+    async fn postgres_firewall_rule_delete(
+        &self,
+        _: (),
+        request: PostgresFirewallRuleDeleteRequest,
+    ) -> Result<PostgresFirewallRuleDeleteResponse, PostgresFirewallRuleDeleteError> {
+        self.0.respond(&POSTGRES_FIREWALL_RULE_DELETE, request).await
     }
 }
