@@ -67,9 +67,17 @@ orders=every-$run
 stratus postgres create "$orders" --size standard-2 --storage-size 64
 stratus postgres view "$orders" --wait
 has "$(select_of '$[*].name' postgres project-list --all)" "$orders"
+has "$(select_of '$[*].name' postgres list --all)" "$orders"
 stratus postgres update "$orders" --tags '{"key": "team", "value": "billing"}'
 echo 'Example-Passw0rd' > "$folder/password"
 stratus postgres reset-superuser-password "$orders" --password-file "$folder/password"
+stratus postgres set-maintenance-window "$orders" --maintenance-window-start-at 3
+office=$(select_of '$.id' postgres firewall-rule-create "$orders" --cidr 192.0.2.0/24)
+has "$(select_of '$[*].id' postgres firewall-rule-list "$orders" --all)" "$office"
+stratus postgres firewall-rule-delete "$orders" "$office"
+stratus postgres restart "$orders"
+stratus postgres view "$orders" --wait
+stratus postgres delete "$orders"
 
 # Inference keys, whose secret is in a file that only its owner can read.
 stratus inference-api-key create --save "$folder/key.json"

@@ -157,6 +157,9 @@ macro_rules! on_both {
             )*
         }
 
-        $(async fn $name($home: Home) $body)*
+        $(
+            #[allow(clippy::too_many_lines, reason = "a test tells a whole story")]
+            async fn $name($home: Home) $body
+        )*
     };
 }
