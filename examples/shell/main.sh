@@ -5,16 +5,16 @@
 set -eu
 export STRATUS_LOCATION=eu-central-h1
 
-# The name and the state of each, line by line.
-stratus vm list --all --page-size 2 --query '$[*]["name", "state"]' --output text |
-    while read -r name && read -r state; do
-        echo "$name is $state"
-    done
-
-name=orders-$(date +%s)-$$
+# Prints the state that a command responds with.
 state() {
     stratus "$@" --query '$.state' --output text
 }
+
+stratus vm list --all --page-size 2 --query '$[*].name' --output text | while read -r name; do
+    echo "$name is $(state vm view "$name")"
+done
+
+name=orders-$(date +%s)-$$
 echo "$name is $(state postgres create "$name" --size standard-2 --storage-size 64)"
 echo "$name is $(state postgres view "$name" --wait)"
 

@@ -1,4 +1,8 @@
 //! The mock of our contract, called by the generated client over HTTP, and without a socket.
+#![allow(
+    clippy::result_large_err,
+    reason = "errors are the contract's responses"
+)]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

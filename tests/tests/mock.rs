@@ -26,6 +26,7 @@ impl RenderRejection for Heard {
 }
 
 /// Requests, most of them wrong, as method, target, headers and body. A header is a name and a value.
+#[expect(clippy::too_many_lines, reason = "an entry for each request")]
 fn requests() -> Vec<(String, String, Vec<(String, String)>, String)> {
     let place = format!("/project/{PROJECT}/location/{LOCATION}");
     let targets = [

@@ -15,6 +15,10 @@ use crate::domain::list::ListQuery;
 use crate::storage::{self, Change, Connection};
 
 /// The query `postgres_firewall_rule_list`: returns a page of the rules of a database, by id.
+///
+/// # Panics
+///
+/// Never: a database has at most [`MOST_RULES`] rules.
 pub async fn list(
     c: &mut Connection<'_>,
     scope: &Scope,

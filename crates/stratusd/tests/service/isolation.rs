@@ -74,14 +74,15 @@ fn body(operation: &str, subnet: &str, firewall: &str, vm: &str) -> Option<Value
         "postgres_create" => json!({ "size": "standard-2", "storage_size": 64 }),
         "postgres_update" => json!({ "tags": [] }),
         "postgres_set_maintenance_window" => json!({ "maintenance_window_start_at": 3 }),
-        "postgres_firewall_rule_create" => json!({ "cidr": "10.0.0.0/8" }),
         "postgres_reset_superuser_password" => json!({ "password": "Abcdefgh1234" }),
         "private_subnet_create" => json!({ "firewall_id": firewall }),
         "private_subnet_connect" => json!({ "connected-subnet-id": subnet }),
         "firewall_attach_subnet" | "firewall_detach_subnet" => {
             json!({ "private_subnet_id": subnet })
         }
-        "firewall_rule_create" => json!({ "cidr": "10.0.0.0/8" }),
+        "firewall_rule_create" | "postgres_firewall_rule_create" => {
+            json!({ "cidr": "10.0.0.0/8" })
+        }
         "inference_api_key_create" => json!({}),
         _ => return None,
     };
