@@ -140,6 +140,9 @@ fn a_login_without_a_terminal_or_a_credential_keeps_nothing() {
     assert!(empty.contains("is empty"), "{empty}");
     museum.run(&["auth", "login"]).failed(2);
     assert!(!file(&museum).exists());
+    let secret = ["auth", "status", "--url", "http://ada:s3cret@127.0.0.1"];
+    let shown = museum.run(&secret);
+    assert!(shown.out.starts_with("http://127.0.0.1\n"), "{}", shown.out);
 }
 
 #[cfg(target_os = "linux")]

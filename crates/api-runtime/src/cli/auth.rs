@@ -115,7 +115,8 @@ fn login(sources: &Sources<'_>) -> Result<(), Failure> {
 
 /// Shows where credentials come from. Fails if there is none.
 fn status(sources: &Sources<'_>) -> Result<(), Failure> {
-    let mut said = format!("{}\n", sources.url()?);
+    // Without what else a URL may have, such as a password.
+    let mut said = format!("{}\n", sources.origin()?.unwrap_or_default());
     let mut is_any = false;
     for at in schemes(sources.description) {
         let name = sources.scheme_name(at);

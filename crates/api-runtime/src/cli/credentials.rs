@@ -18,7 +18,7 @@ pub(super) enum Found {
     /// In a file that a variable or the configuration file names.
     File(String),
     /// Where `auth login` has kept it.
-    Kept(Place),
+    Kept(Secret, Place),
 }
 
 impl fmt::Display for Found {
@@ -26,7 +26,7 @@ impl fmt::Display for Found {
         match self {
             Self::Flag(path) | Self::File(path) => write!(f, "read from {}", secrets::place(path)),
             Self::Variable(name) => write!(f, "in the variable {name}"),
-            Self::Kept(place) => write!(f, "kept in {place}"),
+            Self::Kept(_, place) => write!(f, "kept in {place}"),
         }
     }
 }
@@ -56,10 +56,7 @@ impl Sources<'_> {
             Found::Flag(path) | Found::File(path) => {
                 secrets::from_file(&path, &format!("the credential `{name}`")).map(Some)
             }
-            Found::Kept(_) => match self.account(at)? {
-                Some(account) => kept::find(&account).map(|kept| kept.map(|(secret, _)| secret)),
-                None => Ok(None),
-            },
+            Found::Kept(secret, _) => Ok(Some(secret)),
         }
     }
 
@@ -77,7 +74,7 @@ impl Sources<'_> {
             return Ok(None);
         };
         let kept = kept::find(&account)?;
-        Ok(kept.map(|(_, place)| Found::Kept(place)))
+        Ok(kept.map(|(secret, place)| Found::Kept(secret, place)))
     }
 
     /// Returns where the credential for a scheme is, if it is set and not kept.
