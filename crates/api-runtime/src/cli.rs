@@ -28,6 +28,7 @@ mod secrets;
 mod settings;
 mod sources;
 mod table;
+mod terminal;
 mod yaml;
 
 use std::process::ExitCode;

@@ -163,6 +163,17 @@ fn a_terminal_does_not_show_what_is_typed() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn a_terminal_shows_what_is_typed_again_after_an_interrupt() {
+    let (url, _) = serve();
+    let museum = without_credential().with("MUSEUM_URL", &url);
+    let prompt = format!("token for {url}: ");
+    let (shown, code) = museum.on_terminal(&["auth", "login", "token"], &prompt, "typ3d\u{3}");
+    assert_eq!(code, 128 + 2, "{shown}");
+    assert!(!shown.contains("typ3d"), "{shown}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
 fn a_terminal_shows_tables_and_how_far_a_list_is() {
     let (url, _) = serve();
     let museum = museum().with("MUSEUM_URL", &url);

@@ -78,9 +78,11 @@ impl Program {
     }
 
     /// Runs the program on a terminal, types `input` once it shows `prompt`, and returns what it has
-    /// shown and its exit code.
+    /// shown and its exit code: 128 and the signal if one has ended it, as shells say it.
     #[cfg(target_os = "linux")]
     pub fn on_terminal(&self, arguments: &[&str], prompt: &str, input: &str) -> (String, i32) {
+        use rustix::termios::{LocalModes, tcgetattr};
+        use std::os::unix::process::ExitStatusExt as _;
         let (screen, side) = terminal();
         let end = || side.try_clone().expect("the terminal can be opened");
         // Makes the terminal the one that `/dev/tty` is.
@@ -97,9 +99,17 @@ impl Program {
             .spawn()
             .expect("the program starts");
         drop((command, side));
-        let shown = watch(screen, prompt, input);
+        let shown = watch(&screen, prompt, input);
         let status = child.wait().expect("the program ends");
-        (shown, status.code().expect("no signal ends it"))
+        let modes = tcgetattr(&screen).expect("it is a terminal").local_modes;
+        assert!(
+            modes.contains(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG),
+            "the terminal is left as {modes:?}"
+        );
+        let code = status
+            .code()
+            .or_else(|| status.signal().map(|signal| 128 + signal));
+        (shown, code.expect("it has ended"))
     }
 
     /// Sets the folder and the environment of a command.
@@ -150,7 +160,7 @@ fn terminal() -> (fs::File, fs::File) {
 
 /// Reads what a terminal shows until its programs have ended, and types `input` after `prompt`.
 #[cfg(target_os = "linux")]
-fn watch(mut screen: fs::File, prompt: &str, input: &str) -> String {
+fn watch(mut screen: &fs::File, prompt: &str, input: &str) -> String {
     use std::io::Read as _;
     let (mut shown, mut is_typed) = (Vec::new(), false);
     let mut piece = [0; 1024];

@@ -6,6 +6,7 @@ use std::io::{self, IsTerminal as _, Read};
 use serde_json::Value;
 
 use super::failure::Failure;
+use super::terminal;
 use crate::client::Secret;
 
 /// The most bytes that a secret in a file may have.
@@ -58,7 +59,7 @@ pub(super) fn ask(what: &str) -> Result<Option<Secret>, Failure> {
     if !io::stdin().is_terminal() {
         return Ok(None);
     }
-    rpassword::prompt_password(format!("{what}: "))
+    terminal::ask_hidden(&format!("{what}: "))
         .map(|secret| Some(Secret::from(secret)))
         .map_err(|error| Failure::usage(format!("{what} cannot be asked for: {error}")))
 }

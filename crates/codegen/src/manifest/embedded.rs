@@ -68,6 +68,7 @@ pub(super) const RUNTIME: &[(&str, &str)] = embedded!(
     "src/cli/settings.rs",
     "src/cli/sources.rs",
     "src/cli/table.rs",
+    "src/cli/terminal.rs",
     "src/cli/yaml.rs",
     "src/client.rs",
     "src/client/argument.rs",
