@@ -9,7 +9,9 @@ mod conformance;
 mod corpus;
 mod examples;
 mod mutants;
+mod npm;
 mod page;
+mod postgres;
 mod running;
 mod serve;
 mod soak;
@@ -46,6 +48,7 @@ enum Command {
     Serve(serve::Arguments),
     Conformance(conformance::Arguments),
     Page(page::Arguments),
+    Postgres(postgres::Arguments),
     Examples(examples::Arguments),
     Bench(bench::Arguments),
     Soak(soak::Arguments),
@@ -63,6 +66,7 @@ fn main() -> ExitCode {
         Command::Serve(arguments) => serve::run(arguments, &mut out),
         Command::Conformance(arguments) => conformance::run(arguments, &mut out),
         Command::Page(arguments) => page::run(arguments, &mut out),
+        Command::Postgres(arguments) => postgres::run(arguments, &mut out),
         Command::Examples(arguments) => examples::run(arguments, &mut out),
         Command::Bench(arguments) => bench::run(arguments, &mut out),
         Command::Soak(arguments) => soak::run(arguments, &mut out),

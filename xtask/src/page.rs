@@ -12,6 +12,7 @@ use anyhow::{Context as _, bail};
 use launch::{Build, PROJECT, Service};
 
 use crate::Exit;
+use crate::npm;
 use crate::running::Running;
 use crate::workspace;
 
@@ -46,7 +47,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     };
     let root = workspace::root()?;
     let folder = root.join("target/page");
-    install(&folder)?;
+    npm::install(&folder, &[PUPPETEER])?;
     let home = folder.join("service");
     // A database of an earlier run would change the pictures.
     let _ = fs::remove_dir_all(&home);
@@ -122,23 +123,4 @@ pub(crate) fn chromium() -> Option<PathBuf> {
         .iter()
         .flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
     files.into_iter().find(|file| file.is_file())
-}
-
-/// Installs the library unless this version is installed.
-fn install(folder: &Path) -> anyhow::Result<()> {
-    let mark = folder.join("installed");
-    if fs::read_to_string(&mark).is_ok_and(|installed| installed == PUPPETEER) {
-        return Ok(());
-    }
-    fs::create_dir_all(folder).with_context(|| format!("failed to make {}", folder.display()))?;
-    let status = Command::new("npm")
-        .args(["install", "--silent", "--no-audit", "--no-fund", "--prefix"])
-        .arg(folder)
-        .arg(PUPPETEER)
-        .status()
-        .context("failed to start npm: install Node.js 18 or later with npm")?;
-    if !status.success() {
-        bail!("npm could not install {PUPPETEER}");
-    }
-    fs::write(&mark, PUPPETEER).with_context(|| format!("failed to write {}", mark.display()))
 }
