@@ -21,7 +21,7 @@ pub mod vm;
 
 use std::sync::Arc;
 
-use api_types::ProjectId;
+use api_types::{PostgresVersion, ProjectId};
 
 use crate::domain::Refusal;
 use crate::domain::quota::{Kind, Quotas};
@@ -45,6 +45,8 @@ pub struct Context {
     pub service_domain: String,
     /// The quotas of projects without their own.
     pub quotas: Quotas,
+    /// The versions of PostgreSQL that databases can be created with, or `None` for all.
+    pub postgres_versions: Option<Vec<PostgresVersion>>,
     /// The number of idempotency keys that a project may have in use.
     pub idempotency_keys: u32,
 }

@@ -1,12 +1,14 @@
-//! The trait through which the service creates and changes Postgres databases, and a simulator that
-//! implements it.
+//! The trait through which the service creates and changes Postgres databases, a provisioner that
+//! runs them on this machine, and a simulator.
 
 pub mod authority;
+pub mod local;
 pub mod simulator;
 
 use std::fmt;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use zeroize::Zeroizing;
 
@@ -95,7 +97,7 @@ pub struct Wanted {
 }
 
 /// The resources and configuration of a database.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shape {
     /// The major version of PostgreSQL.
     pub version: String,

@@ -7,6 +7,7 @@ mod listen;
 mod long_work;
 mod management;
 mod metrics;
+mod provisioning;
 mod requests;
 mod serving;
 mod signals;
@@ -28,8 +29,7 @@ use crate::domain::quota::Quotas;
 use crate::log::LogQueue;
 use crate::operations;
 use crate::provision::authority::Authority;
-use crate::provision::simulator::{Simulator, SimulatorConfig};
-use crate::reconcile::{Reconciler, ReconcilerConfig, Steps};
+use crate::reconcile::{ReconcilerConfig, Steps};
 use crate::seal::Sealer;
 use crate::settings::{ServiceSettings, StoreSettings, Switch};
 use crate::storage::{DatabaseLocation, SILENCE, Store, StoreConfig, claim};
@@ -42,6 +42,7 @@ use listen::Listeners;
 use long_work::LongWork;
 use management::{Health, Management};
 use metrics::Metrics;
+use provisioning::{Choice, Reconciling};
 use requests::Requests;
 use serving::Serving;
 use signals::Signals;
@@ -89,6 +90,7 @@ pub async fn run(
     if let DatabaseLocation::Sqlite(file) = &database {
         claim(file)?;
     }
+    let choice = Choice::look(settings, &database)?;
     let listeners = Listeners::bind(settings)?;
     let tls = tls::load(settings, hang_up).await?;
     let steps = Arc::new(Steps::default());
@@ -105,11 +107,13 @@ pub async fn run(
             return Ok(());
         }
     };
+    let provisioner = choice.decide(settings, &store, &world, authority).await?;
     let context = operations::Context {
         world: world.clone(),
         sealer: Arc::new(sealer),
         service_domain: settings.service_domain.as_str().to_owned(),
         quotas,
+        postgres_versions: provisioner.versions(),
         idempotency_keys: settings.idempotency_keys.get(),
     };
     let sweeping = tokio::spawn(sweep::run(
@@ -118,12 +122,15 @@ pub async fn run(
         settings.audit_retention.get(),
         stop.clone(),
     ));
-    let simulator = Simulator::new(simulator_config(settings), world, authority);
-    let config = reconciler_config(settings, is_alone);
-    let reconciler = Reconciler::new(store.clone(), context.clone(), simulator, config, steps);
+    let reconciling = Reconciling {
+        store: store.clone(),
+        context: context.clone(),
+        config: reconciler_config(settings, is_alone),
+        steps,
+    };
     // The reconciler and the listeners stop on the same signal, so that their time to finish runs
     // at once.
-    let reconciling = tokio::spawn(reconciler.run(stop.clone()));
+    let reconciling = provisioner.start(reconciling, &stop);
     let router = router(settings, &store, &context, &metrics);
     let served = match Serving::start(settings, listeners.api, router, tls, &metrics, &health) {
         Ok(serving) => {
@@ -204,18 +211,6 @@ fn router(
         Box::pin(async move { budget.handle(request, next).await })
     });
     Requests::new(Arc::clone(metrics)).layer(api::router(store, context, limit, config))
-}
-
-fn simulator_config(settings: &ServiceSettings) -> SimulatorConfig {
-    SimulatorConfig {
-        delay: settings.simulate_delay.get(),
-        jitter: settings.simulate_jitter.get(),
-        failures: settings.simulate_failures.get(),
-        outages: settings.simulate_outages.get(),
-        used: settings.simulate_used.get(),
-        seed: settings.simulate_seed,
-        service_domain: settings.service_domain.as_str().to_owned(),
-    }
 }
 
 fn reconciler_config(settings: &ServiceSettings, is_alone: bool) -> ReconcilerConfig {

@@ -15,6 +15,7 @@ mod database_url;
 mod duration;
 mod file;
 mod number;
+mod provisioner;
 mod text;
 
 use std::cmp::Ordering;
@@ -23,6 +24,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 
 use crate::domain::quota::Quotas;
+use crate::provision::local::Addresses;
 use crate::storage::lease::LONGEST_LEASE;
 
 /// The shortest time that an entry of the audit trail is kept.
@@ -32,6 +34,7 @@ pub use database_url::DatabaseUrl;
 pub use duration::{Duration, Lifetime};
 pub use file::SettingsFile;
 pub use number::{Connections, Percent, Rate};
+pub use provisioner::ProvisionerChoice;
 pub use table::{Origin, Setting};
 pub use text::{LogFormat, SecretText, Switch};
 
@@ -141,6 +144,20 @@ settings! {
     reconcile_lease("STRATUS_RECONCILE_LEASE", "DURATION"): Duration<1000> = "30s";
     /// How often to check the state of a running database.
     observe_every("STRATUS_OBSERVE_EVERY", "DURATION"): Duration<100> = "60s";
+    /// What creates Postgres databases: `local` runs them on this machine, `simulated` only records them, and `auto` takes what is possible at the first start.
+    provisioner("STRATUS_PROVISIONER", "PROVISIONER"): provisioner::ProvisionerChoice = "auto";
+    /// Local: the folder of the databases. If not set, the name of the SQLite file with `-postgres` appended.
+    local_folder("STRATUS_LOCAL_FOLDER", "FOLDER"): text::FilePath;
+    /// Local: the folders with PostgreSQL's programs, separated by colons. Those in `/usr/lib/postgresql/*/bin` are found without it.
+    local_binaries("STRATUS_LOCAL_BINARIES", "FOLDERS"): provisioner::Folders;
+    /// Local: the network in which each database gets an address, at port 5432.
+    local_addresses("STRATUS_LOCAL_ADDRESSES", "NETWORK"): Addresses = "127.54.0.0/16";
+    /// Local, as root: the user that creates databases.
+    local_user("STRATUS_LOCAL_USER", "USER"): text::UserName = "postgres";
+    /// Local, as root: the number of the first user that databases run as. Each has one of its own, which needs no name.
+    local_first_uid("STRATUS_LOCAL_FIRST_UID", "NUMBER"): number::UserNumber = "1900000000";
+    /// Local: how many bytes of the disk a database gets for each GiB of its storage size.
+    local_bytes_per_gib("STRATUS_LOCAL_BYTES_PER_GIB", "BYTES"): number::Scale = "1073741824";
     /// Simulator: the minimum time that a step takes.
     simulate_delay("STRATUS_SIMULATE_DELAY", "DURATION"): Duration = "2s";
     /// Simulator: the maximum random time added to the delay.

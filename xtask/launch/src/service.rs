@@ -70,7 +70,7 @@ impl Service {
     }
 
     /// Returns a command that runs `stratusd` with these arguments and the folder's database and
-    /// keys. Other settings come from the environment.
+    /// keys. It simulates Postgres databases. Other settings come from the environment.
     #[must_use]
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
@@ -81,6 +81,7 @@ impl Service {
                 format!("sqlite://{}", self.folder.join("stratus.db").display()),
             )
             .env("STRATUS_ENCRYPTION_KEYS_FILE", self.folder.join("keys"))
+            .env("STRATUS_PROVISIONER", "simulated")
             .env_remove("STRATUS_ENCRYPTION_KEYS");
         command
     }

@@ -122,8 +122,8 @@ impl Change for Create {
 }
 
 impl Create {
-    /// Checks the name, the location, the size and the storage size of the new database. Returns
-    /// the size and the storage size.
+    /// Checks the name, the location, the version, the size and the storage size of the new database.
+    /// Returns the size and the storage size.
     ///
     /// # Errors
     ///
@@ -146,6 +146,12 @@ impl Create {
                 enumerate(&self.offered_in)
             );
             refused.push(Refusal::invalid("location", wrong));
+        }
+        if let Some(versions) = &self.context.postgres_versions
+            && !versions.contains(&self.body.version)
+        {
+            let wrong = format!("is not offered here: choose {}", enumerate(versions));
+            refused.push(Refusal::invalid("version", wrong));
         }
         let sized = catalogue::size(&self.body.size).and_then(|size| {
             catalogue::storage(&size, self.body.storage_size).map(|storage| (size, storage))

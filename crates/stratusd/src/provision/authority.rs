@@ -1,5 +1,5 @@
-//! The certificate authority of simulated Postgres databases. It issues real certificates, is
-//! created once, and is stored in the database of the service.
+//! The certificate authority of Postgres databases. It issues real certificates, also for simulated
+//! databases, is created once, and is stored in the database of the service.
 
 use std::fmt;
 
@@ -136,13 +136,13 @@ impl Authority {
         &self.certificate
     }
 
-    /// Issues a server certificate for a host, in PEM. It is valid from 31 December of last year
-    /// until 31 January in two years. Its private key is not kept.
+    /// Issues a server certificate for a host name or an IP address. It is valid from 31 December of
+    /// last year until 31 January in two years. The authority does not keep its private key.
     ///
     /// # Errors
     ///
     /// If the host is not ASCII, or the certificate cannot be signed.
-    pub fn issue(&self, host: &str) -> Result<String> {
+    pub fn issue(&self, host: &str) -> Result<Issued> {
         let year = year(&self.world)?;
         let mut params = CertificateParams::new(vec![host.to_owned()])?;
         params
@@ -153,7 +153,24 @@ impl Authority {
         params.not_before = rcgen::date_time_ymd(year - 1, 12, 31);
         params.not_after = rcgen::date_time_ymd(year + 2, 1, 31);
         let key = KeyPair::generate()?;
-        Ok(params.signed_by(&key, &self.issuer)?.pem())
+        Ok(Issued {
+            certificate: params.signed_by(&key, &self.issuer)?.pem(),
+            key: Zeroizing::new(key.serialize_pem()),
+        })
+    }
+}
+
+/// A server certificate and its private key, both in PEM.
+pub struct Issued {
+    /// The certificate.
+    pub certificate: String,
+    /// The private key, which is erased from memory when dropped.
+    pub key: Zeroizing<String>,
+}
+
+impl fmt::Debug for Issued {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Issued").finish_non_exhaustive()
     }
 }
 
@@ -172,7 +189,8 @@ fn params(year: i32) -> Result<CertificateParams> {
     Ok(params)
 }
 
-fn year(world: &World) -> Result<i32> {
+/// Returns the year of the clock, in UTC.
+pub(super) fn year(world: &World) -> Result<i32> {
     let now = Timestamp::from_millisecond(world.now())?;
     Ok(i32::from(now.to_zoned(TimeZone::UTC).year()))
 }

@@ -352,6 +352,7 @@ impl Provisioner for Simulator {
             None => self
                 .authority
                 .issue(&host)
+                .map(|issued| issued.certificate)
                 .map_err(|error| ProvisionError(format!("{error:#}")))?,
         };
         database.server_certificate = Some(server_certificate.clone());

@@ -53,6 +53,10 @@ bounded! {
     Keys(u32) in 1..=1_000_000;
     /// A percentage, from 0 to 100.
     Percent(u8) in 0..=100;
+    /// The number of a user of the operating system, from 1 to 2,147,483,647, without root.
+    UserNumber(u32) in 1..=2_147_483_647;
+    /// The bytes that stand for a GiB, from 1 MiB to 1 GiB.
+    Scale(u64) in 1_048_576..=1_073_741_824;
     /// A number of requests, per second or at once, from 1 to 4,294,967,295.
     Rate(NonZeroU32) in 1..=4_294_967_295;
 }

@@ -160,6 +160,36 @@ impl fmt::Display for FilePath {
     }
 }
 
+/// The name of a user of the operating system. It is not empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UserName(String);
+
+impl UserName {
+    /// Returns the name.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for UserName {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text.is_empty() {
+            Err("must not be empty: give the name of a user")
+        } else {
+            Ok(Self(text.to_owned()))
+        }
+    }
+}
+
+impl fmt::Display for UserName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
 /// A DNS domain in lower case, which host names of resources end in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Domain(String);

@@ -183,6 +183,12 @@ pub async fn page(
     }
 }
 
+/// Returns whether there is any database in the store.
+pub async fn is_any(c: &mut Connection<'_>) -> Result<bool, StorageError> {
+    let sql = statement!("SELECT id FROM postgres_database LIMIT 1");
+    c.exists(sql, &[]).await
+}
+
 /// Looks up a database of a project and location by its id.
 pub async fn lookup_id(
     c: &mut Connection<'_>,

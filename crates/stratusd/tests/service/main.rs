@@ -19,6 +19,7 @@ mod idempotency;
 mod inference_keys;
 mod isolation;
 mod load_balancers;
+mod local;
 mod plans;
 mod postgres_server;
 mod power_cuts;

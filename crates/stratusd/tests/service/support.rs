@@ -8,6 +8,7 @@ pub mod disk;
 pub mod inventory;
 pub mod process;
 pub mod proxy;
+pub mod servers;
 pub mod whole;
 
 use std::path::Path;

@@ -453,6 +453,7 @@ fn context(keys: &str) -> Context {
         sealer: Arc::new(Sealer::parse(keys).expect("the keys are valid")),
         service_domain: "stratus.example".to_owned(),
         quotas: QUOTAS,
+        postgres_versions: None,
         idempotency_keys: 10,
     }
 }

@@ -180,7 +180,8 @@ async fn certificates_chain_to_an_authority_that_survives_restarts() {
     let server = certificate(
         &second
             .issue("orders.pg1.stratus.example")
-            .expect("the host is a name for a certificate"),
+            .expect("the host is a name for a certificate")
+            .certificate,
     );
     let verify = |name: &'static str| {
         let name = ServerName::try_from(name).expect("the host is a server name");

@@ -150,6 +150,11 @@ impl Caller {
         self.call(Method::PATCH, path, Some(&body)).await
     }
 
+    /// Sends a DELETE request.
+    pub async fn delete(&self, path: &str) -> JsonResponse {
+        self.call(Method::DELETE, path, None).await
+    }
+
     /// Polls with GET until the body satisfies a condition. Returns the body.
     pub async fn wait_for(&self, path: &str, is_right: impl Fn(&Value) -> bool) -> Value {
         let mut last = Value::Null;

@@ -33,6 +33,8 @@ impl Home {
             }
         }
         command
+            // Tests of servers choose otherwise, by a flag.
+            .env("STRATUS_PROVISIONER", "simulated")
             .env("STRATUS_DATABASE_URL", &self.database_url)
             .env("STRATUS_ENCRYPTION_KEYS_FILE", self.keys());
         command

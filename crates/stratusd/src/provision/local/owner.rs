@@ -1,0 +1,101 @@
+//! The users of the operating system that servers run as.
+//!
+//! PostgreSQL refuses to run as root, and the superuser of a database can run programs as the user
+//! of its server. So a service that runs as root gives each server a user of its own, which need not
+//! have a name, and which cannot read what belongs to another database. A service that does not run
+//! as root cannot do this: its databases run as the service itself.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::lchown;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use thiserror::Error;
+
+/// Why no server can run on this machine.
+#[derive(Debug, Error)]
+pub enum OwnerError {
+    /// There is no user with this name.
+    #[error("there is no user {0:?} to create databases as: PostgreSQL refuses to run as root")]
+    NoUser(String),
+}
+
+/// The users that servers run as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Owner {
+    /// The user of this process.
+    Itself,
+    /// For each server another user than root.
+    Another {
+        /// The user and the group that create clusters. `initdb` needs a user with a name.
+        creator: (u32, u32),
+        /// The number of the first user of a server; each address has the next one.
+        first: u32,
+    },
+}
+
+impl Owner {
+    /// Returns the users that servers of this process can run as.
+    ///
+    /// # Errors
+    ///
+    /// If this process runs as root, and there is no user called `creator`.
+    pub fn find(creator: &str, first: u32) -> Result<Self, OwnerError> {
+        if !rustix::process::geteuid().is_root() {
+            return Ok(Self::Itself);
+        }
+        let number = |option| {
+            let mut id = Command::new("id");
+            let output = id
+                .args([option, "--", creator])
+                .stderr(Stdio::null())
+                .output();
+            let output = output.ok().filter(|output| output.status.success())?;
+            String::from_utf8(output.stdout).ok()?.trim().parse().ok()
+        };
+        let creator = number("-u")
+            .zip(number("-g"))
+            .filter(|(user, _)| *user != 0)
+            .ok_or_else(|| OwnerError::NoUser(creator.to_owned()))?;
+        Ok(Self::Another { creator, first })
+    }
+
+    /// Returns whether servers run as other users than this process.
+    pub(super) fn is_another(&self) -> bool {
+        matches!(self, Self::Another { .. })
+    }
+
+    /// Returns the user and the group that create clusters, or `None` for those of this process.
+    pub(super) fn creator(&self) -> Option<(u32, u32)> {
+        match self {
+            Self::Itself => None,
+            Self::Another { creator, .. } => Some(*creator),
+        }
+    }
+
+    /// Returns the user and the group of the server with the address at a position, or `None` for
+    /// those of this process.
+    pub(super) fn server(&self, position: u32) -> Option<(u32, u32)> {
+        match self {
+            Self::Itself => None,
+            Self::Another { first, .. } => {
+                let user = first.saturating_add(position);
+                Some((user, user))
+            }
+        }
+    }
+}
+
+/// Gives a file or a folder with all that is in it to a user.
+pub(super) fn give(path: &Path, user: Option<(u32, u32)>) -> io::Result<()> {
+    let Some((user, group)) = user else {
+        return Ok(());
+    };
+    if fs::symlink_metadata(path)?.is_dir() {
+        for entry in fs::read_dir(path)? {
+            give(&entry?.path(), Some((user, group)))?;
+        }
+    }
+    lchown(path, Some(user), Some(group))
+}

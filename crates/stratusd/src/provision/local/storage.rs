@@ -1,0 +1,107 @@
+//! The storage of a database: how much it uses, and what happens when it is full.
+//!
+//! A folder cannot refuse to grow, so a database that has used its storage becomes read-only by
+//! default. Its owner can still write, by saying so, to delete what is not needed.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use tokio::task::spawn_blocking;
+
+use super::folder::{Database, failed, replace};
+use super::server;
+use crate::provision::ProvisionError;
+
+/// How full a database is, in percent, when it becomes read-only.
+const FULL: u128 = 95;
+/// How full it is, in percent, when it may be written again. Less, so that it does not change with
+/// every row.
+const FREE: u128 = 90;
+
+/// Returns how many bytes of the disk a database uses.
+pub(super) async fn used(database: &Database) -> Result<u64, ProvisionError> {
+    let data = database.locked.path("data");
+    let size = spawn_blocking(move || size(data)).await;
+    let size = size.expect("it does not panic");
+    size.map_err(|error| failed("the size of a database", &error))
+}
+
+/// Returns the bytes that a database would use if a GiB of its size were one of this machine's.
+pub(super) fn shown(used: u64, bytes_per_gib: u64) -> i64 {
+    let scaled = (u128::from(used) << 30) / u128::from(bytes_per_gib.max(1));
+    i64::try_from(scaled).unwrap_or(i64::MAX)
+}
+
+/// Makes a database read-only by default if it is full, and ends this once it has room.
+pub(super) fn limit(
+    database: &mut Database,
+    used: u64,
+    bytes_per_gib: u64,
+) -> Result<(), ProvisionError> {
+    let gib = u128::try_from(database.record.shape.storage_size_gib).unwrap_or_default();
+    let all = gib * u128::from(bytes_per_gib);
+    let bound = if database.record.is_full { FREE } else { FULL };
+    let is_full = u128::from(used) * 100 >= all * bound;
+    let settings = if is_full {
+        "default_transaction_read_only = on\n"
+    } else {
+        ""
+    };
+    let path = database.locked.path("limits.conf");
+    // Compared with the file and not with the record: the service may have been killed in between.
+    if fs::read_to_string(&path).is_ok_and(|now| now == settings)
+        && database.record.is_full == is_full
+    {
+        return Ok(());
+    }
+    replace(&path, settings.as_bytes())?;
+    server::reload(database)?;
+    if is_full {
+        tracing::warn!(
+            database = database.locked.id(),
+            "the storage is full, so the database is read-only until it has room"
+        );
+    } else {
+        tracing::info!(
+            database = database.locked.id(),
+            "the database has room again"
+        );
+    }
+    database.record.is_full = is_full;
+    database.write()
+}
+
+/// Returns how many bytes of the disk a folder takes. What is removed meanwhile does not count.
+fn size(folder: PathBuf) -> io::Result<u64> {
+    let mut sum = 0;
+    let mut folders = vec![folder];
+    while let Some(folder) = folders.pop() {
+        for entry in gone(fs::read_dir(&folder))?.into_iter().flatten() {
+            let entry = entry?;
+            let Some(metadata) = gone(entry.metadata())? else {
+                continue;
+            };
+            // Blocks of 512 bytes, whatever the file system has.
+            sum += metadata.blocks() * 512;
+            // Tablespaces are links to folders elsewhere; they are not followed.
+            if metadata.is_dir() {
+                folders.push(child(&folder, &entry));
+            }
+        }
+    }
+    Ok(sum)
+}
+
+fn child(folder: &Path, entry: &fs::DirEntry) -> PathBuf {
+    folder.join(entry.file_name())
+}
+
+/// Returns `None` for what is not there any more.
+fn gone<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        result => result.map(Some),
+    }
+}

@@ -1,0 +1,254 @@
+//! Databases that are PostgreSQL servers on this machine: an owner uses them over TCP, while they
+//! are changed, and while the service and the servers are killed.
+
+mod choice;
+mod kills;
+mod storage;
+
+use std::time::Duration;
+
+use rustix::process::{Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::support::caller::Caller;
+use crate::support::eventually;
+use crate::support::servers::{Servers, address, connect};
+
+/// The path of the location in which databases are created.
+const PLACE: &str = "/location/eu-central-h1";
+
+/// Creates a database and waits until it runs.
+async fn create(caller: &Caller, name: &str, more: Value) -> Value {
+    let mut body = json!({ "size": "hobby-1", "storage_size": 16 });
+    if let (Some(body), Value::Object(more)) = (body.as_object_mut(), more) {
+        body.extend(more);
+    }
+    let path = format!("{PLACE}/postgres/{name}");
+    caller.post(&path, body).await.ok();
+    caller.wait_for(&path, is_running).await
+}
+
+fn is_running(database: &Value) -> bool {
+    database["state"] == "running" && database["connection_string"].is_string()
+}
+
+/// Returns the first column of the first row of a query.
+async fn ask(database: &Value, query: &str) -> Result<String, tokio_postgres::Error> {
+    let client = connect(database).await?;
+    Ok(client.query_one(query, &[]).await?.get(0))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_is_used_changed_and_deleted() {
+    let Some(servers) = Servers::new() else {
+        return;
+    };
+    let service = servers.serve(&[]);
+    let caller = servers.caller(&service);
+    let path = format!("{PLACE}/postgres/orders");
+    let made = create(&caller, "orders", json!({})).await;
+    let id = made["id"].as_str().expect("it has an id").to_owned();
+
+    let client = connect(&made).await.expect("the owner can connect");
+    let write = "CREATE TABLE note (text text); INSERT INTO note VALUES ('kept')";
+    client
+        .batch_execute(write)
+        .await
+        .expect("the owner can write");
+    let checksums = ask(&made, "SHOW data_checksums").await.expect("it answers");
+    assert_eq!(checksums, "on");
+    let version = ask(&made, "SHOW server_version_num")
+        .await
+        .expect("it answers");
+    assert!(version.starts_with("17"), "{version}");
+
+    // A larger size restarts the server with more memory.
+    let buffers = ask(&made, "SHOW shared_buffers").await.expect("it answers");
+    let body = json!({ "size": "standard-4", "storage_size": 128 });
+    caller.patch(&path, body).await.ok();
+    let resized = caller
+        .wait_for(&path, |now| {
+            is_running(now) && now["vm_size"] == "standard-4"
+        })
+        .await;
+    assert_eq!(resized["connection_string"], made["connection_string"]);
+    let larger = ask(&resized, "SHOW shared_buffers")
+        .await
+        .expect("it answers");
+    assert_eq!((&*buffers, &*larger), ("32MB", "128MB"));
+    let kept = ask(&resized, "SELECT text FROM note").await;
+    assert_eq!(kept.expect("it answers"), "kept");
+
+    // Another password.
+    let reset = format!("{path}/reset-superuser-password");
+    let body = json!({ "password": "Another-Passw0rd'\"\\" });
+    let reset = caller.post(&reset, body).await.ok();
+    assert_ne!(reset["connection_string"], made["connection_string"]);
+    let works = eventually(async || ask(&reset, "SELECT text FROM note").await.ok()).await;
+    assert_eq!(works.expect("the new password works"), "kept");
+    let refused = connect(&made)
+        .await
+        .expect_err("the old password does not work");
+    let code = refused.code().map(tokio_postgres::error::SqlState::code);
+    assert_eq!(code, Some("28P01"), "{refused}");
+
+    // A restart ends the sessions.
+    let session = connect(&reset).await.expect("the owner can connect");
+    caller.post_nothing(&format!("{path}/restart")).await.ok();
+    let ended = eventually(async || session.simple_query("SELECT 1").await.err());
+    assert!(ended.await.is_some(), "the session ends");
+    let works = eventually(async || ask(&reset, "SELECT text FROM note").await.ok()).await;
+    assert_eq!(works.expect("it is up again"), "kept");
+
+    // Gone, with all that it had.
+    let (pid, address) = (servers.pid(&id).expect("it runs"), address(&reset));
+    let deleted = caller.delete(&path).await;
+    assert_eq!(deleted.status, 204, "{}", deleted.body);
+    let gone = eventually(async || servers.ids().is_empty().then_some(())).await;
+    gone.expect("its folder is removed");
+    assert!(
+        rustix::process::test_kill_process(pid).is_err(),
+        "its process ends"
+    );
+    assert!(std::net::TcpStream::connect((address, 5432)).is_err());
+    assert_eq!(servers.addresses(), [""; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rules_say_who_may_connect() {
+    let Some(servers) = Servers::new() else {
+        return;
+    };
+    let service = servers.serve(&[]);
+    let caller = servers.caller(&service);
+    let made = create(&caller, "orders", json!({ "restrict_by_default": true })).await;
+    assert_eq!(made["firewall_rules"], json!([]));
+    let refused = connect(&made).await.expect_err("nobody may connect");
+    let code = refused.code().map(tokio_postgres::error::SqlState::code);
+    assert_eq!(code, Some("28000"), "{refused}");
+
+    let rules = format!("{PLACE}/postgres/orders/firewall-rule");
+    let rule = caller
+        .post(&rules, json!({ "cidr": "127.0.0.0/8" }))
+        .await
+        .ok();
+    let session = eventually(async || connect(&made).await.ok()).await;
+    let session = session.expect("the rule lets it in");
+    let id = rule["id"].as_str().expect("a rule has an id");
+    assert_eq!(caller.delete(&format!("{rules}/{id}")).await.status, 204);
+    let ended = eventually(async || session.simple_query("SELECT 1").await.err()).await;
+    ended.expect("a session that is not allowed any more ends");
+    connect(&made).await.expect_err("nobody may connect");
+    // Without TLS nobody may, whatever the rules say.
+    caller
+        .post(&rules, json!({ "cidr": "0.0.0.0/0" }))
+        .await
+        .ok();
+    eventually(async || connect(&made).await.ok())
+        .await
+        .expect("the rule lets it in");
+    let plain = made["connection_string"].as_str().expect("it is known");
+    let plain = plain.replace("sslmode=require", "sslmode=disable");
+    let refused = tokio_postgres::connect(&plain, tokio_postgres::NoTls)
+        .await
+        .err();
+    let refused = refused.expect("without TLS nobody may connect");
+    let code = refused.code().map(tokio_postgres::error::SqlState::code);
+    assert_eq!(code, Some("28000"), "{refused}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn servers_outlive_the_service_and_are_started_again() {
+    let Some(servers) = Servers::new() else {
+        return;
+    };
+    let mut service = servers.serve(&[]);
+    let made = create(&servers.caller(&service), "orders", json!({})).await;
+    let id = made["id"].as_str().expect("it has an id").to_owned();
+    let client = connect(&made).await.expect("the owner can connect");
+    client
+        .batch_execute("CREATE TABLE note (text text)")
+        .await
+        .expect("it can write");
+
+    // The service is killed, and another one takes the server over: sessions go on.
+    let pid = servers.pid(&id).expect("it runs");
+    service.kill();
+    let insert = "INSERT INTO note VALUES ('kept')";
+    client
+        .batch_execute(insert)
+        .await
+        .expect("the server goes on");
+    let service = servers.serve(&[]);
+    let caller = servers.caller(&service);
+    let path = format!("{PLACE}/postgres/orders");
+    caller
+        .patch(&path, json!({ "storage_size": 32 }))
+        .await
+        .ok();
+    caller
+        .wait_for(&path, |now| {
+            is_running(now) && now["storage_size_gib"] == 32
+        })
+        .await;
+    client
+        .batch_execute(insert)
+        .await
+        .expect("the server goes on");
+    assert_eq!(servers.pid(&id), Some(pid));
+
+    // The server is killed, and started again.
+    kill_process(pid, Signal::KILL).expect("it runs");
+    let count = "SELECT count(*)::text FROM note";
+    let works = eventually(async || ask(&made, count).await.ok()).await;
+    assert_eq!(works.expect("it is up again"), "2");
+    assert_ne!(servers.pid(&id), Some(pid));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_cannot_read_what_belongs_to_another() {
+    let Some(servers) = Servers::new() else {
+        return;
+    };
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: only a service that runs as root has a user for each database");
+        return;
+    }
+    let service = servers.serve(&[]);
+    let caller = servers.caller(&service);
+    let one = create(&caller, "one", json!({})).await;
+    let other = create(&caller, "other", json!({})).await;
+    let client = connect(&one).await.expect("the owner can connect");
+    let folder = servers.folder().join("databases");
+    let own = folder.join(one["id"].as_str().expect("it has an id"));
+    let others = folder.join(other["id"].as_str().expect("it has an id"));
+    // The superuser of a database runs programs as the user of its server.
+    let run = async |program: String| {
+        let table = "CREATE TEMPORARY TABLE IF NOT EXISTS said (line text)";
+        client.batch_execute(table).await?;
+        let copy = format!("COPY said FROM PROGRAM '{program}'");
+        client.batch_execute(&copy).await
+    };
+    run(format!("cat {}/data/PG_VERSION", own.display()))
+        .await
+        .expect("its own files");
+    for file in ["data/PG_VERSION", "server.pem", "socket/.s.PGSQL.5432"] {
+        let read = run(format!("cat {}/{file}", others.display())).await;
+        assert!(read.is_err(), "{file}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_is_soon_there() {
+    let Some(servers) = Servers::new() else {
+        return;
+    };
+    let service = servers.serve(&[]);
+    let caller = servers.caller(&service);
+    let begun = std::time::Instant::now();
+    let made = create(&caller, "orders", json!({})).await;
+    ask(&made, "SELECT 'here'").await.expect("it answers");
+    // A measurement, not a limit: only a hang fails here.
+    eprintln!("from the request to the first query: {:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(60));
+}

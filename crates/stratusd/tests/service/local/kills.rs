@@ -1,0 +1,98 @@
+//! A service that is killed at any moment leaves nothing half: no process, address or folder of a
+//! database that is not there.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use rand::rngs::SmallRng;
+use rand::{RngExt as _, SeedableRng as _};
+use serde_json::json;
+
+use super::{PLACE, ask, is_running};
+use crate::support::servers::Servers;
+use crate::support::{eventually, variable};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn kills_leave_nothing_half() {
+    let Some(servers) = Servers::new() else {
+        return;
+    };
+    let seed = variable("STRATUS_SEED").unwrap_or(7);
+    let mut random = SmallRng::seed_from_u64(seed);
+    eprintln!("STRATUS_SEED={seed}");
+    let mut kept = BTreeSet::new();
+    for round in 0..variable("STRATUS_CASES").unwrap_or(8) {
+        let mut service = servers.serve(&["--reconcile-lease", "2s"]);
+        let caller = servers.caller(&service);
+        let path = |name: &str| format!("{PLACE}/postgres/{name}");
+        let name = format!("db-{round}");
+        let body = json!({ "size": "hobby-1", "storage_size": 16 });
+        caller.post(&path(&name), body).await.ok();
+        kept.insert(name);
+        // Of the older ones, one is resized and another one deleted.
+        let older: Vec<String> = kept.iter().take(kept.len() - 1).cloned().collect();
+        if let Some(name) = older.first().filter(|_| kept.len() > 2) {
+            assert_eq!(caller.delete(&path(name)).await.status, 204);
+            kept.remove(name);
+        }
+        if let Some(name) = older.last().filter(|name| kept.contains(*name)) {
+            let size = if round % 2 == 0 {
+                "hobby-2"
+            } else {
+                "burstable-2"
+            };
+            let body = json!({ "size": size, "storage_size": 32 });
+            caller.patch(&path(name), body).await.ok();
+        }
+        tokio::time::sleep(Duration::from_millis(random.random_range(0..1500))).await;
+        service.kill();
+    }
+    let service = servers.serve(&["--reconcile-lease", "2s"]);
+    let caller = servers.caller(&service);
+    let mut ids = BTreeSet::new();
+    for name in &kept {
+        let path = format!("{PLACE}/postgres/{name}");
+        let now = caller
+            .wait_for(&path, |now| {
+                is_running(now) && now["vm_size"] == now["target_vm_size"]
+            })
+            .await;
+        ask(&now, "SELECT 'here'").await.expect("it answers");
+        ids.insert(now["id"].as_str().expect("it has an id").to_owned());
+    }
+    let settled = eventually(async || {
+        let there: BTreeSet<String> = servers.ids().into_iter().collect();
+        (there == ids && servers.addresses().len() == ids.len()).then_some(())
+    });
+    settled.await.unwrap_or_else(|| {
+        panic!(
+            "{ids:?}, but {:?} and {:?} are there",
+            servers.ids(),
+            servers.addresses()
+        )
+    });
+    for name in &kept {
+        let path = format!("{PLACE}/postgres/{name}");
+        assert_eq!(caller.delete(&path).await.status, 204);
+    }
+    let gone = eventually(async || servers.ids().is_empty().then_some(())).await;
+    gone.expect("all are deleted");
+    assert_eq!(servers.addresses(), [""; 0]);
+    let folder = servers.folder().display().to_string();
+    let left = processes(&folder);
+    assert_eq!(left, [""; 0], "processes of databases that are deleted");
+}
+
+/// Returns the command lines of the processes that name a folder.
+fn processes(folder: &str) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    let lines = entries.flatten().filter_map(|entry| {
+        let line = std::fs::read(entry.path().join("cmdline")).ok()?;
+        Some(String::from_utf8_lossy(&line).replace('\0', " "))
+    });
+    lines
+        .filter(|line| line.contains("postgres") && line.contains(folder))
+        .collect()
+}

@@ -1,0 +1,176 @@
+//! A service whose databases are PostgreSQL servers on this machine.
+
+use std::fs;
+use std::net::Ipv4Addr;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use rustix::process::{Pid, Signal, kill_process};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use serde_json::Value;
+use tokio_postgres::Client;
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::Home;
+use super::caller::Caller;
+use super::inventory::{SHOP, two_projects};
+use super::process::Service;
+
+/// A home whose databases are servers, which are stopped when it is dropped.
+pub struct Servers {
+    pub home: Home,
+    pub token: String,
+    binaries: PathBuf,
+    network: String,
+}
+
+impl Servers {
+    /// Creates a home with the inventory of two projects. Returns `None` if no PostgreSQL of the
+    /// contract's versions is installed, outside of CI.
+    pub fn new() -> Option<Self> {
+        let home = Home::sqlite();
+        fs::set_permissions(home.path(), PermissionsExt::from_mode(0o711))
+            .expect("the test owns the folder");
+        let binaries = binaries(home.path())?;
+        home.apply(&two_projects());
+        let token = home.token("shop", &[]);
+        // Of its own: the services of other tests give their databases addresses at the same time.
+        let [one, two] = [0, 1].map(|byte| std::process::id().to_le_bytes()[byte]);
+        let network = format!("127.{}.{two}.0/24", 128 + one % 120);
+        Some(Self {
+            home,
+            token,
+            binaries,
+            network,
+        })
+    }
+
+    /// Starts the service.
+    pub fn serve(&self, more: &[&str]) -> Service {
+        let binaries = self.binaries.display().to_string();
+        let settings = [
+            "--provisioner",
+            "local",
+            "--local-binaries",
+            &binaries,
+            "--local-addresses",
+            &self.network,
+            "--observe-every",
+            "500ms",
+        ];
+        self.home.serve(&[&settings, more].concat())
+    }
+
+    /// Returns a caller of a service.
+    pub fn caller(&self, service: &Service) -> Caller {
+        Caller::new(&service.base, SHOP, &self.token)
+    }
+
+    /// Returns the folder of the databases.
+    pub fn folder(&self) -> PathBuf {
+        self.home.path().join("stratus.db-postgres")
+    }
+
+    /// Returns the process of a database's server, or `None` if there is none.
+    pub fn pid(&self, id: &str) -> Option<Pid> {
+        pid(&self.folder().join("databases").join(id).join("data"))
+    }
+
+    /// Returns the ids of the databases that have a folder.
+    pub fn ids(&self) -> Vec<String> {
+        names(&self.folder().join("databases"))
+    }
+
+    /// Returns the addresses that are taken.
+    pub fn addresses(&self) -> Vec<String> {
+        names(&self.folder().join("addresses"))
+    }
+}
+
+impl Drop for Servers {
+    fn drop(&mut self) {
+        for id in self.ids() {
+            if let Some(pid) = self.pid(&id) {
+                let _ = kill_process(pid, Signal::QUIT);
+            }
+        }
+    }
+}
+
+/// Connects to a database as its owner does, by its connection string, and trusts only the
+/// authority that the API names.
+pub async fn connect(database: &Value) -> Result<Client, tokio_postgres::Error> {
+    let text = database["connection_string"].as_str().expect("it is known");
+    let authority = database["ca_certificates"].as_str().expect("it is known");
+    let mut roots = rustls::RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(authority.as_bytes()) {
+        let certificate = certificate.expect("it is in PEM");
+        roots.add(certificate).expect("it is an authority");
+    }
+    // Verifies the certificate and the host, as libpq does with `sslmode=verify-full`.
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let tls = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("the versions are known")
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let (client, connection) = tokio_postgres::connect(text, MakeRustlsConnect::new(tls)).await?;
+    tokio::spawn(connection);
+    Ok(client)
+}
+
+/// Returns the address in a connection string.
+pub fn address(database: &Value) -> Ipv4Addr {
+    let text = database["connection_string"].as_str().expect("it is known");
+    let (_, host) = text.split_once('@').expect("it has a host");
+    let (host, _) = host.split_once(':').expect("it has a port");
+    host.parse().expect("the host is an address")
+}
+
+fn pid(data: &Path) -> Option<Pid> {
+    let text = fs::read_to_string(data.join("postmaster.pid")).ok()?;
+    let pid = text.lines().next()?;
+    // A file that was left behind may have the number of another process.
+    let command = fs::read_to_string(format!("/proc/{pid}/cmdline")).ok()?;
+    let is_server = command.contains(data.to_str()?);
+    is_server.then(|| Pid::from_raw(pid.parse().ok()?))?
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let Ok(entries) = folder.read_dir() else {
+        return Vec::new();
+    };
+    let names = entries.map(|entry| entry.expect("it can be read").file_name());
+    names
+        .map(|name| name.into_string().expect("the names are text"))
+        .collect()
+}
+
+/// Returns the folders of PostgreSQL's programs that `cargo xtask postgres` has installed, or else
+/// of the system. As root, copies them to a folder that other users can enter.
+fn binaries(home: &Path) -> Option<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/postgres");
+    let installed = root.join("node_modules/postgres-17/native");
+    let system = Path::new("/usr/lib/postgresql/17/bin");
+    if !installed.exists() {
+        if system.exists() {
+            return Some(system.to_owned());
+        }
+        assert!(
+            std::env::var_os("CI").is_none(),
+            "CI must skip nothing: cargo xtask postgres"
+        );
+        eprintln!("skipped: no PostgreSQL 17: cargo xtask postgres");
+        return None;
+    }
+    let copy = home.join("programs");
+    let copied = Command::new("cp")
+        .args(["-r", "--preserve=mode,links"])
+        .args([&installed, &copy])
+        .status();
+    assert!(copied.expect("`cp` is there").success());
+    Some(copy.join("bin"))
+}
