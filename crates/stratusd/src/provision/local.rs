@@ -1,5 +1,5 @@
-//! A provisioner that runs PostgreSQL servers on this machine: a server with an address of its own
-//! for each database.
+//! A provisioner that runs PostgreSQL servers on this machine: for each database one with an address
+//! of its own, and standbys of that.
 //!
 //! What it knows of a database is in the database's folder, so that a service that was killed
 //! continues where it was. Each step holds a lock on the folder, which the programs that it starts
@@ -9,8 +9,11 @@ mod access;
 mod address;
 mod binaries;
 mod certificate;
+mod configuration;
 mod folder;
+mod member;
 mod owner;
+mod replication;
 mod server;
 mod session;
 mod setup;
@@ -140,10 +143,14 @@ impl Provisioner for Local {
             return Ok(None);
         };
         let bytes_per_gib = self.0.config.bytes_per_gib;
+        // A standby that has lost the primary's log is copied anew.
+        if let Err(error) = self.0.ensure_standbys(&mut database).await {
+            tracing::warn!(database = wanted.id, "its standbys: {error}");
+        }
         let used = storage::used(&database).await?;
         storage::limit(&mut database, used, bytes_per_gib)?;
         Ok(Some(Observed {
-            is_available: session::is_ready(&database).await,
+            is_available: session::is_ready(&database, database.record.primary).await,
             shape: database.record.shape,
             used_bytes: storage::shown(used, bytes_per_gib),
             // Nothing can be restored as long as there are no backups.
@@ -159,7 +166,12 @@ impl Provisioner for Local {
             Some(record) => Database { locked, record },
             None => self.0.make(locked, wanted).await?,
         };
-        self.0.start(&database).await?;
+        if let Err(error) = self.0.start(&database, database.record.primary).await {
+            // Begun anew at the next step, with another address: another program may have taken
+            // this one meanwhile.
+            self.0.remove(database.locked).await?;
+            return Err(error);
+        }
         database.record.is_created = true;
         database.write()?;
         Ok(Progress::Done)
@@ -172,22 +184,23 @@ impl Provisioner for Local {
             return Err(ProvisionError(wrong.to_owned()));
         }
         if database.record.shape.vm_size != wanted.shape.vm_size {
-            server::stop(&database).await?;
+            server::stop(&database, database.record.primary).await?;
         }
         database.record.shape = wanted.shape.clone();
         database.write()?;
-        self.0.start(&database).await?;
+        self.0.start(&database, database.record.primary).await?;
+        self.0.ensure_standbys(&mut database).await?;
         Ok(Progress::Done)
     }
 
     async fn restart(&self, wanted: &Wanted, number: i64) -> Result<Progress, ProvisionError> {
         let mut database = self.load(wanted).await?;
         if database.record.restarts < number {
-            server::stop(&database).await?;
+            server::stop(&database, database.record.primary).await?;
             database.record.restarts = number;
             database.write()?;
         }
-        self.0.start(&database).await?;
+        self.0.start(&database, database.record.primary).await?;
         Ok(Progress::Done)
     }
 
@@ -210,7 +223,8 @@ impl Provisioner for Local {
         password: &Password,
     ) -> Result<(), ProvisionError> {
         let database = self.load(wanted).await?;
-        session::set_password(&database, password).await
+        let session = session::connect(&database, database.record.primary).await?;
+        session.set_password(password).await
     }
 
     async fn connection(&self, wanted: &Wanted) -> Result<ConnectionDetails, ProvisionError> {

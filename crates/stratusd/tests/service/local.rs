@@ -3,6 +3,7 @@
 
 mod choice;
 mod kills;
+mod replication;
 mod storage;
 
 use std::time::Duration;
@@ -229,10 +230,10 @@ async fn a_database_cannot_read_what_belongs_to_another() {
         let copy = format!("COPY said FROM PROGRAM '{program}'");
         client.batch_execute(&copy).await
     };
-    run(format!("cat {}/data/PG_VERSION", own.display()))
+    run(format!("cat {}/a/data/PG_VERSION", own.display()))
         .await
         .expect("its own files");
-    for file in ["data/PG_VERSION", "server.pem", "socket/.s.PGSQL.5432"] {
+    for file in ["a/data/PG_VERSION", "a/log", "server.pem"] {
         let read = run(format!("cat {}/{file}", others.display())).await;
         assert!(read.is_err(), "{file}");
     }

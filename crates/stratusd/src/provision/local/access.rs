@@ -7,8 +7,8 @@ use super::folder::{Database, failed, replace};
 use super::{server, session};
 use crate::provision::ProvisionError;
 
-/// What the service itself needs.
-const LOCAL: &str = "local all postgres trust\n";
+/// What the service itself and the standbys need.
+const LOCAL: &str = "local all postgres trust\nlocal replication postgres trust\n";
 
 /// Lets exactly these networks connect, over TLS and with a password, and ends the sessions of
 /// others.
@@ -26,7 +26,8 @@ pub(super) async fn restrict(
     let path = database.locked.path("pg_hba.conf");
     replace(&path, file.as_bytes())?;
     server::reload(database)?;
-    session::end_others(database, networks).await?;
+    let session = session::connect(database, database.record.primary).await?;
+    session.end_others(networks).await?;
     fs::write(done, file).map_err(|error| failed("pg_hba.done", &error))
 }
 

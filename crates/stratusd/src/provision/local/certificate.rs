@@ -35,8 +35,7 @@ impl Inner {
             file.write_all(issued.certificate.as_bytes())?;
             file.write_all(issued.key.as_bytes())?;
             file.sync_all()?;
-            let position = self.config.addresses.position(database.record.address);
-            owner::give(&new, self.config.owner.server(position))?;
+            owner::give(&new, self.user(database))?;
             fs::rename(&new, &path)
         };
         write().map_err(|error| failed("the certificate", &error))?;

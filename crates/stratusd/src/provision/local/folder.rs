@@ -3,8 +3,8 @@
 //! ```text
 //! databases/pg…/lock         locked while a step changes the database
 //! databases/pg…/record.json  what the database is; written last, so there is a database if it exists
-//! databases/pg…/data         the folder of the server, which belongs to its user
-//! databases/pg…/socket       its Unix socket, which belongs to its user
+//! databases/pg…/a/data       the folder of a server, which belongs to its user
+//! databases/pg…/a/socket     its Unix socket, which belongs to its user
 //! addresses/127.54.0.1       the id of the database that has the address
 //! ```
 
@@ -17,22 +17,13 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use super::member::Member;
 use super::owner::Owner;
 use crate::provision::{ProvisionError, Shape};
-
-/// The maximum length of the folder's path in bytes. A Unix socket has at most 107, and its path
-/// continues with `/databases/`, an id, and `/socket/.s.PGSQL.5432`.
-const LONGEST_PATH: usize = 48;
 
 /// Why a folder cannot hold databases.
 #[derive(Debug, Error)]
 pub enum FolderError {
-    /// The path has characters that would need escaping in the settings of a server.
-    #[error("the path {0:?} may only have letters, digits, and the characters / . _ -")]
-    Characters(PathBuf),
-    /// The path is too long for Unix sockets below it.
-    #[error("the path {0:?} is too long for sockets: at most {LONGEST_PATH} bytes")]
-    Length(PathBuf),
     /// The users that servers run as cannot reach the folder.
     #[error(
         "{0:?} is closed to the users that databases run as: choose another folder, or `chmod o+x`"
@@ -59,6 +50,12 @@ pub(super) struct Record {
     pub(super) address: Ipv4Addr,
     /// The time of the creation in milliseconds since 1970.
     pub(super) created_at: i64,
+    /// The server that clients are connected to.
+    pub(super) primary: Member,
+    /// The servers that follow it.
+    pub(super) standbys: Vec<Member>,
+    /// The standby that is taking the place of the primary.
+    pub(super) promoted: Option<Member>,
     /// Whether the server has accepted connections once.
     pub(super) is_created: bool,
     /// The number of the last restart.
@@ -89,14 +86,6 @@ impl Folder {
         let io = |error| FolderError::Io(root.to_owned(), error);
         open_to_servers(root).map_err(io)?;
         let root = root.canonicalize().map_err(io)?;
-        let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-".contains(byte);
-        let text = root.as_os_str().as_encoded_bytes();
-        if !text.iter().all(is_plain) {
-            return Err(FolderError::Characters(root));
-        }
-        if text.len() > LONGEST_PATH {
-            return Err(FolderError::Length(root));
-        }
         if owner.is_another() {
             for folder in root.ancestors() {
                 let metadata = fs::metadata(folder);
@@ -227,6 +216,6 @@ pub(super) fn failed(what: &str, error: &io::Error) -> ProvisionError {
 }
 
 /// Creates a folder, if it is not there, that other users can enter but not list.
-fn open_to_servers(path: &Path) -> io::Result<()> {
+pub(super) fn open_to_servers(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o711).create(path)
 }

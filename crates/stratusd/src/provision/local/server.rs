@@ -1,16 +1,18 @@
-//! The server of a database: a process that outlives this one.
+//! A server of a database: a process that outlives this one.
 
 use std::fs::{self, File};
 use std::io;
-use std::path::Path;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-use tokio::process::Command;
+use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep};
 
 use super::folder::{Database, failed};
+use super::member::{DATA, Member};
 use super::{Inner, address, session, size};
 use crate::provision::ProvisionError;
 
@@ -23,26 +25,27 @@ const FAST_STOP: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(20);
 /// The size of the log, in bytes, at which it begins anew.
 const LONGEST_LOG: u64 = 16 << 20;
+/// How much of the log a primary keeps for a standby that does not fetch it, in MiB.
+const KEPT_WAL: u32 = 1024;
 
 impl Inner {
-    /// Starts the server of a database unless it runs, and waits until it accepts connections.
-    pub(super) async fn start(&self, database: &Database) -> Result<(), ProvisionError> {
+    /// Starts a server of a database unless it runs, and waits until it accepts connections.
+    pub(super) async fn start(
+        &self,
+        database: &Database,
+        member: Member,
+    ) -> Result<(), ProvisionError> {
         let begun = Instant::now();
-        let mut child = match pid(&database.locked.path("data")) {
-            Some(_) => None,
-            None => Some(
-                self.command(database)?
-                    .spawn()
-                    .map_err(|error| failed("postgres", &error))?,
-            ),
-        };
-        while !session::is_ready(database).await {
-            let ended = child
-                .as_mut()
-                .map(tokio::process::Child::try_wait)
-                .transpose();
-            if let Some(status) = ended.map_err(|error| failed("postgres", &error))?.flatten() {
-                let said = last_line(&database.locked.path("log"));
+        let mut child: Option<Child> = None;
+        if pid(&member.path(&database.locked, DATA)).is_none() {
+            let spawned = self.command(database, member)?.spawn();
+            child = Some(spawned.map_err(|error| failed("postgres", &error))?);
+        }
+        while !session::is_ready(database, member).await {
+            let ended = child.as_mut().map(Child::try_wait).transpose();
+            let ended = ended.map_err(|error| failed("postgres", &error))?;
+            if let Some(status) = ended.flatten() {
+                let said = reason(&member.path(&database.locked, "log"));
                 return Err(ProvisionError(format!(
                     "postgres ended with {status}: {said}"
                 )));
@@ -57,43 +60,25 @@ impl Inner {
         Ok(())
     }
 
-    /// Returns the command that starts the server of a database. Options on the command line cannot
-    /// be overridden by what its superuser sets.
-    fn command(&self, database: &Database) -> Result<Command, ProvisionError> {
-        let (record, locked) = (&database.record, &database.locked);
+    /// Returns the command that starts a server. Options on the command line cannot be overridden
+    /// by what the superuser of the database sets.
+    fn command(&self, database: &Database, member: Member) -> Result<Command, ProvisionError> {
+        let record = &database.record;
         let program = self.program(&record.shape.version, "postgres")?;
-        let log = log(&locked.path("log")).map_err(|error| failed("the log", &error))?;
-        let resources = size::resources(&record.shape.vm_size);
-        let path = |name| locked.path(name).display().to_string();
-        let mut settings = vec![
-            ("listen_addresses", record.address.to_string()),
-            ("port", address::PORT.to_string()),
-            ("unix_socket_directories", path("socket")),
-            ("hba_file", path("pg_hba.conf")),
-            ("ssl", "on".to_owned()),
-            ("ssl_cert_file", path("server.pem")),
-            ("ssl_key_file", path("server.pem")),
-            ("password_encryption", "scram-sha-256".to_owned()),
-            ("shared_buffers", format!("{}MB", resources.shared_buffers)),
-            ("max_connections", resources.connections.to_string()),
-            // To the file that is opened here, and nowhere else.
-            ("log_destination", "stderr".to_owned()),
-            ("logging_collector", "off".to_owned()),
-        ];
-        if record.shape.version == "18" {
-            // Its workers would take memory also of an idle server.
-            settings.push(("io_method", "sync".to_owned()));
-        }
+        let log = log(&member.path(&database.locked, "log"));
+        let log = log.map_err(|error| failed("the log", &error))?;
+        let settings = settings(database, member);
         let mut command = Command::new(program);
-        command.arg("-D").arg(locked.path("data"));
+        command.arg("-D").arg(member.path(&database.locked, DATA));
         for (name, value) in settings {
             command.arg("-c").arg(format!("{name}={value}"));
         }
+        let output = log.try_clone().map_err(|error| failed("the log", &error))?;
         command
             .env_clear()
             .current_dir("/")
             .stdin(Stdio::null())
-            .stdout(log.try_clone().map_err(|error| failed("the log", &error))?)
+            .stdout(output)
             .stderr(log)
             // Out of the terminal's group, whose Ctrl-C ends the service only.
             .process_group(0);
@@ -107,14 +92,60 @@ impl Inner {
     /// # Errors
     ///
     /// If the version is not installed.
-    pub(super) fn program(
-        &self,
-        version: &str,
-        name: &str,
-    ) -> Result<std::path::PathBuf, ProvisionError> {
+    pub(super) fn program(&self, version: &str, name: &str) -> Result<PathBuf, ProvisionError> {
         let program = self.config.binaries.program(version, name);
         program.ok_or_else(|| ProvisionError(format!("PostgreSQL {version} is not installed")))
     }
+}
+
+/// Returns the settings of a server. Paths are relative to its data folder, in which it works: that
+/// of a socket has 107 bytes at most, and the path of the folder may be longer.
+fn settings(database: &Database, member: Member) -> Vec<(&'static str, String)> {
+    let record = &database.record;
+    let resources = size::resources(&record.shape.vm_size);
+    let is_primary = database.is_primary(member);
+    // Unlike the others, this one is relative to where a server is started.
+    let hba = database.locked.path("pg_hba.conf");
+    let mut settings = vec![
+        ("port", address::PORT.to_string()),
+        ("unix_socket_directories", "../socket".to_owned()),
+        ("hba_file", hba.display().to_string()),
+        ("ssl", "on".to_owned()),
+        ("ssl_cert_file", "../../server.pem".to_owned()),
+        ("ssl_key_file", "../../server.pem".to_owned()),
+        ("password_encryption", "scram-sha-256".to_owned()),
+        ("shared_buffers", format!("{}MB", resources.shared_buffers)),
+        ("wal_level", "replica".to_owned()),
+        ("max_slot_wal_keep_size", format!("{KEPT_WAL}MB")),
+        // To the file that is opened here, and nowhere else.
+        ("log_destination", "stderr".to_owned()),
+        ("logging_collector", "off".to_owned()),
+    ];
+    // A standby listens for the service only. It must allow as many connections as any primary
+    // whose log it reads, also one of another size than now.
+    let (listen, connections) = if is_primary {
+        (record.address.to_string(), resources.connections)
+    } else {
+        (String::new(), size::MOST_CONNECTIONS)
+    };
+    settings.push(("listen_addresses", listen));
+    settings.push(("max_connections", connections.to_string()));
+    if !is_primary {
+        let primary = record.primary.name();
+        // libpq wants an absolute path. This one leads to the data folder of the standby.
+        let source = format!(
+            "host=/proc/self/cwd/../../{primary}/socket port={} user=postgres application_name={}",
+            address::PORT,
+            member.name()
+        );
+        settings.push(("primary_conninfo", source));
+        settings.push(("primary_slot_name", member.name().to_owned()));
+    }
+    if record.shape.version == "18" {
+        // Its workers would take memory also of an idle server.
+        settings.push(("io_method", "sync".to_owned()));
+    }
+    settings
 }
 
 /// Makes a command run as a user, if that is another one.
@@ -124,9 +155,9 @@ pub(super) fn as_user(command: &mut Command, user: Option<(u32, u32)>) {
     }
 }
 
-/// Stops the server of a database, if it runs. Its sessions end.
-pub(super) async fn stop(database: &Database) -> Result<(), ProvisionError> {
-    let data = database.locked.path("data");
+/// Stops a server of a database, if it runs. Its sessions end.
+pub(super) async fn stop(database: &Database, member: Member) -> Result<(), ProvisionError> {
+    let data = member.path(&database.locked, DATA);
     if ends(&data, Signal::INT, FAST_STOP).await? {
         return Ok(());
     }
@@ -161,12 +192,14 @@ async fn ends(data: &Path, signal: Signal, time: Duration) -> Result<bool, Provi
     Ok(true)
 }
 
-/// Makes the server of a database read its files again, if it runs.
+/// Makes the servers of a database that run read their files again.
 pub(super) fn reload(database: &Database) -> Result<(), ProvisionError> {
-    match pid(&database.locked.path("data")) {
-        Some(pid) => send(pid, Signal::HUP),
-        None => Ok(()),
+    for member in database.members() {
+        if let Some(pid) = pid(&member.path(&database.locked, DATA)) {
+            send(pid, Signal::HUP)?;
+        }
     }
+    Ok(())
 }
 
 fn send(pid: Pid, signal: Signal) -> Result<(), ProvisionError> {
@@ -182,21 +215,19 @@ pub(super) fn pid(data: &Path) -> Option<Pid> {
     let text = fs::read_to_string(data.join("postmaster.pid")).ok()?;
     let pid = Pid::from_raw(text.lines().next()?.parse().ok()?)?;
     // The file outlives a server that was killed, and its number may be that of any process since.
-    // A server works in its data folder; where that cannot be read, its number has to do.
-    let is_server = match fs::read_link(format!("/proc/{}/cwd", pid.as_raw_nonzero())) {
-        Ok(folder) => folder == data,
-        Err(_) if Path::new("/proc/self").exists() => false,
-        Err(_) => rustix::process::test_kill_process(pid).is_ok(),
-    };
-    is_server.then_some(pid)
+    // A server works in its data folder.
+    let folder = fs::read_link(format!("/proc/{}/cwd", pid.as_raw_nonzero())).ok()?;
+    (folder == data).then_some(pid)
 }
 
-/// Opens the log for appending, so that it may be cut while a server writes to it.
+/// Opens the log for appending, so that it may be cut while a server writes to it. Only this service
+/// can read it: a log may repeat what is in statements.
 fn log(path: &Path) -> io::Result<File> {
-    File::options().create(true).append(true).open(path)
+    let mut options = File::options();
+    options.create(true).append(true).mode(0o600).open(path)
 }
 
-/// Begins the log of a database anew once it is longer than [`LONGEST_LOG`].
+/// Begins the log of a server anew once it is longer than [`LONGEST_LOG`].
 pub(super) fn bound_log(path: &Path) -> io::Result<()> {
     if fs::metadata(path).is_ok_and(|log| log.len() > LONGEST_LOG) {
         File::options().write(true).open(path)?.set_len(0)?;
@@ -204,8 +235,12 @@ pub(super) fn bound_log(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the last line of a log, for an error.
-fn last_line(path: &Path) -> String {
+/// Returns the last line of a log that says why a server has ended.
+fn reason(path: &Path) -> String {
     let text = fs::read_to_string(path).unwrap_or_default();
-    text.lines().next_back().unwrap_or("no reason").to_owned()
+    let mut reasons = text.lines().filter(|line| line.contains("FATAL"));
+    reasons
+        .next_back()
+        .unwrap_or("its log says no reason")
+        .to_owned()
 }

@@ -1,23 +1,33 @@
-//! What the service asks the server of a database, as its superuser over its Unix socket, which no
-//! other user can reach.
+//! What the service asks a server, as its superuser over its Unix socket, which no other user can
+//! reach.
 
+use std::fs::File;
+use std::os::fd::AsRawFd as _;
 use std::time::Duration;
 
 use postgres_protocol::password::scram_sha_256;
+use tokio::time::{Instant, sleep};
 use tokio_postgres::error::SqlState;
-use tokio_postgres::{Client, Config, NoTls};
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, Config, NoTls, Row};
 
 use super::address::PORT;
 use super::folder::Database;
+use super::member::{Member, SOCKET};
 use crate::provision::{Password, ProvisionError};
 
 /// How long a statement or a connection may take.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a checkpoint or a promotion may take.
+const LONG_PATIENCE: Duration = Duration::from_mins(1);
+
+/// A session of the service.
+pub(super) struct Session(Client);
 
 /// Returns whether a server accepts connections. One that refuses this one for another reason, such
 /// as that it has too many, does.
-pub(super) async fn is_ready(database: &Database) -> bool {
-    match connect(database).await {
+pub(super) async fn is_ready(database: &Database, member: Member) -> bool {
+    match client(database, member).await {
         Ok(_) => true,
         Err(error) => error
             .code()
@@ -25,51 +35,145 @@ pub(super) async fn is_ready(database: &Database) -> bool {
     }
 }
 
-/// Sets the password of the user `postgres`. The server gets only what it stores of a password, so
-/// that no log of it has more.
-pub(super) async fn set_password(
+/// Begins a session with a server of a database.
+pub(super) async fn connect(
     database: &Database,
-    password: &Password,
-) -> Result<(), ProvisionError> {
-    let stored = scram_sha_256(password.expose().as_bytes());
-    // Base 64 and `$`, `:` and `-`.
-    debug_assert!(!stored.contains(['\'', '\\']), "it needs no escapes");
-    execute(
-        database,
-        &format!("ALTER ROLE postgres PASSWORD '{stored}'"),
-    )
-    .await
+    member: Member,
+) -> Result<Session, ProvisionError> {
+    let client = client(database, member).await;
+    client.map(Session).map_err(|error| refused(&error))
 }
 
-/// Ends the sessions of clients whose address is in none of the networks.
-pub(super) async fn end_others(
-    database: &Database,
-    networks: &[String],
-) -> Result<(), ProvisionError> {
-    let client = connect(database).await.map_err(refused)?;
-    let statement = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
-                     WHERE client_addr IS NOT NULL \
-                     AND NOT client_addr <<= ANY ($1::text[]::inet[])";
-    let ended = async { client.query(statement, &[&networks]).await };
-    let ended = tokio::time::timeout(PATIENCE, ended).await;
-    ended.map_err(|_| late())?.map_err(refused)?;
-    Ok(())
+impl Session {
+    /// Sets the password of the user `postgres`. The server gets only what it stores of a password,
+    /// so that no log of it has more.
+    pub(super) async fn set_password(&self, password: &Password) -> Result<(), ProvisionError> {
+        let stored = scram_sha_256(password.expose().as_bytes());
+        // Letters, digits and `$ : - + / =`.
+        debug_assert!(!stored.contains(['\'', '\\']), "it needs no escapes");
+        let statement = format!("ALTER ROLE postgres PASSWORD '{stored}'");
+        self.query(PATIENCE, &statement, &[]).await.map(drop)
+    }
+
+    /// Ends the sessions of clients whose address is in none of the networks.
+    pub(super) async fn end_others(&self, networks: &[String]) -> Result<(), ProvisionError> {
+        let statement = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+                         WHERE client_addr IS NOT NULL \
+                         AND NOT client_addr <<= ANY ($1::text[]::inet[])";
+        self.query(PATIENCE, statement, &[&networks])
+            .await
+            .map(drop)
+    }
+
+    /// Makes a replication slot, unless there is one of this name.
+    pub(super) async fn make_slot(&self, name: &str) -> Result<(), ProvisionError> {
+        let statement = "SELECT pg_create_physical_replication_slot($1, true) \
+                         WHERE NOT EXISTS (SELECT FROM pg_replication_slots WHERE slot_name = $1)";
+        self.query(PATIENCE, statement, &[&name]).await.map(drop)
+    }
+
+    /// Drops a replication slot, if there is one of this name. Waits until its standby, which has
+    /// ended, does not use it any more.
+    pub(super) async fn drop_slot(&self, name: &str) -> Result<(), ProvisionError> {
+        let drop_unused = "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots \
+                           WHERE slot_name = $1 AND NOT active";
+        let left = "SELECT FROM pg_replication_slots WHERE slot_name = $1";
+        let begun = Instant::now();
+        loop {
+            self.query(PATIENCE, drop_unused, &[&name]).await?;
+            if self.query(PATIENCE, left, &[&name]).await?.is_empty() {
+                return Ok(());
+            }
+            if begun.elapsed() > PATIENCE {
+                return Err(ProvisionError("a replication slot stays in use".to_owned()));
+            }
+            sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Returns the replication slots whose standbys need a part of the log that is gone.
+    pub(super) async fn lost_slots(&self) -> Result<Vec<String>, ProvisionError> {
+        let statement = "SELECT slot_name::text FROM pg_replication_slots \
+                         WHERE wal_status = 'lost'";
+        let rows = self.query(PATIENCE, statement, &[]).await?;
+        rows.iter()
+            .map(|row| first(std::slice::from_ref(row)))
+            .collect()
+    }
+
+    /// Begins a backup of the files, which ends with the session at the latest.
+    pub(super) async fn begin_backup(&self) -> Result<(), ProvisionError> {
+        let statement = "SELECT pg_backup_start('stratus', true)::text";
+        self.query(LONG_PATIENCE, statement, &[]).await.map(drop)
+    }
+
+    /// Ends a backup. Returns the content of the file `backup_label` that the copy needs.
+    pub(super) async fn end_backup(&self) -> Result<String, ProvisionError> {
+        let statement = "SELECT labelfile FROM pg_backup_stop(false)";
+        let rows = self.query(LONG_PATIENCE, statement, &[]).await?;
+        first(&rows)
+    }
+
+    /// Returns the position up to which a standby has received the log.
+    pub(super) async fn received(&self) -> Result<i64, ProvisionError> {
+        let statement = "SELECT (GREATEST(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn()) \
+                         - '0/0')::bigint";
+        first(&self.query(PATIENCE, statement, &[]).await?)
+    }
+
+    /// Makes a standby accept writes, unless it does already.
+    pub(super) async fn promote(&self) -> Result<(), ProvisionError> {
+        let statement = "SELECT CASE WHEN pg_is_in_recovery() THEN pg_promote(true, 30) \
+                         ELSE true END";
+        let rows = self.query(LONG_PATIENCE, statement, &[]).await?;
+        if first(&rows)? {
+            Ok(())
+        } else {
+            Err(ProvisionError("the standby cannot be promoted".to_owned()))
+        }
+    }
+
+    async fn query(
+        &self,
+        patience: Duration,
+        statement: &str,
+        parameters: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<Row>, ProvisionError> {
+        let rows = async { self.0.query(statement, parameters).await };
+        match tokio::time::timeout(patience, rows).await {
+            Ok(rows) => rows.map_err(|error| refused(&error)),
+            Err(_) => {
+                let late = "the server does not answer in time";
+                Err(ProvisionError(late.to_owned()))
+            }
+        }
+    }
 }
 
-async fn execute(database: &Database, statement: &str) -> Result<(), ProvisionError> {
-    let client = connect(database).await.map_err(refused)?;
-    let executed = tokio::time::timeout(PATIENCE, client.batch_execute(statement));
-    executed.await.map_err(|_| late())?.map_err(refused)
+/// Returns the first column of the first row.
+fn first<'r, T: tokio_postgres::types::FromSql<'r>>(rows: &'r [Row]) -> Result<T, ProvisionError> {
+    let value = rows.first().and_then(|row| row.try_get(0).ok());
+    value.ok_or_else(|| ProvisionError("the server answers something else".to_owned()))
 }
 
-async fn connect(database: &Database) -> Result<Client, tokio_postgres::Error> {
+async fn client(database: &Database, member: Member) -> Result<Client, tokio_postgres::Error> {
+    // Open while it is connected to: the path of a socket has 107 bytes at most, and that of the
+    // folder may be longer, but this name of the folder is not.
+    let path = member.path(&database.locked, SOCKET);
+    let folder = File::open(&path);
+    let path = match &folder {
+        Ok(folder) => format!("/proc/self/fd/{}", folder.as_raw_fd()).into(),
+        // The attempt to connect says why.
+        Err(_) => path,
+    };
     let (client, connection) = Config::new()
-        .host_path(database.locked.path("socket"))
+        .host_path(path)
         .port(PORT)
         .user("postgres")
         .dbname("postgres")
         .connect_timeout(PATIENCE)
-        // A database that is full is read-only for its owner, not for the service.
+        // A database that is full is read-only for its owner, not for the service, and no log has
+        // what the service sends.
         .options("-c default_transaction_read_only=off -c log_statement=none")
         .connect(NoTls)
         .await?;
@@ -78,15 +182,11 @@ async fn connect(database: &Database) -> Result<Client, tokio_postgres::Error> {
     Ok(client)
 }
 
-fn refused(error: tokio_postgres::Error) -> ProvisionError {
+fn refused(error: &tokio_postgres::Error) -> ProvisionError {
     // The code alone where there is one: a message may repeat parts of a statement.
     let reason = match error.code() {
         Some(code) => format!("error {}", code.code()),
         None => "no connection".to_owned(),
     };
     ProvisionError(format!("the server refuses a statement: {reason}"))
-}
-
-fn late() -> ProvisionError {
-    ProvisionError("the server does not answer in time".to_owned())
 }

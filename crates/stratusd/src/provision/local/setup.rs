@@ -1,7 +1,7 @@
 //! The creation and the deletion of a database.
 
-use std::fs::{self, DirBuilder, File};
-use std::io::{self, Write as _};
+use std::fs::{self, DirBuilder};
+use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 use std::process::Stdio;
@@ -9,9 +9,10 @@ use std::process::Stdio;
 use tokio::process::Command;
 use tokio::task::spawn_blocking;
 
-use super::folder::{Database, Locked, Record, failed};
-use super::{Inner, access, address, owner, server};
-use crate::provision::{ProvisionError, Wanted};
+use super::folder::{Database, Locked, Record, failed, open_to_servers};
+use super::member::{DATA, Member, SOCKET};
+use super::{Inner, access, address, configuration, owner, server};
+use crate::provision::{ProvisionError, Shape, Wanted};
 
 /// How the names of folders begin in which a cluster is made.
 const NEW: &str = "new-";
@@ -28,25 +29,31 @@ impl Inner {
             .addresses
             .take(&self.folder.addresses(), &wanted.id)?;
         let record = Record {
-            shape: wanted.shape.clone(),
+            // Without standbys, which are made once the database runs: the reconciler sees that its
+            // shape is not what it should be.
+            shape: Shape {
+                ha_type: "none".to_owned(),
+                ..wanted.shape.clone()
+            },
             address,
             created_at: self.world.now(),
+            primary: Member::A,
+            standbys: Vec::new(),
+            promoted: None,
             is_created: false,
             restarts: 0,
             is_full: false,
             certificate_year: 0,
         };
         let mut database = Database { locked, record };
-        let position = self.config.addresses.position(address);
-        let user = self.config.owner.server(position);
+        let user = self.user(&database);
         let io = |error| failed("the folder of a database", &error);
         self.initialize(&database.locked, &wanted.shape.version, user)
             .await?;
-        let socket = database.locked.path("socket");
+        let socket = Member::A.path(&database.locked, SOCKET);
         private(&socket)
             .and_then(|()| owner::give(&socket, user))
             .map_err(io)?;
-        fs::write(database.locked.path("limits.conf"), "").map_err(io)?;
         access::close(&database)?;
         // Its file is written before the record, which is what makes the database exist.
         self.ensure_certificate(&mut database)?;
@@ -61,7 +68,7 @@ impl Inner {
         user: Option<(u32, u32)>,
     ) -> Result<(), ProvisionError> {
         let io = |error| failed("the folder of a database", &error);
-        let data = locked.path("data");
+        let data = Member::A.path(locked, DATA);
         if data.exists() {
             return Ok(());
         }
@@ -70,6 +77,7 @@ impl Inner {
             "{NEW}{:016x}",
             u64::from_be_bytes(self.world.random())
         ));
+        open_to_servers(&locked.path(Member::A.name())).map_err(io)?;
         private(&new).map_err(io)?;
         let creator = self.config.owner.creator();
         owner::give(&new, creator).map_err(io)?;
@@ -96,13 +104,8 @@ impl Inner {
             let said = String::from_utf8_lossy(&output.stderr);
             return Err(ProvisionError(format!("initdb failed: {}", said.trim())));
         }
-        let limits = locked.path("limits.conf");
         let finish = move || -> io::Result<()> {
-            let mut settings = File::options()
-                .append(true)
-                .open(new.join("postgresql.conf"))?;
-            writeln!(settings, "include_if_exists = '{}'", limits.display())?;
-            settings.sync_all()?;
+            configuration::include(&new.join("postgresql.conf"))?;
             owner::give(&new, user)?;
             fs::rename(&new, &data)
         };
@@ -110,9 +113,17 @@ impl Inner {
         finished.expect("it does not panic").map_err(io)
     }
 
+    /// Returns the user of the servers of a database, or `None` for that of this process.
+    pub(super) fn user(&self, database: &Database) -> Option<(u32, u32)> {
+        let position = self.config.addresses.position(database.record.address);
+        self.config.owner.server(position)
+    }
+
     /// Removes everything of a database.
     pub(super) async fn remove(&self, locked: Locked) -> Result<(), ProvisionError> {
-        server::halt(&locked.path("data")).await?;
+        for member in Member::ALL {
+            server::halt(&member.path(&locked, DATA)).await?;
+        }
         address::free(&self.folder.addresses(), locked.id())?;
         let removed = spawn_blocking(move || locked.remove()).await;
         let removed = removed.expect("it does not panic");
@@ -136,6 +147,6 @@ fn remove_unfinished(locked: &Locked) -> io::Result<()> {
 }
 
 /// Creates a folder that only its owner can enter, if it is not there.
-fn private(path: &Path) -> io::Result<()> {
+pub(super) fn private(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }

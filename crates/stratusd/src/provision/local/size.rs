@@ -9,6 +9,9 @@ pub(super) struct Resources {
     pub(super) connections: u32,
 }
 
+/// The number of connections of the largest size.
+pub(super) const MOST_CONNECTIONS: u32 = 500;
+
 /// Returns the resources of a size, such as `standard-4`: of each processor, 32 MiB and 50
 /// connections, of these at most 500. Memory is taken from the machine as it is used, not at the
 /// start.
@@ -20,6 +23,6 @@ pub(super) fn resources(vm_size: &str) -> Resources {
     let processors: u32 = processors.unwrap_or(1);
     Resources {
         shared_buffers: processors.saturating_mul(32),
-        connections: processors.saturating_mul(50).min(500),
+        connections: processors.saturating_mul(50).min(MOST_CONNECTIONS),
     }
 }

@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 
 use tokio::task::spawn_blocking;
 
-use super::folder::{Database, failed, replace};
-use super::server;
+use super::configuration;
+use super::folder::{Database, failed};
+use super::member::DATA;
 use crate::provision::ProvisionError;
 
 /// How full a database is, in percent, when it becomes read-only.
@@ -22,7 +23,7 @@ const FREE: u128 = 90;
 
 /// Returns how many bytes of the disk a database uses.
 pub(super) async fn used(database: &Database) -> Result<u64, ProvisionError> {
-    let data = database.locked.path("data");
+    let data = database.record.primary.path(&database.locked, DATA);
     let size = spawn_blocking(move || size(data)).await;
     let size = size.expect("it does not panic");
     size.map_err(|error| failed("the size of a database", &error))
@@ -42,35 +43,25 @@ pub(super) fn limit(
 ) -> Result<(), ProvisionError> {
     let gib = u128::try_from(database.record.shape.storage_size_gib).unwrap_or_default();
     let all = gib * u128::from(bytes_per_gib);
-    let bound = if database.record.is_full { FREE } else { FULL };
+    let was_full = database.record.is_full;
+    let bound = if was_full { FREE } else { FULL };
     let is_full = u128::from(used) * 100 >= all * bound;
-    let settings = if is_full {
-        "default_transaction_read_only = on\n"
-    } else {
-        ""
-    };
-    let path = database.locked.path("limits.conf");
-    // Compared with the file and not with the record: the service may have been killed in between.
-    if fs::read_to_string(&path).is_ok_and(|now| now == settings)
-        && database.record.is_full == is_full
-    {
-        return Ok(());
-    }
-    replace(&path, settings.as_bytes())?;
-    server::reload(database)?;
-    if is_full {
+    if is_full && !was_full {
         tracing::warn!(
             database = database.locked.id(),
             "the storage is full, so the database is read-only until it has room"
         );
-    } else {
+    } else if was_full && !is_full {
         tracing::info!(
             database = database.locked.id(),
             "the database has room again"
         );
     }
-    database.record.is_full = is_full;
-    database.write()
+    if is_full != was_full {
+        database.record.is_full = is_full;
+        database.write()?;
+    }
+    configuration::apply(database)
 }
 
 /// Returns how many bytes of the disk a folder takes. What is removed meanwhile does not count.

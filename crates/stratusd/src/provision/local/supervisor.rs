@@ -1,29 +1,31 @@
-//! The supervisor of the servers: starts again those that have crashed, and at its start those that
-//! a restart of the machine has ended.
+//! The supervisor of the servers: starts again those that have crashed, replaces a primary that was
+//! killed by a standby, and at its start starts those that a restart of the machine has ended.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::time::Duration;
 
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
-use super::folder::{Database, failed};
+use super::folder::{self, Database, failed};
+use super::member::{self, DATA};
 use super::{Local, server};
 use crate::provision::ProvisionError;
 
 /// How often the supervisor looks for servers that do not run.
 const LOOK: Duration = Duration::from_millis(500);
-/// The wait after the first failed start of a server; each further failure doubles it.
+/// The wait after the first failed start; each further failure doubles it.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 /// The longest wait after failed starts.
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
-/// How long a server has to run until its earlier failures are forgotten.
+/// How long the servers of a database have to run until their earlier failures are forgotten.
 const STEADY: Duration = Duration::from_secs(30);
-/// How many servers are started at the same time.
-const STARTS: usize = 8;
+/// How many databases are mended at the same time.
+const AT_ONCE: usize = 8;
 
-/// When a server may be started again.
+/// When the servers of a database may be started again.
 #[derive(Debug, Clone, Copy)]
 struct Attempt {
     /// The number of starts that failed or did not last.
@@ -43,10 +45,10 @@ impl Local {
     pub async fn supervise(self, stop: CancellationToken) {
         let mut attempts: HashMap<String, Attempt> = HashMap::new();
         while !stop.is_cancelled() {
-            match self.ended().await {
-                Ok(ended) => {
+            match self.broken().await {
+                Ok(broken) => {
                     attempts.retain(|_, attempt| attempt.last.elapsed() < STEADY + LONGEST_WAIT);
-                    self.start_all(ended, &mut attempts).await;
+                    self.mend_all(broken, &mut attempts).await;
                 }
                 Err(error) => tracing::warn!("the servers cannot be listed: {error}"),
             }
@@ -57,53 +59,50 @@ impl Local {
         }
     }
 
-    /// Returns the ids of the databases whose servers do not run. Cuts long logs, too.
-    async fn ended(&self) -> Result<Vec<String>, ProvisionError> {
+    /// Returns the ids of the databases of which a server does not run. Cuts long logs, too.
+    async fn broken(&self) -> Result<Vec<String>, ProvisionError> {
         let this = self.clone();
         let look = move || {
             let folder = &this.0.folder;
-            let ids = folder
-                .ids()
-                .map_err(|error| failed("the databases", &error))?;
-            let mut ended = Vec::new();
-            for id in ids {
-                let path = folder.path(&id)?;
-                if server::pid(&path.join("data")).is_none() {
-                    ended.push(id);
-                } else if let Err(error) = server::bound_log(&path.join("log")) {
-                    tracing::warn!(database = id, "the log cannot be cut: {error}");
+            let ids = folder.ids();
+            let ids = ids.map_err(|error| failed("the databases", &error))?;
+            let is_broken = |id: &String| match folder.path(id).and_then(|path| is_broken(&path)) {
+                Ok(is_broken) => is_broken,
+                Err(error) => {
+                    tracing::warn!(database = id, "it cannot be looked at: {error}");
+                    false
                 }
-            }
-            Ok(ended)
+            };
+            Ok(ids.into_iter().filter(is_broken).collect())
         };
         spawn_blocking(look).await.expect("it does not panic")
     }
 
-    /// Starts servers whose time has come, a few at a time.
-    async fn start_all(&self, ids: Vec<String>, attempts: &mut HashMap<String, Attempt>) {
-        let mut starts = JoinSet::new();
+    /// Mends databases whose time has come, a few at a time.
+    async fn mend_all(&self, ids: Vec<String>, attempts: &mut HashMap<String, Attempt>) {
+        let mut mended = JoinSet::new();
         for id in ids {
             let is_early = |attempt: &Attempt| Instant::now() < attempt.next();
             if attempts.get(&id).is_some_and(is_early) {
                 continue;
             }
-            if starts.len() >= STARTS {
-                note(starts.join_next().await, attempts);
+            if mended.len() >= AT_ONCE {
+                note(mended.join_next().await, attempts);
             }
             let this = self.clone();
-            starts.spawn(async move {
-                let started = this.start_again(&id).await;
-                (id, started)
+            mended.spawn(async move {
+                let done = this.mend(&id).await;
+                (id, done)
             });
         }
-        while let Some(started) = starts.join_next().await {
-            note(Some(started), attempts);
+        while let Some(done) = mended.join_next().await {
+            note(Some(done), attempts);
         }
     }
 
-    /// Starts the server of a database again, unless a step is at work on the database. Returns
-    /// whether it has started it.
-    async fn start_again(&self, id: &str) -> Result<bool, ProvisionError> {
+    /// Makes the servers of a database run again, unless a step is at work on the database. Returns
+    /// whether it has done something.
+    async fn mend(&self, id: &str) -> Result<bool, ProvisionError> {
         // Not by `lock`, which would make the folder of a database that was deleted meanwhile.
         if !self.0.folder.has(id)? {
             return Ok(false);
@@ -114,16 +113,35 @@ impl Local {
         let Some(record) = locked.read()?.filter(|record| record.is_created) else {
             return Ok(false);
         };
-        if server::pid(&locked.path("data")).is_some() {
-            return Ok(false);
+        let mut database = Database { locked, record };
+        let data = database.record.primary.path(&database.locked, DATA);
+        if database.record.promoted.is_some() || server::pid(&data).is_none() {
+            tracing::warn!(database = id, "the server has ended");
+            self.0.recover(&mut database).await?;
         }
-        tracing::warn!(database = id, "the server has ended, and is started again");
-        self.0.start(&Database { locked, record }).await?;
+        self.0.ensure_standbys(&mut database).await?;
         Ok(true)
     }
 }
 
-/// Remembers a start, so that a server which ends again and again waits longer each time.
+/// Returns whether the servers of a database, in a folder, are not as its record says. Cuts long
+/// logs, too.
+fn is_broken(folder: &Path) -> Result<bool, ProvisionError> {
+    let Some(record) = folder::read(folder)?.filter(|record| record.is_created) else {
+        return Ok(false);
+    };
+    let mut is_broken = record.promoted.is_some()
+        || record.standbys.len() != member::standbys(&record.shape.ha_type);
+    for member in std::iter::once(&record.primary).chain(&record.standbys) {
+        let folder = folder.join(member.name());
+        is_broken |= server::pid(&folder.join(DATA)).is_none();
+        let bounded = server::bound_log(&folder.join("log"));
+        bounded.map_err(|error| failed("the log", &error))?;
+    }
+    Ok(is_broken)
+}
+
+/// Remembers a start, so that servers which end again and again wait longer each time.
 fn note(
     started: Option<Result<(String, Result<bool, ProvisionError>), tokio::task::JoinError>>,
     attempts: &mut HashMap<String, Attempt>,
@@ -134,7 +152,7 @@ fn note(
     match &started {
         Ok(false) => return,
         Ok(true) => {}
-        Err(error) => tracing::warn!(database = id, "the server cannot be started: {error}"),
+        Err(error) => tracing::warn!(database = id, "its servers cannot be started: {error}"),
     }
     let failures = match attempts.get(&id) {
         Some(earlier) if earlier.last.elapsed() < STEADY => earlier.failures + 1,

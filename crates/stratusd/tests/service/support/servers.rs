@@ -19,6 +19,9 @@ use super::caller::Caller;
 use super::inventory::{SHOP, two_projects};
 use super::process::Service;
 
+/// The folders of the servers that a database may have.
+const MEMBERS: [&str; 3] = ["a", "b", "c"];
+
 /// A home whose databases are servers, which are stopped when it is dropped.
 pub struct Servers {
     pub home: Home,
@@ -74,9 +77,14 @@ impl Servers {
         self.home.path().join("stratus.db-postgres")
     }
 
-    /// Returns the process of a database's server, or `None` if there is none.
+    /// Returns the process of a database's primary, or `None` if there is none.
     pub fn pid(&self, id: &str) -> Option<Pid> {
-        pid(&self.folder().join("databases").join(id).join("data"))
+        let folder = self.folder().join("databases").join(id);
+        let data = MEMBERS.map(|member| folder.join(member).join("data"));
+        let mut primaries = data
+            .iter()
+            .filter(|data| !data.join("standby.signal").exists());
+        primaries.find_map(|data| pid(data))
     }
 
     /// Returns the ids of the databases that have a folder.
@@ -93,8 +101,11 @@ impl Servers {
 impl Drop for Servers {
     fn drop(&mut self) {
         for id in self.ids() {
-            if let Some(pid) = self.pid(&id) {
-                let _ = kill_process(pid, Signal::QUIT);
+            for member in MEMBERS {
+                let data = self.folder().join("databases").join(&id).join(member);
+                if let Some(pid) = pid(&data.join("data")) {
+                    let _ = kill_process(pid, Signal::QUIT);
+                }
             }
         }
     }
