@@ -8,13 +8,16 @@
 //! deletes what has expired, and [`serve`] runs the process: listeners, limits and shutdown.
 
 pub mod api;
+mod cache;
 mod causes;
+mod credentials;
 pub mod domain;
 pub mod inventory;
 pub mod issue;
 pub mod log;
 pub mod operations;
 pub mod provision;
+pub mod rate;
 pub mod reconcile;
 pub mod reseal;
 pub mod seal;

@@ -23,12 +23,13 @@ use anyhow::{Context, Result};
 use api_server::server;
 use axum::Router;
 
-use crate::api::{self, RateLimit};
+use crate::api;
 use crate::domain::quota::Quotas;
 use crate::log::LogQueue;
 use crate::operations;
 use crate::provision::authority::Authority;
 use crate::provision::simulator::{Simulator, SimulatorConfig};
+use crate::rate::RateLimit;
 use crate::reconcile::{Reconciler, ReconcilerConfig, Steps};
 use crate::seal::Sealer;
 use crate::settings::{ServiceSettings, StoreSettings, Switch};
