@@ -30,8 +30,14 @@ async fn an_upstream_that_takes_no_connection_is_a_gateway_timeout() {
     let address = silent.local_addr().expect("a listener has an address");
     let url = format!("https://{address}/v1");
     let scene = Scene::before(&url, &["--gateway-connect-timeout", "300ms"]).await;
+    let begun = Instant::now();
     let refused = scene.get(&scene.key, "/v1/models").await;
     assert_eq!(error(refused).await, (504, "upstream_timeout".to_owned()));
+    let took = begun.elapsed();
+    assert!(
+        (300..15_000).contains(&took.as_millis()),
+        "it took {took:?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
