@@ -4,7 +4,6 @@
 //! a change of [`crate::operations`], and wraps the result as the contract's response. It knows no
 //! rules: those are in [`crate::domain`].
 
-mod cache;
 mod details;
 mod error;
 mod firewall;
@@ -25,16 +24,17 @@ use api_types::{IdempotencyKey, IdempotencyReplayed, Location, ProjectId};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::cache::Cache;
 use crate::domain::audit::Author;
 use crate::domain::{Caller, Refusal};
 use crate::operations::audit::{Audited, Subject};
 use crate::operations::idempotency::{Key, Once};
 use crate::operations::{self, Context, Scope};
+use crate::rate::RateLimit;
 use crate::storage::{self, Aborted, Change, StorageError, Store};
 
-use cache::Cache;
 pub use error::retry_after;
-pub use gate::{Gate, RateLimit};
+pub use gate::Gate;
 pub use parsing::Parsing;
 pub use rejection::ContractErrors;
 

@@ -4,17 +4,22 @@
 //! Start at [`api`], which has a handler for each operation of the contract. A handler runs a query
 //! or a change of [`operations`]. These read and write rows by the SQL in [`storage`], decide by
 //! the rules of [`domain`], and return types of the contract. Beside them, [`reconcile`] creates
-//! and changes Postgres databases, [`inventory`] applies what the operator declares, [`sweep`]
-//! deletes what has expired, and [`serve`] runs the process: listeners, limits and shutdown.
+//! and changes Postgres databases, [`inventory`] applies what the operator declares, [`gateway`]
+//! forwards requests with an inference key to another server, [`sweep`] deletes what has expired,
+//! and [`serve`] runs the process: listeners, limits and shutdown.
 
 pub mod api;
+mod cache;
 mod causes;
+mod credentials;
 pub mod domain;
+pub mod gateway;
 pub mod inventory;
 pub mod issue;
 pub mod log;
 pub mod operations;
 pub mod provision;
+pub mod rate;
 pub mod reconcile;
 pub mod reseal;
 pub mod seal;

@@ -24,26 +24,31 @@ use anyhow::{Context, Result};
 use api_server::server;
 use axum::Router;
 
-use crate::api::{self, RateLimit};
+use crate::api;
 use crate::domain::quota::Quotas;
+use crate::gateway::{Gateway, GatewayConfig};
 use crate::log::LogQueue;
 use crate::operations;
 use crate::provision::authority::Authority;
+use crate::rate::RateLimit;
 use crate::reconcile::{ReconcilerConfig, Steps};
 use crate::seal::Sealer;
-use crate::settings::{ServiceSettings, StoreSettings, Switch};
+use crate::settings::{ServeSettings, ServiceSettings, Switch};
 use crate::storage::{DatabaseLocation, SILENCE, Store, StoreConfig, claim};
 use crate::sweep;
 use crate::traces::{self, SpanCounts};
 use crate::world::World;
 
+use accept::raise_open_files;
 use budget::Budget;
+use connections::Limited;
 use listen::Listeners;
 use long_work::LongWork;
 use management::{Health, Management};
 use metrics::Metrics;
 use provisioning::{Choice, Reconciling};
 use requests::Requests;
+pub(crate) use requests::known_method;
 use serving::Serving;
 use signals::Signals;
 
@@ -76,13 +81,18 @@ pub struct Telemetry {
 ///
 /// If the service cannot start, with what to do about it, or if the listener fails.
 pub async fn run(
-    store_settings: &StoreSettings,
-    settings: &ServiceSettings,
+    settings: ServeSettings<'_>,
     quotas: Quotas,
     sealer: Sealer,
     telemetry: Telemetry,
 ) -> Result<()> {
+    let ServeSettings {
+        store: store_settings,
+        service: settings,
+        gateway: gateway_settings,
+    } = settings;
     settings.ensure_complete()?;
+    gateway_settings.ensure_complete()?;
     // Before anything that takes time, so that a signal during the start ends it in order.
     let Signals { stop, hang_up } = Signals::listen()?;
     let database = store_settings.database_url.database()?;
@@ -91,10 +101,15 @@ pub async fn run(
         claim(file)?;
     }
     let choice = Choice::look(settings, &database)?;
-    let listeners = Listeners::bind(settings)?;
+    let gateway = GatewayConfig::load(gateway_settings, settings)?;
+    let listeners = Listeners::bind(settings, gateway_settings.address())?;
     let tls = tls::load(settings, hang_up).await?;
     let steps = Arc::new(Steps::default());
-    let metrics = Arc::new(Metrics::new(Arc::clone(&steps), telemetry));
+    let metrics = Metrics::new(Arc::clone(&steps), telemetry);
+    let metrics = Arc::new(match &gateway {
+        Some(gateway) => metrics.with_gateway(gateway.counts()),
+        None => metrics,
+    });
     let health = Health::default();
     let management = Management::start(listeners.management, &metrics, &health)?;
     let world = World::real();
@@ -132,19 +147,40 @@ pub async fn run(
     // at once.
     let reconciling = provisioner.start(reconciling, &stop);
     let router = router(settings, &store, &context, &metrics);
-    let served = match Serving::start(settings, listeners.api, router, tls, &metrics, &health) {
-        Ok(serving) => {
-            // Ready only now that the socket of the API accepts connections, and before it is
-            // announced to scripts.
+    let files = gateway.as_ref().map_or(0, GatewayConfig::files);
+    let connections = raise_open_files(settings.max_connections.get(), files);
+    let limited = Limited::new(connections, metrics.connections());
+    let start = || {
+        let tls = tls.as_ref();
+        let api = Serving::start(settings, listeners.api, router, tls, limited, &health)?;
+        let Some((config, socket)) = gateway.zip(listeners.gateway) else {
+            return Ok((api, None));
+        };
+        let connections = gateway_settings.gateway_max_connections.get();
+        let limited = Limited::new(connections, config.counts().connections());
+        let router = Gateway::new(config, store.clone(), world).router();
+        let gateway = Serving::start(settings, socket, router, tls, limited, &health)?;
+        Ok((api, Some(gateway)))
+    };
+    let served = match start() {
+        Ok((api, gateway)) => {
+            // Ready only now that the sockets accept connections, and before it is announced to
+            // scripts.
             health.start(store.clone());
-            serving.announce(management.address());
-            serving
-                .until(&stop, &health, settings.shutdown_timeout.get())
-                .await
+            api.announce(management.address(), gateway.as_ref());
+            let grace = settings.shutdown_timeout.get();
+            let gateway = async {
+                match gateway {
+                    Some(gateway) => gateway.until(&stop, &health, grace).await,
+                    None => Ok(()),
+                }
+            };
+            let (api, gateway) = tokio::join!(api.until(&stop, &health, grace), gateway);
+            api.and(gateway)
         }
         Err(error) => Err(error),
     };
-    // Without a signal, if the listener has failed.
+    // Without a signal, if a listener cannot be started.
     stop.cancel();
     // An error is ignored: the reconciler logs its failures, and the panic hook logs a panic.
     let _ = tokio::join!(reconciling, sweeping);

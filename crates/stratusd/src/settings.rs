@@ -14,6 +14,7 @@ mod table;
 mod database_url;
 mod duration;
 mod file;
+mod gateway;
 mod number;
 mod provisioner;
 mod text;
@@ -33,6 +34,7 @@ const SHORTEST_RETENTION: std::time::Duration = std::time::Duration::from_hours(
 pub use database_url::DatabaseUrl;
 pub use duration::{Duration, Lifetime};
 pub use file::SettingsFile;
+pub use gateway::{GatewayArguments, GatewaySettings, UpstreamUrl};
 pub use number::{Connections, Percent, Rate};
 pub use provisioner::ProvisionerChoice;
 pub use table::{Origin, Setting};
@@ -179,6 +181,7 @@ fn keys() -> Vec<&'static str> {
         KeyArguments::KEYS,
         QuotaArguments::KEYS,
         ServiceArguments::KEYS,
+        GatewayArguments::KEYS,
     ]
     .concat()
 }
@@ -218,6 +221,17 @@ impl ServiceSettings {
         }
         Ok(())
     }
+}
+
+/// The settings that `stratusd serve` runs the service with.
+#[derive(Debug, Clone, Copy)]
+pub struct ServeSettings<'s> {
+    /// Those of the database.
+    pub store: &'s StoreSettings,
+    /// Those of the service.
+    pub service: &'s ServiceSettings,
+    /// Those of the gateway.
+    pub gateway: &'s GatewaySettings,
 }
 
 /// Where to read the encryption keys from.

@@ -3,8 +3,8 @@
 use anyhow::Result;
 use clap::ArgMatches;
 use stratusd::settings::{
-    KeyArguments, KeySource, Origin, QuotaArguments, ServiceArguments, Setting, SettingsFile,
-    StoreArguments,
+    GatewayArguments, KeyArguments, KeySource, Origin, QuotaArguments, ServiceArguments, Setting,
+    SettingsFile, StoreArguments,
 };
 
 use super::output::print;
@@ -20,6 +20,8 @@ pub struct Arguments {
     quotas: QuotaArguments,
     #[command(flatten)]
     service: ServiceArguments,
+    #[command(flatten)]
+    gateway: GatewayArguments,
 }
 
 pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> Result<()> {
@@ -27,13 +29,21 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
     let keys = arguments.keys.resolve(matches, file)?;
     let quotas = arguments.quotas.resolve(matches, file)?;
     let service = arguments.service.resolve(matches, file)?;
+    let gateway = arguments.gateway.resolve(matches, file)?;
     service.ensure_complete()?;
+    gateway.ensure_complete()?;
     let overridden = match keys.source()? {
         Some(KeySource::Text(_)) => "encryption_keys_file",
         Some(KeySource::File(_)) => "encryption_keys",
         None => "",
     };
-    let groups = [store.all(), keys.all(), quotas.all(), service.all()];
+    let groups = [
+        store.all(),
+        keys.all(),
+        quotas.all(),
+        service.all(),
+        gateway.all(),
+    ];
     let settings = groups.into_iter().flatten();
     for setting in settings {
         let line = line(setting);

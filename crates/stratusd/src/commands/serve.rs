@@ -9,8 +9,8 @@ use clap::ArgMatches;
 use stratusd::log::LogQueue;
 use stratusd::serve::Telemetry;
 use stratusd::settings::{
-    KeyArguments, LogFormat, QuotaArguments, ServiceArguments, ServiceSettings, SettingsFile,
-    StoreArguments,
+    GatewayArguments, KeyArguments, LogFormat, QuotaArguments, ServeSettings, ServiceArguments,
+    ServiceSettings, SettingsFile, StoreArguments,
 };
 use stratusd::traces::{SpanCounts, Traces};
 use tracing::{Metadata, Subscriber};
@@ -39,6 +39,8 @@ pub struct Arguments {
     quotas: QuotaArguments,
     #[command(flatten)]
     service: ServiceArguments,
+    #[command(flatten)]
+    gateway: GatewayArguments,
 }
 
 pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> Result<()> {
@@ -46,6 +48,7 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
     let keys = arguments.keys.resolve(matches, file)?;
     let quotas = arguments.quotas.resolve(matches, file)?;
     let service = arguments.service.resolve(matches, file)?;
+    let gateway = arguments.gateway.resolve(matches, file)?;
     let sealer = sealer(&keys)?;
     let log = LogQueue::start(std::io::stderr()).context("failed to start the log")?;
     let _flush = Flush(Arc::clone(&log));
@@ -57,8 +60,11 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
         .build()
         .context("failed to start the runtime")?;
     runtime.block_on(stratusd::serve::run(
-        &store,
-        &service,
+        ServeSettings {
+            store: &store,
+            service: &service,
+            gateway: &gateway,
+        },
         quotas.quotas(),
         sealer,
         Telemetry { log, spans },

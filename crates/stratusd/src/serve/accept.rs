@@ -21,9 +21,9 @@ const PAUSE: Duration = Duration::from_millis(50);
 const BURST: Duration = Duration::from_secs(5);
 
 /// Raises the limit of open files of the process as far as the system allows. Returns how many
-/// connections to the API the process can hold: at most `connections`, and at least one. Logs a
-/// warning if they are fewer than `connections`.
-pub(super) fn raise_open_files(connections: u32) -> u32 {
+/// connections to the API the process can hold beside the `gateway_files` of the gateway: at most
+/// `connections`, and at least one. Logs a warning if they are fewer than `connections`.
+pub(super) fn raise_open_files(connections: u32, gateway_files: u64) -> u32 {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let raised = Rlimit {
         current: maximum,
@@ -34,7 +34,8 @@ pub(super) fn raise_open_files(connections: u32) -> u32 {
         Err(_) => current,
     };
     // `None` is no limit.
-    let room = limit.map_or(u64::MAX, |limit| limit.saturating_sub(OTHER_FILES).max(1));
+    let others = OTHER_FILES.saturating_add(gateway_files);
+    let room = limit.map_or(u64::MAX, |limit| limit.saturating_sub(others).max(1));
     let possible = u32::try_from(room).unwrap_or(u32::MAX).min(connections);
     if possible < connections {
         tracing::warn!(

@@ -1,4 +1,4 @@
-//! The sockets of the API and of the management port.
+//! The sockets of the API, of the gateway and of the management port.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -11,26 +11,33 @@ use crate::settings::ServiceSettings;
 /// The maximum number of connections that the kernel queues before they are accepted.
 const BACKLOG: u32 = 1024;
 
-/// The sockets of the API and of the management port. They are bound before the database is opened,
+/// The sockets of the API, of the gateway and of the management port. They are bound before the database is opened,
 /// so that it is not migrated if a port is in use.
 pub(super) struct Listeners {
     /// The socket of the API, bound but not listening yet. Connections are refused until the API
     /// can be served, so that a load balancer in front tries another replica.
     pub(super) api: TcpSocket,
+    /// That of the gateway, in the same state, if it is on.
+    pub(super) gateway: Option<TcpSocket>,
     pub(super) management: TcpListener,
 }
 
 impl Listeners {
-    pub(super) fn bind(settings: &ServiceSettings) -> Result<Self> {
+    pub(super) fn bind(settings: &ServiceSettings, gateway: Option<SocketAddr>) -> Result<Self> {
         let bind = |address: SocketAddr, setting: &str| {
             bind(address).with_context(|| {
                 format!("failed to listen on {address}, which is set by `{setting}`")
             })
         };
         let api = bind(settings.listen.get(), "listen")?;
+        let gateway = gateway.map(|address| bind(address, "gateway_listen"));
         let management = bind(settings.management_listen.get(), "management_listen")?;
         let management = listen(management)?;
-        Ok(Self { api, management })
+        Ok(Self {
+            api,
+            gateway: gateway.transpose()?,
+            management,
+        })
     }
 }
 

@@ -9,7 +9,7 @@ use axum::Router;
 use axum::extract::State;
 use axum::routing::get;
 use axum_server::{Handle, Server};
-use http::{StatusCode, header};
+use http::{HeaderName, StatusCode, header};
 use prometheus_client::metrics::gauge::Gauge;
 
 use super::accept::{AcceptFailures, Accepting, Peer};
@@ -28,6 +28,12 @@ const CONNECTIONS: u32 = 64;
 const HEAD: Duration = Duration::from_secs(5);
 /// How long a connection to the management port may be idle before it is closed.
 const IDLE: Duration = Duration::from_secs(30);
+
+/// The media type of metrics.
+const METRICS_TYPE: (HeaderName, &str) = (
+    header::CONTENT_TYPE,
+    "application/openmetrics-text; version=1.0.0; charset=utf-8",
+);
 
 /// The server of the management port.
 ///
@@ -141,21 +147,19 @@ fn router(metrics: Arc<Metrics>, health: Health) -> Router {
             Err(reason) => (StatusCode::SERVICE_UNAVAILABLE, reason),
         }
     };
+    let keys = Arc::clone(&metrics);
     let exposition = move || {
         let text = metrics.text();
-        async {
-            (
-                [(
-                    header::CONTENT_TYPE,
-                    "application/openmetrics-text; version=1.0.0; charset=utf-8",
-                )],
-                text,
-            )
-        }
+        async { ([METRICS_TYPE], text) }
+    };
+    let keys_exposition = move || {
+        let text = keys.keys_text().ok_or(StatusCode::NOT_FOUND);
+        async { text.map(|text| ([METRICS_TYPE], text)) }
     };
     Router::new()
         .route("/healthz", get(|| async { "alive\n" }))
         .route("/readyz", get(ready))
         .route("/metrics", get(exposition))
+        .route("/metrics/inference-keys", get(keys_exposition))
         .with_state(health)
 }

@@ -17,6 +17,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
 use super::Telemetry;
+use crate::gateway::Counts;
 use crate::log::LogQueue;
 use crate::reconcile::Steps;
 use crate::traces::SpanCounts;
@@ -45,6 +46,7 @@ pub(super) struct Metrics {
     connections: Gauge,
     body_bytes: Gauge,
     body_refusals: Counter,
+    gateway: Option<Arc<Counts>>,
 }
 
 impl fmt::Debug for Metrics {
@@ -93,7 +95,21 @@ impl Metrics {
             connections,
             body_bytes,
             body_refusals,
+            gateway: None,
         }
+    }
+
+    /// Adds the metrics of the gateway.
+    pub(super) fn with_gateway(mut self, counts: Arc<Counts>) -> Self {
+        counts.register(&mut self.registry);
+        self.gateway = Some(counts);
+        self
+    }
+
+    /// Returns the requests of each inference key in the `OpenMetrics` text format, or `None` if
+    /// there is no gateway.
+    pub(super) fn keys_text(&self) -> Option<String> {
+        self.gateway.as_ref().map(|counts| counts.keys_text())
     }
 
     /// Returns the gauge of open connections to the API.

@@ -42,7 +42,7 @@ impl Requests {
 
     async fn handle(&self, request: Request, next: Next) -> Response {
         let since = Instant::now();
-        let method = known(request.method());
+        let method = known_method(request.method());
         let response = next.run(request).await;
         let operation = response
             .extensions()
@@ -57,7 +57,7 @@ impl Requests {
 
 /// Returns the name of a standard method, or `other`. A caller must not be able to write text of
 /// its own to the log.
-fn known(method: &Method) -> &'static str {
+pub(crate) fn known_method(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",
         Method::HEAD => "HEAD",

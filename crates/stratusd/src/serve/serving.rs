@@ -1,4 +1,4 @@
-//! The server of the API: its limits, and how it stops.
+//! The servers of the API and of the gateway: their limits, and how they stop.
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -12,11 +12,10 @@ use tokio::net::TcpSocket;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::accept::{Accepting, Peer, raise_open_files};
+use super::accept::{Accepting, Peer};
 use super::connections::Limited;
 use super::listen::listen;
 use super::management::Health;
-use super::metrics::Metrics;
 use super::times::Timed;
 use super::tls::Tls;
 use crate::settings::ServiceSettings;
@@ -42,7 +41,7 @@ const CONNECTION_WINDOW: u32 = 128 << 10;
 /// The maximum number of bytes of a response that are buffered for an HTTP/2 stream.
 const SEND_BUFFER: usize = 64 << 10;
 
-/// The running server of the API.
+/// The running server of the API, or of the gateway.
 pub(super) struct Serving {
     address: SocketAddr,
     scheme: &'static str,
@@ -51,20 +50,18 @@ pub(super) struct Serving {
 }
 
 impl Serving {
-    /// Starts the server of the API on a bound socket, with TLS if `tls` is `Some`.
+    /// Starts a server on a bound socket, with TLS if `tls` is `Some`.
     pub(super) fn start(
         settings: &ServiceSettings,
         socket: TcpSocket,
         router: Router,
-        tls: Option<Tls>,
-        metrics: &Metrics,
+        tls: Option<&Tls>,
+        limited: Limited,
         health: &Health,
     ) -> Result<Self> {
         let listener = listen(socket)?;
         let (address, handle) = (listener.local_addr()?, Handle::new());
         let listener = Accepting::new(listener, health.accept_failures())?;
-        let connections = raise_open_files(settings.max_connections.get());
-        let limited = Limited::new(connections, metrics.connections());
         let (head, idle) = (settings.header_timeout.get(), settings.idle_timeout.get());
         let server = with_limits(
             Server::from_listener(listener).handle(handle.clone()),
@@ -87,22 +84,27 @@ impl Serving {
         })
     }
 
-    /// Prints the addresses of the API and of the management port to standard output, and logs
-    /// them.
-    pub(super) fn announce(&self, management: SocketAddr) {
+    /// Prints the addresses of the API, of the management port and of the gateway, if there is one,
+    /// to standard output, and logs them.
+    pub(super) fn announce(&self, management: SocketAddr, gateway: Option<&Self>) {
         let Self {
             address, scheme, ..
         } = self;
         // Scripts read this line, for the ports that the kernel has chosen. It is fine if standard
         // output is closed, and on a thread of its own, also if nobody reads it.
-        let line =
-            format!("serving {scheme}://{address}, health and metrics on http://{management}\n");
+        // The gateway comes last, so that scripts which do not know it find the others.
+        let last = gateway.map(|it| format!(", gateway on {}://{}", it.scheme, it.address));
+        let last = last.unwrap_or_default();
+        let line = format!(
+            "serving {scheme}://{address}, health and metrics on http://{management}{last}\n"
+        );
         std::thread::spawn(move || {
             let mut output = io::stdout();
             let _ = output.write_all(line.as_bytes());
             let _ = output.flush();
         });
-        tracing::info!(api = %address, %management, "serving");
+        let gateway = gateway.map(|gateway| tracing::field::display(gateway.address));
+        tracing::info!(api = %address, %management, gateway, "serving");
     }
 
     /// Serves until `stop` is cancelled. Then makes the service not ready, accepts no more
@@ -110,7 +112,7 @@ impl Serving {
     ///
     /// # Errors
     ///
-    /// If the server fails, panics, or ends before `stop` is cancelled.
+    /// If the server fails, panics, or ends before `stop` is cancelled, which it then cancels.
     pub(super) async fn until(
         mut self,
         stop: &CancellationToken,
@@ -125,6 +127,8 @@ impl Serving {
         // elsewhere.
         health.stop();
         let ended = if let Some(ended) = ended {
+            // The other server stops too.
+            stop.cancel();
             ended.map(|ended| {
                 ended.and_then(|()| Err(io::Error::other("it stopped without a signal")))
             })

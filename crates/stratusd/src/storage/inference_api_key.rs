@@ -21,6 +21,20 @@ record! {
     columns key_columns;
 }
 
+record! {
+    /// An inference API key with the hash of its secret.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct HashedKey in "inference_api_key" {
+        /// The project of the key.
+        pub project_id: ProjectId,
+        /// The id of the key.
+        pub id: InferenceApiKeyId,
+        /// SHA-256 of the secret.
+        pub hash: Vec<u8>,
+    }
+    columns hashed_columns;
+}
+
 /// Returns a page of the inference API keys of a project, sorted by id, and the size of the whole
 /// list.
 pub async fn page(
@@ -53,6 +67,19 @@ pub async fn lookup(
     ));
     c.fetch_optional::<InferenceApiKey>(sql, &[&project, &id])
         .await
+}
+
+/// Looks up an inference API key of any project by the hash of its secret.
+pub async fn lookup_by_hash(
+    c: &mut Connection<'_>,
+    hash: &[u8],
+) -> Result<Option<HashedKey>, StorageError> {
+    let sql = statement!(concat!(
+        "SELECT ",
+        hashed_columns!(),
+        " FROM inference_api_key AS t WHERE t.hash = $1"
+    ));
+    c.fetch_optional::<HashedKey>(sql, &[&hash]).await
 }
 
 /// Inserts an inference API key. `hash` is the hash of its secret, and `now` the time of its

@@ -11,6 +11,7 @@ mod databases;
 mod differential;
 mod examples;
 mod firewalls;
+mod gateway;
 // The simulation has the checker, so that its own test compiles quickly.
 #[path = "../simulation/history.rs"]
 mod history;

@@ -45,7 +45,8 @@ pub async fn statements(home: &Home, cluster: &Cluster) -> Vec<Statement> {
     let before = cluster.log().len();
     // One connection for changes and one for queries, so that each statement runs often enough on
     // one connection to be planned for all values.
-    let service = home.serve(&["--database-connections", "2", "--simulate-delay", "100ms"]);
+    let connections = ["--database-connections", "2"];
+    let service = home.serve(&[&connections, &requests::SETTINGS[..]].concat());
     requests::send(&token, &service).await;
     for audit in requests::AUDITS {
         home.succeed(audit);

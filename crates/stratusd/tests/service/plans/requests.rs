@@ -15,13 +15,22 @@ const PLACE: &str = "/location/eu-central-h1";
 /// considers a plan that fits all values.
 const ROUNDS: usize = 7;
 
+/// The settings that a service needs for them.
+pub const SETTINGS: [&str; 4] = [
+    "--simulate-delay",
+    "100ms",
+    "--gateway-listen",
+    "127.0.0.1:0",
+];
+
 /// The commands by which an operator reads the audit trail.
 pub const AUDITS: [&[&str]; 2] = [
     &["audit", "--since", "2020-01-01T00:00:00Z"],
     &["audit", "--project", SHOP],
 ];
 
-/// Calls every operation with a token of the shop. The service must have the projects of `two_projects`.
+/// Calls every operation with a token of the shop, and the gateway. The service must have the
+/// projects of `two_projects`.
 pub async fn send(token: &str, service: &Service) {
     let shop = Caller::new(&service.base, SHOP, token);
     let ids = Ids::read(&shop).await;
@@ -48,11 +57,24 @@ pub async fn send(token: &str, service: &Service) {
             }
         }
     }
+    check_keys(&shop, service).await;
     // The reconciler leases the new databases and prolongs and settles the leases.
     shop.wait_for(&format!("{PLACE}/postgres/new-0"), |database| {
         database["state"] == "running"
     })
     .await;
+}
+
+/// Has the gateway look up new keys, since it caches those that it has found.
+async fn check_keys(shop: &Caller, service: &Service) {
+    let gateway = service.gateway.as_ref().expect("the gateway is on");
+    for _ in 0..ROUNDS {
+        let key = shop.post_nothing("/inference-api-key").await.ok();
+        let key = key["key"].as_str().expect("a new key is shown");
+        let asked = reqwest::Client::new().get(format!("{gateway}/auth"));
+        let response = asked.bearer_auth(key).send().await;
+        assert_eq!(response.expect("the gateway responds").status(), 200);
+    }
 }
 
 /// Returns the status of an operation that succeeds.

@@ -72,7 +72,7 @@ pub fn statements(
          INSERT INTO firewall_subnet (project_id, firewall_id, subnet_id) SELECT p, {firewall}, {subnet} FROM neighbour;
          INSERT INTO load_balancer (project_id, id, location, name, algorithm, src_port, dst_port, health_check_endpoint, health_check_protocol, stack, cert_enabled, subnet_id, is_declared, revision) SELECT p, {balancer}, {place}, 'n-' || i, 'round_robin', 80, 80, '/', 'http', 'dual', FALSE, {subnet}, FALSE, 0 FROM neighbour;
          INSERT INTO load_balancer_vm (project_id, vm_id, load_balancer_id) SELECT p, {vm}, {balancer} FROM neighbour;
-         INSERT INTO inference_api_key (project_id, id, hash, created_at) SELECT p, {key}, CAST('-' AS {bytes}), 0 FROM neighbour;
+         INSERT INTO inference_api_key (project_id, id, hash, created_at) SELECT p, {key}, CAST('seed-' || p || i AS {bytes}), 0 FROM neighbour;
          INSERT INTO postgres_database (project_id, id, location, name, flavor, ha_type, state, storage_size_gib,
              target_storage_size_gib, version, target_version, vm_size, target_vm_size, maintenance_window_start_at,
              tags, firewall_rules, password, password_is_set, latest_restore_time, used_bytes, due_at)

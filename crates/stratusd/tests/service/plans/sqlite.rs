@@ -44,7 +44,7 @@ pub async fn statements(home: &Home) -> Vec<String> {
         "--log-format",
         "json",
     ];
-    let service = home.serve(&[&log, &["--simulate-delay", "100ms"][..]].concat());
+    let service = home.serve(&[&log, &requests::SETTINGS[..]].concat());
     requests::send(&token, &service).await;
     service.terminate();
     let (_, log) = service.wait();

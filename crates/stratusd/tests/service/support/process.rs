@@ -15,6 +15,8 @@ pub struct Service {
     pub base: String,
     /// The URL of health checks and metrics.
     pub management: String,
+    /// The URL of the gateway, if it is on.
+    pub gateway: Option<String>,
     log: Option<std::thread::JoinHandle<String>>,
 }
 
@@ -138,11 +140,16 @@ impl Home {
                 log.join().unwrap_or_default()
             );
         };
+        let (management, gateway) = match management.split_once(", gateway on ") {
+            Some((management, gateway)) => (management, Some(gateway.to_owned())),
+            None => (management, None),
+        };
         let (base, management) = (base.to_owned(), management.to_owned());
         Service {
             child,
             base,
             management,
+            gateway,
             log: Some(log),
         }
     }

@@ -1,6 +1,6 @@
 //! A cache whose values expire.
 //!
-//! Not moka: two lookups of small tables need a bound and an age, but no eviction by use, no
+//! Not moka: a few lookups of small tables need a bound and an age, but no eviction by use, no
 //! listeners and no further crate. The lock is held for one lookup in a hash map.
 
 use std::borrow::Borrow;
@@ -14,7 +14,7 @@ use tokio::time::Instant;
 /// A map of a limited number of values that expire. Each value has the moment since when it is
 /// cached.
 #[derive(Debug)]
-pub(super) struct Cache<K, V> {
+pub(crate) struct Cache<K, V> {
     lifetime: Duration,
     capacity: usize,
     values: RwLock<HashMap<K, (Instant, V)>>,
@@ -23,7 +23,7 @@ pub(super) struct Cache<K, V> {
 impl<K: Eq + Hash, V: Clone> Cache<K, V> {
     /// Creates a cache of up to `capacity` values, each of which is returned for at most
     /// `lifetime`.
-    pub(super) fn new(lifetime: Duration, capacity: usize) -> Self {
+    pub(crate) fn new(lifetime: Duration, capacity: usize) -> Self {
         Self {
             lifetime,
             capacity,
@@ -32,7 +32,7 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
     }
 
     /// Returns the cached value of a key, unless it has expired.
-    pub(super) fn get<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> Option<V>
+    pub(crate) fn get<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,
     {
@@ -42,7 +42,7 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
     }
 
     /// Returns whether a key has a value, which may have expired.
-    pub(super) fn knows<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> bool
+    pub(crate) fn knows<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> bool
     where
         K: Borrow<Q>,
     {
@@ -50,9 +50,14 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
         values.contains_key(key)
     }
 
-    /// Caches a value from now on. If the cache is full, this drops the expired values, or all
-    /// values if none has expired.
-    pub(super) fn insert(&self, key: K, value: V) {
+    /// Caches a value from now on.
+    pub(crate) fn insert(&self, key: K, value: V) {
+        self.insert_since(Instant::now(), key, value);
+    }
+
+    /// Caches a value since a moment, such as the one before the value was read. If the cache is
+    /// full, this drops the expired values, or all values if none has expired.
+    pub(crate) fn insert_since(&self, since: Instant, key: K, value: V) {
         let mut values = self.values.write().unwrap_or_else(PoisonError::into_inner);
         if values.len() >= self.capacity {
             values.retain(|_, (since, _)| since.elapsed() < self.lifetime);
@@ -62,6 +67,6 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
                 values.clear();
             }
         }
-        values.insert(key, (Instant::now(), value));
+        values.insert(key, (since, value));
     }
 }

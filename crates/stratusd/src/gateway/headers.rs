@@ -1,0 +1,99 @@
+//! The headers that the gateway forwards.
+
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+
+/// The header that clients of some other APIs send their key in.
+pub(super) const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+/// The id of a request.
+pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// The id of the project of a key, in responses to a proxy.
+pub(super) const PROJECT: HeaderName = HeaderName::from_static("stratus-project");
+/// The id of a key, in responses to a proxy.
+pub(super) const KEY_ID: HeaderName = HeaderName::from_static("stratus-key-id");
+
+/// The account of OpenAI's that a request is for. The account of the gateway's credential is the
+/// operator's, so callers neither choose a part of it nor see it.
+const ORGANIZATION: HeaderName = HeaderName::from_static("openai-organization");
+const OPENAI_PROJECT: HeaderName = HeaderName::from_static("openai-project");
+
+/// The headers of one connection (RFC 9110, section 7.6.1), and those between a caller and its proxy
+/// (section 11.7).
+const HOP_BY_HOP: [HeaderName; 10] = [
+    header::CONNECTION,
+    header::PROXY_AUTHENTICATE,
+    header::PROXY_AUTHORIZATION,
+    header::TE,
+    header::TRAILER,
+    header::TRANSFER_ENCODING,
+    header::UPGRADE,
+    HeaderName::from_static("http2-settings"),
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+];
+
+/// The headers of a request that the upstream does not get: the caller's credentials, what the
+/// gateway writes itself, and what only a proxy that the upstream trusts may say.
+const OF_CALLER: [HeaderName; 15] = [
+    header::AUTHORIZATION,
+    X_API_KEY,
+    HeaderName::from_static("api-key"),
+    header::COOKIE,
+    header::HOST,
+    header::EXPECT,
+    header::FORWARDED,
+    HeaderName::from_static("x-forwarded-for"),
+    HeaderName::from_static("x-forwarded-host"),
+    HeaderName::from_static("x-forwarded-proto"),
+    HeaderName::from_static("x-real-ip"),
+    ORGANIZATION,
+    OPENAI_PROJECT,
+    PROJECT,
+    KEY_ID,
+];
+
+/// The headers of a response that are about the upstream's host or the operator's account.
+const OF_UPSTREAM: [HeaderName; 5] = [
+    header::SET_COOKIE,
+    header::STRICT_TRANSPORT_SECURITY,
+    HeaderName::from_static("alt-svc"),
+    ORGANIZATION,
+    OPENAI_PROJECT,
+];
+
+/// Changes the headers of a request into those for the upstream. `credential` is the value of
+/// `Authorization`, if the upstream expects one.
+pub(super) fn for_upstream(
+    headers: &mut HeaderMap,
+    credential: Option<&HeaderValue>,
+    request_id: &HeaderValue,
+) {
+    remove_hop_by_hop(headers);
+    for name in &OF_CALLER {
+        headers.remove(name);
+    }
+    headers.insert(REQUEST_ID, request_id.clone());
+    if let Some(credential) = credential {
+        headers.insert(header::AUTHORIZATION, credential.clone());
+    }
+}
+
+/// Changes the headers of the upstream's response into those for the caller.
+pub(super) fn for_caller(headers: &mut HeaderMap) {
+    remove_hop_by_hop(headers);
+    for name in &OF_UPSTREAM {
+        headers.remove(name);
+    }
+}
+
+/// Removes the headers of one connection, and those that `Connection` names.
+fn remove_hop_by_hop(headers: &mut HeaderMap) {
+    let lines = headers.get_all(header::CONNECTION).iter();
+    let lines = lines.filter_map(|line| line.to_str().ok());
+    let named: Vec<HeaderName> = lines
+        .flat_map(|line| line.split(','))
+        .filter_map(|name| name.trim().parse().ok())
+        .collect();
+    for name in named.iter().chain(&HOP_BY_HOP) {
+        headers.remove(name);
+    }
+}

@@ -1,0 +1,113 @@
+//! The inference keys that callers present.
+
+use std::time::Duration;
+
+use api_types::{InferenceApiKeyId, ProjectId};
+use http::{HeaderMap, header};
+
+use super::error::GatewayError;
+use super::headers::X_API_KEY;
+use crate::causes::Causes;
+use crate::credentials::{Hash, Lookups, Stored, Unchecked};
+use crate::domain::token::hash;
+use crate::storage::Store;
+use crate::storage::inference_api_key::{HashedKey, lookup_by_hash};
+
+/// How long a key is cached. A deleted one works at most this long.
+const LIFETIME: Duration = Duration::from_millis(400);
+/// How often the key of a request in progress is looked up again. With [`LIFETIME`], a request of a
+/// deleted key ends within a second.
+const RECHECK: Duration = Duration::from_millis(400);
+/// The number of letters and digits of a key.
+const LENGTH: usize = 32;
+
+/// A key that exists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Key {
+    pub(super) project: ProjectId,
+    pub(super) id: InferenceApiKeyId,
+    hash: Hash,
+}
+
+impl Stored for HashedKey {
+    fn hash(&self) -> &[u8] {
+        &self.hash
+    }
+}
+
+/// The keys of a store.
+#[derive(Debug)]
+pub(super) struct Keys {
+    store: Store,
+    lookups: Lookups<HashedKey>,
+}
+
+impl Keys {
+    pub(super) fn new(store: Store) -> Self {
+        Self {
+            store,
+            lookups: Lookups::new(LIFETIME),
+        }
+    }
+
+    /// Returns the key that a request presents.
+    ///
+    /// A wrong key of the right form takes the same time whatever is stored. One that is missing or
+    /// has another form is refused at once, which says nothing that its caller does not know.
+    ///
+    /// # Errors
+    ///
+    /// If there is no key, it does not exist, or that cannot be found out.
+    pub(super) async fn check(&self, headers: &HeaderMap) -> Result<Key, GatewayError> {
+        let presented = presented(headers).ok_or(GatewayError::MissingKey)?;
+        let is_key =
+            presented.len() == LENGTH && presented.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        if !is_key {
+            return Err(GatewayError::InvalidKey);
+        }
+        let hash = hash(presented);
+        let found = self.lookup(hash).await.map_err(|unchecked| {
+            // Not if too many wait: a log line for each would be one more thing to flood.
+            if let Unchecked::Storage(error) = unchecked {
+                tracing::warn!(error = %Causes(&error), "an inference key cannot be checked");
+            }
+            GatewayError::Unavailable
+        })?;
+        let found = found.ok_or(GatewayError::InvalidKey)?;
+        Ok(Key {
+            project: found.project_id,
+            id: found.id,
+            hash,
+        })
+    }
+
+    /// Waits until a key is deleted. While the store cannot be read, the key counts as it was.
+    pub(super) async fn until_deleted(&self, key: &Key) {
+        loop {
+            tokio::time::sleep(RECHECK).await;
+            if matches!(self.lookup(key.hash).await, Ok(None)) {
+                return;
+            }
+        }
+    }
+
+    async fn lookup(&self, hash: Hash) -> Result<Option<HashedKey>, Unchecked> {
+        let read = async {
+            let mut reader = self.store.reader().await?;
+            lookup_by_hash(&mut reader.connection(), &hash).await
+        };
+        self.lookups.lookup(hash, read).await
+    }
+}
+
+/// Returns the credential in the headers of a request: that of `Authorization` with the scheme
+/// `Bearer`, or else `x-api-key`.
+fn presented(headers: &HeaderMap) -> Option<&str> {
+    let bearer = headers
+        .get(header::AUTHORIZATION)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|value| value.split_once(' '))
+        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
+        .map(|(_, token)| token.trim());
+    bearer.or_else(|| headers.get(X_API_KEY)?.to_str().ok())
+}

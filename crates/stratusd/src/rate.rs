@@ -1,0 +1,82 @@
+//! Limits of how many requests per second somebody makes, such as a token or a project.
+
+use std::num::NonZeroU32;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use governor::clock::{Clock, DefaultClock};
+use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+
+use crate::credentials::CAPACITY;
+
+/// The minimum time between two sweeps, in which the limiter forgets those who may make their whole
+/// burst of requests again.
+const SWEEP: Duration = Duration::from_secs(10);
+
+/// The number of requests that a token, a key or a project may make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RateLimit {
+    /// Requests per second.
+    pub per_second: NonZeroU32,
+    /// Requests at once, after a pause.
+    pub burst: NonZeroU32,
+}
+
+impl RateLimit {
+    /// Returns the time after which one who has used up the burst may make all of it again.
+    #[must_use]
+    pub fn window(self) -> Duration {
+        Duration::from_secs(1) * self.burst.get() / self.per_second.get()
+    }
+}
+
+/// Limits the requests of each id.
+#[derive(Debug)]
+pub(crate) struct Limiter {
+    limit: RateLimit,
+    ids: DefaultKeyedRateLimiter<String>,
+    /// The time of the last sweep.
+    swept: Mutex<Instant>,
+}
+
+impl Limiter {
+    /// Creates a limiter that allows each id as many requests.
+    pub(crate) fn new(limit: RateLimit) -> Self {
+        let quota = Quota::per_second(limit.per_second).allow_burst(limit.burst);
+        Self {
+            limit,
+            ids: RateLimiter::keyed(quota),
+            swept: Mutex::new(Instant::now()),
+        }
+    }
+
+    /// Returns the limit of each id.
+    pub(crate) fn limit(&self) -> RateLimit {
+        self.limit
+    }
+
+    /// Counts a request of an id.
+    ///
+    /// # Errors
+    ///
+    /// How long to wait, if the id makes too many requests.
+    pub(crate) fn check(&self, id: &str) -> Result<(), Duration> {
+        self.sweep();
+        self.ids
+            .check_key(&id.to_owned())
+            .map_err(|rejected| rejected.wait_time_from(DefaultClock::default().now()))
+    }
+
+    /// Forgets the ids that may make their whole burst again, once there are many ids. Not at each
+    /// request, since this looks at all of them.
+    fn sweep(&self) {
+        // If the lock is taken, another request sweeps at the moment.
+        let Ok(mut swept) = self.swept.try_lock() else {
+            return;
+        };
+        if swept.elapsed() >= SWEEP && self.ids.len() > CAPACITY {
+            self.ids.retain_recent();
+            *swept = Instant::now();
+        }
+    }
+}

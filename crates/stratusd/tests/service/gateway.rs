@@ -1,0 +1,12 @@
+//! The gateway: inference keys open an upstream, which the tests make themselves.
+
+mod auth;
+mod failures;
+mod forwarding;
+mod limits;
+mod revocation;
+mod scene;
+mod settings;
+mod sizes;
+mod tls;
+mod upstream;

@@ -1,0 +1,145 @@
+//! Upstreams that are down, slow or end early, and callers that go away.
+
+use std::time::{Duration, Instant};
+
+use reqwest::Method;
+use tokio::net::TcpListener;
+
+use super::scene::{Scene, error};
+use crate::support::eventually;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upstream_that_is_not_there_is_a_bad_gateway() {
+    let free = TcpListener::bind("127.0.0.1:0").await;
+    let address = free.and_then(|free| free.local_addr());
+    let url = format!("http://{}", address.expect("a port is free"));
+    let scene = Scene::before(&url, &[]).await;
+    let refused = scene.get(&scene.key, "/v1/models").await;
+    assert_eq!(
+        error(refused).await,
+        (502, "upstream_unreachable".to_owned())
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upstream_that_takes_no_connection_is_a_gateway_timeout() {
+    // It takes a connection, but no part in the handshake of TLS.
+    let silent = TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("a port is free");
+    let address = silent.local_addr().expect("a listener has an address");
+    let url = format!("https://{address}/v1");
+    let scene = Scene::before(&url, &["--gateway-connect-timeout", "300ms"]).await;
+    let begun = Instant::now();
+    let refused = scene.get(&scene.key, "/v1/models").await;
+    assert_eq!(error(refused).await, (504, "upstream_timeout".to_owned()));
+    let took = begun.elapsed();
+    assert!(
+        (300..15_000).contains(&took.as_millis()),
+        "it took {took:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upstream_that_ends_before_its_response_is_a_bad_gateway() {
+    let closing = TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("a port is free");
+    let address = closing.local_addr().expect("a listener has an address");
+    tokio::spawn(async move {
+        loop {
+            let accepted = closing.accept().await;
+            drop(accepted);
+        }
+    });
+    let scene = Scene::before(&format!("http://{address}"), &[]).await;
+    let refused = scene.get(&scene.key, "/v1/models").await;
+    let (status, code) = error(refused).await;
+    assert_eq!((status, &*code), (502, "upstream_gave_no_response"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upstream_that_does_not_respond_in_time_is_a_gateway_timeout() {
+    let scene = Scene::new(&["--gateway-response-timeout", "300ms"]).await;
+    let begun = Instant::now();
+    let late = scene.get(&scene.key, "/v1/late/60000").await;
+    assert_eq!(error(late).await, (504, "upstream_timeout".to_owned()));
+    assert!(begun.elapsed() >= Duration::from_millis(300));
+    // The request is cancelled there.
+    scene.ensure_ended().await;
+    let early = scene.get(&scene.key, "/v1/late/10").await;
+    assert_eq!(early.status(), 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_response_that_ends_early_is_not_passed_on_as_complete() {
+    let scene = Scene::new(&["--gateway-idle-timeout", "300ms"]).await;
+    // In the first, the upstream breaks off; in the second, it says nothing for too long.
+    for path in ["/v1/abort/3", "/v1/pause/3"] {
+        let mut response = scene.get(&scene.key, path).await;
+        let mut received = 0;
+        let end = loop {
+            match response.chunk().await {
+                Ok(Some(_)) => received += 1,
+                end => break end,
+            }
+        };
+        assert_eq!(received, 3, "{path}");
+        assert!(end.is_err(), "{path} ended as if it were complete");
+    }
+    scene.ensure_ended().await;
+    // Pauses that are shorter end nothing.
+    let whole = scene.get(&scene.key, "/v1/stream/5").await;
+    let text = whole.text().await.expect("the stream is whole");
+    assert!(text.ends_with("data: 4\n\n"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upstream_that_refuses_the_gateway_does_not_blame_the_callers_key() {
+    let scene = Scene::new(&[]).await;
+    for status in [401, 407] {
+        let refused = scene.get(&scene.key, &format!("/v1/status/{status}")).await;
+        let id = refused.headers()["x-request-id"].clone();
+        assert!(!id.is_empty());
+        assert_eq!(
+            error(refused).await,
+            (502, "upstream_refused_gateway".to_owned())
+        );
+    }
+    // What else the upstream refuses is the caller's.
+    for status in [400, 403, 404, 429, 500, 503] {
+        let refused = scene.get(&scene.key, &format!("/v1/status/{status}")).await;
+        assert_eq!(refused.status(), status);
+        let text = refused.text().await.expect("it is text");
+        assert_eq!(text, "{\"mine\":\"sk-operator\"}");
+    }
+    scene.service.terminate();
+    let (_, log) = scene.service.wait();
+    assert!(
+        log.contains("the upstream does not accept the gateway"),
+        "{log}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_caller_that_goes_away_cancels_its_request() {
+    let scene = Scene::new(&[]).await;
+    for path in ["/v1/late/60000", "/v1/stream/1000"] {
+        let waiting = scene.try_send(&scene.key, Method::POST, path);
+        let arrived = async {
+            let arrived = eventually(async || (scene.upstream.open() == 1).then_some(()));
+            arrived.await.expect("the request arrives");
+        };
+        // The client closes its connection when a request or a response is dropped.
+        tokio::select! {
+            response = waiting => drop(response),
+            () = arrived => {}
+        }
+        scene.ensure_ended().await;
+    }
+    let metrics = scene.metrics("/metrics").await;
+    assert!(
+        metrics.contains("stratus_gateway_requests_in_progress 0\n"),
+        "{metrics}"
+    );
+}

@@ -1,0 +1,126 @@
+//! Sizes of requests, and the number of connections.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use super::scene::{Scene, error};
+use crate::support::eventually;
+
+/// Returns the head of a request with a body in chunks.
+fn chunked(scene: &Scene) -> String {
+    format!(
+        "POST /v1/models HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\ntransfer-encoding: chunked\r\n\r\n",
+        scene.key.secret
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_beyond_the_limit_is_refused() {
+    let scene = Scene::new(&["--gateway-body-limit", "100000"]).await;
+    let http = reqwest::Client::new();
+    for (size, status) in [(100_000, 200), (100_001, 413), (3_000_000, 413)] {
+        let request = http.post(format!("{}/v1/models", scene.gateway));
+        let request = request.bearer_auth(&scene.key.secret);
+        let response = request.body(vec![b'x'; size]).send().await;
+        let response = response.expect("the gateway responds");
+        assert_eq!(response.status(), status, "{size}");
+        if status == 413 {
+            assert_eq!(error(response).await.1, "request_too_large");
+        }
+    }
+    assert_eq!(scene.upstream.arrived()[0].body.len(), 100_000);
+    // Of a body without a length, the size is known only at its end.
+    let piece = format!("{:x}\r\n{}\r\n", 60_000, "x".repeat(60_000));
+    for (pieces, status) in [
+        (1, "HTTP/1.1 200 "),
+        (2, "HTTP/1.1 413 "),
+        (20, "HTTP/1.1 413 "),
+    ] {
+        let body = format!("{}{}0\r\n\r\n", chunked(&scene), piece.repeat(pieces));
+        let mut stream = scene.connect();
+        let _ = stream.write_all(body.as_bytes());
+        let mut begin = [0; 13];
+        let read = stream.read_exact(&mut begin);
+        assert!(read.is_ok(), "there is no response to {pieces} pieces");
+        assert_eq!(String::from_utf8_lossy(&begin), status, "{pieces}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_that_does_not_arrive_in_time_is_refused() {
+    let scene = Scene::new(&["--body-timeout", "500ms"]).await;
+    let mut stream = scene.connect();
+    let begun = Instant::now();
+    let some = format!("{}5\r\nhello\r\n", chunked(&scene));
+    stream.write_all(some.as_bytes()).expect("it is open");
+    let mut begin = [0; 13];
+    stream.read_exact(&mut begin).expect("there is a response");
+    assert_eq!(String::from_utf8_lossy(&begin), "HTTP/1.1 408 ");
+    let took = begun.elapsed();
+    assert!(
+        (500..10_000).contains(&took.as_millis()),
+        "it took {took:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_head_beyond_the_limit_is_refused() {
+    let scene = Scene::new(&["--header-limit", "4096"]).await;
+    for (size, status) in [(3000, 200), (5000, 431)] {
+        let path = format!("/v1/models?x={}", "x".repeat(size));
+        let response = scene.get(&scene.key, &path).await;
+        assert_eq!(response.status(), status, "{size}");
+        if status == 431 {
+            assert_eq!(error(response).await.1, "headers_too_large");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_connection_too_many_is_closed_and_the_api_has_its_own() {
+    let scene = Scene::new(&["--gateway-max-connections", "3"]).await;
+    let held: Vec<TcpStream> = (0..4).map(|_| scene.connect()).collect();
+    for stream in &held {
+        stream.set_nonblocking(true).expect("it can be set");
+    }
+    let is_closed = |stream: &&TcpStream| match stream.peek(&mut [0]) {
+        Ok(read) => read == 0,
+        Err(error) => error.kind() != ErrorKind::WouldBlock,
+    };
+    let closed = eventually(async || {
+        let closed = held.iter().filter(is_closed).count();
+        Some(closed).filter(|closed| *closed > 0)
+    });
+    assert_eq!(closed.await, Some(1));
+    scene.shop.get("/inference-api-key").await.ok();
+    drop(held);
+    let served = eventually(async || {
+        let sent = scene
+            .try_send(&scene.key, reqwest::Method::GET, "/v1/models")
+            .await;
+        sent.ok()
+    });
+    assert_eq!(served.await.expect("there is room again").status(), 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_caller_that_does_not_read_is_cut_off() {
+    let scene = Scene::new(&["--idle-timeout", "500ms", "--gateway-key-requests", "1"]).await;
+    let mut stream = scene.connect();
+    let request = format!(
+        "GET /v1/flood HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n\r\n",
+        scene.key.secret
+    );
+    stream.write_all(request.as_bytes()).expect("it is open");
+    let begun = eventually(async || (scene.upstream.open() == 1).then_some(()));
+    begun.await.expect("the request arrives");
+    // The response is cut off, and makes room for another one.
+    let again = eventually(async || {
+        let response = scene.get(&scene.key, "/v1/models").await;
+        (response.status() == 200).then_some(())
+    });
+    again.await.expect("the unread response ends");
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert_eq!(scene.upstream.open(), 0);
+}
