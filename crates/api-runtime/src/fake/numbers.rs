@@ -7,6 +7,8 @@ use serde_json::{Map, Number, Value};
 const NEAR: i128 = 100;
 /// The largest number that is made where a float has no bound.
 const LARGE: f64 = 1e9;
+/// The largest number that is made at all.
+const LARGEST: f64 = 1e300;
 
 /// Returns a strategy for integers.
 pub(super) fn integer(keywords: &Map<String, Value>) -> BoxedStrategy<Value> {
@@ -43,27 +45,41 @@ pub(super) fn number(keywords: &Map<String, Value>) -> BoxedStrategy<Value> {
     let high = highs.into_iter().flatten().reduce(f64::min);
     let least = low.unwrap_or_else(|| high.map_or(-LARGE, |high| high.min(0.0) - LARGE));
     let most = high.unwrap_or_else(|| least.max(0.0) + LARGE);
+    // The difference of the ends must be a number too.
+    let (least, most) = (least.max(-LARGEST), most.min(LARGEST));
     if least > most {
         return Just(Value::Null).boxed();
     }
     if let Some(step) = bound(keywords, "multipleOf").filter(|step| *step > 0.0) {
-        let text = step.to_string();
-        let places = text.split_once('.').map_or(0, |(_, places)| places.len());
-        let (first, last) = (cast((least / step).ceil()), cast((most / step).floor()));
-        let start = 0.clamp(first, last.max(first));
-        return (start..=start.saturating_add(NEAR).min(last.max(start)))
-            .prop_map(move |times| {
-                // Through a decimal text, so that 3 * 0.1 is 0.3.
-                #[expect(clippy::cast_precision_loss, reason = "the text has few digits")]
-                let product = times as f64 * step;
-                float(format!("{product:.places$}").parse().unwrap_or(product))
-            })
-            .boxed();
+        return multiples(least, most, step);
     }
     let start = 0.0_f64.clamp(least, most);
     #[expect(clippy::cast_precision_loss, reason = "it is a small number")]
     let near = start..=(start + NEAR as f64).min(most);
     Union::new([near, least..=most]).prop_map(float).boxed()
+}
+
+/// Returns a strategy for the multiples of a step between two numbers.
+fn multiples(least: f64, most: f64, step: f64) -> BoxedStrategy<Value> {
+    let text = step.to_string();
+    let places = text.split_once('.').map_or(0, |(_, places)| places.len());
+    let (first, last) = (cast((least / step).ceil()), cast((most / step).floor()));
+    if first > last {
+        return Just(Value::Null).boxed();
+    }
+    let start = 0.clamp(first, last);
+    let near = start..=start.saturating_add(NEAR).min(last);
+    Union::new([near, first..=last])
+        .prop_map(move |times| {
+            // Through a decimal text, so that 3 * 0.1 is 0.3.
+            #[expect(
+                clippy::cast_precision_loss,
+                reason = "the text has the digits of the step"
+            )]
+            let product = times as f64 * step;
+            float(format!("{product:.places$}").parse().unwrap_or(product))
+        })
+        .boxed()
 }
 
 /// Returns the range of an integer's format, which is that of its Rust type.
