@@ -5,6 +5,8 @@
 mod auth;
 #[path = "command_line/ours.rs"]
 mod ours;
+#[path = "command_line/patience.rs"]
+mod patience;
 #[path = "command_line/support.rs"]
 mod support;
 

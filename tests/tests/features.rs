@@ -107,12 +107,12 @@ fn add(into: &mut Value, entries: &Map<String, Value>, name: &str) {
 const DEPENDENCIES: &str = r#"
 features-mock = { path = "../features-mock" }
 features-server = { path = "../features-server" }
-features-types = { path = "../features-types" }
+features-types = { path = "../features-types", features = ["fake"] }
 features-webhook-receiver = { path = "../features-webhook-receiver" }
 "#;
 
 /// The other dependencies of the program, in the versions of this workspace.
-const LIBRARIES: [(&str, &str); 5] = [
+const LIBRARIES: [(&str, &str); 7] = [
     (
         "axum",
         r#"{ version = "0.8", default-features = false, features = ["http1", "tokio"] }"#,
@@ -120,6 +120,14 @@ const LIBRARIES: [(&str, &str); 5] = [
     (
         "futures-util",
         r#"{ version = "0.3", default-features = false }"#,
+    ),
+    (
+        "jsonschema",
+        r#"{ version = "0.60", default-features = false }"#,
+    ),
+    (
+        "proptest",
+        r#"{ version = "1", default-features = false, features = ["bit-set", "std"] }"#,
     ),
     (
         "reqwest",
@@ -142,6 +150,8 @@ fn both_sides_of_every_feature_understand_each_other() {
     let scratch = env!("CARGO_TARGET_TMPDIR");
     // Paths that differ in the name of a parameter are not repaired in the document.
     let loaded = contract::load_text_with("features.json", document.as_bytes(), &foreign());
+    let contract = loaded.contract.as_ref().expect("the features fit together");
+    let bundle = contract::bundle::schema_bundle(contract).to_string();
     let options = codegen::Options {
         mock: true,
         ..codegen::Options::new("features")
@@ -170,8 +180,10 @@ fn both_sides_of_every_feature_understand_each_other() {
         &format!("#![allow(dead_code)]\n{recipe}"),
     );
     crates.write("features/src/mock.rs", include_str!("features/mock.rs"));
-    modules.push_str("mod mock;\nmod recipe;\n");
-    checks.push_str("    mock::check().await;\n");
+    crates.write("features/src/fake.rs", include_str!("features/fake.rs"));
+    crates.write("features/src/bundle.json", &bundle);
+    modules.push_str("mod fake;\nmod mock;\nmod recipe;\n");
+    checks.push_str("    mock::check().await;\n    fake::check();\n");
     let main = format!(
         "{modules}\n{}\nasync fn check(client: &Client, url: &str) {{\n{checks}}}\n",
         include_str!("features/program.rs")

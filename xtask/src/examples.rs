@@ -254,3 +254,56 @@ fn judge(printed: &str) -> anyhow::Result<Vec<String>> {
     ensure!(is_refused, "`{refused}` does not refuse the name");
     Ok(machines.iter().map(ToString::to_string).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::EXAMPLES;
+
+    /// Returns whether a command has the words of a line, in their order and among others. A program
+    /// of the line may be in a folder.
+    fn has(command: &[&str], line: &str) -> bool {
+        // Variables before a command are set otherwise here.
+        let mut words = line.split(' ').skip_while(|word| word.contains('='));
+        let (mut rest, program) = (command.iter(), words.next().unwrap_or_default());
+        let first = rest.next().copied().unwrap_or_default();
+        let is_program = first == program || first.ends_with(&format!("/{program}"));
+        is_program && words.all(|word| rest.any(|other| *other == word))
+    }
+
+    #[test]
+    fn the_commands_of_the_page_are_run() {
+        let page = include_str!("../../docs/languages.md");
+        let blocks = page.split("```sh\n").skip(1);
+        let mut count = 0;
+        for block in blocks.filter_map(|block| block.split("```").next()) {
+            // The others are for a project of the reader's.
+            let Some(folder) = block.lines().find_map(|line| line.strip_prefix("cd ")) else {
+                continue;
+            };
+            let examples = EXAMPLES.iter().filter(|example| example.folder == folder);
+            let run = examples.flat_map(|example| example.prepare.iter().chain([&example.run]));
+            let run: Vec<&&[&str]> = run.collect();
+            let is_command = |line: &&str| !line.starts_with("cd ") && !line.starts_with("export ");
+            for line in block.lines().filter(is_command) {
+                let is_run = run.iter().any(|command| has(command, line));
+                assert!(is_run, "{folder}: nothing runs `{line}`");
+                count += 1;
+            }
+        }
+        assert!(count > 10, "{count} commands were found");
+    }
+
+    #[test]
+    fn a_command_that_is_not_run_is_noticed() {
+        let command = [
+            "environment/bin/pip",
+            "install",
+            "--quiet",
+            "--requirement",
+            "a.txt",
+        ];
+        assert!(has(&command, "A=b pip install --requirement a.txt"));
+        assert!(!has(&command, "pip install --requirement b.txt"));
+        assert!(!has(&command, "npm install"));
+    }
+}

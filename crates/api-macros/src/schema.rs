@@ -1,5 +1,5 @@
-//! `#[schema(…)]`, doc comments, and the impls of `Described`, `schemars::JsonSchema` and
-//! `utoipa::ToSchema`.
+//! `#[schema(…)]`, doc comments, and the impls of `Described`, `schemars::JsonSchema`,
+//! `utoipa::ToSchema` and `proptest::arbitrary::Arbitrary`.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -7,11 +7,15 @@ use syn::{Attribute, DeriveInput, Expr, ExprLit, Ident, Lit, LitStr, Meta, Resul
 
 use crate::impls::optional;
 
-/// Whether expansions describe types: whether the feature `schemars` or `utoipa` is on.
+/// Whether expansions describe types: whether the feature `schemars`, `utoipa` or `fake` is on.
 ///
 /// The features of `api-runtime` switch these on. The compiler would expand, parse and drop the
 /// descriptions otherwise, which takes a quarter of the time of all expansions.
-const IS_DESCRIBED: bool = cfg!(any(feature = "schemars", feature = "utoipa"));
+const IS_DESCRIBED: bool = cfg!(any(
+    feature = "schemars",
+    feature = "utoipa",
+    feature = "fake"
+));
 
 /// The annotations of a schema: `#[schema(…)]` and the doc comments of an item or field.
 #[derive(Default)]
@@ -156,9 +160,9 @@ fn description(attributes: &[Attribute]) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// Generates `Described`, `schemars::JsonSchema` and `utoipa::ToSchema`, behind the features
-/// `schemars` and `utoipa` of the generated crate. Generates nothing if both features of this crate
-/// are off.
+/// Generates `Described`, `schemars::JsonSchema`, `utoipa::ToSchema` and `Arbitrary` with an example,
+/// behind the features `schemars`, `utoipa` and `fake` of the generated crate. Generates nothing if
+/// these features of this crate are off.
 ///
 /// `describe` returns an expression of the JSON Schema without annotations, and the types that the
 /// schema refers to.
@@ -179,7 +183,7 @@ pub(crate) fn described(
     quote! {
         // The features are those of the generated crate: `cfg` is evaluated where the code is
         // expanded to. Another crate of the build may have switched on those of this crate.
-        #[cfg(any(feature = "schemars", feature = "utoipa"))]
+        #[cfg(any(feature = "schemars", feature = "utoipa", feature = "fake"))]
         #[automatically_derived]
         impl ::api_runtime::Described for #ident {
             const NAME: ::core::option::Option<&'static str> = #name;
@@ -238,6 +242,27 @@ pub(crate) fn described(
                 )>,
             ) {
                 ::api_runtime::described::utoipa_schemas::<Self>(schemas);
+            }
+        }
+
+        #[cfg(feature = "fake")]
+        #[automatically_derived]
+        impl ::api_runtime::__private::proptest::arbitrary::Arbitrary for #ident {
+            type Parameters = ();
+            type Strategy = ::api_runtime::__private::proptest::strategy::BoxedStrategy<Self>;
+
+            fn arbitrary_with((): ()) -> Self::Strategy {
+                ::api_runtime::fake::values(&crate::schemas::SCHEMAS)
+            }
+        }
+
+        #[cfg(feature = "fake")]
+        impl #ident {
+            /// Returns a valid value for tests, always the same: the contract's example, or one
+            /// that is made of the examples of its parts.
+            #[must_use]
+            pub fn example() -> Self {
+                ::api_runtime::fake::example(&crate::schemas::SCHEMAS)
             }
         }
     }

@@ -2,7 +2,7 @@
 
 /// Declares the tables of a types crate that have all components: `TYPES` with functions that
 /// decode and encode them, `JSON_SCHEMAS` and `COMPONENTS` with functions that return their
-/// schemas.
+/// schemas, and `FAKES` with their values for tests.
 ///
 /// `components! { "Pet": crate::Pet, #[cfg(feature = "toy")] "Toy": crate::Toy }`
 #[doc(hidden)]
@@ -25,6 +25,12 @@ macro_rules! __components {
         #[cfg(feature = "utoipa")]
         pub static COMPONENTS: &[(&str, $crate::described::Component)] =
             &[$($(#[$gate])* ($name, $crate::described::component::<$ty>)),*];
+
+        /// Every component by its name in the contract, with the values that its type has for
+        /// tests.
+        #[cfg(feature = "fake")]
+        pub static FAKES: &[(&str, $crate::fake::Fake)] =
+            &[$($(#[$gate])* ($name, $crate::fake::fake::<$ty>())),*];
     };
 }
 

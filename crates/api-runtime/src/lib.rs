@@ -16,6 +16,8 @@ mod components;
 mod constraint;
 pub mod described;
 mod expansion;
+#[cfg(feature = "fake")]
+pub mod fake;
 pub mod format;
 #[cfg(any(feature = "client", feature = "server"))]
 mod items;

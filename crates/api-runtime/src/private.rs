@@ -4,6 +4,8 @@
 pub use serde;
 pub use serde_json::{self, Value, json};
 
+#[cfg(feature = "fake")]
+pub use proptest;
 #[cfg(feature = "schemars")]
 pub use schemars;
 #[cfg(feature = "utoipa")]

@@ -219,6 +219,12 @@ fn features(api: &Api<'_>, part: Part) -> String {
                 names::UTOIPA,
                 &["api-runtime/utoipa".to_owned()],
             );
+            feature(
+                "Implements `proptest::arbitrary::Arbitrary` for every type, which has an example then.",
+                names::FAKE,
+                // The schemas have what types leave to them.
+                &["api-runtime/fake".to_owned(), names::SCHEMAS.to_owned()],
+            );
         }
         Part::Client | Part::Cli => {
             default.push(names::RUSTLS);

@@ -90,6 +90,7 @@ const RESERVED_MODULES: &[&str] = &[
     SCHEMAS,
     SCHEMARS,
     UTOIPA,
+    FAKE,
     VIOLATIONS,
     DOCS,
     RUSTLS,
@@ -109,6 +110,9 @@ pub(crate) const DOCS: &str = "docs";
 
 /// The feature that implements `utoipa`'s traits.
 pub(crate) const UTOIPA: &str = "utoipa";
+
+/// The feature by which types have values for tests.
+pub(crate) const FAKE: &str = "fake";
 
 /// The feature that enables https.
 pub(crate) const RUSTLS: &str = "rustls";

@@ -302,6 +302,7 @@ fn respond(path: &str, query: &str, calls: usize) -> Response {
             json(thing("slow", if calls < 2 { "moving" } else { "shown" }))
         }
         "/halls/north/things/gone" => json(thing("gone", "lost")),
+        "/halls/north/things/stuck" => json(thing("stuck", "moving")),
         "/visitors" => {
             let body = Body::from("{\"name\":\"Ada\"}\n{\"name\":\"Bob\"}\n");
             ([("content-type", "application/jsonl")], body).into_response()

@@ -6,5 +6,5 @@
 mod serve;
 mod service;
 
-pub use serve::{Addresses, serve};
+pub use serve::{Addresses, announce, serve};
 pub use service::{Build, PROJECT, Service};

@@ -6,6 +6,7 @@ use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
+use std::process::Command;
 
 use anyhow::Context as _;
 
@@ -79,8 +80,23 @@ fn try_serve(arguments: Addresses, out: &mut dyn Write) -> anyhow::Result<Infall
         })?;
     }
     let service = Service::prepare(&root, root.join("target/serve"), Build::Alone)?;
+    let mut serve = announce(&service, arguments, out)?;
+    // The service replaces this process, so that a signal to it ends the service.
+    Err(serve.exec()).context("failed to start stratusd")
+}
+
+/// Prints how to call a service of the demo, and returns the command that serves it.
+///
+/// # Errors
+///
+/// Returns an error if the service's tokens cannot be listed, or `out` cannot be written.
+pub fn announce(
+    service: &Service,
+    addresses: Addresses,
+    out: &mut dyn Write,
+) -> anyhow::Result<Command> {
     // What clients append paths to.
-    let api = format!("http://{}", arguments.listen);
+    let api = format!("http://{}", addresses.listen);
     let base = format!("{api}/project/{PROJECT}");
     // Databases of earlier runs still exist, so each run suggests a new name.
     let database = format!(
@@ -103,18 +119,16 @@ fn try_serve(arguments: Addresses, out: &mut dyn Write) -> anyhow::Result<Infall
     )?;
     out.flush()?;
     let (listen, management) = (
-        arguments.listen.to_string(),
-        arguments.management_listen.to_string(),
+        addresses.listen.to_string(),
+        addresses.management_listen.to_string(),
     );
-    let mut serve = service.command(&[
+    Ok(service.command(&[
         "serve",
         "--listen",
         &listen,
         "--management-listen",
         &management,
-    ]);
-    // The service replaces this process, so that a signal to it ends the service.
-    Err(serve.exec()).context("failed to start stratusd")
+    ]))
 }
 
 #[cfg(test)]

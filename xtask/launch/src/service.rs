@@ -28,7 +28,15 @@ impl Service {
     ///
     /// Returns an error if the program does not build, or the folder cannot be prepared.
     pub fn prepare(root: &Path, folder: PathBuf, build: Build) -> anyhow::Result<Self> {
-        let program = build.run(root)?;
+        Self::with_program(build.run(root)?, root, folder)
+    }
+
+    /// Prepares a folder for a program that is built already, as [`prepare`](Self::prepare) does.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the folder cannot be prepared.
+    pub fn with_program(program: PathBuf, root: &Path, folder: PathBuf) -> anyhow::Result<Self> {
         fs::create_dir_all(&folder)
             .with_context(|| format!("failed to make {}", folder.display()))?;
         let mut service = Self {

@@ -130,7 +130,10 @@ fn recipe(api: &Api<'_>) -> String {
         "The traits of the client cannot be implemented elsewhere, since they grow with the contract.\n\
          A test calls `{mock}` instead, which is the generated server with a response for each operation that the test expects:\n\n\
          ```rust,no_run\n{example}```\n\n\
-         ```toml\n[dev-dependencies]\n{mock} = {{ path = \"../{mock}\" }}\n```"
+         ```toml\n[dev-dependencies]\n{mock} = {{ path = \"../{mock}\" }}\n{types} = {{ path = \"../{types}\", features = [\"{fake}\"] }}\n```\n\n\
+         By the feature `{fake}`, each type has a valid value, `example()`, and implements `Arbitrary` of [proptest](https://docs.rs/proptest), whose `any::<T>()` draws valid values.",
+        types = api.names.package("types"),
+        fake = names::FAKE,
     )
 }
 
@@ -228,6 +231,10 @@ fn features(api: &Api<'_>, part: Part) -> String {
             (
                 names::UTOIPA,
                 "implements `utoipa::ToSchema` for every type; off by default",
+            ),
+            (
+                names::FAKE,
+                "values for tests: implements `proptest::arbitrary::Arbitrary` for every type, and adds `example()`; off by default",
             ),
         ],
         Part::Client => &[(

@@ -9,6 +9,7 @@ mod conditional;
 mod crash;
 mod databases;
 mod differential;
+mod documentation;
 mod examples;
 mod firewalls;
 mod gateway;

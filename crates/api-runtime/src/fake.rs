@@ -1,0 +1,99 @@
+//! Values of generated types for tests: any valid ones, which shrink, and one example of each.
+//!
+//! Start at [`values`] and [`example`], which the derives call for every type. Both read the schema
+//! that the type describes itself by, so there is no code for a particular type: [`Part`] makes a
+//! strategy of proptest for a schema, and a value is only returned if the type decodes it.
+
+mod numbers;
+mod part;
+mod source;
+mod texts;
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use proptest::strategy::{BoxedStrategy, Strategy as _, ValueTree as _};
+use proptest::test_runner::TestRunner;
+use serde_json::Value;
+
+use crate::{Described, Schemas, Wire, strict};
+use part::{Part, Taste};
+use source::Source;
+
+/// The number of values that are made before a type is said to have no example.
+const ATTEMPTS: usize = 1000;
+
+/// Returns a strategy for every value of a type that `schemas` accepts, in which optional parts
+/// become rarer with depth.
+pub fn values<T: Described + Wire + Debug + 'static>(
+    schemas: &'static Schemas,
+) -> BoxedStrategy<T> {
+    strategy(schemas, Taste::Any)
+}
+
+/// Returns an example of a type: that of its schema, or else one that is made of the examples of
+/// its parts.
+///
+/// # Panics
+///
+/// If no value is found, as of a schema that accepts none, or too few.
+#[must_use]
+pub fn example<T: Described + Wire + Debug + 'static>(schemas: &'static Schemas) -> T {
+    let schema = T::schema();
+    let own = schema["examples"].as_array().into_iter().flatten();
+    if let Some(example) = own.cloned().find_map(decoded) {
+        return example;
+    }
+    // The same one each time.
+    let mut runner = TestRunner::deterministic();
+    let mut find = |taste: Taste, attempts: usize| {
+        let strategy = strategy(schemas, taste);
+        (0..attempts).find_map(|_| Some(strategy.new_tree(&mut runner).ok()?.current()))
+    };
+    // Examples of parts need not fit together.
+    find(Taste::Example, 1)
+        .or_else(|| find(Taste::Any, ATTEMPTS))
+        .unwrap_or_else(|| {
+            let name = T::NAME.unwrap_or("the type");
+            panic!("no value of `{name}` was found: give its schema an example")
+        })
+}
+
+fn strategy<T: Described + Wire + Debug + 'static>(
+    schemas: &'static Schemas,
+    taste: Taste,
+) -> BoxedStrategy<T> {
+    let source = Arc::new(Source::of::<T>(schemas.document()));
+    Part::new(source, T::reference(), taste)
+        .prop_filter_map("the type accepts it", decoded)
+        .boxed()
+}
+
+fn decoded<T: Wire>(value: Value) -> Option<T> {
+    strict(|| T::decode(value)).ok()
+}
+
+/// What a type has for tests, as JSON: a strategy for its values, and its example.
+pub struct Fake {
+    /// The values.
+    pub values: fn(&'static Schemas) -> BoxedStrategy<Value>,
+    /// The example.
+    pub example: fn(&'static Schemas) -> Value,
+}
+
+/// Returns the [`Fake`] of a type.
+#[must_use]
+pub const fn fake<T: Described + Wire + Debug + 'static>() -> Fake {
+    Fake {
+        values: |schemas| {
+            values::<T>(schemas)
+                .prop_map(|value| encoded(&value))
+                .boxed()
+        },
+        example: |schemas| encoded(&example::<T>(schemas)),
+    }
+}
+
+fn encoded<T: Wire>(value: &T) -> Value {
+    serde_json::to_value(crate::wire::Encoded(value)).unwrap_or_default()
+}
