@@ -38,13 +38,19 @@ impl<'m> Settings<'m> {
         operation: &'static Operation,
         matches: &'m ArgMatches,
     ) -> Result<Self, Failure> {
+        let sources = Sources::read(program, description, matches)?;
+        Ok(Self::new(sources, operation))
+    }
+
+    /// Returns the settings of a call, from where settings come from.
+    pub(super) fn new(sources: Sources<'m>, operation: &'static Operation) -> Self {
         let alternatives = operation.security.iter().map(Vec::as_slice);
-        Ok(Self {
-            sources: Sources::read(program, description, matches)?,
+        Self {
+            bound: argument::bound(sources.description, operation),
+            sources,
             operation,
-            bound: argument::bound(description, operation),
             security: Vec::leak(alternatives.collect()),
-        })
+        }
     }
 
     /// Builds the transport with the credentials that the operation needs.
@@ -73,7 +79,7 @@ impl<'m> Settings<'m> {
     }
 
     /// Returns the time-out of a call. A stream has none unless one is given.
-    fn timeout(&self) -> Result<Option<Duration>, Failure> {
+    pub(super) fn timeout(&self) -> Result<Option<Duration>, Failure> {
         let is_given = self.sources.value("timeout")?.is_some();
         let is_stream = self
             .operation
