@@ -4,6 +4,8 @@
 mod bounds;
 #[path = "mcp/client.rs"]
 mod client;
+#[path = "mcp/page.rs"]
+mod page;
 #[path = "mcp/schemas.rs"]
 mod schemas;
 
@@ -37,7 +39,7 @@ fn names(tools: &[Value]) -> Vec<&str> {
 #[test]
 fn the_handshake_says_who_serves_what() {
     let program = stratus(TOKEN);
-    let mut client = Client::silent(&program, &[]);
+    let mut client = Client::silent(&program, "mcp", &[]);
     let result = client.shake_hands();
     check(&client::handshake(), &result);
     assert_eq!(result["protocolVersion"], "2025-06-18");
@@ -55,7 +57,7 @@ fn the_handshake_says_who_serves_what() {
 #[test]
 fn the_protocol_without_a_handshake_works_too() {
     let program = stratus(TOKEN);
-    let mut client = Client::silent(&program, &[]);
+    let mut client = Client::silent(&program, "mcp", &[]);
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::Json;
 use axum::body::Body;
@@ -209,6 +209,23 @@ fn a_call_that_is_cancelled_ends_and_has_no_response() {
     wait_for(&ended, 1);
     assert_eq!(client.next_within(QUIET), None);
     client.request("ping", &json!({}));
+}
+
+#[test]
+fn the_end_of_the_standard_input_ends_calls_that_take_too_long() {
+    let (url, begun, ended) = slow(2);
+    let mut client = Client::start(&museum_at(&url), &[]);
+    client.begin_call("view_thing", &json!({"thing": "vase"}));
+    wait_for(&begun, 1);
+    let start = Instant::now();
+    let (code, rest, error) = client.end();
+    assert!(
+        start.elapsed() < Duration::from_secs(15),
+        "{:?}",
+        start.elapsed()
+    );
+    assert_eq!((code, rest, error.as_str()), (0, Vec::new(), ""));
+    wait_for(&ended, 1);
 }
 
 #[test]

@@ -123,15 +123,15 @@ pub struct Client {
 impl Client {
     /// Starts the program, and shakes hands.
     pub fn start(program: &Program, arguments: &[&str]) -> Self {
-        let mut client = Self::silent(program, arguments);
+        let mut client = Self::silent(program, "mcp", arguments);
         let result = client.shake_hands();
         check(&handshake(), &result);
         client
     }
 
-    /// Starts the program.
-    pub fn silent(program: &Program, arguments: &[&str]) -> Self {
-        let mut child = program.start(&[&["mcp"], arguments].concat());
+    /// Starts the program, whose command has a name.
+    pub fn silent(program: &Program, command: &str, arguments: &[&str]) -> Self {
+        let mut child = program.start(&[&[command], arguments].concat());
         let stdout = child.stdout.take().expect("it is piped");
         let (send, lines) = channel();
         std::thread::spawn(move || {

@@ -3,9 +3,10 @@
 use serde_json::{Value, json};
 use tests::memory::TOKEN;
 
-use super::client::{Client, check};
+use super::client::{Client, check, listing};
 use crate::museum;
 use crate::ours::stratus;
+use crate::support::Program;
 
 /// Returns every tool of our contract, with the settings among the inputs.
 fn tools() -> Vec<Value> {
@@ -96,4 +97,62 @@ fn secrets_are_no_inputs_unless_they_are_allowed() {
         "{refused}"
     );
     assert!(!refused.contains("s3cret"), "{refused}");
+}
+
+/// Returns a program with so many operations, each of which takes a value of one large schema. The
+/// first is the only one of a tag `mcp`.
+fn large(operations: usize, words: usize) -> Program {
+    let operations: Vec<Value> = (0..operations)
+        .map(|at| {
+            let group = if at == 0 { "mcp" } else { "others" };
+            let value = json!({"name": "value", "flag": "value", "in": "query", "about": "A word.", "schema": "/Word"});
+            json!({"id": format!("get_{at}"), "group": group, "name": format!("get-{at}"), "method": "GET", "path": "/", "parameters": [value]})
+        })
+        .collect();
+    let groups = json!([{"name": "mcp"}, {"name": "others"}]);
+    let description = json!({"title": "Large", "groups": groups, "operations": operations});
+    let values: Vec<String> = (0..words).map(|at| format!("word-{at:05}")).collect();
+    let schemas = json!({"Word": {"type": "string", "enum": values}});
+    Program::new("large", &description.to_string(), &schemas.to_string())
+}
+
+#[test]
+fn a_schema_that_is_too_large_says_only_which_inputs_there_are() {
+    let program = large(1, 10_000);
+    let mut client = Client::silent(&program, "program-mcp", &[]);
+    client.shake_hands();
+    let schema = client.tool("get_0")["inputSchema"].take();
+    let value = json!({"type": "string", "description": "A word."});
+    assert_eq!(schema["properties"], json!({"value": value}));
+    // The call is checked all the same.
+    let wrong = client.failed("get_0", &json!({"value": "verb"}));
+    assert!(wrong.contains("value must be one of "), "{wrong}");
+}
+
+#[test]
+fn tools_are_listed_page_by_page() {
+    // About 50 KiB each, so that the first page ends after 1 MiB.
+    let program = large(30, 4_000);
+    let mut client = Client::silent(&program, "program-mcp", &[]);
+    client.shake_hands();
+    let first = client.request("tools/list", &json!({}))["result"].take();
+    check(&listing(), &first);
+    let next = first["nextCursor"]
+        .as_str()
+        .expect("there is a second page");
+    let second = client.request("tools/list", &json!({"cursor": next}))["result"].take();
+    assert_eq!(second.get("nextCursor"), None);
+    let tools = [&first, &second].map(|page| page["tools"].as_array().expect("a list").clone());
+    let names: Vec<Value> = tools
+        .concat()
+        .iter()
+        .map(|tool| tool["name"].clone())
+        .collect();
+    let all: Vec<Value> = (0..30).map(|at| json!(format!("get_{at}"))).collect();
+    assert_eq!(names, all);
+    assert!(
+        tools[0].len() > 15 && tools[0].len() < 25,
+        "{}",
+        tools[0].len()
+    );
 }
