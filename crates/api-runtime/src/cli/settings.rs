@@ -81,15 +81,16 @@ impl<'m> Settings<'m> {
     /// Returns the time-out of a call. A stream has none unless one is given.
     pub(super) fn timeout(&self) -> Result<Option<Duration>, Failure> {
         let is_given = self.sources.value("timeout")?.is_some();
-        let is_stream = self
-            .operation
-            .accept
-            .split(", ")
-            .any(super::call::is_stream);
-        if is_stream && !is_given {
+        if self.is_stream() && !is_given {
             return Ok(None);
         }
         self.sources.seconds("timeout", TIMEOUT).map(Some)
+    }
+
+    /// Returns whether the response may be a stream.
+    pub(super) fn is_stream(&self) -> bool {
+        let mut media = self.operation.accept.split(", ");
+        media.any(super::call::is_stream)
     }
 
     /// Returns the schemes whose credentials the call has: those of the first alternative that is

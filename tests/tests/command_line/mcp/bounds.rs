@@ -115,6 +115,39 @@ fn streams_bytes_and_nothing_are_results_too() {
 }
 
 #[test]
+fn a_stream_without_end_is_left_after_its_time() {
+    let visitors = || async {
+        let lines = futures_util::stream::unfold((), |()| async {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            Some((Ok::<_, std::io::Error>("{\"name\":\"Ada\"}\n"), ()))
+        });
+        (
+            [("content-type", "application/jsonl")],
+            Body::from_stream(lines),
+        )
+    };
+    let url = serve_router(axum::Router::new().route("/visitors", get(visitors)));
+    let mut client = Client::start(&museum_at(&url), &["--timeout", "1"]);
+    let texts = client.ok("watch", &json!({}));
+    assert!(
+        texts[0].starts_with("{\"name\":\"Ada\"}\n{\"name\":\"Ada\"}\n"),
+        "{texts:?}"
+    );
+    assert_eq!(
+        texts[1],
+        "This is not all: the stream goes on, and was left since its time is over; --timeout gives it more."
+    );
+    let silent = || async { std::future::pending::<String>().await };
+    let url = serve_router(axum::Router::new().route("/visitors", get(silent)));
+    let mut client = Client::start(&museum_at(&url), &["--timeout", "1"]);
+    let failed = client.failed("watch", &json!({}));
+    assert!(
+        failed.contains("there is no response after 1 s"),
+        "{failed}"
+    );
+}
+
+#[test]
 fn an_assistant_reads_no_file_of_the_machine() {
     let (url, log) = serve();
     let program = museum_at(&url);

@@ -45,7 +45,7 @@ fn every_input_schema_is_valid_and_stands_alone() {
         jsonschema::draft202012::meta::validate(schema).expect("the schema is valid");
         check_references(schema, schema);
         let text = schema.to_string();
-        assert!(!text.contains("x-") || text.contains("x-floors"), "{text}");
+        assert!(!text.contains("\"x-"), "{text}");
         assert!(text.len() < 8 << 10, "{} bytes: {text}", text.len());
     }
 }

@@ -1,7 +1,5 @@
 //! What an assistant gets of a response: JSON or text, bounded, without its secrets.
 
-use std::time::Duration;
-
 use bytes::Bytes;
 use futures_util::{Stream, TryStreamExt as _};
 use rmcp::model::{CallToolResult, ContentBlock};
@@ -20,14 +18,14 @@ use crate::items::{Framing, ItemStream};
 
 /// The most bytes of a response that is read into memory.
 const MOST_RESPONSE_BYTES: usize = 8 << 20;
-/// How long the items of a stream are collected, unless the call has a time-out.
-const MOST_STREAMED: Duration = Duration::from_secs(30);
 
 /// A call whose response becomes a result.
 pub(super) struct Called<'c> {
     pub(super) settings: &'c Settings<'static>,
     pub(super) access: &'c Access,
     pub(super) arguments: &'c Arguments,
+    /// When a stream is left.
+    pub(super) end: Instant,
 }
 
 /// Returns the result of a call that failed.
@@ -153,16 +151,11 @@ impl Called<'_> {
         &self,
         items: impl Stream<Item = Result<Value, E>>,
     ) -> Result<CallToolResult, Failure> {
-        let limit = self
-            .settings
-            .sources
-            .seconds("timeout", MOST_STREAMED.as_secs_f64())?;
-        let end = Instant::now() + limit;
         let mut items = std::pin::pin!(items);
         let mut lines = String::new();
         let why = loop {
-            let Ok(item) = timeout_at(end, items.try_next()).await else {
-                break format!("after {} seconds", limit.as_secs_f64());
+            let Ok(item) = timeout_at(self.end, items.try_next()).await else {
+                break "since its time is over; --timeout gives it more".to_owned();
             };
             let item = item
                 .map_err(|error| Failure::transport(format!("the stream ended early: {error}")))?;

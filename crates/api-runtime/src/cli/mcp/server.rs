@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, ListToolsResult,
@@ -11,6 +12,7 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout_at};
 
 use super::access::Access;
 use super::arguments;
@@ -25,6 +27,10 @@ use crate::client::Transport;
 const MOST_SENT: usize = 16;
 /// The calls that are sent or wait. Further ones fail.
 const MOST_CALLS: usize = 256;
+/// The seconds after which a stream is left, unless `--timeout` says otherwise.
+const STREAM_SECONDS: f64 = 30.0;
+/// The time in which a stream that is left becomes a result.
+const GRACE: Duration = Duration::from_secs(1);
 /// The bytes of descriptions and schemas after which a page of tools ends.
 const PAGE_BYTES: usize = 1 << 20;
 /// The most characters of the API's description in the instructions for an assistant.
@@ -91,13 +97,28 @@ impl Server {
         // Nobody closes the semaphore.
         let _sent = self.sent.acquire().await;
         let transport = self.transport(tool)?;
-        let reply = call::send(&tool.settings, &transport, &arguments).await?;
+        let time = self.sources.seconds("timeout", STREAM_SECONDS)?;
         let called = Called {
             settings: &tool.settings,
             access: &self.access,
             arguments: &arguments,
+            end: Instant::now() + time,
         };
-        called.result(reply).await
+        let call = async {
+            let reply = call::send(&tool.settings, &transport, &arguments).await?;
+            called.result(reply).await
+        };
+        if !tool.settings.is_stream() {
+            return call.await;
+        }
+        // The time-out of the transport would lose the items that have arrived.
+        let result = timeout_at(called.end + GRACE, call).await;
+        result.unwrap_or_else(|_| {
+            Err(Failure::transport(format!(
+                "there is no response after {} s; --timeout gives it more",
+                time.as_secs_f64()
+            )))
+        })
     }
 
     /// Returns the transport of a tool, whose connections and credentials calls share.
@@ -110,7 +131,12 @@ impl Server {
         let known = transports.get(&needed).cloned();
         let transport = known.map_or_else(|| tool.settings.transport(), Ok)?;
         transports.insert(needed, transport.clone());
-        Ok(transport.with_timeout(tool.settings.timeout()?))
+        let timeout = if tool.settings.is_stream() {
+            None
+        } else {
+            tool.settings.timeout()?
+        };
+        Ok(transport.with_timeout(timeout))
     }
 
     /// Returns what an assistant reads before it calls anything.

@@ -10,7 +10,7 @@ use super::{is_setting, names, schema};
 use crate::Schemas;
 use crate::cli::argument::Bound;
 use crate::cli::command::first_line;
-use crate::cli::description::Operation;
+use crate::cli::description::{Operation, Place};
 use crate::cli::failure::Failure;
 use crate::cli::settings::Settings;
 use crate::cli::sources::Sources;
@@ -51,11 +51,12 @@ pub(super) fn tools(sources: &Sources<'static>, access: &Access) -> Result<Vec<T
 
 /// Returns the parameters that an assistant gives: all but the settings that are set, and secrets.
 fn inputs(settings: &Settings<'static>, access: &Access) -> Result<Vec<(String, Bound)>, Failure> {
-    let mut taken = HashSet::from([BODY.to_owned()]);
+    let body = settings.operation.body.as_ref().map(|_| BODY.to_owned());
+    let mut taken: HashSet<String> = body.into_iter().collect();
     let mut inputs = Vec::new();
     for bound in settings.bound.iter().copied() {
         let is_set = is_setting(bound) && settings.sources.value(bound.flag)?.is_some();
-        let is_parameter = bound.input.place != crate::cli::description::Place::Body;
+        let is_parameter = bound.input.place != Place::Body;
         if is_parameter && !is_set && (access.secret_inputs || !bound.input.secret) {
             inputs.push((names::free(&bound.input.name, &mut taken), bound));
         }
