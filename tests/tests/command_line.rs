@@ -3,6 +3,8 @@
 
 #[path = "command_line/auth.rs"]
 mod auth;
+#[path = "command_line/mcp.rs"]
+mod mcp;
 #[path = "command_line/ours.rs"]
 mod ours;
 #[path = "command_line/patience.rs"]

@@ -20,6 +20,8 @@ mod description;
 mod failure;
 mod input;
 mod kept;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod output;
 mod pages;
 mod refusal;
@@ -94,6 +96,8 @@ impl Program {
         match names[..] {
             ["completions"] => builtin::print_completions(&self, description, matches),
             ["man"] => builtin::write_manual(&self, description, matches),
+            #[cfg(feature = "mcp")]
+            [command] if command == mcp::name(description) => mcp::run(&self, description, matches),
             [group, command] if group == auth::name(description) => {
                 let sources = Sources::read(&self, description, matches)?;
                 auth::run(command, &sources)

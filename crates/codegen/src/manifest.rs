@@ -239,6 +239,11 @@ fn features(api: &Api<'_>, part: Part) -> String {
                     names::KEYRING,
                     &["api-runtime/keyring".to_owned()],
                 );
+                feature(
+                    "The command `mcp`, by which assistants call the operations.",
+                    names::MCP,
+                    &["api-runtime/mcp".to_owned()],
+                );
             }
         }
         Part::Server => {

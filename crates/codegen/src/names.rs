@@ -120,6 +120,9 @@ pub(crate) const RUSTLS: &str = "rustls";
 /// The feature of the command line that keeps credentials in the keyring of the system.
 pub(crate) const KEYRING: &str = "keyring";
 
+/// The feature of the command line that serves the operations to assistants.
+pub(crate) const MCP: &str = "mcp";
+
 /// The methods that a client or the implementation of a server's trait has already.
 ///
 /// A call of an operation of such a name would reach the other method, or be ambiguous.

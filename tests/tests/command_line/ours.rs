@@ -9,11 +9,11 @@ use tests::seed::{
 
 use super::support::{Program, serve_router};
 
-const OPERATIONS: &str = include_str!("../../../crates/api-cli/src/operations.json");
+pub const OPERATIONS: &str = include_str!("../../../crates/api-cli/src/operations.json");
 const SCHEMAS: &str = include_str!("../../../crates/api-types/src/schemas.json");
 
 /// Returns the command line of our contract, for a server with a project.
-fn stratus(token: &str) -> Program {
+pub fn stratus(token: &str) -> Program {
     let memory = Memory::new(seed::state(3));
     let router = api_server::router(memory, Gate, ContractErrors, Config::default());
     let url = serve_router(router);
@@ -25,7 +25,7 @@ fn stratus(token: &str) -> Program {
 }
 
 /// A password that the contract accepts.
-const PASSWORD: &str = "Example-Passw0rd";
+pub const PASSWORD: &str = "Example-Passw0rd";
 
 /// The call of an operation: its id, its arguments with `VM` and `SUBNET` in place of ids, a pointer
 /// into its response, and the value there.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 use axum::body::{Body, to_bytes};
@@ -123,14 +123,20 @@ impl Program {
             .envs(self.environment.iter().cloned())
     }
 
+    /// Starts the program, with pipes to its standard input and output.
+    pub fn start(&self, arguments: &[&str]) -> Child {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_described"));
+        self.spawn(command.args(arguments))
+    }
+
+    fn spawn(&self, command: &mut Command) -> Child {
+        let command = self.own(command).stdin(Stdio::piped());
+        let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().expect("the program starts")
+    }
+
     fn end(&self, command: &mut Command, input: &str) -> Ended {
-        let mut child = self
-            .own(command)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the program starts");
+        let mut child = self.spawn(command);
         let mut stdin = child.stdin.take().expect("it is piped");
         // A program that does not read its input may have ended.
         let _ = stdin.write_all(input.as_bytes());

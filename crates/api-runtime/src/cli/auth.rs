@@ -6,6 +6,7 @@ use std::io::{self, Write as _};
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, Command};
 
+use super::builtin;
 use super::description::{Description, SchemeKind};
 use super::failure::Failure;
 use super::kept;
@@ -23,11 +24,7 @@ fn schemes(description: &Description) -> impl Iterator<Item = usize> {
 
 /// Returns the name of the command: the API may have an `auth` of its own.
 pub(super) fn name(description: &Description) -> &'static str {
-    let mut groups = description.groups.iter().map(|group| &group.name);
-    let mut operations = description.operations.iter();
-    let is_taken = groups.any(|name| name == "auth")
-        || operations.any(|one| one.group.is_none() && one.name == "auth");
-    if is_taken { "program-auth" } else { "auth" }
+    builtin::free_name(description, "auth", "program-auth")
 }
 
 /// Returns the command, unless there is nothing to keep.

@@ -12,6 +12,19 @@ use super::command::command;
 use super::description::Description;
 use super::failure::Failure;
 
+/// Returns the name of a command that every program has: `wanted`, unless the API has such a command.
+pub(super) fn free_name(
+    description: &Description,
+    wanted: &'static str,
+    other: &'static str,
+) -> &'static str {
+    let mut groups = description.groups.iter().map(|group| &group.name);
+    let mut operations = description.operations.iter();
+    let is_taken = groups.any(|name| name == wanted)
+        || operations.any(|one| one.group.is_none() && one.name == wanted);
+    if is_taken { other } else { wanted }
+}
+
 pub(super) fn completions() -> Command {
     let shell = Arg::new("shell")
         .value_name("SHELL")

@@ -93,7 +93,10 @@ async fn checked(reply: ResponseValue<ByteStream>) -> Result<ResponseValue<ByteS
 }
 
 /// Reads a body into memory. Returns `None` if it has more bytes than `most`.
-async fn read(mut body: ByteStream, most: usize) -> Result<Option<Bytes>, client::Error> {
+pub(super) async fn read(
+    mut body: ByteStream,
+    most: usize,
+) -> Result<Option<Bytes>, client::Error> {
     let mut whole = BytesMut::new();
     while let Some(piece) = body.try_next().await? {
         if piece.len() > most - whole.len() {

@@ -48,10 +48,12 @@ pub(super) fn command(program: &Program, description: &'static Description) -> C
         .operations
         .iter()
         .filter(|one| one.group.is_none());
-    root.subcommands(own.map(|one| operation(description, one)))
-        .subcommands(auth::command(description))
-        .subcommand(completions())
-        .subcommand(manual())
+    let root = root
+        .subcommands(own.map(|one| operation(description, one)))
+        .subcommands(auth::command(description));
+    #[cfg(feature = "mcp")]
+    let root = root.subcommand(super::mcp::command(description));
+    root.subcommand(completions()).subcommand(manual())
 }
 
 /// Returns the flags that every command has.

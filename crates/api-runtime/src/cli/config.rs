@@ -12,6 +12,7 @@ use super::failure::Failure;
 const MOST_BYTES: u64 = 1 << 20;
 
 /// The configuration file.
+#[derive(Clone)]
 pub(super) struct Config {
     /// The path, if there is a folder for it. The file need not exist.
     path: Option<PathBuf>,

@@ -100,6 +100,12 @@ impl Failure {
         }
     }
 
+    /// Returns the message.
+    #[cfg(feature = "mcp")]
+    pub(super) fn into_message(self) -> String {
+        self.message
+    }
+
     /// Prints the message and returns the exit code.
     pub(super) fn report(self) -> ExitCode {
         if self.code != 0 {

@@ -7,6 +7,7 @@ use super::description::{BodyKind, Input, Kind, Place};
 use super::failure::Failure;
 use super::secrets;
 use super::settings::Settings;
+use crate::Schemas;
 
 /// The most bytes of a request body.
 const MOST_BYTES: u64 = 256 << 20;
@@ -34,13 +35,15 @@ pub(super) enum Content {
 pub(super) fn read(settings: &Settings<'_>) -> Result<Arguments, Failure> {
     let mut problems = Problems::default();
     let mut parameters = Vec::new();
+    let schemas = settings.sources.program.schemas;
     for bound in settings
         .bound
         .iter()
         .filter(|bound| bound.input.place != Place::Body)
     {
         if let Some(value) = value(settings, *bound, &mut problems)? {
-            check(settings, *bound, &value, &mut problems);
+            let (schema, shown) = (bound.input.schema.as_deref(), bound.shown());
+            check(schemas, schema, &shown, &value, &mut problems);
             parameters.push((bound.input, value));
         } else if bound.input.required {
             let what = bound.shown();
@@ -63,15 +66,15 @@ pub(super) fn read(settings: &Settings<'_>) -> Result<Arguments, Failure> {
 
 /// What is wrong with arguments.
 #[derive(Default)]
-struct Problems(Vec<String>);
+pub(super) struct Problems(Vec<String>);
 
 impl Problems {
-    fn add(&mut self, problem: String) {
+    pub(super) fn add(&mut self, problem: String) {
         self.0.push(problem);
     }
 
     /// Returns an error if there are problems.
-    fn end(self) -> Result<(), Failure> {
+    pub(super) fn end(self) -> Result<(), Failure> {
         if self.0.is_empty() {
             return Ok(());
         }
@@ -83,7 +86,7 @@ impl Problems {
 }
 
 /// Returns the value of an input, or `None` if it is not given.
-fn value(
+pub(super) fn value(
     settings: &Settings<'_>,
     bound: Bound,
     problems: &mut Problems,
@@ -184,16 +187,23 @@ fn source(text: &str) -> Result<Vec<u8>, String> {
         .map_err(|error| format!("cannot be read from {place}: {error}"))
 }
 
-/// Checks a parameter against its schema.
-fn check(settings: &Settings<'_>, bound: Bound, value: &Value, problems: &mut Problems) {
-    let Some(pointer) = &bound.input.schema else {
+/// Checks a value against the schema at a pointer, if there is one. `shown` is the name by which
+/// callers know it.
+pub(super) fn check(
+    schemas: &Schemas,
+    pointer: Option<&str>,
+    shown: &str,
+    value: &Value,
+    problems: &mut Problems,
+) {
+    let Some(pointer) = pointer else {
         return;
     };
     // A text where the schema wants a number is only known to be wrong here.
-    if let Err(violations) = settings.sources.program.schemas.validate(pointer, value) {
+    if let Err(violations) = schemas.validate(pointer, value) {
         for violation in violations {
             let part = &violation.pointer;
-            problems.add(format!("{}{part} {}", bound.shown(), violation.message));
+            problems.add(format!("{shown}{part} {}", violation.message));
         }
     }
 }

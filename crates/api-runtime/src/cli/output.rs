@@ -4,6 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal as _, Write};
 
 use futures_util::TryStreamExt as _;
+use http::HeaderMap;
 use jsonpath_rust::JsonPath as _;
 use serde_json::Value;
 
@@ -58,20 +59,11 @@ pub(super) async fn print(
     if let Some(path) = settings.sources.flag("save") {
         return save(path, reply.into_inner()).await;
     }
-    let media = reply.headers().get("content-type");
-    let media = media
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or_default();
-    let essence = media
-        .split(';')
-        .next()
-        .unwrap_or_default()
-        .trim()
-        .to_ascii_lowercase();
+    let essence = essence(reply.headers());
     if let Some(framing) = Framing::of(&essence) {
         return stream(settings, framing, reply.into_inner()).await;
     }
-    if essence.ends_with("/json") || essence.ends_with("+json") {
+    if is_json(&essence) {
         let bytes = call::body(reply).await?;
         let decoded = serde_json::from_slice(&bytes);
         let decoded = decoded.map_err(|error| {
@@ -81,6 +73,21 @@ pub(super) async fn print(
     }
     let is_text = essence.starts_with("text/");
     plain(reply, is_text).await
+}
+
+/// Returns the media type of a response, without its parameters.
+pub(super) fn essence(headers: &HeaderMap) -> String {
+    let media = headers.get("content-type");
+    let media = media
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    let essence = media.split(';').next().unwrap_or_default();
+    essence.trim().to_ascii_lowercase()
+}
+
+/// Returns whether bodies of a media type are JSON.
+pub(super) fn is_json(essence: &str) -> bool {
+    essence.ends_with("/json") || essence.ends_with("+json")
 }
 
 /// Prints a value of JSON.
@@ -190,7 +197,7 @@ async fn stream(
 }
 
 /// Returns an event as JSON, with its data as JSON if they are.
-fn event(event: &Event) -> Value {
+pub(super) fn event(event: &Event) -> Value {
     let data = event.json::<Value>();
     let data = data.unwrap_or_else(|_| event.data.clone().into());
     serde_json::json!({"event": event.event, "id": event.id, "data": data})

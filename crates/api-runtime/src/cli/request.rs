@@ -261,6 +261,6 @@ fn parts(value: &Value) -> Result<Multipart, Failure> {
 }
 
 /// Returns the path of a text that stands for a file.
-fn file(value: &Value) -> Option<&str> {
+pub(super) fn file(value: &Value) -> Option<&str> {
     value.as_str()?.strip_prefix('@')
 }

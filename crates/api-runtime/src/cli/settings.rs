@@ -38,13 +38,19 @@ impl<'m> Settings<'m> {
         operation: &'static Operation,
         matches: &'m ArgMatches,
     ) -> Result<Self, Failure> {
+        let sources = Sources::read(program, description, matches)?;
+        Ok(Self::new(sources, operation))
+    }
+
+    /// Returns the settings of a call, from where settings come from.
+    pub(super) fn new(sources: Sources<'m>, operation: &'static Operation) -> Self {
         let alternatives = operation.security.iter().map(Vec::as_slice);
-        Ok(Self {
-            sources: Sources::read(program, description, matches)?,
+        Self {
+            bound: argument::bound(sources.description, operation),
+            sources,
             operation,
-            bound: argument::bound(description, operation),
             security: Vec::leak(alternatives.collect()),
-        })
+        }
     }
 
     /// Builds the transport with the credentials that the operation needs.
@@ -73,17 +79,18 @@ impl<'m> Settings<'m> {
     }
 
     /// Returns the time-out of a call. A stream has none unless one is given.
-    fn timeout(&self) -> Result<Option<Duration>, Failure> {
+    pub(super) fn timeout(&self) -> Result<Option<Duration>, Failure> {
         let is_given = self.sources.value("timeout")?.is_some();
-        let is_stream = self
-            .operation
-            .accept
-            .split(", ")
-            .any(super::call::is_stream);
-        if is_stream && !is_given {
+        if self.is_stream() && !is_given {
             return Ok(None);
         }
         self.sources.seconds("timeout", TIMEOUT).map(Some)
+    }
+
+    /// Returns whether the response may be a stream.
+    pub(super) fn is_stream(&self) -> bool {
+        let mut media = self.operation.accept.split(", ");
+        media.any(super::call::is_stream)
     }
 
     /// Returns the schemes whose credentials the call has: those of the first alternative that is

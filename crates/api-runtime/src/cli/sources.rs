@@ -18,6 +18,7 @@ const MOST_SECONDS: f64 = 315_360_000.0;
 const KEYS: [&str; 5] = ["url", "output", "timeout", "connect-timeout", "retries"];
 
 /// The flags, variables and lines of the configuration file of a command.
+#[derive(Clone)]
 pub(super) struct Sources<'m> {
     pub(super) program: Program,
     pub(super) description: &'static Description,

@@ -250,6 +250,10 @@ fn features(api: &Api<'_>, part: Part) -> String {
                 names::KEYRING,
                 "keeps credentials in the keyring of the system; off by default: in a file",
             ),
+            (
+                names::MCP,
+                "the command `mcp`, by which assistants call the operations with the Model Context Protocol; off by default: its library brings some twenty packages",
+            ),
         ],
         Part::Server if server::has_violations_feature(api) => &[VIOLATIONS, DOCS, DOCUMENT],
         Part::Server => &[DOCS, DOCUMENT],

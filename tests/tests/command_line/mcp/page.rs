@@ -1,0 +1,47 @@
+//! What the page about assistants says.
+
+use serde_json::Value;
+use tests::memory::TOKEN;
+
+use super::client::Client;
+use crate::ours::stratus;
+
+const PAGE: &str = include_str!("../../../../docs/assistants.md");
+
+#[test]
+fn the_configuration_of_the_page_works() {
+    let (_, rest) = PAGE.split_once("```json\n").expect("the page has it");
+    let (json, _) = rest.split_once("```").expect("it ends");
+    let whole: Value = serde_json::from_str(json).expect("it is JSON");
+    let server = &whole["mcpServers"]["stratus"];
+    assert_eq!(server["command"], "stratus");
+    let variables = server["env"].as_object().expect("it has variables");
+    let program = variables
+        .iter()
+        .fold(stratus(TOKEN), |program, (name, value)| {
+            program.with(name, value.as_str().expect("it is a text"))
+        });
+    let arguments = server["args"].as_array().expect("it has arguments").iter();
+    let arguments: Vec<&str> = arguments.filter_map(Value::as_str).collect();
+    assert_eq!(arguments[0], "mcp");
+    let tools = Client::start(&program, &arguments[1..]).tools();
+    for tool in &tools {
+        let inputs = &tool["inputSchema"]["properties"];
+        assert_eq!(inputs.get("project_id"), None, "{inputs}");
+    }
+    assert_eq!(tools.len(), 6);
+}
+
+#[test]
+fn the_page_has_every_flag() {
+    let help = stratus(TOKEN).run(&["mcp", "--help"]).ok();
+    insta::assert_snapshot!("mcp_help", help);
+    for flag in [
+        "--only",
+        "--allow-writes",
+        "--allow-secret-inputs",
+        "--result-bytes",
+    ] {
+        assert!(help.contains(flag) && PAGE.contains(flag), "{flag}");
+    }
+}
