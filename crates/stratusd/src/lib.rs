@@ -6,8 +6,10 @@
 //! the rules of [`domain`], and return types of the contract. Beside them, [`reconcile`] creates
 //! and changes Postgres databases, [`inventory`] applies what the operator declares, [`sweep`]
 //! deletes what has expired, and [`serve`] runs the process: listeners, limits and shutdown.
+//! [`balance`] is a process of its own, which forwards the connections of load balancers.
 
 pub mod api;
+pub mod balance;
 mod causes;
 pub mod domain;
 pub mod inventory;

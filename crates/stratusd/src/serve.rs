@@ -1,15 +1,15 @@
 //! Runs the process: listeners, limits, health, metrics, the reconciler, and a graceful shutdown.
 
-mod accept;
+pub(crate) mod accept;
 mod budget;
 mod connections;
-mod listen;
+pub(crate) mod listen;
 mod long_work;
-mod management;
+pub(crate) mod management;
 mod metrics;
 mod requests;
 mod serving;
-mod signals;
+pub(crate) mod signals;
 mod times;
 mod tls;
 mod turns;
@@ -31,7 +31,7 @@ use crate::provision::authority::Authority;
 use crate::provision::simulator::{Simulator, SimulatorConfig};
 use crate::reconcile::{Reconciler, ReconcilerConfig, Steps};
 use crate::seal::Sealer;
-use crate::settings::{ServiceSettings, StoreSettings, Switch};
+use crate::settings::{ProcessSettings, ServiceSettings, StoreSettings, Switch};
 use crate::storage::{DatabaseLocation, SILENCE, Store, StoreConfig, claim};
 use crate::sweep;
 use crate::traces::{self, SpanCounts};
@@ -76,6 +76,7 @@ pub struct Telemetry {
 /// If the service cannot start, with what to do about it, or if the listener fails.
 pub async fn run(
     store_settings: &StoreSettings,
+    process: &ProcessSettings,
     settings: &ServiceSettings,
     quotas: Quotas,
     sealer: Sealer,
@@ -94,7 +95,11 @@ pub async fn run(
     let steps = Arc::new(Steps::default());
     let metrics = Arc::new(Metrics::new(Arc::clone(&steps), telemetry));
     let health = Health::default();
-    let management = Management::start(listeners.management, &metrics, &health)?;
+    let management = Management::start(
+        listeners.management,
+        management::router(Arc::clone(&metrics), health.clone()),
+        health.accept_failures(),
+    )?;
     let world = World::real();
     // Opening may wait for the migrations of another replica, and a signal to stop must not wait
     // for those.
@@ -108,7 +113,7 @@ pub async fn run(
     let context = operations::Context {
         world: world.clone(),
         sealer: Arc::new(sealer),
-        service_domain: settings.service_domain.as_str().to_owned(),
+        service_domain: process.service_domain.as_str().to_owned(),
         quotas,
         idempotency_keys: settings.idempotency_keys.get(),
     };
@@ -118,7 +123,7 @@ pub async fn run(
         settings.audit_retention.get(),
         stop.clone(),
     ));
-    let simulator = Simulator::new(simulator_config(settings), world, authority);
+    let simulator = Simulator::new(simulator_config(process, settings), world, authority);
     let config = reconciler_config(settings, is_alone);
     let reconciler = Reconciler::new(store.clone(), context.clone(), simulator, config, steps);
     // The reconciler and the listeners stop on the same signal, so that their time to finish runs
@@ -206,7 +211,7 @@ fn router(
     Requests::new(Arc::clone(metrics)).layer(api::router(store, context, limit, config))
 }
 
-fn simulator_config(settings: &ServiceSettings) -> SimulatorConfig {
+fn simulator_config(process: &ProcessSettings, settings: &ServiceSettings) -> SimulatorConfig {
     SimulatorConfig {
         delay: settings.simulate_delay.get(),
         jitter: settings.simulate_jitter.get(),
@@ -214,7 +219,7 @@ fn simulator_config(settings: &ServiceSettings) -> SimulatorConfig {
         outages: settings.simulate_outages.get(),
         used: settings.simulate_used.get(),
         seed: settings.simulate_seed,
-        service_domain: settings.service_domain.as_str().to_owned(),
+        service_domain: process.service_domain.as_str().to_owned(),
     }
 }
 

@@ -3,8 +3,8 @@
 use anyhow::Result;
 use clap::ArgMatches;
 use stratusd::settings::{
-    KeyArguments, KeySource, Origin, QuotaArguments, ServiceArguments, Setting, SettingsFile,
-    StoreArguments,
+    BalanceArguments, KeyArguments, KeySource, Origin, ProcessArguments, QuotaArguments,
+    ServiceArguments, Setting, SettingsFile, StoreArguments,
 };
 
 use super::output::print;
@@ -19,21 +19,35 @@ pub struct Arguments {
     #[command(flatten)]
     quotas: QuotaArguments,
     #[command(flatten)]
+    process: ProcessArguments,
+    #[command(flatten)]
     service: ServiceArguments,
+    #[command(flatten)]
+    balance: BalanceArguments,
 }
 
 pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> Result<()> {
     let store = arguments.store.resolve(matches, file)?;
     let keys = arguments.keys.resolve(matches, file)?;
     let quotas = arguments.quotas.resolve(matches, file)?;
+    let process = arguments.process.resolve(matches, file)?;
     let service = arguments.service.resolve(matches, file)?;
     service.ensure_complete()?;
+    let balance = arguments.balance.resolve(matches, file)?;
+    balance.ensure_complete()?;
     let overridden = match keys.source()? {
         Some(KeySource::Text(_)) => "encryption_keys_file",
         Some(KeySource::File(_)) => "encryption_keys",
         None => "",
     };
-    let groups = [store.all(), keys.all(), quotas.all(), service.all()];
+    let groups = [
+        store.all(),
+        keys.all(),
+        quotas.all(),
+        process.all(),
+        service.all(),
+        balance.all(),
+    ];
     let settings = groups.into_iter().flatten();
     for setting in settings {
         let line = line(setting);

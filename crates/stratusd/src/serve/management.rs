@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::Result;
 use axum::Router;
 use axum::extract::State;
+use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum_server::{Handle, Server};
 use http::{StatusCode, header};
@@ -33,31 +34,30 @@ const IDLE: Duration = Duration::from_secs(30);
 ///
 /// It runs from before the database is open until after the last request, so that a probe can tell
 /// a process that is starting or stopping from a dead one. Dropping it stops the server.
-pub(super) struct Management {
+pub(crate) struct Management {
     address: SocketAddr,
     handle: Handle<Peer>,
 }
 
 impl Management {
-    pub(super) fn start(
+    pub(crate) fn start(
         listener: TcpListener,
-        metrics: &Arc<Metrics>,
-        health: &Health,
+        router: Router,
+        failures: Arc<AcceptFailures>,
     ) -> Result<Self> {
         let (address, handle) = (listener.local_addr()?, Handle::new());
-        let listener = Accepting::new(listener, health.accept_failures())?;
+        let listener = Accepting::new(listener, failures)?;
         let server = Server::from_listener(listener)
             // Probes and collectors do not need HTTP/2, which has limits of its own.
             .http1_only()
             .handle(handle.clone())
             .acceptor(acceptor());
-        let router = router(Arc::clone(metrics), health.clone());
         tokio::spawn(server.serve(router.into_make_service()));
         Ok(Self { address, handle })
     }
 
     /// Returns the address that the server listens on.
-    pub(super) fn address(&self) -> SocketAddr {
+    pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 }
@@ -134,28 +134,29 @@ impl Health {
     }
 }
 
-fn router(metrics: Arc<Metrics>, health: Health) -> Router {
-    let ready = |State(health): State<Health>| async move {
-        match health.check().await {
-            Ok(()) => (StatusCode::OK, "ready\n"),
-            Err(reason) => (StatusCode::SERVICE_UNAVAILABLE, reason),
-        }
-    };
-    let exposition = move || {
-        let text = metrics.text();
-        async {
-            (
-                [(
-                    header::CONTENT_TYPE,
-                    "application/openmetrics-text; version=1.0.0; charset=utf-8",
-                )],
-                text,
-            )
-        }
-    };
+/// Returns the router of the management port of the API.
+pub(super) fn router(metrics: Arc<Metrics>, health: Health) -> Router {
+    let ready = |State(health): State<Health>| async move { readiness(health.check().await) };
     Router::new()
         .route("/healthz", get(|| async { "alive\n" }))
         .route("/readyz", get(ready))
-        .route("/metrics", get(exposition))
+        .route(
+            "/metrics",
+            get(move || std::future::ready(exposition(metrics.text()))),
+        )
         .with_state(health)
+}
+
+/// Returns the response to a probe of readiness, with the reason if the process is not ready.
+pub(crate) fn readiness<E: IntoResponse>(checked: Result<(), E>) -> Response {
+    match checked {
+        Ok(()) => "ready\n".into_response(),
+        Err(reason) => (StatusCode::SERVICE_UNAVAILABLE, reason).into_response(),
+    }
+}
+
+/// Returns a response with metrics in the `OpenMetrics` text format.
+pub(crate) fn exposition(text: String) -> Response {
+    const TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    ([(header::CONTENT_TYPE, TYPE)], text).into_response()
 }

@@ -63,7 +63,7 @@ impl Serving {
         let listener = listen(socket)?;
         let (address, handle) = (listener.local_addr()?, Handle::new());
         let listener = Accepting::new(listener, health.accept_failures())?;
-        let connections = raise_open_files(settings.max_connections.get());
+        let connections = raise_open_files(settings.max_connections.get(), "max_connections");
         let limited = Limited::new(connections, metrics.connections());
         let (head, idle) = (settings.header_timeout.get(), settings.idle_timeout.get());
         let server = with_limits(

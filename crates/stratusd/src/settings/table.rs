@@ -73,7 +73,7 @@ macro_rules! settings {
         }
 
         impl $arguments {
-            const KEYS: &[&str] = &[$(stringify!($name)),*];
+            pub(super) const KEYS: &[&str] = &[$(stringify!($name)),*];
 
             /// Returns the settings, each with the value from the origin with the highest
             /// precedence that has a value for it.

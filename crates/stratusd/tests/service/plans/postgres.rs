@@ -47,6 +47,7 @@ pub async fn statements(home: &Home, cluster: &Cluster) -> Vec<Statement> {
     // one connection to be planned for all values.
     let service = home.serve(&["--database-connections", "2", "--simulate-delay", "100ms"]);
     requests::send(&token, &service).await;
+    requests::read_load_balancers(home).await;
     for audit in requests::AUDITS {
         home.succeed(audit);
     }
