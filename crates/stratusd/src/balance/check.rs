@@ -15,8 +15,8 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-/// The number of bytes of a response that are read at most: its status is at the beginning.
-const HEAD: usize = 64;
+/// The number of bytes of a response that are read: the version and the status.
+const HEAD: usize = "HTTP/1.1 200".len();
 /// What a path may not contain as it is.
 const PATH: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>').add(b'`');
 
@@ -57,8 +57,9 @@ where
     );
     stream.write_all(request.as_bytes()).await?;
     stream.flush().await?;
-    let mut head = Vec::with_capacity(HEAD);
-    stream.take(HEAD as u64).read_to_end(&mut head).await?;
+    // Not more, nor to the end: a server may keep the connection open.
+    let mut head = [0; HEAD];
+    stream.read_exact(&mut head).await?;
     match status(&head) {
         Some(200..=399) => Ok(()),
         Some(_) | None => Err(io::Error::other("the response is no success")),
@@ -80,9 +81,9 @@ fn parts(endpoint: &str) -> (Option<String>, String) {
     (None, format!("/{path}"))
 }
 
-/// Returns the status in the first line of a response of HTTP/1, or `None` if it is none.
-fn status(head: &[u8]) -> Option<u16> {
-    let line = std::str::from_utf8(head.get(..12)?).ok()?;
+/// Returns the status in the beginning of a response of HTTP/1, or `None` if it is none.
+fn status(head: &[u8; HEAD]) -> Option<u16> {
+    let line = std::str::from_utf8(head).ok()?;
     let (version, status) = line.split_at_checked(9)?;
     matches!(version, "HTTP/1.1 " | "HTTP/1.0 ").then(|| status.parse().ok())?
 }

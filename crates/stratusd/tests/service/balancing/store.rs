@@ -84,6 +84,8 @@ async fn it_waits_for_a_database_and_creates_none() {
     let _vms = Vm::start_all(net, 1).await;
     let home = Home::sqlite();
     let plane = Cloud::plane(&home, net, &[]);
+    // reqwest is built without a TLS provider and uses the installed one.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let asked = eventually(async || {
         let response = reqwest::get(format!("{}/readyz", plane.management))
             .await

@@ -20,18 +20,6 @@ pub const DST: u16 = 8080;
 /// The port of load balancers.
 pub const SRC: u16 = 8000;
 
-/// Settings of a data plane by which tests are short.
-pub const QUICK: &[&str] = &[
-    "--balance-check-every",
-    "100ms",
-    "--balance-check-timeout",
-    "1s",
-    "--balance-check-fall",
-    "2",
-    "--balance-drain-timeout",
-    "3s",
-];
-
 /// Two networks of 254 loopback addresses that no other test has: one of virtual machines, one of load
 /// balancers.
 #[derive(Debug, Clone, Copy)]
@@ -109,7 +97,7 @@ impl Cloud {
     /// Starts a data plane.
     pub fn plane(home: &Home, net: Net, settings: &[&str]) -> Service {
         let pool = net.pool();
-        home.balance(&[&["--balance-addresses", &pool], QUICK, settings].concat())
+        home.balance(&[&["--balance-addresses", &pool], settings].concat())
     }
 
     /// Returns what the operator's command prints about the load balancer with a name, or null.

@@ -32,6 +32,14 @@ impl Home {
                 command.env(setting, "127.0.0.1:0");
             }
         }
+        // By these, tests are short. A test may set others by flags.
+        if arguments.first() == Some(&"balance") {
+            command
+                .env("STRATUS_BALANCE_CHECK_EVERY", "100ms")
+                .env("STRATUS_BALANCE_CHECK_TIMEOUT", "1s")
+                .env("STRATUS_BALANCE_CHECK_FALL", "2")
+                .env("STRATUS_BALANCE_DRAIN_TIMEOUT", "3s");
+        }
         command
             .env("STRATUS_DATABASE_URL", &self.database_url)
             .env("STRATUS_ENCRYPTION_KEYS_FILE", self.keys());
