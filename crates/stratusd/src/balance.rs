@@ -53,23 +53,40 @@ use shared::{Shared, Timing};
 pub use status::{BalancerStatus, ListenerStatus, VmStatus};
 use watch::Watch;
 
+/// What the data plane runs with.
+#[derive(Debug)]
+pub struct DataPlane<'s> {
+    /// The database to read.
+    pub store: &'s StoreSettings,
+    /// The settings that it has in common with the service.
+    pub process: &'s ProcessSettings,
+    /// The settings of its own.
+    pub settings: &'s BalanceSettings,
+    /// The address of the management port.
+    pub management: SocketAddr,
+    /// What opens the authority's private key. Without it, load balancers with a certificate do not
+    /// listen.
+    pub sealer: Option<Sealer>,
+    /// The queue of log lines.
+    pub log: Arc<LogQueue>,
+}
+
 /// Runs the data plane until the process receives SIGTERM or SIGINT, then lets open connections end
 /// for a time.
-///
-/// Without a `sealer`, load balancers with a certificate do not listen, since the authority's private
-/// key is sealed.
 ///
 /// # Errors
 ///
 /// If the data plane cannot start, with what to do about it. A database that cannot be read is no
 /// reason: the data plane tries again.
-pub async fn run(
-    store: &StoreSettings,
-    process: &ProcessSettings,
-    settings: &BalanceSettings,
-    sealer: Option<Sealer>,
-    log: Arc<LogQueue>,
-) -> Result<()> {
+pub async fn run(data_plane: DataPlane<'_>) -> Result<()> {
+    let DataPlane {
+        store,
+        process,
+        settings,
+        management,
+        sealer,
+        log,
+    } = data_plane;
     settings.ensure_complete()?;
     // SIGHUP has nothing to reload, and must not end the process.
     let Signals {
@@ -78,7 +95,7 @@ pub async fn run(
     } = Signals::listen()?;
     let database = store.database_url.database()?;
     let addresses = Addresses::load(settings)?;
-    let listener = management_listener(settings.balance_management_listen.get())?;
+    let listener = management_listener(management)?;
     // Fails if a provider is installed already, which is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
     // A connection is two: that of the caller and that to the virtual machine.

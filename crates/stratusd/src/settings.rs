@@ -30,7 +30,9 @@ use crate::storage::lease::LONGEST_LEASE;
 /// The shortest time that an entry of the audit trail is kept.
 const SHORTEST_RETENTION: std::time::Duration = std::time::Duration::from_hours(1);
 
-pub use balance::{BalanceArguments, BalanceSettings};
+pub use balance::{
+    BalanceArguments, BalanceManagementArguments, BalanceManagementSettings, BalanceSettings,
+};
 pub use database_url::DatabaseUrl;
 pub use duration::{Duration, Lifetime};
 pub use file::SettingsFile;
@@ -173,6 +175,7 @@ fn keys() -> Vec<&'static str> {
         QuotaArguments::KEYS,
         ProcessArguments::KEYS,
         ServiceArguments::KEYS,
+        BalanceManagementArguments::KEYS,
         BalanceArguments::KEYS,
     ]
     .concat()

@@ -3,9 +3,11 @@
 
 use anyhow::{Context, Result};
 use clap::ArgMatches;
+use stratusd::balance::DataPlane;
 use stratusd::log::LogQueue;
 use stratusd::settings::{
-    BalanceArguments, KeyArguments, ProcessArguments, SettingsFile, StoreArguments,
+    BalanceArguments, BalanceManagementArguments, KeyArguments, ProcessArguments, SettingsFile,
+    StoreArguments,
 };
 
 use super::log::{Flush, init_log};
@@ -24,6 +26,8 @@ pub struct Arguments {
     #[command(flatten)]
     process: ProcessArguments,
     #[command(flatten)]
+    management: BalanceManagementArguments,
+    #[command(flatten)]
     balance: BalanceArguments,
 }
 
@@ -31,6 +35,7 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
     let store = arguments.store.resolve(matches, file)?;
     let keys = arguments.keys.resolve(matches, file)?;
     let process = arguments.process.resolve(matches, file)?;
+    let management = arguments.management.resolve(matches, file)?;
     let balance = arguments.balance.resolve(matches, file)?;
     let sealer = match keys.source()? {
         Some(_) => Some(sealer(&keys)?),
@@ -49,7 +54,12 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
         .enable_all()
         .build()
         .context("failed to start the runtime")?;
-    runtime.block_on(stratusd::balance::run(
-        &store, &process, &balance, sealer, log,
-    ))
+    runtime.block_on(stratusd::balance::run(DataPlane {
+        store: &store,
+        process: &process,
+        settings: &balance,
+        management: management.balance_management_listen.get(),
+        sealer,
+        log,
+    }))
 }

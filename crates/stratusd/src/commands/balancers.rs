@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use clap::{ArgMatches, ValueEnum};
 use serde_json::json;
 use stratusd::balance::{BalancerStatus, VmStatus};
-use stratusd::settings::{BalanceArguments, SettingsFile};
+use stratusd::settings::{BalanceManagementArguments, SettingsFile};
 
 use super::output::print;
 
@@ -35,7 +35,7 @@ pub struct Arguments {
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
     #[command(flatten)]
-    balance: BalanceArguments,
+    balance: BalanceManagementArguments,
 }
 
 /// How load balancers are printed.

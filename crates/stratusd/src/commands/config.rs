@@ -3,8 +3,8 @@
 use anyhow::Result;
 use clap::ArgMatches;
 use stratusd::settings::{
-    BalanceArguments, KeyArguments, KeySource, Origin, ProcessArguments, QuotaArguments,
-    ServiceArguments, Setting, SettingsFile, StoreArguments,
+    BalanceArguments, BalanceManagementArguments, KeyArguments, KeySource, Origin,
+    ProcessArguments, QuotaArguments, ServiceArguments, Setting, SettingsFile, StoreArguments,
 };
 
 use super::output::print;
@@ -23,6 +23,8 @@ pub struct Arguments {
     #[command(flatten)]
     service: ServiceArguments,
     #[command(flatten)]
+    management: BalanceManagementArguments,
+    #[command(flatten)]
     balance: BalanceArguments,
 }
 
@@ -33,6 +35,7 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
     let process = arguments.process.resolve(matches, file)?;
     let service = arguments.service.resolve(matches, file)?;
     service.ensure_complete()?;
+    let management = arguments.management.resolve(matches, file)?;
     let balance = arguments.balance.resolve(matches, file)?;
     balance.ensure_complete()?;
     let overridden = match keys.source()? {
@@ -46,6 +49,7 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
         quotas.all(),
         process.all(),
         service.all(),
+        management.all(),
         balance.all(),
     ];
     let settings = groups.into_iter().flatten();

@@ -7,6 +7,13 @@ use super::text::{FilePath, ListenAddress, ProxyProtocol};
 use super::{AddressPool, Duration, Lifetime, Origin, Setting, SettingsFile};
 
 settings! {
+    /// The setting of `stratusd balance` that `stratusd balancers` needs too.
+    BalanceManagementSettings, from BalanceManagementArguments:
+    /// The address to serve health checks, metrics and `stratusd balancers` on. Do not make it public.
+    balance_management_listen("STRATUS_BALANCE_MANAGEMENT_LISTEN", "ADDRESS"): ListenAddress = "127.0.0.1:9091";
+}
+
+settings! {
     /// The settings of `stratusd balance`.
     BalanceSettings, from BalanceArguments:
     /// The IPv4 addresses of load balancers, as a network. Each load balancer gets one of its own.
@@ -15,8 +22,6 @@ settings! {
     balance_addresses_v6("STRATUS_BALANCE_ADDRESSES_V6", "NETWORK"): AddressPool = "::1/128";
     /// The file in which the addresses of load balancers are kept over restarts.
     balance_state("STRATUS_BALANCE_STATE", "FILE"): FilePath = "balance.json";
-    /// The address to serve health checks, metrics and `stratusd balancers` on. Do not make it public.
-    balance_management_listen("STRATUS_BALANCE_MANAGEMENT_LISTEN", "ADDRESS"): ListenAddress = "127.0.0.1:9091";
     /// The maximum number of open connections of all load balancers. Further connections are closed at once.
     balance_connections("STRATUS_BALANCE_CONNECTIONS", "COUNT"): Connections = "20000";
     /// The maximum number of open connections of one load balancer.

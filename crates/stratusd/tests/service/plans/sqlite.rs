@@ -231,9 +231,20 @@ fn access(line: &str, table: &impl Fn(&str) -> Option<String>, keys: &Keys) -> O
         "SCAN" => Reach::Scan,
         "SEARCH" => {
             let (head, compared) = rest.split_once('(')?;
-            let compared = compared.split(')').next()?.split(" AND ");
             let column = |part: &str| part.split(['=', '<', '>']).next().map(str::to_owned);
-            let mut by: Vec<String> = compared.filter_map(column).collect();
+            let mut by: Vec<String> = match compared.strip_prefix('(') {
+                // A comparison of rows: `(a,b)>(?,?)`.
+                Some(row) => row
+                    .split(')')
+                    .next()?
+                    .split(',')
+                    .map(str::to_owned)
+                    .collect(),
+                None => {
+                    let compared = compared.split(')').next()?.split(" AND ");
+                    compared.filter_map(column).collect()
+                }
+            };
             // Both ends of a range are of one column.
             by.dedup();
             let index = head.split_once("INDEX ").map(|(_, name)| name.trim());
