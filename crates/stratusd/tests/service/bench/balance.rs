@@ -246,7 +246,7 @@ impl HaProxy {
             )
         });
         let config = format!(
-            "global\n    maxconn 20000\n    nbthread 2\ndefaults\n    mode tcp\n    timeout connect 2s\n    \
+            "global\n    maxconn 4000\n    nbthread 2\ndefaults\n    mode tcp\n    timeout connect 2s\n    \
              timeout client 10m\n    timeout server 10m\nlisten web\n    bind {address}\n    balance roundrobin\n{}",
             servers.collect::<String>()
         );
