@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
@@ -161,8 +161,8 @@ impl Addresses {
 }
 
 /// Writes a file in place of the one before at once, so that no crash leaves half of it.
-fn write(file: &PathBuf, given: &BTreeMap<String, Given>) -> io::Result<()> {
-    let mut beside = file.clone().into_os_string();
+fn write(file: &Path, given: &BTreeMap<String, Given>) -> io::Result<()> {
+    let mut beside = file.as_os_str().to_owned();
     beside.push(".new");
     let mut new = File::create(&beside)?;
     serde_json::to_writer_pretty(&mut new, given)?;

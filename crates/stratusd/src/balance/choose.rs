@@ -31,16 +31,12 @@ impl Routing {
         if up.is_empty() {
             return up;
         }
-        match self.algorithm {
-            LoadBalancerAlgorithm::HashBased => {
-                let caller = address_hash(caller);
-                up.sort_by_cached_key(|target| std::cmp::Reverse(mixed(caller ^ target.hash)));
-            }
-            // Clients accept algorithms that they do not know, but the service stores none.
-            _ => {
-                let first = turn % up.len();
-                up.rotate_left(first);
-            }
+        if self.algorithm == LoadBalancerAlgorithm::HashBased {
+            let caller = address_hash(caller);
+            up.sort_by_cached_key(|target| std::cmp::Reverse(mixed(caller ^ target.hash)));
+        } else {
+            let first = turn % up.len();
+            up.rotate_left(first);
         }
         up
     }
@@ -56,9 +52,13 @@ impl Routing {
 /// its virtual machine over a restart.
 pub(super) fn vm_hash(id: &str) -> u64 {
     let digest: [u8; 32] = Sha256::digest(id.as_bytes()).into();
-    let (head, _) = digest.split_at(8);
-    head.iter()
-        .fold(0, |hash, byte| (hash << 8) | u64::from(*byte))
+    number(&digest[..8])
+}
+
+/// Returns the number whose eight bytes these are, the most significant first.
+fn number(bytes: &[u8]) -> u64 {
+    let join = |number, byte: &u8| (number << 8) | u64::from(*byte);
+    bytes.iter().fold(0, join)
 }
 
 /// Returns the hash of an address. That of an IPv4 address is the same if it comes over IPv6.
@@ -66,9 +66,9 @@ fn address_hash(address: IpAddr) -> u64 {
     match address.to_canonical() {
         IpAddr::V4(address) => mixed(u64::from(address.to_bits())),
         IpAddr::V6(address) => {
-            let bits = address.to_bits();
-            let [low, high] = [bits, bits >> 64].map(|half| (half & u128::from(u64::MAX)) as u64);
-            mixed(mixed(high) ^ low)
+            let octets = address.octets();
+            let (high, low) = octets.split_at(8);
+            mixed(mixed(number(high)) ^ number(low))
         }
     }
 }

@@ -76,7 +76,9 @@ impl Director {
                 }
                 self.addresses.keep(&keys);
                 tracing::info!(load_balancers = all.len(), "all load balancers are read");
-                all.into_iter().for_each(|declared| self.declare(declared));
+                for declared in all {
+                    self.declare(declared);
+                }
             }
             Update::Changed(changed) => {
                 for (key, declared) in changed {

@@ -160,8 +160,8 @@ async fn measure(address: SocketAddr, load: Load) -> (f64, u64) {
     for caller in callers {
         caller.await.expect("a caller does not panic");
     }
-    // Precision is not lost: the counts are small.
-    let scaled = count as f64 * LENGTH.as_secs_f64() / length.as_secs_f64();
+    let count = f64::from(u32::try_from(count).unwrap_or(u32::MAX));
+    let scaled = count * LENGTH.as_secs_f64() / length.as_secs_f64();
     (scaled, failed.load(Ordering::Relaxed))
 }
 
