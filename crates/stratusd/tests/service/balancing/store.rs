@@ -136,11 +136,11 @@ async fn a_transaction_that_commits_late_is_not_missed_on_postgres() {
     let late = std::thread::spawn(move || {
         ask_postgres(
             &url,
-            "BEGIN; UPDATE load_balancer SET algorithm = 'hash_based' WHERE name = 'web'; SELECT pg_sleep(3); COMMIT",
+            "BEGIN; UPDATE load_balancer SET algorithm = 'hash_based' WHERE name = 'web'; SELECT pg_sleep(8); COMMIT",
         )
     });
     a_second().await;
-    for _ in 0..4 {
+    for _ in 0..2 {
         cloud
             .home
             .apply(&inventory.replace(&net.vm(2).to_string(), "203.0.113.9"));
