@@ -46,6 +46,10 @@ pub struct Arguments {
 }
 
 #[derive(Debug, Subcommand)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one, which is never moved"
+)]
 enum Command {
     Serve(serve::Arguments),
     Balance(balance::Arguments),

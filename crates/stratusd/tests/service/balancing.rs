@@ -97,9 +97,9 @@ async fn hash_based_moves_only_the_callers_of_the_vm_that_goes() {
         "a caller's virtual machine changes without a reason"
     );
     let mut shares = BTreeMap::new();
-    before
-        .iter()
-        .for_each(|name| *shares.entry(name).or_insert(0) += 1);
+    for name in &before {
+        *shares.entry(name).or_insert(0) += 1;
+    }
     // Of ten equal shares, chance alone makes none so small or large.
     assert!(
         shares.values().all(|share| (60..150).contains(share)),

@@ -135,7 +135,7 @@ async fn a_detached_vm_keeps_its_connections_for_a_time() {
     let status = cloud
         .wait_for("web", |status| !states(status, "detaching").is_empty())
         .await;
-    assert_eq!(states(&status, "detaching"), [name.clone()]);
+    assert_eq!(states(&status, "detaching"), std::slice::from_ref(&name));
     let (_, metrics) = cloud.management("/metrics").await;
     let id = vm.as_str().expect("an id is a string");
     assert!(

@@ -232,18 +232,16 @@ fn access(line: &str, table: &impl Fn(&str) -> Option<String>, keys: &Keys) -> O
         "SEARCH" => {
             let (head, compared) = rest.split_once('(')?;
             let column = |part: &str| part.split(['=', '<', '>']).next().map(str::to_owned);
-            let mut by: Vec<String> = match compared.strip_prefix('(') {
+            let mut by: Vec<String> = if let Some(row) = compared.strip_prefix('(') {
                 // A comparison of rows: `(a,b)>(?,?)`.
-                Some(row) => row
-                    .split(')')
+                row.split(')')
                     .next()?
                     .split(',')
                     .map(str::to_owned)
-                    .collect(),
-                None => {
-                    let compared = compared.split(')').next()?.split(" AND ");
-                    compared.filter_map(column).collect()
-                }
+                    .collect()
+            } else {
+                let compared = compared.split(')').next()?.split(" AND ");
+                compared.filter_map(column).collect()
             };
             // Both ends of a range are of one column.
             by.dedup();

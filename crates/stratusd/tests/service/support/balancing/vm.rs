@@ -23,6 +23,10 @@ pub struct Vm {
 
 impl Vm {
     /// Starts the virtual machine with a number.
+    #[expect(
+        clippy::unused_async,
+        reason = "it needs a runtime, and its callers have one"
+    )]
     pub async fn start(net: Net, number: u8) -> Self {
         let address = SocketAddr::from((net.vm(number), DST));
         let socket = TcpSocket::new_v4().expect("a socket can be made");
