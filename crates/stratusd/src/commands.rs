@@ -2,8 +2,11 @@
 
 mod apply;
 mod audit;
+mod balance;
+mod balancers;
 mod config;
 mod key;
+mod log;
 mod output;
 mod sealer;
 mod serve;
@@ -43,8 +46,14 @@ pub struct Arguments {
 }
 
 #[derive(Debug, Subcommand)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one, which is never moved"
+)]
 enum Command {
     Serve(serve::Arguments),
+    Balance(balance::Arguments),
+    Balancers(balancers::Arguments),
     Apply(apply::Arguments),
     #[command(subcommand)]
     Token(token::Command),
@@ -65,6 +74,8 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches) -> Result<()> {
     let (_, matches) = matches.subcommand().context("there is a command")?;
     match &arguments.command {
         Command::Serve(arguments) => serve::run(arguments, matches, &file),
+        Command::Balance(arguments) => balance::run(arguments, matches, &file),
+        Command::Balancers(arguments) => balancers::run(arguments, matches, &file),
         Command::Apply(arguments) => apply::run(arguments, matches, &file),
         Command::Token(command) => token::run(command, innermost(matches), &file),
         Command::Audit(arguments) => audit::run(arguments, matches, &file),

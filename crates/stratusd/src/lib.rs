@@ -6,9 +6,11 @@
 //! the rules of [`domain`], and return types of the contract. Beside them, [`reconcile`] creates
 //! and changes Postgres databases, [`inventory`] applies what the operator declares, [`gateway`]
 //! forwards requests with an inference key to another server, [`sweep`] deletes what has expired,
-//! and [`serve`] runs the process: listeners, limits and shutdown.
+//! and [`serve`] runs the process: listeners, limits and shutdown. [`balance`] is a process of its
+//! own, which forwards the connections of load balancers.
 
 pub mod api;
+pub mod balance;
 mod cache;
 mod causes;
 mod credentials;

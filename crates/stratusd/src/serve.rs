@@ -1,16 +1,16 @@
 //! Runs the process: listeners, limits, health, metrics, the reconciler, and a graceful shutdown.
 
-mod accept;
+pub(crate) mod accept;
 mod budget;
 mod connections;
-mod listen;
+pub(crate) mod listen;
 mod long_work;
-mod management;
+pub(crate) mod management;
 mod metrics;
 mod provisioning;
 mod requests;
 mod serving;
-mod signals;
+pub(crate) mod signals;
 mod times;
 mod tls;
 mod turns;
@@ -88,6 +88,7 @@ pub async fn run(
 ) -> Result<()> {
     let ServeSettings {
         store: store_settings,
+        process,
         service: settings,
         gateway: gateway_settings,
     } = settings;
@@ -111,7 +112,11 @@ pub async fn run(
         None => metrics,
     });
     let health = Health::default();
-    let management = Management::start(listeners.management, &metrics, &health)?;
+    let management = Management::start(
+        listeners.management,
+        management::router(Arc::clone(&metrics), health.clone()),
+        health.accept_failures(),
+    )?;
     let world = World::real();
     // Opening may wait for the migrations of another replica, and a signal to stop must not wait
     // for those.
@@ -122,11 +127,13 @@ pub async fn run(
             return Ok(());
         }
     };
-    let provisioner = choice.decide(settings, &store, &world, authority).await?;
+    let provisioner = choice
+        .decide((process, settings), &store, &world, authority)
+        .await?;
     let context = operations::Context {
         world: world.clone(),
         sealer: Arc::new(sealer),
-        service_domain: settings.service_domain.as_str().to_owned(),
+        service_domain: process.service_domain.as_str().to_owned(),
         quotas,
         postgres_versions: provisioner.versions(),
         idempotency_keys: settings.idempotency_keys.get(),
@@ -148,7 +155,7 @@ pub async fn run(
     let reconciling = provisioner.start(reconciling, &stop);
     let router = router(settings, &store, &context, &metrics);
     let files = gateway.as_ref().map_or(0, GatewayConfig::files);
-    let connections = raise_open_files(settings.max_connections.get(), files);
+    let connections = raise_open_files(settings.max_connections.get(), "max_connections", files);
     let limited = Limited::new(connections, metrics.connections());
     let start = || {
         let tls = tls.as_ref();

@@ -11,11 +11,13 @@
 
 #[macro_use]
 mod table;
+mod balance;
 mod database_url;
 mod duration;
 mod file;
 mod gateway;
 mod number;
+mod pool;
 mod provisioner;
 mod text;
 
@@ -31,14 +33,18 @@ use crate::storage::lease::LONGEST_LEASE;
 /// The shortest time that an entry of the audit trail is kept.
 const SHORTEST_RETENTION: std::time::Duration = std::time::Duration::from_hours(1);
 
+pub use balance::{
+    BalanceArguments, BalanceManagementArguments, BalanceManagementSettings, BalanceSettings,
+};
 pub use database_url::DatabaseUrl;
 pub use duration::{Duration, Lifetime};
 pub use file::SettingsFile;
 pub use gateway::{GatewayArguments, GatewaySettings, UpstreamUrl};
 pub use number::{Connections, Percent, Rate};
+pub use pool::AddressPool;
 pub use provisioner::ProvisionerChoice;
 pub use table::{Origin, Setting};
-pub use text::{LogFormat, SecretText, Switch};
+pub use text::{LogFormat, ProxyProtocol, SecretText, Switch};
 
 settings! {
     /// The settings of commands that open the database.
@@ -90,6 +96,18 @@ impl QuotaSettings {
 }
 
 settings! {
+    /// The settings of the processes that run until they are stopped: `stratusd serve` and `stratusd
+    /// balance`.
+    ProcessSettings, from ProcessArguments:
+    /// The domain of the host names of load balancers and databases.
+    service_domain("STRATUS_SERVICE_DOMAIN", "DOMAIN"): text::Domain = "stratus.example";
+    /// The format of the log: `human`, or `json` for one object per line.
+    log_format("STRATUS_LOG_FORMAT", "FORMAT"): LogFormat = "human";
+    /// What to log, as tracing directives, such as `info,tokio_postgres=warn`.
+    log("STRATUS_LOG", "DIRECTIVES"): text::Directives = "info";
+}
+
+settings! {
     /// The settings of `stratusd serve`.
     ServiceSettings, from ServiceArguments:
     /// The maximum number of PostgreSQL connections: half for changes, half for queries. At least 2.
@@ -98,16 +116,10 @@ settings! {
     listen("STRATUS_LISTEN", "ADDRESS"): text::ListenAddress = "127.0.0.1:8080";
     /// The address to serve health checks and metrics on. Do not make it public.
     management_listen("STRATUS_MANAGEMENT_LISTEN", "ADDRESS"): text::ListenAddress = "127.0.0.1:9090";
-    /// The domain of the host names of load balancers and databases.
-    service_domain("STRATUS_SERVICE_DOMAIN", "DOMAIN"): text::Domain = "stratus.example";
     /// The certificate chain in PEM. Turns on TLS for the API. Reloaded when the file changes.
     tls_certificate("STRATUS_TLS_CERTIFICATE", "FILE"): text::FilePath;
     /// The private key of the certificate in PEM.
     tls_key("STRATUS_TLS_KEY", "FILE"): text::FilePath;
-    /// The format of the log: `human`, or `json` for one object per line.
-    log_format("STRATUS_LOG_FORMAT", "FORMAT"): LogFormat = "human";
-    /// What to log, as tracing directives, such as `info,tokio_postgres=warn`.
-    log("STRATUS_LOG", "DIRECTIVES"): text::Directives = "info";
     /// The maximum number of open connections. Further connections are closed at once.
     max_connections("STRATUS_MAX_CONNECTIONS", "COUNT"): Connections = "10000";
     /// How long the headers of a request may take to arrive.
@@ -180,8 +192,11 @@ fn keys() -> Vec<&'static str> {
         StoreArguments::KEYS,
         KeyArguments::KEYS,
         QuotaArguments::KEYS,
+        ProcessArguments::KEYS,
         ServiceArguments::KEYS,
         GatewayArguments::KEYS,
+        BalanceManagementArguments::KEYS,
+        BalanceArguments::KEYS,
     ]
     .concat()
 }
@@ -228,6 +243,8 @@ impl ServiceSettings {
 pub struct ServeSettings<'s> {
     /// Those of the database.
     pub store: &'s StoreSettings,
+    /// Those of each process.
+    pub process: &'s ProcessSettings,
     /// Those of the service.
     pub service: &'s ServiceSettings,
     /// Those of the gateway.

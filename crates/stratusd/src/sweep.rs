@@ -6,11 +6,17 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 use crate::causes::Causes;
-use crate::storage::{Aborted, Change, Connection, StorageError, Store, audit, clock, idempotency};
+use crate::storage::{
+    Aborted, Change, Connection, StorageError, Store, audit, clock, idempotency,
+    load_balancer_change,
+};
 use crate::world::World;
 
 /// The pause between two sweeps.
 pub const PAUSE: Duration = Duration::from_mins(1);
+/// How long a change of a load balancer is kept for the data plane, which reads several a second. It
+/// reads all load balancers anew if it could not read for longer than half of this.
+pub const CHANGES_KEPT: Duration = Duration::from_hours(1);
 /// The number of rows that one transaction deletes at most.
 const BATCH: i64 = 500;
 
@@ -21,6 +27,8 @@ pub struct Swept {
     pub responses: usize,
     /// Entries of the audit trail that were too old.
     pub entries: usize,
+    /// Changes of load balancers that the data plane has read.
+    pub changes: usize,
 }
 
 /// Sweeps until `stop`, for the first time at once. Several replicas may sweep the same database.
@@ -44,8 +52,9 @@ pub async fn run(store: Store, world: World, audit_retention: Duration, stop: Ca
     }
 }
 
-/// Deletes every response whose idempotency key has expired, and every entry of the audit trail that
-/// is older than `audit_retention`, by the [clock of the database](clock::now).
+/// Deletes every response whose idempotency key has expired, every entry of the audit trail that is
+/// older than `audit_retention`, and every change of a load balancer that is older than
+/// [`CHANGES_KEPT`], by the [clock of the database](clock::now).
 ///
 /// # Errors
 ///
@@ -60,12 +69,14 @@ pub async fn once(
         kind,
         world: world.clone(),
     };
-    // One kind is swept although the other fails, or what it leaves behind would grow.
+    // A kind is swept although another fails, or what it leaves behind would grow.
     let responses = all(store, &expired(Kind::Responses)).await;
     let entries = all(store, &expired(Kind::Entries { age })).await;
+    let changes = all(store, &expired(Kind::Changes)).await;
     Ok(Swept {
         responses: responses?,
         entries: entries?,
+        changes: changes?,
     })
 }
 
@@ -100,6 +111,8 @@ enum Kind {
     Responses,
     /// Entries of the audit trail that are older than this, in milliseconds.
     Entries { age: i64 },
+    /// Changes of load balancers that are older than [`CHANGES_KEPT`].
+    Changes,
 }
 
 impl Change for Expired {
@@ -111,6 +124,10 @@ impl Change for Expired {
         Ok(match self.kind {
             Kind::Responses => idempotency::sweep(tx, now, BATCH).await?,
             Kind::Entries { age } => audit::sweep(tx, now.saturating_sub(age), BATCH).await?,
+            Kind::Changes => {
+                let age = i64::try_from(CHANGES_KEPT.as_millis()).unwrap_or(i64::MAX);
+                load_balancer_change::sweep(tx, now.saturating_sub(age), BATCH).await?
+            }
         })
     }
 }

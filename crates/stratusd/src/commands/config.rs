@@ -3,8 +3,9 @@
 use anyhow::Result;
 use clap::ArgMatches;
 use stratusd::settings::{
-    GatewayArguments, KeyArguments, KeySource, Origin, QuotaArguments, ServiceArguments, Setting,
-    SettingsFile, StoreArguments,
+    BalanceArguments, BalanceManagementArguments, GatewayArguments, KeyArguments, KeySource,
+    Origin, ProcessArguments, QuotaArguments, ServiceArguments, Setting, SettingsFile,
+    StoreArguments,
 };
 
 use super::output::print;
@@ -19,19 +20,29 @@ pub struct Arguments {
     #[command(flatten)]
     quotas: QuotaArguments,
     #[command(flatten)]
+    process: ProcessArguments,
+    #[command(flatten)]
     service: ServiceArguments,
     #[command(flatten)]
     gateway: GatewayArguments,
+    #[command(flatten)]
+    management: BalanceManagementArguments,
+    #[command(flatten)]
+    balance: BalanceArguments,
 }
 
 pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> Result<()> {
     let store = arguments.store.resolve(matches, file)?;
     let keys = arguments.keys.resolve(matches, file)?;
     let quotas = arguments.quotas.resolve(matches, file)?;
+    let process = arguments.process.resolve(matches, file)?;
     let service = arguments.service.resolve(matches, file)?;
     let gateway = arguments.gateway.resolve(matches, file)?;
     service.ensure_complete()?;
     gateway.ensure_complete()?;
+    let management = arguments.management.resolve(matches, file)?;
+    let balance = arguments.balance.resolve(matches, file)?;
+    balance.ensure_complete()?;
     let overridden = match keys.source()? {
         Some(KeySource::Text(_)) => "encryption_keys_file",
         Some(KeySource::File(_)) => "encryption_keys",
@@ -41,8 +52,11 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
         store.all(),
         keys.all(),
         quotas.all(),
+        process.all(),
         service.all(),
         gateway.all(),
+        management.all(),
+        balance.all(),
     ];
     let settings = groups.into_iter().flatten();
     for setting in settings {

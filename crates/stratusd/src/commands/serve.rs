@@ -1,32 +1,19 @@
 //! `stratusd serve`: sets up the log and the Tokio runtime, and runs the service.
 
-use std::io::IsTerminal;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::ArgMatches;
 use stratusd::log::LogQueue;
 use stratusd::serve::Telemetry;
 use stratusd::settings::{
-    GatewayArguments, KeyArguments, LogFormat, QuotaArguments, ServeSettings, ServiceArguments,
-    ServiceSettings, SettingsFile, StoreArguments,
+    GatewayArguments, KeyArguments, ProcessArguments, QuotaArguments, ServeSettings,
+    ServiceArguments, SettingsFile, StoreArguments,
 };
 use stratusd::traces::{SpanCounts, Traces};
-use tracing::{Metadata, Subscriber};
-use tracing_subscriber::Layer;
-use tracing_subscriber::filter::{FilterExt as _, filter_fn};
-use tracing_subscriber::layer::SubscriberExt;
-use tracing_subscriber::registry::LookupSpan;
-use tracing_subscriber::util::SubscriberInitExt;
 
+use super::log::{Flush, init_log};
 use super::sealer::sealer;
-
-/// The maximum time that the process waits, before it exits, for its last log lines to be written.
-const LOG_PATIENCE: Duration = Duration::from_secs(1);
-/// The target of the log events in which tokio-postgres shows statements with their parameters. The
-/// parameters may be secrets, so events of this target are never logged.
-const PARAMETERS: &str = "tokio_postgres::query";
 
 /// Serve the API until you stop the process with SIGTERM or Ctrl-C
 #[derive(Debug, clap::Args)]
@@ -38,6 +25,8 @@ pub struct Arguments {
     #[command(flatten)]
     quotas: QuotaArguments,
     #[command(flatten)]
+    process: ProcessArguments,
+    #[command(flatten)]
     service: ServiceArguments,
     #[command(flatten)]
     gateway: GatewayArguments,
@@ -47,14 +36,15 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
     let store = arguments.store.resolve(matches, file)?;
     let keys = arguments.keys.resolve(matches, file)?;
     let quotas = arguments.quotas.resolve(matches, file)?;
+    let process = arguments.process.resolve(matches, file)?;
     let service = arguments.service.resolve(matches, file)?;
     let gateway = arguments.gateway.resolve(matches, file)?;
     let sealer = sealer(&keys)?;
     let log = LogQueue::start(std::io::stderr()).context("failed to start the log")?;
-    let _flush = Flush(Arc::clone(&log));
+    let _flush = Flush::of(&log);
     let spans = Arc::new(SpanCounts::default());
     let traces = Traces::start(&service, &spans)?;
-    init_log(&service, &log, traces.as_ref());
+    init_log(&process, &log, traces.as_ref());
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -62,6 +52,7 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
     runtime.block_on(stratusd::serve::run(
         ServeSettings {
             store: &store,
+            process: &process,
             service: &service,
             gateway: &gateway,
         },
@@ -69,62 +60,4 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
         sealer,
         Telemetry { log, spans },
     ))
-}
-
-/// A guard that waits, when it is dropped, until the log lines have been written, but at most for
-/// [`LOG_PATIENCE`]. A panic of the service drops it too.
-struct Flush(Arc<LogQueue>);
-
-impl Drop for Flush {
-    fn drop(&mut self) {
-        self.0.flush(LOG_PATIENCE);
-    }
-}
-
-/// Sends all log events of the process to `log`, filtered and formatted by the settings. A panic is
-/// logged with its location only.
-///
-/// Nothing is logged to standard output, which has only the line with the addresses of the service.
-fn init_log(settings: &ServiceSettings, log: &Arc<LogQueue>, traces: Option<&Traces>) {
-    let (filter, is_logged) = (settings.log.filter(), filter_fn(is_logged));
-    let registry = tracing_subscriber::registry();
-    match traces {
-        None => registry
-            .with(filter)
-            .with(is_logged)
-            .with(lines(settings, log))
-            .init(),
-        // The directives are for the log alone: with `warn`, spans are still exported.
-        Some(traces) => registry
-            .with(traces.layer())
-            .with(lines(settings, log).with_filter(filter.and(is_logged)))
-            .init(),
-    }
-    std::panic::set_hook(Box::new(|panic| {
-        // Only the location: the message may contain data from a request.
-        let location = panic
-            .location()
-            .map(ToString::to_string)
-            .unwrap_or_default();
-        tracing::error!(location, "panicked, which is a bug in stratusd");
-    }));
-}
-
-/// Returns the layer that writes log events as lines.
-fn lines<S>(settings: &ServiceSettings, log: &Arc<LogQueue>) -> Box<dyn Layer<S> + Send + Sync>
-where
-    S: Subscriber + for<'span> LookupSpan<'span>,
-{
-    let is_terminal = std::io::stderr().is_terminal();
-    let layer = tracing_subscriber::fmt::layer()
-        .with_writer(Arc::clone(log))
-        .with_ansi(is_terminal);
-    match settings.log_format {
-        LogFormat::Human => layer.boxed(),
-        LogFormat::Json => layer.json().boxed(),
-    }
-}
-
-fn is_logged(metadata: &Metadata<'_>) -> bool {
-    metadata.target() != PARAMETERS
 }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use api_types::{
     Hostname, IfMatch, LoadBalancer, LoadBalancerCreate, LoadBalancerFields, LoadBalancerId,
     LoadBalancerPage, LoadBalancerSummary, LoadBalancerSummaryFields, LoadBalancerUpdate, Location,
-    ObjectIdInput, ProjectId, Reference,
+    Name, ObjectIdInput, PrivateSubnetId, ProjectId, Reference,
 };
 
 use super::audit::Deleted;
@@ -360,12 +360,16 @@ pub(super) async fn matching(
 
 /// Returns the host name of a load balancer: its name, the last five characters of its subnet's id,
 /// and `service_domain`, separated by dots.
-fn hostname(of: &Row, service_domain: &str) -> std::result::Result<Hostname, StorageError> {
-    let subnet = of.subnet_id.as_str();
+pub(crate) fn hostname(
+    name: &Name,
+    subnet_id: &PrivateSubnetId,
+    service_domain: &str,
+) -> std::result::Result<Hostname, StorageError> {
+    let subnet = subnet_id.as_str();
     let tail = subnet
         .get(subnet.len().saturating_sub(5)..)
         .unwrap_or_default();
-    let hostname = Hostname::try_from(format!("{}.{tail}.{service_domain}", of.name));
+    let hostname = Hostname::try_from(format!("{name}.{tail}.{service_domain}"));
     hostname.map_err(|_| {
         StorageError::Corrupt(Corrupt {
             table: "load_balancer",
@@ -379,7 +383,7 @@ fn summary(
     service_domain: &str,
 ) -> std::result::Result<LoadBalancerSummary, StorageError> {
     let mut summary = LoadBalancerSummary::from(LoadBalancerSummaryFields {
-        hostname: hostname(&of, service_domain)?,
+        hostname: hostname(&of.name, &of.subnet_id, service_domain)?,
         algorithm: of.algorithm,
         dst_port: of.dst_port,
         health_check_endpoint: of.health_check_endpoint,
@@ -401,7 +405,7 @@ pub(super) fn shown(
     service_domain: &str,
 ) -> std::result::Result<Tagged<LoadBalancer>, StorageError> {
     let mut shown = LoadBalancer::from(LoadBalancerFields {
-        hostname: hostname(&of, service_domain)?,
+        hostname: hostname(&of.name, &of.subnet_id, service_domain)?,
         algorithm: of.algorithm,
         dst_port: of.dst_port,
         health_check_endpoint: of.health_check_endpoint,

@@ -1,14 +1,16 @@
-//! The certificate authority of Postgres databases. It issues real certificates, also for simulated
-//! databases, is created once, and is stored in the database of the service.
+//! The certificate authority of Postgres databases and of load balancers. It issues real
+//! certificates, also for simulated databases, is created once, and is stored in the database of the
+//! service.
 
 use std::fmt;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use rcgen::{
-    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
-    KeyUsagePurpose,
+    BasicConstraints, Certificate, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa,
+    Issuer, KeyPair, KeyUsagePurpose,
 };
 use serde::{Deserialize, Serialize};
 
@@ -119,13 +121,33 @@ impl Authority {
             .change(LoadOrInsert { candidate })
             .await
             .map_err(Aborted::failure)?;
-        let stored = Stored::parse(&stored)?;
+        Self::opened(&stored, sealer, world)
+    }
+
+    /// Loads the authority from a database that is only read. Returns `None` if there is none yet.
+    ///
+    /// # Errors
+    ///
+    /// As [`load_or_create`](Self::load_or_create).
+    pub async fn load(
+        c: &mut Connection<'_>,
+        sealer: &Sealer,
+        world: &World,
+    ) -> Result<Option<Self>> {
+        let Some(stored) = storage::service_state::lookup(c, NAME).await? else {
+            return Ok(None);
+        };
+        Ok(Some(Self::opened(&stored, sealer, world)?))
+    }
+
+    fn opened(stored: &[u8], sealer: &Sealer, world: &World) -> Result<Self> {
+        let stored = Stored::parse(stored)?;
         let key = stored.open(sealer)?;
         let key =
             KeyPair::from_pem(&key).context("the key of the certificate authority is malformed")?;
         Ok(Self {
             certificate: stored.certificate,
-            issuer: Issuer::new(params(year)?, key),
+            issuer: Issuer::new(params(year(world)?)?, key),
             world: world.clone(),
         })
     }
@@ -157,6 +179,27 @@ impl Authority {
             certificate: params.signed_by(&key, &self.issuer)?.pem(),
             key: Zeroizing::new(key.serialize_pem()),
         })
+    }
+
+    /// Issues a certificate for the host of a load balancer, with its private key. It is valid from an
+    /// hour ago, for clocks that are behind, until after `lifetime`.
+    ///
+    /// # Errors
+    ///
+    /// If the host is not ASCII, or the certificate cannot be signed.
+    pub fn issue_for(&self, host: &str, lifetime: Duration) -> Result<(Certificate, KeyPair)> {
+        let now = Duration::from_millis(u64::try_from(self.world.now())?);
+        let mut params = CertificateParams::new(vec![host.to_owned()])?;
+        params
+            .distinguished_name
+            .push(DnType::CommonName, "Stratus load balancer");
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        params.use_authority_key_identifier_extension = true;
+        let start = rcgen::date_time_ymd(1970, 1, 1) + now;
+        params.not_before = start - Duration::from_hours(1);
+        params.not_after = start + lifetime;
+        let key = KeyPair::generate()?;
+        Ok((params.signed_by(&key, &self.issuer)?, key))
     }
 }
 

@@ -15,15 +15,15 @@ use tokio::net::{TcpListener, TcpStream};
 const OTHER_FILES: u64 = 256;
 /// How long to wait after a failure to accept a connection before trying again. An immediate try
 /// would fail as well, and a loop without a pause would use up a processor.
-const PAUSE: Duration = Duration::from_millis(50);
+pub(crate) const PAUSE: Duration = Duration::from_millis(50);
 /// How long the service is not ready after a failure to accept a connection. A failure is logged
 /// only if there was none during this time before it.
 const BURST: Duration = Duration::from_secs(5);
 
 /// Raises the limit of open files of the process as far as the system allows. Returns how many
-/// connections to the API the process can hold beside the `gateway_files` of the gateway: at most
-/// `connections`, and at least one. Logs a warning if they are fewer than `connections`.
-pub(super) fn raise_open_files(connections: u32, gateway_files: u64) -> u32 {
+/// connections the process can hold beside `other_files`: at most `connections`, which `setting` sets,
+/// and at least one. Logs a warning if they are fewer than `connections`.
+pub(crate) fn raise_open_files(connections: u32, setting: &str, other_files: u64) -> u32 {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let raised = Rlimit {
         current: maximum,
@@ -34,14 +34,14 @@ pub(super) fn raise_open_files(connections: u32, gateway_files: u64) -> u32 {
         Err(_) => current,
     };
     // `None` is no limit.
-    let others = OTHER_FILES.saturating_add(gateway_files);
+    let others = OTHER_FILES.saturating_add(other_files);
     let room = limit.map_or(u64::MAX, |limit| limit.saturating_sub(others).max(1));
     let possible = u32::try_from(room).unwrap_or(u32::MAX).min(connections);
     if possible < connections {
         tracing::warn!(
-            max_connections = connections,
+            connections,
             possible,
-            "the limit of open files allows fewer connections: raise it, or lower max_connections"
+            "the limit of open files allows fewer connections: raise it, or lower {setting}"
         );
     }
     possible
@@ -50,13 +50,13 @@ pub(super) fn raise_open_files(connections: u32, gateway_files: u64) -> u32 {
 /// A TCP listener that tries again after a failure to accept a connection, and logs the first of
 /// several failures.
 #[derive(Debug)]
-pub(super) struct Accepting {
+pub(crate) struct Accepting {
     listener: TcpListener,
     failures: Arc<AcceptFailures>,
 }
 
 impl Accepting {
-    pub(super) fn new(
+    pub(crate) fn new(
         listener: std::net::TcpListener,
         failures: Arc<AcceptFailures>,
     ) -> io::Result<Self> {
@@ -95,7 +95,7 @@ impl AddrListener<TcpStream, Peer> for Accepting {
 /// A socket address in the interface of [`Accepting`]: that of a caller, or the one that the
 /// listener is bound to.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Peer(SocketAddr);
+pub(crate) struct Peer(SocketAddr);
 
 impl Address for Peer {
     type Stream = TcpStream;
@@ -104,18 +104,18 @@ impl Address for Peer {
 
 /// The time of the last failure to accept a connection, or `None` if there was none.
 #[derive(Debug, Default)]
-pub(super) struct AcceptFailures(Mutex<Option<Instant>>);
+pub(crate) struct AcceptFailures(Mutex<Option<Instant>>);
 
 impl AcceptFailures {
     /// Returns whether accepting a connection has failed within the last five seconds ([`BURST`]).
-    pub(super) fn are_recent(&self) -> bool {
+    pub(crate) fn are_recent(&self) -> bool {
         let last = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         last.is_some_and(|last| last.elapsed() < BURST)
     }
 
     /// Records the time of a failure to accept a connection. Logs the failure if there was none
     /// within the five seconds before it.
-    fn note(&self, error: &io::Error) {
+    pub(crate) fn note(&self, error: &io::Error) {
         let is_first = !self.are_recent();
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
         if is_first {

@@ -41,7 +41,8 @@ impl Listeners {
     }
 }
 
-fn bind(address: SocketAddr) -> io::Result<TcpSocket> {
+/// Binds a socket to an address, without listening.
+pub(crate) fn bind(address: SocketAddr) -> io::Result<TcpSocket> {
     let socket = if address.is_ipv4() {
         TcpSocket::new_v4()?
     } else {
@@ -55,7 +56,7 @@ fn bind(address: SocketAddr) -> io::Result<TcpSocket> {
 }
 
 /// Starts to listen on a bound socket, with a queue of [`BACKLOG`] connections.
-pub(super) fn listen(socket: TcpSocket) -> Result<TcpListener> {
+pub(crate) fn listen(socket: TcpSocket) -> Result<TcpListener> {
     let address = socket.local_addr()?;
     let listener = socket
         .listen(BACKLOG)

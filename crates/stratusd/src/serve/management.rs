@@ -7,9 +7,10 @@ use std::time::Duration;
 use anyhow::Result;
 use axum::Router;
 use axum::extract::State;
+use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum_server::{Handle, Server};
-use http::{HeaderName, StatusCode, header};
+use http::{StatusCode, header};
 use prometheus_client::metrics::gauge::Gauge;
 
 use super::accept::{AcceptFailures, Accepting, Peer};
@@ -29,41 +30,34 @@ const HEAD: Duration = Duration::from_secs(5);
 /// How long a connection to the management port may be idle before it is closed.
 const IDLE: Duration = Duration::from_secs(30);
 
-/// The media type of metrics.
-const METRICS_TYPE: (HeaderName, &str) = (
-    header::CONTENT_TYPE,
-    "application/openmetrics-text; version=1.0.0; charset=utf-8",
-);
-
 /// The server of the management port.
 ///
 /// It runs from before the database is open until after the last request, so that a probe can tell
 /// a process that is starting or stopping from a dead one. Dropping it stops the server.
-pub(super) struct Management {
+pub(crate) struct Management {
     address: SocketAddr,
     handle: Handle<Peer>,
 }
 
 impl Management {
-    pub(super) fn start(
+    pub(crate) fn start(
         listener: TcpListener,
-        metrics: &Arc<Metrics>,
-        health: &Health,
+        router: Router,
+        failures: Arc<AcceptFailures>,
     ) -> Result<Self> {
         let (address, handle) = (listener.local_addr()?, Handle::new());
-        let listener = Accepting::new(listener, health.accept_failures())?;
+        let listener = Accepting::new(listener, failures)?;
         let server = Server::from_listener(listener)
             // Probes and collectors do not need HTTP/2, which has limits of its own.
             .http1_only()
             .handle(handle.clone())
             .acceptor(acceptor());
-        let router = router(Arc::clone(metrics), health.clone());
         tokio::spawn(server.serve(router.into_make_service()));
         Ok(Self { address, handle })
     }
 
     /// Returns the address that the server listens on.
-    pub(super) fn address(&self) -> SocketAddr {
+    pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 }
@@ -140,26 +134,35 @@ impl Health {
     }
 }
 
-fn router(metrics: Arc<Metrics>, health: Health) -> Router {
-    let ready = |State(health): State<Health>| async move {
-        match health.check().await {
-            Ok(()) => (StatusCode::OK, "ready\n"),
-            Err(reason) => (StatusCode::SERVICE_UNAVAILABLE, reason),
-        }
-    };
+/// Returns the router of the management port of the API.
+pub(super) fn router(metrics: Arc<Metrics>, health: Health) -> Router {
+    let ready = |State(health): State<Health>| async move { readiness(health.check().await) };
     let keys = Arc::clone(&metrics);
-    let exposition = move || {
-        let text = metrics.text();
-        async { ([METRICS_TYPE], text) }
-    };
-    let keys_exposition = move || {
+    let keys = move || {
         let text = keys.keys_text().ok_or(StatusCode::NOT_FOUND);
-        async { text.map(|text| ([METRICS_TYPE], text)) }
+        std::future::ready(text.map(exposition))
     };
     Router::new()
         .route("/healthz", get(|| async { "alive\n" }))
         .route("/readyz", get(ready))
-        .route("/metrics", get(exposition))
-        .route("/metrics/inference-keys", get(keys_exposition))
+        .route(
+            "/metrics",
+            get(move || std::future::ready(exposition(metrics.text()))),
+        )
+        .route("/metrics/inference-keys", get(keys))
         .with_state(health)
+}
+
+/// Returns the response to a probe of readiness, with the reason if the process is not ready.
+pub(crate) fn readiness<E: IntoResponse>(checked: Result<(), E>) -> Response {
+    match checked {
+        Ok(()) => "ready\n".into_response(),
+        Err(reason) => (StatusCode::SERVICE_UNAVAILABLE, reason).into_response(),
+    }
+}
+
+/// Returns a response with metrics in the `OpenMetrics` text format.
+pub(crate) fn exposition(text: String) -> Response {
+    const TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    ([(header::CONTENT_TYPE, TYPE)], text).into_response()
 }

@@ -13,7 +13,7 @@ use crate::provision::authority::Authority;
 use crate::provision::local::{Binaries, Local, LocalConfig, Owner};
 use crate::provision::simulator::{Simulator, SimulatorConfig};
 use crate::reconcile::{Reconciler, ReconcilerConfig, Steps};
-use crate::settings::{ProvisionerChoice, ServiceSettings};
+use crate::settings::{ProcessSettings, ProvisionerChoice, ServiceSettings};
 use crate::storage::{self, Aborted, Change, Connection, DatabaseLocation, Store};
 use crate::world::World;
 
@@ -63,7 +63,7 @@ impl Choice {
     /// If the store fails, or if it has databases that run on this machine, and they cannot.
     pub(super) async fn decide(
         self,
-        settings: &ServiceSettings,
+        (process, settings): (&ProcessSettings, &ServiceSettings),
         store: &Store,
         world: &World,
         authority: Authority,
@@ -83,7 +83,7 @@ impl Choice {
             }
         };
         let Some(config) = config else {
-            let config = simulator_config(settings);
+            let config = simulator_config(process, settings);
             return Ok(Chosen::Simulated(Simulator::new(
                 config,
                 world.clone(),
@@ -229,7 +229,7 @@ fn local(settings: &ServiceSettings, database: &DatabaseLocation) -> Result<Loca
     })
 }
 
-fn simulator_config(settings: &ServiceSettings) -> SimulatorConfig {
+fn simulator_config(process: &ProcessSettings, settings: &ServiceSettings) -> SimulatorConfig {
     SimulatorConfig {
         delay: settings.simulate_delay.get(),
         jitter: settings.simulate_jitter.get(),
@@ -237,7 +237,7 @@ fn simulator_config(settings: &ServiceSettings) -> SimulatorConfig {
         outages: settings.simulate_outages.get(),
         used: settings.simulate_used.get(),
         seed: settings.simulate_seed,
-        service_domain: settings.service_domain.as_str().to_owned(),
+        service_domain: process.service_domain.as_str().to_owned(),
     }
 }
 

@@ -11,15 +11,15 @@ const INTERRUPTED: i32 = 130;
 
 /// The signals that the process handles. Once it listens for them, none of them ends the process by
 /// default.
-pub(super) struct Signals {
+pub(crate) struct Signals {
     /// Cancelled on the first SIGTERM or SIGINT.
-    pub(super) stop: CancellationToken,
+    pub(crate) stop: CancellationToken,
     /// SIGHUP, on which the certificate is reloaded.
-    pub(super) hang_up: Signal,
+    pub(crate) hang_up: Signal,
 }
 
 impl Signals {
-    pub(super) fn listen() -> Result<Self> {
+    pub(crate) fn listen() -> Result<Self> {
         let hang_up = signal(SignalKind::hangup()).context("failed to listen for SIGHUP")?;
         Ok(Self {
             stop: stop_token()?,

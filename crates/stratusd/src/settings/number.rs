@@ -51,6 +51,8 @@ bounded! {
     Quota(u32) in 0..=1_000_000_000;
     /// The maximum number of idempotency keys of a project, from 1 to 1,000,000.
     Keys(u32) in 1..=1_000_000;
+    /// A number of health checks in a row, from 1 to 100.
+    Threshold(u32) in 1..=100;
     /// A percentage, from 0 to 100.
     Percent(u8) in 0..=100;
     /// The number of a user of the operating system, from 1 to 2,147,483,647, without root.

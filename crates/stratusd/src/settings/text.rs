@@ -97,6 +97,40 @@ impl fmt::Display for LogFormat {
     }
 }
 
+/// The version of the PROXY protocol, by which a virtual machine gets the address of a caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProxyProtocol {
+    /// None: a virtual machine sees the address of the data plane.
+    Off,
+    /// Version 1, a line of text.
+    V1,
+    /// Version 2, in binary form.
+    V2,
+}
+
+impl FromStr for ProxyProtocol {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "off" => Ok(Self::Off),
+            "v1" => Ok(Self::V1),
+            "v2" => Ok(Self::V2),
+            _ => Err("must be `off`, `v1` or `v2`"),
+        }
+    }
+}
+
+impl fmt::Display for ProxyProtocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Off => "off",
+            Self::V1 => "v1",
+            Self::V2 => "v2",
+        })
+    }
+}
+
 /// The directives of an [`EnvFilter`], which select what to log: `info,tokio_postgres=warn`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Directives(String);

@@ -1,8 +1,11 @@
 //! Migrations, which bring the tables of a database to the version of this program.
 
+use std::collections::BTreeSet;
+
 use diesel::backend::Backend;
 use diesel::migration::{MigrationSource, MigrationVersion};
 use diesel::sql_types::Text;
+use diesel::sqlite::Sqlite;
 use diesel::{QueryableByName, SqliteConnection};
 use diesel_async::async_connection_wrapper::AsyncConnectionWrapper;
 use diesel_async::{AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
@@ -13,8 +16,39 @@ use super::{Cause, StorageError};
 const POSTGRES: EmbeddedMigrations = embed_migrations!("migrations/postgres");
 const SQLITE: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
 
+/// The error for a database without tables that must not be migrated.
+pub(super) const EMPTY: &str =
+    "the database has no tables yet: start `stratusd serve`, which makes them";
+
+const OLDER: &str = "the database is older than this program: start `stratusd serve` of this version, which migrates it";
+
 const NEWER: &str = "the database is newer than this program; start the newer program, or restore a backup from \
                      before it ran";
+
+/// Checks that exactly the migrations of this program have been applied to a database.
+///
+/// # Errors
+///
+/// If this program has migrated it not yet, or a newer one has.
+pub(super) fn ensure_current(
+    applied: impl IntoIterator<Item = String>,
+) -> Result<(), StorageError> {
+    let known = MigrationSource::<Sqlite>::migrations(&SQLITE);
+    let known = known.map_err(|error| StorageError::Version(error.to_string()))?;
+    let known: BTreeSet<String> = known
+        .iter()
+        .map(|migration| migration.name().version().to_string())
+        .collect();
+    let applied: BTreeSet<String> = applied.into_iter().collect();
+    let wrong = if applied.difference(&known).next().is_some() {
+        NEWER
+    } else if applied.len() < known.len() {
+        OLDER
+    } else {
+        return Ok(());
+    };
+    Err(StorageError::Version(wrong.to_owned()))
+}
 
 /// The encoding in which a PostgreSQL database stores strings.
 #[derive(QueryableByName)]

@@ -8,6 +8,7 @@
 mod address;
 mod cancel;
 mod link;
+mod read_only;
 mod reader;
 mod schedule;
 mod server;
@@ -31,6 +32,7 @@ use super::{Connection, Reader, StorageError, StoreConfig, WAIT, migrate};
 use crate::world::World;
 pub use address::{Address, AddressError};
 pub(super) use link::Link;
+pub(super) use read_only::ReadOnlyPostgres;
 pub(super) use reader::PostgresReader;
 use schedule::Schedule;
 use server::Server;
@@ -102,34 +104,35 @@ impl Postgres {
             workers,
         })
     }
+}
 
-    async fn pooled(&self) -> Result<Object<Server>, StorageError> {
-        let busy = || {
-            Err(PoolError::Backend(StorageError::Crowded(
-                "all connections are taken",
-            )))
-        };
-        let taken = tokio::time::timeout(WAIT, self.readers.get())
-            .await
-            .unwrap_or_else(|_| busy());
-        taken.map_err(|error| match error {
-            PoolError::Backend(error) => error,
-            other => StorageError::Unavailable(other.into()),
-        })
-    }
+/// Returns a connection of a pool, for which this waits at most [`WAIT`].
+async fn pooled(readers: &Pool<Server>) -> Result<Object<Server>, StorageError> {
+    let busy = || {
+        Err(PoolError::Backend(StorageError::Crowded(
+            "all connections are taken",
+        )))
+    };
+    let taken = tokio::time::timeout(WAIT, readers.get())
+        .await
+        .unwrap_or_else(|_| busy());
+    taken.map_err(|error| match error {
+        PoolError::Backend(error) => error,
+        other => StorageError::Unavailable(other.into()),
+    })
 }
 
 impl Backend for Postgres {
     fn reader(&self) -> BoxFuture<'_, Result<Reader, StorageError>> {
         Box::pin(async {
-            let reader = PostgresReader::new(self.pooled().await?);
+            let reader = PostgresReader::new(pooled(&self.readers).await?);
             Ok(Reader(Held::Postgres(reader)))
         })
     }
 
     fn snapshot(&self) -> BoxFuture<'_, Result<Reader, StorageError>> {
         Box::pin(async {
-            let mut reader = PostgresReader::new(self.pooled().await?);
+            let mut reader = PostgresReader::new(pooled(&self.readers).await?);
             reader.begin().await?;
             Ok(Reader(Held::Postgres(reader)))
         })

@@ -8,6 +8,7 @@
 
 mod files;
 mod queue;
+mod read_only;
 mod reader;
 mod stepped;
 
@@ -25,13 +26,13 @@ use tokio::time::Instant;
 
 use super::backend::Backend;
 use super::job::{Job, Ran};
-use super::reader::Held;
 use super::statement::{StatementText, statement};
 use super::{Cause, Connection, Reader, StorageError, migrate};
 use crate::causes::Causes;
 use files::Files;
 pub use files::claim;
 use queue::{Queue, Waiting};
+pub(super) use read_only::ReadOnlySqlite;
 pub(super) use reader::SqliteReader;
 use reader::{Idle, execute};
 pub use stepped::{Moment, Stepped, Watch};
@@ -124,48 +125,17 @@ impl Sqlite {
         };
         let idle = Arc::new(Idle {
             files,
-            busy,
+            connect: Box::new(move |database| connect(database, busy)),
             connections: Mutex::default(),
         });
         Ok((idle, jobs, writer))
-    }
-
-    fn reader(&self, is_snapshot: bool) -> Result<Reader, StorageError> {
-        let idle = self
-            .idle
-            .connections
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .pop();
-        let mut connection = if let Some(connection) = idle {
-            connection
-        } else {
-            let files = &self.idle.files;
-            // A connection writes its journal mode into a file that has another one.
-            files.ensure_in_place().map_err(StorageError::Unavailable)?;
-            let mut connection = connect(files.database(), self.idle.busy)?;
-            // After it is open, so that it is known to be the same file.
-            files.ensure_in_place().map_err(StorageError::Unavailable)?;
-            // A statement that writes through a reader by mistake fails.
-            connection.batch_execute("PRAGMA query_only = TRUE")?;
-            connection
-        };
-        if is_snapshot {
-            execute(&mut connection, statement!("BEGIN"))?;
-        }
-        let reader = SqliteReader {
-            connection: Some(connection),
-            is_snapshot,
-            idle: Arc::clone(&self.idle),
-        };
-        Ok(Reader(Held::Sqlite(reader)))
     }
 }
 
 /// Connects to a database that exists, whose write lock another connection may hold for the time
 /// `busy`. The path has no links.
 fn connect(database: &Path, busy: Duration) -> Result<SqliteConnection, StorageError> {
-    let uri = files::uri(database).map_err(|error| unopened(database, &error))?;
+    let uri = files::uri(database, "rw").map_err(|error| unopened(database, &error))?;
     let connection = SqliteConnection::establish(&uri);
     let mut connection = connection.map_err(|error| unopened(database, &error))?;
     // Before the other pragmas, since these may have to wait for a lock as well.
@@ -214,11 +184,11 @@ fn unopened(file: &Path, error: &dyn std::fmt::Display) -> StorageError {
 
 impl Backend for Sqlite {
     fn reader(&self) -> BoxFuture<'_, Result<Reader, StorageError>> {
-        Box::pin(async { self.reader(false) })
+        Box::pin(async { self.idle.reader(false) })
     }
 
     fn snapshot(&self) -> BoxFuture<'_, Result<Reader, StorageError>> {
-        Box::pin(async { self.reader(true) })
+        Box::pin(async { self.idle.reader(true) })
     }
 
     fn submit(&self, job: Box<dyn Job>) {

@@ -4,6 +4,7 @@
 //! neighbours.
 
 mod attacks;
+mod balance;
 mod cost;
 mod neighbours;
 

@@ -13,7 +13,16 @@ use crate::support::inventory::two_projects;
 #[test]
 fn help_lists_commands_and_flags() {
     let home = Home::sqlite();
-    for command in ["", "serve", "apply", "token issue", "audit", "key rotate"] {
+    for command in [
+        "",
+        "serve",
+        "balance",
+        "balancers",
+        "apply",
+        "token issue",
+        "audit",
+        "key rotate",
+    ] {
         let arguments: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
         assert_snapshot!(
             format!("help {command}").trim().replace(' ', "_"),

@@ -2,6 +2,7 @@
 
 mod audit;
 mod backups;
+mod balancing;
 mod bench;
 mod commands;
 mod concurrency;

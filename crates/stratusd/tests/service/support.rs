@@ -1,6 +1,7 @@
 //! Support for the tests of the service: databases of both kinds, the service as a process, and a
 //! caller.
 
+pub mod balancing;
 pub mod bare;
 pub mod caller;
 pub mod cluster;

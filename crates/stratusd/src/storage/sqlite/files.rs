@@ -112,19 +112,23 @@ pub(super) fn create(file: &Path) -> io::Result<PathBuf> {
     file.canonicalize()
 }
 
-/// Returns the URI with which SQLite opens a database but does not create a missing one.
+/// Returns the URI with which SQLite opens a database but does not create a missing one, in its mode
+/// `rw` or `ro`.
 ///
 /// # Errors
 ///
 /// If the path is not UTF-8.
-pub(super) fn uri(database: &Path) -> Result<String, &'static str> {
+pub(super) fn uri(database: &Path, mode: &str) -> Result<String, &'static str> {
     const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
         .remove(b'/')
         .remove(b'-')
         .remove(b'.')
         .remove(b'_');
     let path = database.to_str().ok_or("its path is not in UTF-8")?;
-    Ok(format!("file:{}?mode=rw", utf8_percent_encode(path, PLAIN)))
+    Ok(format!(
+        "file:{}?mode={mode}",
+        utf8_percent_encode(path, PLAIN)
+    ))
 }
 
 /// Opens the file whose name is that of the database file plus `ending`. Creates either file if it

@@ -1,20 +1,57 @@
 //! A connection to SQLite that is read with, and where connections wait for the next reader.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
+use diesel::connection::SimpleConnection;
 use diesel::{QueryResult, SqliteConnection};
 
 use super::files::Files;
+use crate::storage::reader::Held;
 use crate::storage::statement::{StatementText, Typed, statement};
+use crate::storage::{Reader, StorageError};
 
 /// The idle connections. There are as many as there were readers at one time: snapshots aside, no
 /// more than the runtime has threads, since a statement on SQLite does not suspend its task.
 pub(in crate::storage) struct Idle {
     pub(super) files: Arc<Files>,
-    /// How long another process may hold the file's lock.
-    pub(super) busy: Duration,
+    /// Connects to the database file at a path.
+    pub(super) connect: Box<dyn Fn(&Path) -> Result<SqliteConnection, StorageError> + Send + Sync>,
     pub(super) connections: Mutex<Vec<SqliteConnection>>,
+}
+
+impl Idle {
+    /// Returns an idle connection or a new one, to read with. Its statements all read the same state if
+    /// `is_snapshot`.
+    pub(super) fn reader(self: &Arc<Self>, is_snapshot: bool) -> Result<Reader, StorageError> {
+        let idle = self
+            .connections
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop();
+        let mut connection = if let Some(connection) = idle {
+            connection
+        } else {
+            let files = &self.files;
+            // A connection writes its journal mode into a file that has another one.
+            files.ensure_in_place().map_err(StorageError::Unavailable)?;
+            let mut connection = (self.connect)(files.database())?;
+            // After it is open, so that it is known to be the same file.
+            files.ensure_in_place().map_err(StorageError::Unavailable)?;
+            // A statement that writes through a reader by mistake fails.
+            connection.batch_execute("PRAGMA query_only = TRUE")?;
+            connection
+        };
+        if is_snapshot {
+            execute(&mut connection, statement!("BEGIN"))?;
+        }
+        let reader = SqliteReader {
+            connection: Some(connection),
+            is_snapshot,
+            idle: Arc::clone(self),
+        };
+        Ok(Reader(Held::Sqlite(reader)))
+    }
 }
 
 /// A connection to SQLite that one reader holds.

@@ -48,6 +48,7 @@ pub async fn statements(home: &Home, cluster: &Cluster) -> Vec<Statement> {
     let connections = ["--database-connections", "2"];
     let service = home.serve(&[&connections, &requests::SETTINGS[..]].concat());
     requests::send(&token, &service).await;
+    requests::read_load_balancers(home).await;
     for audit in requests::AUDITS {
         home.succeed(audit);
     }

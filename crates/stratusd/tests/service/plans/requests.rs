@@ -4,10 +4,16 @@ use api_server::OPERATIONS;
 use api_server::server::{Method as HttpMethod, Operation};
 use reqwest::Method;
 use serde_json::{Value, json};
+use stratusd::settings::DatabaseUrl;
+use stratusd::storage::{
+    ReadOnlyStore, SILENCE, StoreConfig, balanced, load_balancer, load_balancer_change,
+};
+use stratusd::world::World;
 
 use crate::support::caller::Caller;
 use crate::support::inventory::SHOP;
 use crate::support::process::Service;
+use crate::support::{Home, PATIENCE};
 
 const PLACE: &str = "/location/eu-central-h1";
 
@@ -75,6 +81,45 @@ async fn check_keys(shop: &Caller, service: &Service) {
         let response = asked.bearer_auth(key).send().await;
         assert_eq!(response.expect("the gateway responds").status(), 200);
     }
+}
+
+/// Reads load balancers as the data plane does, in the process of the test: the data plane itself would
+/// listen for all neighbours.
+pub async fn read_load_balancers(home: &Home) {
+    let url: DatabaseUrl = home.database_url.parse().expect("it is valid");
+    let config = StoreConfig {
+        database: url.database().expect("it names a database"),
+        connections: 1,
+        patience: PATIENCE,
+        silence: SILENCE,
+        lock_wait: PATIENCE,
+        world: World::real(),
+    };
+    let store = ReadOnlyStore::open(&config)
+        .await
+        .expect("the database opens");
+    for _ in 0..ROUNDS {
+        let mut reader = store.snapshot().await.expect("the database can be read");
+        let c = &mut reader.connection();
+        let position = load_balancer_change::position(c)
+            .await
+            .expect("there is one");
+        load_balancer_change::since(c, position)
+            .await
+            .expect("they can be read");
+        let found = balanced::after(c, ("", ""), 10)
+            .await
+            .expect("they can be read");
+        let first = found.first().expect("there are load balancers");
+        let (project, id) = (&first.project_id, &first.id);
+        balanced::lookup(c, project, id)
+            .await
+            .expect("it can be read");
+        load_balancer::vms(c, project, id)
+            .await
+            .expect("they can be read");
+    }
+    store.close().await;
 }
 
 /// Returns the status of an operation that succeeds.

@@ -98,6 +98,12 @@ const ALLOWED: &[Allowed] = &[
         "a name is used once in each location",
     ),
     (
+        "",
+        "load_balancer_change",
+        "number",
+        "all changes since the data plane has last looked",
+    ),
+    (
         "UPDATE postgres_database SET lease = NULL",
         "postgres_database",
         "",

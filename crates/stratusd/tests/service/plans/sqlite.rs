@@ -64,8 +64,8 @@ fn sent(log: &str) -> Vec<String> {
     log.lines().filter_map(statement).collect()
 }
 
-/// Reads the audit trail as the operator's command does, which has no log of its own, and returns
-/// the log. On SQLite, statements that read run in the calling thread.
+/// Reads the audit trail as the operator's command does, which has no log of its own, and load
+/// balancers as the data plane does, and returns the log. On SQLite, statements that read run in the calling thread.
 async fn reading_the_trail(home: &Home) -> String {
     let url: DatabaseUrl = home.database_url.parse().expect("it is valid");
     let config = StoreConfig {
@@ -98,6 +98,7 @@ async fn reading_the_trail(home: &Home) -> String {
         let entries = newest(&mut reader.connection(), &filter).await;
         assert_eq!(entries.expect("they can be read").len(), 10);
     }
+    requests::read_load_balancers(home).await;
     std::fs::read_to_string(&path).expect("it is text")
 }
 
@@ -230,9 +231,18 @@ fn access(line: &str, table: &impl Fn(&str) -> Option<String>, keys: &Keys) -> O
         "SCAN" => Reach::Scan,
         "SEARCH" => {
             let (head, compared) = rest.split_once('(')?;
-            let compared = compared.split(')').next()?.split(" AND ");
             let column = |part: &str| part.split(['=', '<', '>']).next().map(str::to_owned);
-            let mut by: Vec<String> = compared.filter_map(column).collect();
+            let mut by: Vec<String> = if let Some(row) = compared.strip_prefix('(') {
+                // A comparison of rows: `(a,b)>(?,?)`.
+                row.split(')')
+                    .next()?
+                    .split(',')
+                    .map(str::to_owned)
+                    .collect()
+            } else {
+                let compared = compared.split(')').next()?.split(" AND ");
+                compared.filter_map(column).collect()
+            };
             // Both ends of a range are of one column.
             by.dedup();
             let index = head.split_once("INDEX ").map(|(_, name)| name.trim());

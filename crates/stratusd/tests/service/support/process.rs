@@ -11,7 +11,7 @@ use super::{Home, PATIENCE};
 /// A running service, killed when it is dropped.
 pub struct Service {
     child: Child,
-    /// The URL of the API, without a slash at the end.
+    /// The URL of the API, without a slash at the end. Empty for the data plane of load balancers.
     pub base: String,
     /// The URL of health checks and metrics.
     pub management: String,
@@ -33,6 +33,14 @@ impl Home {
             for setting in ["STRATUS_LISTEN", "STRATUS_MANAGEMENT_LISTEN"] {
                 command.env(setting, "127.0.0.1:0");
             }
+        }
+        // By these, tests are short. A test may set others by flags.
+        if arguments.first() == Some(&"balance") {
+            command
+                .env("STRATUS_BALANCE_CHECK_EVERY", "100ms")
+                .env("STRATUS_BALANCE_CHECK_TIMEOUT", "1s")
+                .env("STRATUS_BALANCE_CHECK_FALL", "2")
+                .env("STRATUS_BALANCE_DRAIN_TIMEOUT", "3s");
         }
         command
             // Tests of servers choose otherwise, by a flag.
@@ -110,6 +118,70 @@ impl Home {
             starter.current_dir(self.path());
             command = starter;
         }
+        let launched = Launched::start(command);
+        let Some((base, management)) = launched
+            .line
+            .strip_prefix("serving ")
+            .and_then(|line| line.split_once(", health and metrics on "))
+        else {
+            launched.fail();
+        };
+        let (management, gateway) = match management.split_once(", gateway on ") {
+            Some((management, gateway)) => (management, Some(gateway.to_owned())),
+            None => (management, None),
+        };
+        Service {
+            base: base.to_owned(),
+            management: management.to_owned(),
+            gateway,
+            child: launched.child,
+            log: Some(launched.log),
+        }
+    }
+
+    /// Starts the data plane of load balancers and waits until it runs.
+    pub fn balance(&self, more: &[&str]) -> Service {
+        self.balance_by(|_| {}, more)
+    }
+
+    /// Starts the data plane without encryption keys.
+    pub fn balance_without_keys(&self, more: &[&str]) -> Service {
+        let without = |command: &mut Command| {
+            command.env_remove("STRATUS_ENCRYPTION_KEYS_FILE");
+        };
+        self.balance_by(without, more)
+    }
+
+    fn balance_by(&self, change: impl Fn(&mut Command), more: &[&str]) -> Service {
+        let ports = ["balance", "--balance-management-listen", "127.0.0.1:0"];
+        let mut command = self.command(&[&ports, more].concat());
+        change(&mut command);
+        let launched = Launched::start(command);
+        let Some(management) = launched
+            .line
+            .strip_prefix("balancing, health and metrics on ")
+        else {
+            launched.fail();
+        };
+        Service {
+            base: String::new(),
+            management: management.to_owned(),
+            gateway: None,
+            child: launched.child,
+            log: Some(launched.log),
+        }
+    }
+}
+
+/// A process that has printed its first line.
+struct Launched {
+    child: Child,
+    line: String,
+    log: std::thread::JoinHandle<String>,
+}
+
+impl Launched {
+    fn start(mut command: Command) -> Self {
         let mut child = command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -129,29 +201,20 @@ impl Home {
             let _ = said.send(line);
         });
         let line = line.recv_timeout(PATIENCE).expect("the service starts");
-        let Some((base, management)) = line
-            .trim()
-            .strip_prefix("serving ")
-            .and_then(|line| line.split_once(", health and metrics on "))
-        else {
-            let _ = child.kill();
-            panic!(
-                "the service does not start: {}",
-                log.join().unwrap_or_default()
-            );
-        };
-        let (management, gateway) = match management.split_once(", gateway on ") {
-            Some((management, gateway)) => (management, Some(gateway.to_owned())),
-            None => (management, None),
-        };
-        let (base, management) = (base.to_owned(), management.to_owned());
-        Service {
+        Self {
             child,
-            base,
-            management,
-            gateway,
-            log: Some(log),
+            line: line.trim().to_owned(),
+            log,
         }
+    }
+
+    /// Fails with what the process has logged.
+    fn fail(mut self) -> ! {
+        let _ = self.child.kill();
+        panic!(
+            "the service does not start: {}",
+            self.log.join().unwrap_or_default()
+        );
     }
 }
 

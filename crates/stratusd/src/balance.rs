@@ -1,0 +1,146 @@
+//! The data plane of load balancers: a process that reads the database of the service, listens on the
+//! addresses of load balancers, and forwards connections to their virtual machines.
+//!
+//! It forwards bytes of TCP and does not read what they mean. It goes on while the API is down, and
+//! with what it has read last while the database is.
+//!
+//! `watch` reads the database on a thread of its own. `director` brings what runs to what was read:
+//! a [`balancer`](self::balancer::Balancer) for each load balancer, with its listeners, its
+//! certificate and a [`target`](self::target::Target) for each virtual machine, which `health` checks.
+//! A connection is accepted in `listener`, and from there on is `connection`, `choose` and `relay`.
+//!
+//! Our own on tokio and neither Pingora nor a HAProxy that is driven at run time: docs/benchmarks.md
+//! has the measurement and the reasons.
+
+mod addresses;
+mod balancer;
+mod certificate;
+mod check;
+mod choose;
+mod connection;
+mod declared;
+mod director;
+mod health;
+mod listener;
+mod management;
+mod metrics;
+mod proxy_header;
+mod relay;
+mod shared;
+mod status;
+mod target;
+mod watch;
+
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use tokio::sync::mpsc;
+
+use crate::log::LogQueue;
+use crate::seal::Sealer;
+use crate::serve::accept::raise_open_files;
+use crate::serve::listen::{bind, listen};
+use crate::serve::management::Management;
+use crate::serve::signals::Signals;
+use crate::settings::{BalanceSettings, ProcessSettings, StoreSettings};
+use crate::world::World;
+
+use addresses::Addresses;
+use director::Director;
+use shared::{Shared, Timing};
+pub use status::{BalancerStatus, ListenerStatus, VmStatus};
+use watch::Watch;
+
+/// What the data plane runs with.
+#[derive(Debug)]
+pub struct DataPlane<'s> {
+    /// The database to read.
+    pub store: &'s StoreSettings,
+    /// The settings that it has in common with the service.
+    pub process: &'s ProcessSettings,
+    /// The settings of its own.
+    pub settings: &'s BalanceSettings,
+    /// The address of the management port.
+    pub management: SocketAddr,
+    /// What opens the authority's private key. Without it, load balancers with a certificate do not
+    /// listen.
+    pub sealer: Option<Sealer>,
+    /// The queue of log lines.
+    pub log: Arc<LogQueue>,
+}
+
+/// Runs the data plane until the process receives SIGTERM or SIGINT, then lets open connections end
+/// for a time.
+///
+/// # Errors
+///
+/// If the data plane cannot start, with what to do about it. A database that cannot be read is no
+/// reason: the data plane tries again.
+pub async fn run(data_plane: DataPlane<'_>) -> Result<()> {
+    let DataPlane {
+        store,
+        process,
+        settings,
+        management,
+        sealer,
+        log,
+    } = data_plane;
+    settings.ensure_complete()?;
+    // SIGHUP has nothing to reload, and must not end the process.
+    let Signals {
+        stop,
+        hang_up: _hang_up,
+    } = Signals::listen()?;
+    let database = store.database_url.database()?;
+    let addresses = Addresses::load(settings)?;
+    let listener = management_listener(management)?;
+    // Fails if a provider is installed already, which is fine.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    // A connection is two: that of the caller and that to the virtual machine.
+    let files = settings.balance_connections.get().saturating_mul(2);
+    let connections = raise_open_files(files, "balance_connections", 0) / 2;
+    let world = World::real();
+    let shared = Arc::new(Shared::new(Timing::of(settings), connections.max(1)));
+    let failures = Arc::clone(&shared.accept_failures);
+    let router = management::router(&shared, log);
+    let management = Management::start(listener, router, failures)?;
+    let (sender, updates) = mpsc::channel(1);
+    let watch = Watch {
+        database,
+        service_domain: process.service_domain.as_str().to_owned(),
+        sealer,
+        world: world.clone(),
+        reading: Arc::clone(&shared.reading),
+        stop: stop.clone(),
+    };
+    let watching = watch.start(sender)?;
+    announce(management.address());
+    let director = Director::new(Arc::clone(&shared), addresses, world);
+    director.run(updates, &stop).await;
+    tracing::info!("stopping: accepting no more connections, letting the open ones end");
+    shared.drain().await;
+    // The thread has seen the signal too; it may be in a statement, which ends by itself.
+    drop(watching);
+    Ok(())
+}
+
+fn management_listener(address: SocketAddr) -> Result<std::net::TcpListener> {
+    let socket = bind(address).with_context(|| {
+        format!("failed to listen on {address}, which is set by `balance_management_listen`")
+    })?;
+    listen(socket)
+}
+
+/// Prints the address of the management port to standard output, and logs it.
+fn announce(management: SocketAddr) {
+    // On a thread of its own, as the line of `stratusd serve`: nobody may read it.
+    let line = format!("balancing, health and metrics on http://{management}\n");
+    std::thread::spawn(move || {
+        let mut output = io::stdout();
+        let _ = output.write_all(line.as_bytes());
+        let _ = output.flush();
+    });
+    tracing::info!(%management, "balancing");
+}

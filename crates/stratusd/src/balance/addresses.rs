@@ -1,0 +1,176 @@
+//! The addresses of load balancers: which one each listens on, kept in a file over restarts.
+//!
+//! An address is derived from the load balancer's id, so that most are the same even without the
+//! file. The file is needed for the others: of two load balancers with the same derived address the
+//! second gets the next one, and must keep it when the first is gone. It is a file of the data plane
+//! and not a column, because the data plane only reads the database.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+use super::choose::vm_hash;
+use super::declared::Key;
+use crate::settings::{AddressPool, BalanceSettings};
+
+/// The number of addresses that are tried for a load balancer, before it shares one with another.
+const TRIES: u64 = 65_536;
+
+/// The addresses that load balancers were given.
+#[derive(Debug)]
+pub(super) struct Addresses {
+    pools: [AddressPool; 2],
+    file: PathBuf,
+    /// By the ids of project and load balancer, separated by a slash.
+    given: BTreeMap<String, Given>,
+    /// How many load balancers have an address.
+    taken: HashMap<IpAddr, usize>,
+    is_changed: bool,
+}
+
+/// The addresses of a load balancer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Given {
+    pub ipv4: IpAddr,
+    pub ipv6: IpAddr,
+}
+
+impl Given {
+    fn both(self) -> [IpAddr; 2] {
+        [self.ipv4, self.ipv6]
+    }
+}
+
+impl Addresses {
+    /// Reads the file, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read, or is not one that the data plane has written.
+    pub(super) fn load(settings: &BalanceSettings) -> Result<Self> {
+        let file = settings.balance_state.as_path().to_owned();
+        let given: BTreeMap<String, Given> = match fs::read(&file) {
+            Ok(bytes) => serde_json::from_slice(&bytes).with_context(|| {
+                format!("{} does not hold the addresses of load balancers: move it away, or set another `balance_state`", file.display())
+            })?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => BTreeMap::new(),
+            Err(error) => {
+                return Err(error).with_context(|| format!("failed to read {}", file.display()));
+            }
+        };
+        let mut taken = HashMap::new();
+        for address in given.values().flat_map(|given| given.both()) {
+            *taken.entry(address).or_default() += 1;
+        }
+        Ok(Self {
+            pools: [settings.balance_addresses, settings.balance_addresses_v6],
+            file,
+            given,
+            taken,
+            is_changed: false,
+        })
+    }
+
+    /// Returns the addresses of a load balancer, which are new ones if it has none, or if its own are
+    /// of another network than that of the settings.
+    pub(super) fn give(&mut self, key: &Key) -> Given {
+        let name = name(key);
+        let before = self.given.get(&name).copied();
+        let [v4, v6] = self.pools;
+        if let Some(given) = before
+            && v4.contains(given.ipv4)
+            && v6.contains(given.ipv6)
+        {
+            return given;
+        }
+        self.forget(key);
+        let hash = vm_hash(key.1.as_str());
+        let given = Given {
+            ipv4: self.free(&v4, hash),
+            ipv6: self.free(&v6, hash),
+        };
+        for address in given.both() {
+            *self.taken.entry(address).or_default() += 1;
+        }
+        self.given.insert(name, given);
+        self.is_changed = true;
+        given
+    }
+
+    /// Takes the addresses of a load balancer back, which others may get then.
+    pub(super) fn forget(&mut self, key: &Key) {
+        let Some(given) = self.given.remove(&name(key)) else {
+            return;
+        };
+        self.is_changed = true;
+        for address in given.both() {
+            if let Some(count) = self.taken.get_mut(&address) {
+                *count -= 1;
+                if *count == 0 {
+                    self.taken.remove(&address);
+                }
+            }
+        }
+    }
+
+    /// Forgets all load balancers but some.
+    pub(super) fn keep(&mut self, keys: &HashSet<Key>) {
+        let kept: HashSet<String> = keys.iter().map(name).collect();
+        let gone = self.given.keys().filter(|name| !kept.contains(*name));
+        for name in gone.cloned().collect::<Vec<_>>() {
+            if let Some((project, id)) = name.split_once('/')
+                && let (Ok(project), Ok(id)) = (project.try_into(), id.try_into())
+            {
+                self.forget(&(project, id));
+            }
+        }
+    }
+
+    /// Writes the file if an address was given or taken back. A failure is logged, since the addresses
+    /// in force stay in force.
+    pub(super) async fn save(&mut self) {
+        if !std::mem::take(&mut self.is_changed) {
+            return;
+        }
+        let (file, given) = (self.file.clone(), self.given.clone());
+        let written = tokio::task::spawn_blocking(move || write(&file, &given)).await;
+        if let Ok(Err(error)) = written {
+            self.is_changed = true;
+            tracing::error!(
+                %error,
+                file = %self.file.display(),
+                "the addresses of load balancers cannot be saved: some may get others after a restart"
+            );
+        }
+    }
+
+    /// Returns an address of a network that no load balancer has, beginning with the one of a hash. If
+    /// all have one, returns that of the hash.
+    fn free(&self, pool: &AddressPool, hash: u64) -> IpAddr {
+        let size = pool.size();
+        let derived = hash % size;
+        let tried = (0..size.min(TRIES)).map(|step| pool.address((derived + step) % size));
+        let mut free = tried.filter(|address| !self.taken.contains_key(address));
+        free.next().unwrap_or_else(|| pool.address(derived))
+    }
+}
+
+/// Writes a file in place of the one before at once, so that no crash leaves half of it.
+fn write(file: &Path, given: &BTreeMap<String, Given>) -> io::Result<()> {
+    let mut beside = file.as_os_str().to_owned();
+    beside.push(".new");
+    let mut new = File::create(&beside)?;
+    serde_json::to_writer_pretty(&mut new, given)?;
+    new.write_all(b"\n")?;
+    new.sync_all()?;
+    fs::rename(&beside, file)
+}
+
+fn name((project, id): &Key) -> String {
+    format!("{project}/{id}")
+}

@@ -1,0 +1,143 @@
+//! A health check: connects to a virtual machine, and over HTTP asks for a path.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, LazyLock};
+
+use api_types::HealthCheckProtocol;
+use http::Uri;
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{ClientConfig, DigitallySignedStruct, SignatureScheme};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+
+/// The number of bytes of a response that are read: the version and the status.
+const HEAD: usize = "HTTP/1.1 200".len();
+/// What a path may not contain as it is.
+const PATH: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>').add(b'`');
+
+/// Checks a virtual machine once, without a time limit.
+///
+/// By HTTP, it is healthy if it responds with a status from 200 to 399. By HTTPS, its certificate may
+/// be any, since virtual machines have certificates that they have signed themselves.
+///
+/// # Errors
+///
+/// If the virtual machine is not healthy.
+pub(super) async fn check(
+    address: SocketAddr,
+    protocol: &HealthCheckProtocol,
+    endpoint: &str,
+) -> io::Result<()> {
+    let stream = TcpStream::connect(address).await?;
+    match protocol {
+        HealthCheckProtocol::Http => ask(stream, address, endpoint).await,
+        HealthCheckProtocol::Https => {
+            let name = ServerName::IpAddress(address.ip().into());
+            let stream = CONNECTOR.connect(name, stream).await?;
+            ask(stream, address, endpoint).await
+        }
+        // Clients accept protocols that they do not know, but the service stores none.
+        _ => Ok(()),
+    }
+}
+
+async fn ask<S>(mut stream: S, address: SocketAddr, endpoint: &str) -> io::Result<()>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let (host, path) = parts(endpoint);
+    let host = host.unwrap_or_else(|| address.to_string());
+    let request = format!(
+        "GET {path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: stratusd\r\nConnection: close\r\n\r\n"
+    );
+    stream.write_all(request.as_bytes()).await?;
+    stream.flush().await?;
+    // Not more, nor to the end: a server may keep the connection open.
+    let mut head = [0; HEAD];
+    stream.read_exact(&mut head).await?;
+    match status(&head) {
+        Some(200..=399) => Ok(()),
+        Some(_) | None => Err(io::Error::other("the response is no success")),
+    }
+}
+
+/// Returns the host of an endpoint that is a URL, and its path with the query.
+fn parts(endpoint: &str) -> (Option<String>, String) {
+    let endpoint = utf8_percent_encode(endpoint.trim(), PATH).to_string();
+    let url: Option<Uri> = endpoint.parse().ok();
+    if let Some(url) = url
+        && let Some(authority) = url.authority()
+        && url.scheme().is_some()
+    {
+        let path = url.path_and_query().map_or("/", |path| path.as_str());
+        return (Some(authority.to_string()), path.to_owned());
+    }
+    let path = endpoint.trim_start_matches('/');
+    (None, format!("/{path}"))
+}
+
+/// Returns the status in the beginning of a response of HTTP/1, or `None` if it is none.
+fn status(head: &[u8; HEAD]) -> Option<u16> {
+    let line = std::str::from_utf8(head).ok()?;
+    let (version, status) = line.split_at_checked(9)?;
+    matches!(version, "HTTP/1.1 " | "HTTP/1.0 ").then(|| status.parse().ok())?
+}
+
+/// Connects by TLS to a server whatever its certificate says.
+static CONNECTOR: LazyLock<TlsConnector> = LazyLock::new(|| {
+    let provider = Arc::new(ring::default_provider());
+    let verifier = Arc::new(Unverified(Arc::clone(&provider)));
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("the provider supports these versions")
+        .dangerous()
+        .with_custom_certificate_verifier(verifier)
+        .with_no_client_auth();
+    TlsConnector::from(Arc::new(config))
+});
+
+/// A verifier that accepts every certificate, if the server has its private key.
+#[derive(Debug)]
+struct Unverified(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for Unverified {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signature, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signature, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}

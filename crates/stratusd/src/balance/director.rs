@@ -1,0 +1,225 @@
+//! Brings the load balancers that run to what was read from the database.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::addresses::Addresses;
+use super::balancer::{Balancer, addresses};
+use super::certificate::Certificate;
+use super::declared::{Declared, Key};
+use super::health;
+use super::listener::Listener;
+use super::shared::Shared;
+use super::watch::Update;
+use crate::provision::authority::Authority;
+use crate::world::World;
+
+/// How often to look for listeners that have failed, certificates to renew, and virtual machines
+/// whose connections have ended.
+const TICK: Duration = Duration::from_millis(500);
+
+/// What load balancers there are, and what they need to run.
+pub(super) struct Director {
+    shared: Arc<Shared>,
+    world: World,
+    addresses: Addresses,
+    authority: Option<Box<Authority>>,
+    balancers: HashMap<Key, Arc<Balancer>>,
+    /// Load balancers that are gone, and whose connections go on.
+    leaving: Vec<Arc<Balancer>>,
+}
+
+impl Director {
+    pub(super) fn new(shared: Arc<Shared>, addresses: Addresses, world: World) -> Self {
+        Self {
+            shared,
+            world,
+            addresses,
+            authority: None,
+            balancers: HashMap::new(),
+            leaving: Vec::new(),
+        }
+    }
+
+    /// Puts updates in force until `stop`, and then stops all listeners.
+    pub(super) async fn run(
+        mut self,
+        mut updates: mpsc::Receiver<Update>,
+        stop: &CancellationToken,
+    ) {
+        let mut ticks = tokio::time::interval(TICK);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => break,
+                Some(update) = updates.recv() => self.apply(update),
+                _ = ticks.tick() => self.tick(),
+            }
+            self.addresses.save().await;
+        }
+        for balancer in self.balancers.values() {
+            balancer.listeners().values().for_each(Listener::stop);
+        }
+    }
+
+    fn apply(&mut self, update: Update) {
+        match update {
+            Update::All(all) => {
+                let keys: HashSet<Key> = all.iter().map(Declared::key).collect();
+                let gone = self.balancers.keys().filter(|key| !keys.contains(*key));
+                for key in gone.cloned().collect::<Vec<_>>() {
+                    self.remove(&key);
+                }
+                self.addresses.keep(&keys);
+                tracing::info!(load_balancers = all.len(), "all load balancers are read");
+                for declared in all {
+                    self.declare(declared);
+                }
+            }
+            Update::Changed(changed) => {
+                for (key, declared) in changed {
+                    match declared {
+                        Some(declared) => self.declare(declared),
+                        None => self.remove(&key),
+                    }
+                }
+            }
+            Update::Authority(authority) => {
+                self.authority = Some(authority);
+                // Certificates of another authority are no longer trusted.
+                for balancer in self.balancers.values() {
+                    self.issue(balancer, &balancer.declared());
+                }
+                self.tick();
+            }
+        }
+    }
+
+    /// Puts a load balancer in force: its certificate, its virtual machines and its listeners.
+    fn declare(&mut self, declared: Declared) {
+        let key = declared.key();
+        let balancer = self.balancers.entry(key).or_insert_with(|| {
+            let new = Arc::new(Balancer::new(Arc::clone(&self.shared), declared.clone()));
+            self.shared.add(&new);
+            new
+        });
+        let balancer = Arc::clone(balancer);
+        // Before the rest is in force: a connection that is accepted then needs it.
+        self.certify(&balancer, &declared);
+        for target in balancer.declare(declared) {
+            health::start(&balancer, target);
+        }
+        self.listen(&balancer);
+    }
+
+    fn remove(&mut self, key: &Key) {
+        let Some(balancer) = self.balancers.remove(key) else {
+            return;
+        };
+        for (_, listener) in balancer.listeners().drain() {
+            listener.stop();
+        }
+        balancer.withdraw();
+        self.addresses.forget(key);
+        self.leaving.push(balancer);
+    }
+
+    /// Issues a certificate for a load balancer that is to have one, unless the one in force is good.
+    fn certify(&self, balancer: &Balancer, declared: &Declared) {
+        if !balancer.has_certificate(&declared.hostname, self.world.now()) {
+            self.issue(balancer, declared);
+        }
+    }
+
+    /// Issues a certificate for a load balancer that is to have one.
+    fn issue(&self, balancer: &Balancer, declared: &Declared) {
+        let Some(authority) = self
+            .authority
+            .as_ref()
+            .filter(|_| declared.row.cert_enabled)
+        else {
+            return;
+        };
+        let lifetime = self.shared.timing.certificate_lifetime;
+        let now = self.world.now();
+        match Certificate::issue(authority, &declared.hostname, lifetime, now) {
+            Ok(certificate) => balancer.set_certificate(certificate),
+            Err(error) => tracing::error!(
+                error = format!("{error:#}"),
+                load_balancer = %balancer.key.1,
+                "the certificate of a load balancer cannot be issued"
+            ),
+        }
+    }
+
+    /// Opens the listeners that a load balancer is to have, and only then stops the others. A listener
+    /// that has failed is tried again.
+    fn listen(&mut self, balancer: &Arc<Balancer>) {
+        let declared = balancer.declared();
+        let given = self.addresses.give(&balancer.key);
+        let wanted = addresses(&declared, given.ipv4, given.ipv6);
+        let lacks_certificate = declared.row.cert_enabled && balancer.tls().is_none();
+        let mut listeners = balancer.listeners();
+        for address in &wanted {
+            let before = listeners.get(address);
+            if lacks_certificate {
+                let words = "there is no certificate yet: the data plane needs the encryption keys, and an authority, \
+                             which `stratusd serve` makes at its first start";
+                if let Some(listener) =
+                    listeners.insert(*address, Listener::Failed(words.to_owned()))
+                {
+                    listener.stop();
+                }
+            } else if before.is_none_or(|listener| !listener.is_open()) {
+                let opened = Listener::open(balancer, *address);
+                log(balancer, before, &opened);
+                listeners.insert(*address, opened);
+            }
+        }
+        listeners.retain(|address, listener| {
+            let is_wanted = wanted.contains(address);
+            if !is_wanted {
+                listener.stop();
+            }
+            is_wanted
+        });
+    }
+
+    fn tick(&mut self) {
+        let balancers: Vec<_> = self.balancers.values().cloned().collect();
+        for balancer in balancers {
+            balancer.drain();
+            self.certify(&balancer, &balancer.declared());
+            if balancer.listeners().values().any(|it| !it.is_open()) {
+                self.listen(&balancer);
+            }
+        }
+        self.leaving.retain(|balancer| {
+            let is_drained = balancer.drain();
+            // Unless there is one with the same id again, which has replaced it.
+            if is_drained && !self.balancers.contains_key(&balancer.key) {
+                self.shared.remove(&balancer.key);
+            }
+            !is_drained
+        });
+    }
+}
+
+/// Logs why a listener has failed, unless it has failed for the same reason before.
+fn log(balancer: &Balancer, before: Option<&Listener>, opened: &Listener) {
+    let Listener::Failed(reason) = opened else {
+        return;
+    };
+    if matches!(before, Some(Listener::Failed(known)) if known == reason) {
+        return;
+    }
+    tracing::error!(
+        reason,
+        load_balancer = %balancer.key.1,
+        "a load balancer cannot listen, and tries again"
+    );
+}

@@ -1,0 +1,130 @@
+//! A socket on which a load balancer accepts connections.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use futures_util::FutureExt;
+use socket2::{Domain, Socket, Type};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_util::sync::CancellationToken;
+
+use super::balancer::Balancer;
+use super::connection;
+use crate::serve::accept::PAUSE;
+
+/// The maximum number of connections that the kernel queues before they are accepted.
+const BACKLOG: i32 = 1024;
+
+/// A socket on which a load balancer accepts connections, or the reason why there is none.
+#[derive(Debug)]
+pub(super) enum Listener {
+    /// Cancelling this stops the listener.
+    Open(CancellationToken),
+    /// The reason, and what to do about it.
+    Failed(String),
+}
+
+impl Listener {
+    /// Starts to accept connections for a load balancer on an address.
+    pub(super) fn open(balancer: &Arc<Balancer>, address: SocketAddr) -> Self {
+        match bind(address) {
+            Ok(listener) => {
+                let stop = CancellationToken::new();
+                let accepting = accept(Arc::clone(balancer), listener, address, stop.clone());
+                tokio::spawn(accepting);
+                Self::Open(stop)
+            }
+            Err(error) => Self::Failed(reason(&error)),
+        }
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        matches!(self, Self::Open(_))
+    }
+
+    /// Stops to accept connections. Those that the kernel has already queued are accepted.
+    pub(super) fn stop(&self) {
+        if let Self::Open(stop) = self {
+            stop.cancel();
+        }
+    }
+}
+
+fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+    if address.is_ipv6() {
+        // The load balancer has an address of IPv4 of its own.
+        socket.set_only_v6(true)?;
+    }
+    // As std does: connections of the last process may be in TIME_WAIT.
+    socket.set_reuse_address(true)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    TcpListener::from_std(socket.into())
+}
+
+/// Returns why an address cannot be listened on, and what to do about it.
+fn reason(error: &io::Error) -> String {
+    let hint = match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            "another program or load balancer has this address and port: change src_port of one, or widen the \
+             network of addresses"
+        }
+        io::ErrorKind::PermissionDenied => {
+            "ports below 1024 need the capability CAP_NET_BIND_SERVICE"
+        }
+        io::ErrorKind::AddrNotAvailable => {
+            "this machine does not have the address: add it, or set another network of addresses"
+        }
+        _ => return error.to_string(),
+    };
+    format!("{error}: {hint}")
+}
+
+/// Accepts connections until `stop`, and then those that the kernel has queued by then.
+async fn accept(
+    balancer: Arc<Balancer>,
+    listener: TcpListener,
+    address: SocketAddr,
+    stop: CancellationToken,
+) {
+    loop {
+        let accepted = tokio::select! {
+            biased;
+            accepted = listener.accept() => accepted,
+            () = stop.cancelled() => break,
+        };
+        match accepted {
+            Ok((stream, caller)) => begin(&balancer, stream, caller, address),
+            // The caller has closed the connection before it was accepted.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+            Err(error) => {
+                balancer.shared.accept_failures.note(&error);
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+    }
+    while let Some(Ok((stream, caller))) = listener.accept().now_or_never() {
+        begin(&balancer, stream, caller, address);
+    }
+}
+
+/// Starts the task of a connection, or closes it if there are too many.
+fn begin(balancer: &Arc<Balancer>, stream: TcpStream, caller: SocketAddr, address: SocketAddr) {
+    let own = Arc::clone(&balancer.connections).try_acquire_owned();
+    let all = Arc::clone(&balancer.shared.connections).try_acquire_owned();
+    let (Ok(own), Ok(all)) = (own, all) else {
+        // At once: a connection that waits costs the file that the limit is there to save.
+        balancer.refused.limit.fetch_add(1, Ordering::Relaxed);
+        return;
+    };
+    let ends = connection::Ends { caller, address };
+    let served = connection::serve(Arc::clone(balancer), stream, ends);
+    balancer.shared.tasks.spawn(async move {
+        served.await;
+        drop((own, all));
+    });
+}

@@ -1,0 +1,167 @@
+//! What all parts of the data plane share: its limits, its load balancers, and what is known of the
+//! database.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::balancer::Balancer;
+use super::declared::Key;
+use crate::serve::accept::AcceptFailures;
+use crate::settings::{BalanceSettings, ProxyProtocol};
+
+/// The number of health checks that are made at the same time. Others wait for their turn.
+const CHECKS: usize = 256;
+
+/// The times and numbers of the settings.
+#[derive(Debug, Clone)]
+pub(super) struct Timing {
+    pub connections_each: usize,
+    pub connect: Duration,
+    pub idle: Duration,
+    pub drain: Duration,
+    pub check_every: Duration,
+    pub check: Duration,
+    pub rise: u32,
+    pub fall: u32,
+    pub proxy_protocol: ProxyProtocol,
+    pub certificate_lifetime: Duration,
+}
+
+impl Timing {
+    pub(super) fn of(settings: &BalanceSettings) -> Self {
+        let each = usize::try_from(settings.balance_connections_each.get());
+        Self {
+            connections_each: each.unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS),
+            connect: settings.balance_connect_timeout.get(),
+            idle: settings.balance_idle_timeout.get(),
+            drain: settings.balance_drain_timeout.get(),
+            check_every: settings.balance_check_every.get(),
+            check: settings.balance_check_timeout.get(),
+            rise: settings.balance_check_rise.get(),
+            fall: settings.balance_check_fall.get(),
+            proxy_protocol: settings.balance_proxy_protocol,
+            certificate_lifetime: settings.balance_certificate_lifetime.get(),
+        }
+    }
+}
+
+/// What all parts of the data plane share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub timing: Timing,
+    /// A permit for each open connection of any load balancer.
+    pub connections: Arc<Semaphore>,
+    /// A permit for each health check that is being made.
+    pub checks: Arc<Semaphore>,
+    /// The tasks of open connections.
+    pub tasks: TaskTracker,
+    /// Cancelled when open connections have had their time to end.
+    pub closing: CancellationToken,
+    pub reading: Arc<Reading>,
+    pub accept_failures: Arc<AcceptFailures>,
+    balancers: RwLock<BTreeMap<Key, Arc<Balancer>>>,
+}
+
+impl Shared {
+    /// Creates the state of a data plane without load balancers, which may have `connections` open
+    /// connections.
+    pub(super) fn new(timing: Timing, connections: u32) -> Self {
+        let permits = usize::try_from(connections).unwrap_or(usize::MAX);
+        Self {
+            timing,
+            connections: Arc::new(Semaphore::new(permits.min(Semaphore::MAX_PERMITS))),
+            checks: Arc::new(Semaphore::new(CHECKS)),
+            tasks: TaskTracker::new(),
+            closing: CancellationToken::new(),
+            reading: Arc::default(),
+            accept_failures: Arc::default(),
+            balancers: RwLock::default(),
+        }
+    }
+
+    /// Returns all load balancers, sorted by project and id: also those that are gone while connections of them go
+    /// on.
+    pub(super) fn balancers(&self) -> Vec<Arc<Balancer>> {
+        let balancers = self.balancers.read();
+        let balancers = balancers.unwrap_or_else(PoisonError::into_inner);
+        balancers.values().cloned().collect()
+    }
+
+    pub(super) fn add(&self, balancer: &Arc<Balancer>) {
+        self.balancers
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(balancer.key.clone(), Arc::clone(balancer));
+    }
+
+    pub(super) fn remove(&self, key: &Key) {
+        self.balancers
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(key);
+    }
+
+    /// Waits until all connections have ended, for the time to drain, and then closes them.
+    pub(super) async fn drain(&self) {
+        self.tasks.close();
+        let drained = tokio::time::timeout(self.timing.drain, self.tasks.wait()).await;
+        if drained.is_err() {
+            let open = self.tasks.len();
+            tracing::warn!(open, "closing connections that have not ended in time");
+            self.closing.cancel();
+            self.tasks.wait().await;
+        }
+    }
+}
+
+/// What is known of the database: when it was read last, and why it cannot be read.
+#[derive(Debug, Default)]
+pub(super) struct Reading(Mutex<Last>);
+
+#[derive(Debug, Default)]
+struct Last {
+    read: Option<Instant>,
+    failure: Option<String>,
+}
+
+impl Reading {
+    /// Records that the database was read, and logs it if it could not be read before.
+    pub(super) fn succeed(&self) {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        last.read = Some(Instant::now());
+        if last.failure.take().is_some() {
+            tracing::info!("the database can be read again");
+        }
+    }
+
+    /// Records why the database could not be read, and logs it if the reason is another one than
+    /// before.
+    pub(super) fn fail(&self, failure: String) {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.failure.as_ref() != Some(&failure) {
+            tracing::error!(
+                failure,
+                "the database cannot be read: going on with what was read last"
+            );
+        }
+        last.failure = Some(failure);
+    }
+
+    /// Returns how long ago the database was read, or `None` if it never was.
+    pub(super) fn age(&self) -> Option<Duration> {
+        let last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        last.read.map(|read| read.elapsed())
+    }
+
+    /// Returns whether the last attempt to read the database succeeded.
+    pub(super) fn is_current(&self) -> bool {
+        let last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        last.read.is_some() && last.failure.is_none()
+    }
+}

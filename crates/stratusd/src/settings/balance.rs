@@ -1,0 +1,64 @@
+//! The settings of the data plane of load balancers.
+
+use anyhow::{Result, bail};
+
+use super::number::{Connections, Threshold};
+use super::text::{FilePath, ListenAddress, ProxyProtocol};
+use super::{AddressPool, Duration, Lifetime, Origin, Setting, SettingsFile};
+
+settings! {
+    /// The setting of `stratusd balance` that `stratusd balancers` needs too.
+    BalanceManagementSettings, from BalanceManagementArguments:
+    /// The address to serve health checks, metrics and `stratusd balancers` on. Do not make it public.
+    balance_management_listen("STRATUS_BALANCE_MANAGEMENT_LISTEN", "ADDRESS"): ListenAddress = "127.0.0.1:9091";
+}
+
+settings! {
+    /// The settings of `stratusd balance`.
+    BalanceSettings, from BalanceArguments:
+    /// The IPv4 addresses of load balancers, as a network. Each load balancer gets one of its own.
+    balance_addresses("STRATUS_BALANCE_ADDRESSES", "NETWORK"): AddressPool = "127.1.0.0/16";
+    /// The IPv6 addresses of load balancers, as a network. If they are fewer than load balancers, some share one.
+    balance_addresses_v6("STRATUS_BALANCE_ADDRESSES_V6", "NETWORK"): AddressPool = "::1/128";
+    /// The file in which the addresses of load balancers are kept over restarts.
+    balance_state("STRATUS_BALANCE_STATE", "FILE"): FilePath = "balance.json";
+    /// The maximum number of open connections of all load balancers. Further connections are closed at once.
+    balance_connections("STRATUS_BALANCE_CONNECTIONS", "COUNT"): Connections = "20000";
+    /// The maximum number of open connections of one load balancer.
+    balance_connections_each("STRATUS_BALANCE_CONNECTIONS_EACH", "COUNT"): Connections = "10000";
+    /// How long a virtual machine may take to accept a connection, before the next one is tried.
+    balance_connect_timeout("STRATUS_BALANCE_CONNECT_TIMEOUT", "DURATION"): Duration<10> = "2s";
+    /// How long nothing may be sent on a connection in either direction, before it is closed.
+    balance_idle_timeout("STRATUS_BALANCE_IDLE_TIMEOUT", "DURATION"): Duration<100> = "10m";
+    /// How long the connections of a detached virtual machine, and all of them after a signal to stop, may go on.
+    balance_drain_timeout("STRATUS_BALANCE_DRAIN_TIMEOUT", "DURATION"): Duration = "60s";
+    /// The pause between two health checks of a virtual machine.
+    balance_check_every("STRATUS_BALANCE_CHECK_EVERY", "DURATION"): Duration<50> = "5s";
+    /// How long a health check may take.
+    balance_check_timeout("STRATUS_BALANCE_CHECK_TIMEOUT", "DURATION"): Duration<10> = "2s";
+    /// How many health checks in a row must succeed until a virtual machine that was down is up.
+    balance_check_rise("STRATUS_BALANCE_CHECK_RISE", "COUNT"): Threshold = "2";
+    /// How many health checks in a row must fail until a virtual machine that was up is down.
+    balance_check_fall("STRATUS_BALANCE_CHECK_FALL", "COUNT"): Threshold = "3";
+    /// What a virtual machine is sent before the bytes of a caller, to know the caller's address: `v1` or `v2` of the PROXY protocol, or `off`.
+    balance_proxy_protocol("STRATUS_BALANCE_PROXY_PROTOCOL", "VERSION"): ProxyProtocol = "off";
+    /// How long the certificate of a load balancer is valid. It is renewed after two thirds of this.
+    balance_certificate_lifetime("STRATUS_BALANCE_CERTIFICATE_LIFETIME", "DURATION"): Lifetime = "90d";
+}
+
+impl BalanceSettings {
+    /// Checks what the types of the settings do not check.
+    ///
+    /// # Errors
+    ///
+    /// If a network is of the wrong version of IP.
+    pub fn ensure_complete(&self) -> Result<()> {
+        if !self.balance_addresses.is_ipv4() {
+            bail!("balance_addresses must be a network of IPv4, such as 127.1.0.0/16");
+        }
+        if self.balance_addresses_v6.is_ipv4() {
+            bail!("balance_addresses_v6 must be a network of IPv6, such as ::1/128");
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,171 @@
+//! The addresses of load balancers.
+
+use super::web;
+use crate::support::Home;
+use crate::support::balancing::{Cloud, Net, SRC, Vm, ask, is_listening, states};
+use stratusd::world::World;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stack_decides_on_which_addresses_a_load_balancer_listens() {
+    let net = Net::random();
+    let _vms = Vm::start_all(net, 3).await;
+    // All load balancers share the address of IPv6, also with other tests that run now.
+    let [high, low] = World::real().random();
+    let port = 20_000 + u16::from_be_bytes([high, low]) % 10_000;
+    let of = |name: &str, stack: &str, vm: &str, port: u16| {
+        format!(
+            "name: {name}, src_port: {port}, health_check_endpoint: /up, stack: {stack}, vms: [{vm}]"
+        )
+    };
+    let inventory = net.inventory(
+        3,
+        &[
+            &of("old", "ipv4", "vm-1", port),
+            &of("new", "ipv6", "vm-2", port),
+            &of("both", "dual", "vm-3", port + 1),
+        ],
+    );
+    let cloud = Cloud::start(Home::sqlite(), net, &inventory, &[]);
+    for (name, vm, count, port) in [
+        ("old", "vm-1", 1, port),
+        ("new", "vm-2", 1, port),
+        ("both", "vm-3", 2, port + 1),
+    ] {
+        let status = cloud
+            .wait_for(name, |status| {
+                is_listening(status) && states(status, "up").len() == 1
+            })
+            .await;
+        let listeners = status["listeners"].as_array().cloned().unwrap_or_default();
+        assert_eq!(listeners.len(), count, "{status}");
+        for listener in listeners {
+            let address = listener["address"].as_str().unwrap_or_default();
+            let address = address.parse().expect("it is an address");
+            assert_eq!(ask(address).await.expect("it listens"), vm);
+            assert_eq!(
+                address.is_ipv6(),
+                name == "new" || address.ip().to_string() == "::1"
+            );
+            assert_eq!(address.port(), port);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_load_balancer_that_cannot_listen_says_why_and_stops_no_other() {
+    let net = Net::random();
+    let _vms = Vm::start_all(net, 1).await;
+    let [high, low] = World::real().random();
+    let port = 30_000 + u16::from_be_bytes([high, low]) % 2_000;
+    let taken = std::net::TcpListener::bind(("::1", port)).expect("the port is free");
+    let blocked =
+        format!("name: blocked, src_port: {port}, health_check_endpoint: /up, stack: dual");
+    let inventory = net.inventory(1, &[&web("round_robin", "vm-1"), &blocked]);
+    let cloud = Cloud::start(Home::sqlite(), net, &inventory, &[]);
+    let address = cloud.address("web", 1).await;
+    assert_eq!(ask(address).await.expect("the other one listens"), "vm-1");
+    let status = cloud
+        .wait_for("blocked", |status| {
+            !status["listeners"][1]["problem"].is_null()
+        })
+        .await;
+    let problem = status["listeners"][1]["problem"]
+        .as_str()
+        .unwrap_or_default();
+    assert!(
+        problem.contains("another program or load balancer"),
+        "{problem}"
+    );
+    assert!(is_listening(&status), "{status}");
+    let text = cloud.home.succeed(&[
+        "balancers",
+        "--balance-management-listen",
+        &cloud.plane.management.replace("http://", ""),
+    ]);
+    assert!(
+        text.contains(&format!("  does not listen on [::1]:{port}: ")),
+        "{text}"
+    );
+    assert!(text.contains(&format!("  listens on {address}")), "{text}");
+    assert!(text.contains("  up         vm-1 ("), "{text}");
+    drop(taken);
+    cloud
+        .wait_for("blocked", |status| {
+            status["listeners"][1]["problem"].is_null()
+        })
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn load_balancers_keep_their_addresses_over_a_restart() {
+    let net = Net::random();
+    // As many as the network has, so that many get another address than the derived one.
+    let many: Vec<String> = (0..254)
+        .map(|number| {
+            format!("name: b-{number}, src_port: {SRC}, health_check_endpoint: /up, stack: ipv4")
+        })
+        .collect();
+    let inventory = net.inventory(1, &many.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut cloud = Cloud::start(Home::sqlite(), net, &inventory, &[]);
+    cloud.wait_for("b-253", is_listening).await;
+    let listed = |cloud: &Cloud| {
+        let address = cloud.plane.management.replace("http://", "");
+        let text = cloud
+            .home
+            .succeed(&["balancers", "--balance-management-listen", &address]);
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        lines.retain(|line| line.starts_with("  listens on "));
+        lines
+    };
+    let mut before = listed(&cloud);
+    assert_eq!(before.len(), 254);
+    // One that is gone frees its address, and moves no other.
+    let path = "/location/eu-central-h1/load-balancer/b-0";
+    let gone = cloud.status("b-0")["listeners"][0]["address"].clone();
+    let deleted = cloud
+        .shop
+        .try_call(reqwest::Method::DELETE, path, None)
+        .await;
+    assert_eq!(deleted.expect("the service responds").status, 204);
+    cloud.wait_for("b-0", serde_json::Value::is_null).await;
+    cloud.plane.kill();
+    cloud.plane = Cloud::plane(&cloud.home, net, &[]);
+    cloud.wait_for("b-253", is_listening).await;
+    let gone = format!("  listens on {}", gone.as_str().unwrap_or_default());
+    before.retain(|line| *line != gone);
+    assert_eq!(listed(&cloud), before);
+    assert_eq!(
+        before
+            .iter()
+            .collect::<std::collections::BTreeSet<_>>()
+            .len(),
+        253
+    );
+}
+
+#[test]
+fn without_a_data_plane_the_command_says_what_to_do() {
+    let home = Home::sqlite();
+    let said = home.fail(&["balancers", "--balance-management-listen", "127.0.0.1:1"]);
+    assert!(said.contains("start `stratusd balance`"), "{said}");
+    std::fs::write(home.path().join("balance.json"), "[]").expect("the folder is writable");
+    let said = home.fail(&["balance", "--balance-management-listen", "127.0.0.1:0"]);
+    assert!(
+        said.contains("does not hold the addresses of load balancers: move it away"),
+        "{said}"
+    );
+    for (flag, wrong) in [
+        ("--balance-addresses", "must be a network of IPv4"),
+        ("--balance-addresses-v6", "must be a network of IPv6"),
+    ] {
+        let other = if flag == "--balance-addresses" {
+            "::1/128"
+        } else {
+            "127.1.0.0/16"
+        };
+        let said = home.fail(&["balance", flag, other]);
+        assert!(said.contains(wrong), "{said}");
+        let said = home.fail(&["balance", flag, "127.1.2.3/16"]);
+        assert!(said.contains("first address of the network"), "{said}");
+    }
+}
