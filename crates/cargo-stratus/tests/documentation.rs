@@ -37,6 +37,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ),
     ("cargo stratus lsp", "xtask/tests/lsp"),
     ("cargo xtask test", "CI"),
+    ("cargo xtask postgres", "CI"),
     (
         "cargo check --workspace",
         "clippy, of `cargo xtask test --lints`",

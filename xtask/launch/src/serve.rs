@@ -1,11 +1,12 @@
 //! `cargo xtask serve`: builds `stratusd` and serves the demo inventory.
 
 use std::convert::Infallible;
+use std::env;
 use std::ffi::OsString;
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Context as _;
@@ -80,12 +81,26 @@ fn try_serve(arguments: Addresses, out: &mut dyn Write) -> anyhow::Result<Infall
         })?;
     }
     let service = Service::prepare(&root, root.join("target/serve"), Build::Alone)?;
-    let mut serve = announce(&service, arguments, out)?;
+    let mut serve = announce(&service, arguments, &programs(&root), out)?;
     // The service replaces this process, so that a signal to it ends the service.
     Err(serve.exec()).context("failed to start stratusd")
 }
 
-/// Prints how to call a service of the demo, and returns the command that serves it.
+/// Returns the folders with the programs of PostgreSQL 16 to 18: those that `cargo xtask postgres` has
+/// installed, and those of Debian's packages.
+fn programs(root: &Path) -> Vec<PathBuf> {
+    let folders = ["16", "17", "18"].into_iter().flat_map(|version| {
+        let ours = format!("target/postgres/node_modules/postgres-{version}/native/bin");
+        let systems = PathBuf::from(format!("/usr/lib/postgresql/{version}/bin"));
+        [root.join(ours), systems]
+    });
+    folders
+        .filter(|folder| folder.join("initdb").is_file())
+        .collect()
+}
+
+/// Prints how to call a service of the demo, and returns the command that serves it, with Postgres
+/// databases that are servers on this machine if there are `programs` for them.
 ///
 /// # Errors
 ///
@@ -93,6 +108,7 @@ fn try_serve(arguments: Addresses, out: &mut dyn Write) -> anyhow::Result<Infall
 pub fn announce(
     service: &Service,
     addresses: Addresses,
+    programs: &[PathBuf],
     out: &mut dyn Write,
 ) -> anyhow::Result<Command> {
     // What clients append paths to.
@@ -111,25 +127,45 @@ pub fn announce(
          token     {}\n\
          contract  {api}/openapi.yaml\n\
          docs      {api}/docs/\n\
-         simulated databases, machines and networks: the API keeps records of them, and nothing runs\n\n\
+         {}\n\n\
          curl {header} '{base}/location/eu-central-h1/vm?order_column=name'\n\
          curl {header} -H 'Content-Type: application/json' -d '{{\"size\":\"standard-2\",\"storage_size\":64}}' {database}\n\
          curl {header} {database}\n",
-        service.token
+        service.token,
+        if programs.is_empty() { SIMULATED } else { REAL }
     )?;
+    if !programs.is_empty() {
+        writeln!(
+            out,
+            "psql \"$(curl -s {header} {database} | grep -o 'postgres://[^\"]*')\"\n"
+        )?;
+    }
     out.flush()?;
     let (listen, management) = (
         addresses.listen.to_string(),
         addresses.management_listen.to_string(),
     );
-    Ok(service.command(&[
+    let mut serve = service.command(&[
         "serve",
         "--listen",
         &listen,
         "--management-listen",
         &management,
-    ]))
+    ]);
+    if !programs.is_empty() {
+        // It falls back to the simulator, and says why, where they cannot run.
+        serve.env("STRATUS_PROVISIONER", "auto");
+        serve.env("STRATUS_LOCAL_BINARIES", env::join_paths(programs)?);
+    }
+    Ok(serve)
 }
+
+/// What is real of a demo without programs of PostgreSQL.
+const SIMULATED: &str = "simulated databases, machines and networks: the API keeps records of them, and nothing runs\n\
+    to have real databases: cargo xtask postgres, delete target/serve, and start again";
+/// What is real of a demo with programs of PostgreSQL.
+const REAL: &str = "Postgres databases are servers on this machine, unless the log below says that they are simulated\n\
+    simulated machines and networks: the API keeps records of them, and nothing runs";
 
 #[cfg(test)]
 mod tests {

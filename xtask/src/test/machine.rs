@@ -97,7 +97,9 @@ impl Tool {
             Strace => Some("power cuts and failing disks"),
             Python => Some("conformance: schemathesis calls the service"),
             Chromium => Some("the reference page in a browser"),
-            Npm => Some("callers in other languages"),
+            Npm => Some(
+                "callers in other languages; databases on this machine, unless it has PostgreSQL 17",
+            ),
             SemverChecks => Some("whether additions to a contract are additions in Rust"),
             Corpus => Some("the tests on public documents"),
             JsonSchemaSuite => Some("the public test suite of JSON Schema"),
@@ -188,7 +190,8 @@ impl Machine {
         let used = ALL
             .into_iter()
             .filter(|tool| *tool != Clippy || arguments.lints)
-            .filter(|tool| !matches!(tool, Python | Chromium | Npm) || arguments.external);
+            .filter(|tool| !matches!(tool, Python | Chromium) || arguments.external)
+            .filter(|tool| *tool != Npm || arguments.external || !arguments.lints);
         let missing = used.filter_map(|tool| {
             let reason = if tool == Postgres && arguments.no_postgres {
                 "PostgreSQL is left out by --no-postgres".to_owned()

@@ -85,7 +85,7 @@ impl Local {
         authority: Authority,
         world: World,
     ) -> Result<Self, FolderError> {
-        let folder = Folder::open(&config.folder, &config.owner)?;
+        let folder = Folder::open(&config.folder)?;
         Ok(Self(Arc::new(Inner {
             config,
             folder,

@@ -220,11 +220,15 @@ fn local(settings: &ServiceSettings, database: &DatabaseLocation) -> Result<Loca
             bail!("local_folder is not set, as it must be beside a store in PostgreSQL")
         }
     };
+    let owner = Owner::find(settings.local_user.as_str(), settings.local_first_uid.get())?;
+    for folder in binaries.folders().chain([&*folder]) {
+        owner.ensure_reachable(folder)?;
+    }
     Ok(LocalConfig {
         folder,
         binaries,
         addresses,
-        owner: Owner::find(settings.local_user.as_str(), settings.local_first_uid.get())?,
+        owner,
         bytes_per_gib: settings.local_bytes_per_gib.get(),
     })
 }

@@ -31,6 +31,11 @@ impl Binaries {
         self.0.keys().copied()
     }
 
+    /// Returns the folders of the programs.
+    pub fn folders(&self) -> impl Iterator<Item = &Path> {
+        self.0.values().map(PathBuf::as_path)
+    }
+
     /// Returns whether no version was found.
     #[must_use]
     pub fn is_empty(&self) -> bool {

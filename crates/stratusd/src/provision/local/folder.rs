@@ -11,28 +11,19 @@
 use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io::{self, Write as _};
 use std::net::Ipv4Addr;
-use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::member::Member;
-use super::owner::Owner;
 use crate::provision::{ProvisionError, Shape};
 
-/// Why a folder cannot hold databases.
+/// The folder of databases cannot be created or read.
 #[derive(Debug, Error)]
-pub enum FolderError {
-    /// The users that servers run as cannot reach the folder.
-    #[error(
-        "{0:?} is closed to the users that databases run as: choose another folder, or `chmod o+x`"
-    )]
-    Closed(PathBuf),
-    /// The folder cannot be created or read.
-    #[error("{0:?}: {1}")]
-    Io(PathBuf, io::Error),
-}
+#[error("{0:?}: {1}")]
+pub struct FolderError(PathBuf, io::Error);
 
 /// The folder of all databases.
 #[derive(Debug)]
@@ -81,23 +72,17 @@ pub(super) struct Locked {
 }
 
 impl Folder {
-    /// Creates the folder if it is not there, and checks that the users of servers can enter it.
-    pub(super) fn open(root: &Path, owner: &Owner) -> Result<Self, FolderError> {
-        let io = |error| FolderError::Io(root.to_owned(), error);
-        open_to_servers(root).map_err(io)?;
-        let root = root.canonicalize().map_err(io)?;
-        if owner.is_another() {
-            for folder in root.ancestors() {
-                let metadata = fs::metadata(folder);
-                let metadata = metadata.map_err(|error| FolderError::Io(folder.into(), error))?;
-                if metadata.permissions().mode() & 0o001 == 0 {
-                    return Err(FolderError::Closed(folder.to_owned()));
-                }
+    /// Creates the folder if it is not there.
+    pub(super) fn open(root: &Path) -> Result<Self, FolderError> {
+        let open = || -> io::Result<PathBuf> {
+            open_to_servers(root)?;
+            let root = root.canonicalize()?;
+            for name in ["databases", "addresses"] {
+                open_to_servers(&root.join(name))?;
             }
-        }
-        for name in ["databases", "addresses"] {
-            open_to_servers(&root.join(name)).map_err(io)?;
-        }
+            Ok(root)
+        };
+        let root = open().map_err(|error| FolderError(root.to_owned(), error))?;
         Ok(Self { root })
     }
 

@@ -7,8 +7,8 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::lchown;
-use std::path::Path;
+use std::os::unix::fs::{PermissionsExt as _, lchown};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use thiserror::Error;
@@ -19,6 +19,11 @@ pub enum OwnerError {
     /// There is no user with this name.
     #[error("there is no user {0:?} to create databases as: PostgreSQL refuses to run as root")]
     NoUser(String),
+    /// The users that servers run as cannot enter a folder.
+    #[error(
+        "{0:?} is closed to the users that databases run as: `chmod o+x`, or use another folder"
+    )]
+    Closed(PathBuf),
 }
 
 /// The users that servers run as.
@@ -61,9 +66,24 @@ impl Owner {
         Ok(Self::Another { creator, first })
     }
 
-    /// Returns whether servers run as other users than this process.
-    pub(super) fn is_another(&self) -> bool {
-        matches!(self, Self::Another { .. })
+    /// Checks that servers can reach a path, as far as its folders exist.
+    ///
+    /// # Errors
+    ///
+    /// If servers run as other users, and one of the folders lets only its own user in.
+    pub fn ensure_reachable(&self, path: &Path) -> Result<(), OwnerError> {
+        if *self == Self::Itself {
+            return Ok(());
+        }
+        // What does not exist is created, and then lets them in.
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let is_closed = |folder: &&Path| {
+            fs::metadata(folder).is_ok_and(|folder| folder.permissions().mode() & 0o001 == 0)
+        };
+        match path.ancestors().find(is_closed) {
+            Some(folder) => Err(OwnerError::Closed(folder.to_owned())),
+            None => Ok(()),
+        }
     }
 
     /// Returns the user and the group that create clusters, or `None` for those of this process.

@@ -47,7 +47,8 @@ async fn the_demo_prints_its_page_and_three_calls_that_work() {
         management_listen: ([127, 0, 0, 1], free_port()).into(),
     };
     let mut printed = Vec::new();
-    let mut serve = launch::announce(&service, addresses, &mut printed).expect("it is printed");
+    let mut serve =
+        launch::announce(&service, addresses, &[], &mut printed).expect("it is printed");
     let printed = String::from_utf8(printed).expect("it prints text");
     let mut machine = Machine::new();
     machine.service = Some(serve.spawn().expect("the program starts"));
