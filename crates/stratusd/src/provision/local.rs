@@ -1,15 +1,15 @@
-//! A provisioner that runs PostgreSQL servers on this machine: for each database one with an address
-//! of its own, and standbys of that.
+//! Runs a PostgreSQL server for each database on this machine, at its own address, with its standbys.
 //!
-//! What it knows of a database is in the database's folder, so that a service that was killed
-//! continues where it was. Each step holds a lock on the folder, which the programs that it starts
-//! inherit: a step of an earlier process that has not ended yet keeps the next one waiting.
+//! What the service knows of a database is in the database's folder, so that a service that was
+//! killed continues where it was. Each step holds a lock on the folder. The programs that make or
+//! copy a cluster hold it too, so a step waits for those of an earlier process.
 
 mod access;
 mod address;
 mod binaries;
 mod certificate;
 mod configuration;
+mod files;
 mod folder;
 mod member;
 mod owner;
@@ -122,7 +122,6 @@ impl Local {
 
     /// Locks a database for a step, and reads its record. Returns `None` if it is not created.
     async fn lookup(&self, wanted: &Wanted) -> Result<Option<Database>, ProvisionError> {
-        // Asked first, because a lock makes the folder.
         if !self.0.folder.has(&wanted.id)? {
             return Ok(None);
         }
@@ -143,9 +142,11 @@ impl Provisioner for Local {
             return Ok(None);
         };
         let bytes_per_gib = self.0.config.bytes_per_gib;
-        // A standby that has lost the primary's log is copied anew.
-        if let Err(error) = self.0.ensure_standbys(&mut database).await {
-            tracing::warn!(database = wanted.id, "its standbys: {error}");
+        if let Err(error) = self.0.forget_lost(&mut database).await {
+            tracing::warn!(
+                database = wanted.id,
+                "the standbys cannot be looked at: {error}"
+            );
         }
         let used = storage::used(&database).await?;
         storage::limit(&mut database, used, bytes_per_gib)?;
@@ -161,15 +162,18 @@ impl Provisioner for Local {
 
     /// Creates the database at once, which takes about a second.
     async fn create(&self, wanted: &Wanted) -> Result<Progress, ProvisionError> {
+        self.0.folder.make(&wanted.id)?;
         let locked = self.lock(&wanted.id).await?;
         let mut database = match locked.read()? {
             Some(record) => Database { locked, record },
             None => self.0.make(locked, wanted).await?,
         };
         if let Err(error) = self.0.start(&database, database.record.primary).await {
-            // Begun anew at the next step, with another address: another program may have taken
-            // this one meanwhile.
-            self.0.remove(database.locked).await?;
+            if !database.record.is_created {
+                // Begun anew at the next step, with another address: another program may have taken
+                // this one meanwhile.
+                self.0.remove(database.locked).await?;
+            }
             return Err(error);
         }
         database.record.is_created = true;
@@ -189,7 +193,7 @@ impl Provisioner for Local {
         database.record.shape = wanted.shape.clone();
         database.write()?;
         self.0.start(&database, database.record.primary).await?;
-        self.0.ensure_standbys(&mut database).await?;
+        // The supervisor makes and removes standbys, which may take long.
         Ok(Progress::Done)
     }
 
@@ -208,6 +212,9 @@ impl Provisioner for Local {
         if self.0.folder.has(&wanted.id)? {
             let locked = self.lock(&wanted.id).await?;
             self.0.remove(locked).await?;
+        } else {
+            // A service that was killed may have come so far.
+            address::free(&self.0.folder.addresses(), &wanted.id)?;
         }
         Ok(Progress::Done)
     }

@@ -102,9 +102,13 @@ impl Choice {
         ))
     }
 
-    /// Returns what creates the databases of a store from now on, and records it. Unless the
-    /// settings say it, it stays what it was: a simulated database must not become a real, empty
-    /// one, nor a real one a simulated one.
+    /// Returns what creates the databases of a store from now on, and records it. With `auto` it
+    /// stays what it was.
+    ///
+    /// # Errors
+    ///
+    /// If there are databases of the other kind: a simulated database must not become a real, empty
+    /// one, and a real one must not be forgotten.
     async fn recorded(&self, store: &Store) -> Result<Kind> {
         let kind = match self.wanted {
             ProvisionerChoice::Local => Some(Kind::Local),
@@ -117,7 +121,13 @@ impl Choice {
             Kind::Simulated
         };
         let record = Record { kind, possible };
-        Ok(store.change(record).await.map_err(Aborted::failure)?)
+        let recorded = store.change(record).await.map_err(Aborted::failure)?;
+        recorded.with_context(|| {
+            let wanted = self.wanted;
+            format!(
+                "provisioner = {wanted} is not that of the databases that exist: delete them first"
+            )
+        })
     }
 }
 
@@ -170,7 +180,8 @@ enum Kind {
     Simulated,
 }
 
-/// The change that records what creates databases from now on, and returns it.
+/// The change that records what creates databases from now on, and returns it. Returns `None`, and
+/// records nothing, if there are databases of the other kind.
 struct Record {
     /// What the settings say, if they do.
     kind: Option<Kind>,
@@ -179,10 +190,10 @@ struct Record {
 }
 
 impl Change for Record {
-    type Output = Kind;
+    type Output = Option<Kind>;
     type Refusal = std::convert::Infallible;
 
-    async fn apply(&self, tx: &mut Connection<'_>) -> Result<Kind, Aborted<Self::Refusal>> {
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<Option<Kind>, Aborted<Self::Refusal>> {
         let recorded = storage::service_state::lookup(tx, NAME).await?;
         let recorded = match recorded.as_deref() {
             Some(b"local") => Some(Kind::Local),
@@ -192,12 +203,17 @@ impl Change for Record {
             None => None,
         };
         let kind = self.kind.or(recorded).unwrap_or(self.possible);
+        if recorded.is_some_and(|recorded| recorded != kind)
+            && storage::database::is_any(tx).await?
+        {
+            return Ok(None);
+        }
         let text: &[u8] = match kind {
             Kind::Local => b"local",
             Kind::Simulated => b"simulated",
         };
         storage::service_state::put(tx, NAME, text).await?;
-        Ok(kind)
+        Ok(Some(kind))
     }
 }
 

@@ -3,11 +3,12 @@
 use std::fmt::Write as _;
 use std::fs;
 
-use super::folder::{Database, failed, replace};
+use super::files::replace;
+use super::folder::Database;
 use super::{server, session};
 use crate::provision::ProvisionError;
 
-/// What the service itself and the standbys need.
+/// The rules by which the service and the standbys connect.
 const LOCAL: &str = "local all postgres trust\nlocal replication postgres trust\n";
 
 /// Lets exactly these networks connect, over TLS and with a password, and ends the sessions of
@@ -17,24 +18,25 @@ pub(super) async fn restrict(
     networks: &[String],
 ) -> Result<(), ProvisionError> {
     let file = rules(networks);
-    // Written last, so that a service which is killed before the server has read the rules does all
-    // of this again.
+    // Written after the servers were made to read the rules, so that a service which is killed in
+    // between does it again.
     let done = database.locked.path("pg_hba.done");
-    if fs::read_to_string(&done).is_ok_and(|done| done == file) {
-        return Ok(());
+    if !fs::read_to_string(&done).is_ok_and(|done| done == file) {
+        let path = database.locked.path("pg_hba.conf");
+        replace(&path, file.as_bytes(), database.user())?;
+        server::reload(database)?;
+        replace(&done, file.as_bytes(), None)?;
     }
-    let path = database.locked.path("pg_hba.conf");
-    replace(&path, file.as_bytes())?;
-    server::reload(database)?;
+    // At each look, because a session may have begun by the rules before.
     let session = session::connect(database, database.record.primary).await?;
-    session.end_others(networks).await?;
-    fs::write(done, file).map_err(|error| failed("pg_hba.done", &error))
+    session.end_others(networks).await
 }
 
 /// Writes rules that let nobody but the service connect, for a server that starts for the first
 /// time.
 pub(super) fn close(database: &Database) -> Result<(), ProvisionError> {
-    replace(&database.locked.path("pg_hba.conf"), LOCAL.as_bytes())
+    let path = database.locked.path("pg_hba.conf");
+    replace(&path, LOCAL.as_bytes(), database.user())
 }
 
 fn rules(networks: &[String]) -> String {

@@ -10,7 +10,7 @@ use std::str::FromStr;
 
 use crate::provision::ProvisionError;
 
-use super::folder::failed;
+use super::files::failed;
 
 /// The port that all databases listen on.
 pub(super) const PORT: u16 = 5432;
@@ -54,11 +54,6 @@ impl Addresses {
         TcpListener::bind((self.at(1), 0)).map(drop)
     }
 
-    /// Returns the position of an address in the network.
-    pub(super) fn position(&self, address: Ipv4Addr) -> u32 {
-        u32::from(address).wrapping_sub(self.network.into())
-    }
-
     /// Returns the address that belongs to a database, or gives it one that is free. `folder` has a
     /// file for each address that is taken, with the id of the database that has it.
     pub(super) fn take(&self, folder: &Path, id: &str) -> Result<Ipv4Addr, ProvisionError> {
@@ -96,7 +91,9 @@ impl Addresses {
                 }
             }
         }
-        Err(ProvisionError(format!("all addresses of {self} are taken")))
+        Err(ProvisionError(format!(
+            "all addresses of {self} are taken, by databases or by a program that listens on port {PORT} of all addresses"
+        )))
     }
 
     fn at(&self, position: u32) -> Ipv4Addr {

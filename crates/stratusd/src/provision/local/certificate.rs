@@ -1,12 +1,16 @@
 //! The certificate of a server, which the authority of the service issues for its address.
 
-use std::fs::{self, File};
-use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::fs;
 
-use super::folder::{Database, failed};
-use super::{Inner, owner, server};
+use zeroize::Zeroizing;
+
+use super::files::{failed, replace};
+use super::folder::Database;
+use super::{Inner, server};
 use crate::provision::{ProvisionError, authority};
+
+/// The beginning of a private key in PEM.
+const KEY: &str = "-----BEGIN PRIVATE KEY";
 
 impl Inner {
     /// Returns the certificate of a server in PEM. Issues one if there is none, or if it is not of
@@ -27,24 +31,11 @@ impl Inner {
         }
         let host = database.record.address.to_string();
         let issued = self.authority.issue(&host).map_err(wrong)?;
-        let write = || -> io::Result<()> {
-            let new = path.with_extension("new");
-            let mut options = File::options();
-            options.write(true).create(true).truncate(true).mode(0o600);
-            let mut file = options.open(&new)?;
-            file.write_all(issued.certificate.as_bytes())?;
-            file.write_all(issued.key.as_bytes())?;
-            file.sync_all()?;
-            owner::give(&new, self.user(database))?;
-            fs::rename(&new, &path)
-        };
-        write().map_err(|error| failed("the certificate", &error))?;
+        let both = Zeroizing::new([issued.certificate.as_bytes(), issued.key.as_bytes()].concat());
+        replace(&path, &both, database.user())?;
         server::reload(database)?;
         database.record.certificate_year = year;
         database.write()?;
         Ok(issued.certificate)
     }
 }
-
-/// How a private key in PEM begins.
-const KEY: &str = "-----BEGIN PRIVATE KEY";

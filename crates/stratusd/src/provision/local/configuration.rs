@@ -4,7 +4,8 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use super::folder::{Database, replace};
+use super::files::replace;
+use super::folder::Database;
 use super::server;
 use crate::provision::ProvisionError;
 
@@ -26,15 +27,17 @@ pub(super) fn include(path: &Path) -> io::Result<()> {
 
 /// Makes the servers of a database have the settings that its record asks for.
 pub(super) fn apply(database: &Database) -> Result<(), ProvisionError> {
-    let path = database.locked.path(FILE);
     let wanted = file(database);
-    // The servers have read what is there: they are told each time that it changes, and a service
-    // that is killed in between writes the same again.
-    if fs::read_to_string(&path).is_ok_and(|file| file == wanted) {
+    // Written after the servers were made to read the file, so that a service which is killed in
+    // between does it again.
+    let done = database.locked.path("service.done");
+    if fs::read_to_string(&done).is_ok_and(|done| done == wanted) {
         return Ok(());
     }
-    replace(&path, wanted.as_bytes())?;
-    server::reload(database)
+    let path = database.locked.path(FILE);
+    replace(&path, wanted.as_bytes(), database.user())?;
+    server::reload(database)?;
+    replace(&done, wanted.as_bytes(), None)
 }
 
 fn file(database: &Database) -> String {

@@ -6,17 +6,19 @@
 //! databases/pg…/a/data       the folder of a server, which belongs to its user
 //! databases/pg…/a/socket     its Unix socket, which belongs to its user
 //! addresses/127.54.0.1       the id of the database that has the address
+//! users                      how many users of servers there have been
 //! ```
 
-use std::fs::{self, DirBuilder, File, TryLockError};
-use std::io::{self, Write as _};
+use std::fs::{self, File, TryLockError};
+use std::io;
 use std::net::Ipv4Addr;
-use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use super::files::{User, failed, open_to_servers, private, replace, sync_folder};
 use super::member::Member;
 use crate::provision::{ProvisionError, Shape};
 
@@ -39,6 +41,9 @@ pub(super) struct Record {
     pub(super) shape: Shape,
     /// The address that the server listens on, at port 5432.
     pub(super) address: Ipv4Addr,
+    /// The number of the user that the servers run as, or `None` for that of the service. No other
+    /// database ever has the same: programs of its owner may outlive the database.
+    pub(super) user: Option<u32>,
     /// The time of the creation in milliseconds since 1970.
     pub(super) created_at: i64,
     /// The server that clients are connected to.
@@ -47,6 +52,8 @@ pub(super) struct Record {
     pub(super) standbys: Vec<Member>,
     /// The standby that is taking the place of the primary.
     pub(super) promoted: Option<Member>,
+    /// Whether each commit is known to wait for a standby.
+    pub(super) commits_wait: bool,
     /// Whether the server has accepted connections once.
     pub(super) is_created: bool,
     /// The number of the last restart.
@@ -77,9 +84,8 @@ impl Folder {
         let open = || -> io::Result<PathBuf> {
             open_to_servers(root)?;
             let root = root.canonicalize()?;
-            for name in ["databases", "addresses"] {
-                open_to_servers(&root.join(name))?;
-            }
+            open_to_servers(&root.join("databases"))?;
+            private(&root.join("addresses"))?;
             Ok(root)
         };
         let root = open().map_err(|error| FolderError(root.to_owned(), error))?;
@@ -109,27 +115,54 @@ impl Folder {
 
     /// Returns whether anything of a database is there.
     pub(super) fn has(&self, id: &str) -> Result<bool, ProvisionError> {
-        Ok(self.path(id)?.exists())
+        let path = self.path(id)?;
+        path.try_exists()
+            .map_err(|error| failed(&path.display().to_string(), &error))
     }
 
-    /// Locks a database, and creates its folder if it is not there. Returns `None` if it is locked
-    /// by another step.
+    /// Creates the folder of a database, if it is not there.
+    pub(super) fn make(&self, id: &str) -> Result<(), ProvisionError> {
+        let path = self.path(id)?;
+        open_to_servers(&path).map_err(|error| failed(&path.display().to_string(), &error))
+    }
+
+    /// Locks a database whose folder is there. Returns `None` if it is locked by another step.
     pub(super) fn lock(&self, id: &str) -> Result<Option<Locked>, ProvisionError> {
         let path = self.path(id)?;
         let lock = || -> io::Result<Option<File>> {
-            open_to_servers(&path)?;
             let mut options = File::options();
             let file = options.read(true).write(true).create(true).truncate(false);
-            let file = file.open(path.join("lock"))?;
+            // No server may hold the lock, of its own database or of another one.
+            let file = file.mode(0o600).open(path.join("lock"))?;
             match file.try_lock() {
                 Ok(()) => Ok(Some(file)),
                 Err(TryLockError::WouldBlock) => Ok(None),
                 Err(TryLockError::Error(error)) => Err(error),
             }
         };
-        let file =
-            lock().map_err(|error| ProvisionError(format!("{}: {error}", path.display())))?;
+        let file = lock().map_err(|error| failed(&path.display().to_string(), &error))?;
         Ok(file.map(|file| Locked { path, file }))
+    }
+
+    /// Returns a number that it has never returned before, counting from 0.
+    pub(super) fn next_user(&self) -> Result<u32, ProvisionError> {
+        let path = self.root.join("users");
+        let io = |error| failed(&path.display().to_string(), &error);
+        let mut options = File::options();
+        let lock = options.write(true).create(true).truncate(false).mode(0o600);
+        let lock = lock.open(self.root.join("users.lock")).map_err(io)?;
+        // For a moment: other databases are created at the same time.
+        lock.lock().map_err(io)?;
+        let number = match fs::read_to_string(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
+            text => text.map_err(io)?.trim().parse().map_err(|_| {
+                ProvisionError(format!("{} has no number of users", path.display()))
+            })?,
+        };
+        let next = u32::checked_add(number, 1);
+        let next = next.ok_or_else(|| ProvisionError("all users are taken".to_owned()))?;
+        replace(&path, next.to_string().as_bytes(), None)?;
+        Ok(number)
     }
 }
 
@@ -158,6 +191,15 @@ impl Locked {
             .map_err(|error| failed("the lock", &error))
     }
 
+    /// Removes the record, so that there is no database any more.
+    pub(super) fn forget(&self) -> io::Result<()> {
+        let record = self.path("record.json");
+        match fs::remove_file(&record) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            removed => removed.and_then(|()| sync_folder(&record)),
+        }
+    }
+
     /// Removes the folder.
     pub(super) fn remove(self) -> io::Result<()> {
         fs::remove_dir_all(&self.path)
@@ -168,7 +210,12 @@ impl Database {
     /// Writes the record.
     pub(super) fn write(&self) -> Result<(), ProvisionError> {
         let text = serde_json::to_vec_pretty(&self.record).expect("a record is JSON");
-        replace(&self.locked.path("record.json"), &text)
+        replace(&self.locked.path("record.json"), &text, None)
+    }
+
+    /// Returns the user and the group of the servers, or `None` for those of this process.
+    pub(super) fn user(&self) -> User {
+        self.record.user.map(|user| (user, user))
     }
 }
 
@@ -181,26 +228,4 @@ pub(super) fn read(folder: &Path) -> Result<Option<Record>, ProvisionError> {
     };
     let record = serde_json::from_slice(&text);
     record.map_err(|error| ProvisionError(format!("{}: {error}", path.display())))
-}
-
-/// Replaces a file as a whole, also if the machine stops meanwhile.
-pub(super) fn replace(path: &Path, content: &[u8]) -> Result<(), ProvisionError> {
-    let write = || -> io::Result<()> {
-        let new = path.with_extension("new");
-        let mut file = File::create(&new)?;
-        file.write_all(content)?;
-        file.sync_all()?;
-        fs::rename(&new, path)
-    };
-    write().map_err(|error| failed(&path.display().to_string(), &error))
-}
-
-/// Returns the error of something that failed for a reason of the operating system.
-pub(super) fn failed(what: &str, error: &io::Error) -> ProvisionError {
-    ProvisionError(format!("{what}: {error}"))
-}
-
-/// Creates a folder, if it is not there, that other users can enter but not list.
-pub(super) fn open_to_servers(path: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o711).create(path)
 }

@@ -1,9 +1,9 @@
 //! The users of the operating system that servers run as.
 //!
 //! PostgreSQL refuses to run as root, and the superuser of a database can run programs as the user
-//! of its server. So a service that runs as root gives each server a user of its own, which need not
-//! have a name, and which cannot read what belongs to another database. A service that does not run
-//! as root cannot do this: its databases run as the service itself.
+//! of its server. So a service that runs as root gives each database a user that no other database
+//! has or has had. Such a user needs no name, and can read nothing of another database. A service
+//! that does not run as root cannot do this: its databases run as the service itself.
 
 use std::fs;
 use std::io;
@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use thiserror::Error;
+
+use crate::provision::ProvisionError;
 
 /// Why no server can run on this machine.
 #[derive(Debug, Error)]
@@ -35,7 +37,7 @@ pub enum Owner {
     Another {
         /// The user and the group that create clusters. `initdb` needs a user with a name.
         creator: (u32, u32),
-        /// The number of the first user of a server; each address has the next one.
+        /// The number of the first user of a server; each database has the next one.
         first: u32,
     },
 }
@@ -94,20 +96,23 @@ impl Owner {
         }
     }
 
-    /// Returns the user and the group of the server with the address at a position, or `None` for
-    /// those of this process.
-    pub(super) fn server(&self, position: u32) -> Option<(u32, u32)> {
-        match self {
-            Self::Itself => None,
-            Self::Another { first, .. } => {
-                let user = first.saturating_add(position);
-                Some((user, user))
-            }
-        }
+    /// Returns the user of the servers of a database, or `None` for that of this process. `number`
+    /// says how many databases there were before.
+    pub(super) fn server(
+        &self,
+        number: impl FnOnce() -> Result<u32, ProvisionError>,
+    ) -> Result<Option<u32>, ProvisionError> {
+        let Self::Another { first, .. } = self else {
+            return Ok(None);
+        };
+        let user = first.checked_add(number()?);
+        let user = user.ok_or_else(|| ProvisionError("all users are taken".to_owned()))?;
+        Ok(Some(user))
     }
 }
 
-/// Gives a file or a folder with all that is in it to a user.
+/// Gives a file or a folder with all that is in it to a user. Not for what a user has already, who
+/// may replace parts of it by links.
 pub(super) fn give(path: &Path, user: Option<(u32, u32)>) -> io::Result<()> {
     let Some((user, group)) = user else {
         return Ok(());

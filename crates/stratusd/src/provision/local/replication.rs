@@ -1,35 +1,39 @@
-//! The standbys of a database: they are copied from its primary, read its log as it is written, and
-//! one of them takes its place when it is killed.
+//! The standbys of a database. Each begins as a copy of the primary, and then reads the primary's
+//! log as it is written. If the primary is killed, a standby becomes the primary.
 
 use std::fs;
-use std::io;
 use std::path::Path;
+use std::process::Stdio;
 
+use tokio::io::AsyncWriteExt as _;
+use tokio::process::Command;
 use tokio::task::spawn_blocking;
 
-use super::folder::{Database, failed, open_to_servers, replace};
+use super::files::{failed, open_to_servers, private};
+use super::folder::Database;
 use super::member::{self, DATA, Member, SOCKET};
-use super::{Inner, configuration, owner, server, session, setup};
+use super::{Inner, configuration, owner, server, session};
 use crate::provision::ProvisionError;
 
-/// Folders of a cluster whose content a copy must not have: it belongs to the running server.
-const EMPTY: [&str; 8] = [
-    "pg_wal",
-    "pg_replslot",
-    "pg_dynshmem",
-    "pg_notify",
-    "pg_serial",
-    "pg_snapshots",
-    "pg_stat_tmp",
-    "pg_subtrans",
+/// What a copy of a cluster must not have: it belongs to the running server, or the log of the
+/// primary has it.
+const LEFT_OUT: [&str; 12] = [
+    "./pg_wal/*",
+    "./pg_replslot/*",
+    "./pg_dynshmem/*",
+    "./pg_notify/*",
+    "./pg_serial/*",
+    "./pg_snapshots/*",
+    "./pg_stat_tmp/*",
+    "./pg_subtrans/*",
+    "./postmaster.pid",
+    "./postmaster.opts",
+    "./backup_label",
+    "./standby.signal",
 ];
-/// Files of a cluster that a copy must not have.
-const LEFT_OUT: [&str; 4] = [
-    "postmaster.pid",
-    "postmaster.opts",
-    "backup_label",
-    "standby.signal",
-];
+
+/// Makes a copied cluster a standby. The script gets the content of the file `backup_label`.
+const FINISH: &str = "cat > backup_label && : > standby.signal";
 
 impl Inner {
     /// Makes a database have as many standbys as its kind of high availability asks for, all
@@ -39,25 +43,20 @@ impl Inner {
         database: &mut Database,
     ) -> Result<(), ProvisionError> {
         let wanted = member::standbys(&database.record.shape.ha_type);
-        while database.record.standbys.len() > wanted {
-            let Some(member) = database.record.standbys.pop() else {
-                break;
-            };
-            // First, so that no commit waits for it.
-            configuration::apply(database)?;
-            database.write()?;
-            self.remove_member(database, member).await?;
+        if database.record.standbys.len() > wanted {
+            database.record.standbys.truncate(wanted);
+            self.change_members(database)?;
         }
-        if !database.record.standbys.is_empty() {
-            let client = session::connect(database, database.record.primary).await?;
-            let lost = client.lost_slots().await?;
-            // Copied anew below.
-            let is_lost = |member: &Member| lost.iter().any(|name| name == member.name());
-            database.record.standbys.retain(|member| !is_lost(member));
-        }
-        for index in 0..database.record.standbys.len() {
-            self.start(database, database.record.standbys[index])
-                .await?;
+        self.remove_others(database).await?;
+        for member in database.record.standbys.clone() {
+            if let Err(error) = self.start(database, member).await {
+                tracing::warn!(
+                    database = database.locked.id(),
+                    "a standby does not start, and is copied anew: {error}"
+                );
+                database.record.standbys.retain(|other| *other != member);
+                self.change_members(database)?;
+            }
         }
         while database.record.standbys.len() < wanted {
             let is_free = |member: &Member| database.members().all(|other| other != *member);
@@ -66,49 +65,145 @@ impl Inner {
             };
             self.copy(database, member).await?;
             database.record.standbys.push(member);
+            database.record.commits_wait = false;
             database.write()?;
             self.start(database, member).await?;
         }
         // Last, so that no commit waits for a standby that is not there yet.
+        configuration::apply(database)?;
+        if database.record.shape.ha_type == "sync" && !database.record.commits_wait {
+            let client = session::connect(database, database.record.primary).await?;
+            if client.commits_wait(wanted).await? {
+                database.record.commits_wait = true;
+                database.write()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Forgets standbys whose part of the log the primary does not have any more. The supervisor
+    /// then copies them anew.
+    pub(super) async fn forget_lost(&self, database: &mut Database) -> Result<(), ProvisionError> {
+        if database.record.standbys.is_empty() {
+            return Ok(());
+        }
+        let client = session::connect(database, database.record.primary).await?;
+        let lost = client.lost_slots().await?;
+        let is_lost = |member: &Member| lost.iter().any(|name| name == member.name());
+        if database.record.standbys.iter().any(is_lost) {
+            database.record.standbys.retain(|member| !is_lost(member));
+            self.change_members(database)?;
+        }
+        Ok(())
+    }
+
+    /// Writes a record with fewer standbys, after which no commit waits for the others.
+    fn change_members(&self, database: &mut Database) -> Result<(), ProvisionError> {
+        database.record.commits_wait = false;
+        database.write()?;
         configuration::apply(database)
+    }
+
+    /// Removes the folders and the replication slots of servers that are no members any more.
+    async fn remove_others(&self, database: &Database) -> Result<(), ProvisionError> {
+        for member in Member::ALL {
+            let is_member = database.members().any(|other| other == member);
+            if !is_member && database.locked.path(member.name()).exists() {
+                self.remove_member(database, member).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Makes the folder of a standby: a copy of the primary while that runs.
     async fn copy(&self, database: &Database, member: Member) -> Result<(), ProvisionError> {
         let io = |error| failed("the folder of a standby", &error);
-        // What is left of an earlier attempt, or of a primary that was killed.
         self.remove_member(database, member).await?;
         let primary = database.record.primary;
         let client = session::connect(database, primary).await?;
+        if client.has_tablespaces().await? {
+            let wrong = "a database with tablespaces cannot have standbys";
+            return Err(ProvisionError(wrong.to_owned()));
+        }
         // The primary keeps its log from now on until the standby has it.
         client.make_slot(member.name()).await?;
         client.begin_backup().await?;
-        let from = primary.path(&database.locked, DATA);
-        let new = member.path(&database.locked, "new");
-        let folder = database.locked.path(member.name());
-        open_to_servers(&folder)
-            .and_then(|()| setup::private(&new))
-            .map_err(io)?;
-        let to = new.clone();
-        let copied = spawn_blocking(move || copy(&from, &to)).await;
-        copied.expect("it does not panic").map_err(io)?;
-        let label = client.end_backup().await?;
-        replace(&new.join("backup_label"), label.as_bytes())?;
-        replace(&new.join("standby.signal"), b"")?;
-        let user = self.user(database);
-        let (socket, data) = (
+        let (folder, socket, new, data) = (
+            database.locked.path(member.name()),
             member.path(&database.locked, SOCKET),
+            member.path(&database.locked, "new"),
             member.path(&database.locked, DATA),
         );
-        setup::private(&socket)
-            .and_then(|()| owner::give(&socket, user))
-            .map_err(io)?;
-        let finish = move || owner::give(&new, user).and_then(|()| fs::rename(&new, &data));
-        let finished = spawn_blocking(finish).await;
-        finished.expect("it does not panic").map_err(io)
+        open_to_servers(&folder).map_err(io)?;
+        for folder in [&new, &socket] {
+            private(folder)
+                .and_then(|()| owner::give(folder, database.user()))
+                .map_err(io)?;
+        }
+        let from = primary.path(&database.locked, DATA);
+        self.copy_cluster(database, &from, &new).await?;
+        let label = client.end_backup().await?;
+        let mut finish = self.theirs(database, "sh")?;
+        finish.args(["-euc", FINISH]).current_dir(&new);
+        // The last one, whose input is the label and not the lock, takes no time.
+        let mut finish = finish.stdin(Stdio::piped()).spawn().map_err(io)?;
+        if let Some(mut input) = finish.stdin.take() {
+            input.write_all(label.as_bytes()).await.map_err(io)?;
+        }
+        if !finish.wait().await.map_err(io)?.success() {
+            return Err(ProvisionError("the copy cannot be finished".to_owned()));
+        }
+        fs::rename(&new, &data).map_err(io)
     }
 
-    /// Removes a server that is no member of the database any more, with its replication slot.
+    /// Copies a cluster while its server runs. Both commands run as the user of the server: in a
+    /// folder that the owner of the database can change, a copy by the service could be led
+    /// elsewhere by links.
+    async fn copy_cluster(
+        &self,
+        database: &Database,
+        from: &Path,
+        to: &Path,
+    ) -> Result<(), ProvisionError> {
+        let io = |error| failed("tar", &error);
+        let mut pack = self.theirs(database, "tar")?;
+        pack.args(["--create", "--sparse", "--anchored", "--file=-"]);
+        for left_out in LEFT_OUT {
+            pack.arg(format!("--exclude={left_out}"));
+        }
+        pack.arg(".").current_dir(from).stdout(Stdio::piped());
+        let mut pack = pack.spawn().map_err(io)?;
+        let packed = pack.stdout.take().map(TryInto::<Stdio>::try_into);
+        let packed = packed.ok_or_else(|| ProvisionError("tar has no output".to_owned()))?;
+        let mut unpack = self.theirs(database, "tar")?;
+        unpack
+            .args(["--extract", "--file=-"])
+            .current_dir(to)
+            .stdin(packed.map_err(io)?);
+        let (packed, unpacked) = tokio::join!(pack.wait(), unpack.status());
+        // 1: a file has changed or was removed meanwhile, which the log of the primary has.
+        let is_packed = matches!(packed.map_err(io)?.code(), Some(0 | 1));
+        if is_packed && unpacked.map_err(io)?.success() {
+            Ok(())
+        } else {
+            Err(ProvisionError("the cluster cannot be copied".to_owned()))
+        }
+    }
+
+    /// Returns a command that runs as the user of a database's servers. It holds the lock for as
+    /// long as it runs, also if this process is killed.
+    fn theirs(&self, database: &Database, program: &str) -> Result<Command, ProvisionError> {
+        let mut command = Command::new(program);
+        command
+            .stdin(database.locked.inherited()?)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .kill_on_drop(true);
+        server::as_user(&mut command, database.user());
+        Ok(command)
+    }
+
+    /// Removes a server that is no member of the database, with its replication slot.
     async fn remove_member(
         &self,
         database: &Database,
@@ -116,9 +211,15 @@ impl Inner {
     ) -> Result<(), ProvisionError> {
         server::halt(&member.path(&database.locked, DATA)).await?;
         let folder = database.locked.path(member.name());
-        let removed = spawn_blocking(move || match fs::remove_dir_all(folder) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            removed => removed,
+        let lock = database.locked.inherited()?;
+        let removed = spawn_blocking(move || {
+            let removed = if folder.exists() {
+                fs::remove_dir_all(folder)
+            } else {
+                Ok(())
+            };
+            drop(lock);
+            removed
         });
         let removed = removed.await.expect("it does not panic");
         removed.map_err(|error| failed("the folder of a standby", &error))?;
@@ -126,23 +227,44 @@ impl Inner {
         client.drop_slot(member.name()).await
     }
 
-    /// Replaces a primary that does not run: by a standby if one has all that was acknowledged, or
-    /// else by itself, started again.
+    /// Replaces a primary that does not run by a standby. If none can replace it without losing a
+    /// commit that was to be safe, starts the primary again.
     pub(super) async fn recover(&self, database: &mut Database) -> Result<(), ProvisionError> {
-        if database.record.promoted.is_none() {
-            database.record.promoted = self.successor(database).await;
+        if database.record.promoted.is_none()
+            && let Some(successor) = self.successor(database).await
+        {
+            database.record.promoted = Some(successor);
             database.write()?;
         }
-        match database.record.promoted {
-            Some(member) => self.promote(database, member).await,
-            None => self.start(database, database.record.primary).await,
+        let Some(member) = database.record.promoted else {
+            return self.start(database, database.record.primary).await;
+        };
+        let promoted = self.promote(database, member).await;
+        let signal = member.path(&database.locked, DATA).join("standby.signal");
+        if let Err(error) = &promoted
+            && !database.is_primary(member)
+            && signal.exists()
+        {
+            tracing::warn!(
+                database = database.locked.id(),
+                "a standby cannot take over, so the primary is started again: {error}"
+            );
+            database.record.promoted = None;
+            database.write()?;
+            return self.start(database, database.record.primary).await;
         }
+        promoted
     }
 
     /// Returns the standby that has received most of the primary's log. With synchronous
     /// replication a commit waits for any one of the standbys, so only the furthest of all of them
-    /// has certainly each commit: `None` if one of them does not run.
+    /// has certainly each commit: `None` if one of them cannot be asked, or if commits did not wait
+    /// yet.
     async fn successor(&self, database: &Database) -> Option<Member> {
+        let is_sync = database.record.shape.ha_type == "sync";
+        if is_sync && !database.record.commits_wait {
+            return None;
+        }
         let mut furthest = None;
         for member in &database.record.standbys {
             let received = async {
@@ -151,7 +273,7 @@ impl Inner {
             };
             match received.await {
                 Ok(received) => furthest = furthest.max(Some((received, *member))),
-                Err(_) if database.record.shape.ha_type == "sync" => return None,
+                Err(_) if is_sync => return None,
                 Err(_) => {}
             }
         }
@@ -159,29 +281,26 @@ impl Inner {
     }
 
     /// Makes a standby the primary. Can be repeated if it was interrupted.
-    pub(super) async fn promote(
-        &self,
-        database: &mut Database,
-        member: Member,
-    ) -> Result<(), ProvisionError> {
+    async fn promote(&self, database: &mut Database, member: Member) -> Result<(), ProvisionError> {
         let before = database.record.primary;
         if before != member {
-            // It must not accept anything any more, also if it is only slow.
+            // So that it accepts nothing any more, even if it has not ended.
             server::halt(&before.path(&database.locked, DATA)).await?;
             self.start(database, member).await?;
-            session::connect(database, member).await?.promote().await?;
+            let client = session::connect(database, member).await?;
+            client.promote().await?;
             // Started again as the primary, at the address that clients know.
             server::stop(database, member).await?;
             database.record.primary = member;
-            // The one before may have written what the new one does not have, so it is no standby
-            // until it is copied anew.
+            // The primary before may have what the new one does not have, so it is no standby until
+            // it is copied anew.
             database.record.standbys.retain(|other| *other != member);
+            database.record.commits_wait = false;
             database.write()?;
         }
         self.start(database, member).await?;
-        // The others read the log of the new primary, which keeps it for them from now on.
-        for index in 0..database.record.standbys.len() {
-            let standby = database.record.standbys[index];
+        // The new primary keeps its log for the other standbys, which start again to read it.
+        for standby in database.record.standbys.clone() {
             let client = session::connect(database, member).await?;
             client.make_slot(standby.name()).await?;
             server::stop(database, standby).await?;
@@ -191,44 +310,8 @@ impl Inner {
         database.write()?;
         tracing::warn!(
             database = database.locked.id(),
-            "a standby has taken the place of the primary"
+            "a standby has become the primary"
         );
         Ok(())
     }
-}
-
-/// Copies a cluster, without what belongs to the running server. What is removed meanwhile is not
-/// missed: the log has it.
-fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    let mut folders = vec![(from.to_owned(), to.to_owned(), true)];
-    while let Some((from, to, is_root)) = folders.pop() {
-        for entry in fs::read_dir(&from)? {
-            let entry = entry?;
-            let name = entry.file_name();
-            let text = name.to_str().unwrap_or_default();
-            if is_root && LEFT_OUT.contains(&text) {
-                continue;
-            }
-            let (source, target) = (entry.path(), to.join(&name));
-            let kind = entry.file_type()?;
-            if kind.is_dir() {
-                setup::private(&target)?;
-                if is_root && EMPTY.contains(&text) {
-                    if text == "pg_wal" {
-                        setup::private(&target.join("archive_status"))?;
-                    }
-                } else {
-                    folders.push((source, target, false));
-                }
-            } else if kind.is_file() {
-                match fs::copy(&source, &target) {
-                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                    copied => {
-                        copied?;
-                    }
-                }
-            }
-        }
-    }
-    Ok(())
 }

@@ -1,8 +1,8 @@
-//! A server of a database: a process that outlives this one.
+//! Starts, stops and signals a server of a database, which is a process that outlives this one.
 
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -11,7 +11,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep};
 
-use super::folder::{Database, failed};
+use super::files::{User, failed, read_end};
+use super::folder::Database;
 use super::member::{DATA, Member};
 use super::{Inner, address, session, size};
 use crate::provision::ProvisionError;
@@ -25,6 +26,10 @@ const FAST_STOP: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(20);
 /// The size of the log, in bytes, at which it begins anew.
 const LONGEST_LOG: u64 = 16 << 20;
+/// How many bytes at the end of a log are searched for the reason why its server has ended.
+const LONGEST_REASON: u64 = 64 << 10;
+/// The size of the file in which a server says its number, in bytes, at most.
+const LONGEST_PID_FILE: u64 = 4096;
 /// How much of the log a primary keeps for a standby that does not fetch it, in MiB.
 const KEPT_WAL: u32 = 1024;
 
@@ -37,7 +42,10 @@ impl Inner {
     ) -> Result<(), ProvisionError> {
         let begun = Instant::now();
         let mut child: Option<Child> = None;
-        if pid(&member.path(&database.locked, DATA)).is_none() {
+        let data = member.path(&database.locked, DATA);
+        if pid(&data)?.is_none() {
+            // A server does not start beside the backends of one that was killed.
+            end_backends(&data)?;
             let spawned = self.command(database, member)?.spawn();
             child = Some(spawned.map_err(|error| failed("postgres", &error))?);
         }
@@ -67,7 +75,7 @@ impl Inner {
         let program = self.program(&record.shape.version, "postgres")?;
         let log = log(&member.path(&database.locked, "log"));
         let log = log.map_err(|error| failed("the log", &error))?;
-        let settings = settings(database, member);
+        let settings = self.settings(database, member);
         let mut command = Command::new(program);
         command.arg("-D").arg(member.path(&database.locked, DATA));
         for (name, value) in settings {
@@ -82,9 +90,67 @@ impl Inner {
             .stderr(log)
             // Out of the terminal's group, whose Ctrl-C ends the service only.
             .process_group(0);
-        let position = self.config.addresses.position(record.address);
-        as_user(&mut command, self.config.owner.server(position));
+        as_user(&mut command, database.user());
         Ok(command)
+    }
+
+    /// Returns the settings of a server. Paths are relative to its data folder, in which it works: that
+    /// of a socket has 107 bytes at most, and the path of the folder may be longer.
+    fn settings(&self, database: &Database, member: Member) -> Vec<(&'static str, String)> {
+        let record = &database.record;
+        let resources = size::resources(&record.shape.vm_size);
+        let is_primary = database.is_primary(member);
+        // Unlike the others, this one is relative to where a server is started.
+        let hba = database.locked.path("pg_hba.conf");
+        let mut settings = vec![
+            ("port", address::PORT.to_string()),
+            ("unix_socket_directories", "../socket".to_owned()),
+            ("hba_file", hba.display().to_string()),
+            ("ssl", "on".to_owned()),
+            ("ssl_cert_file", "../../server.pem".to_owned()),
+            ("ssl_key_file", "../../server.pem".to_owned()),
+            ("password_encryption", "scram-sha-256".to_owned()),
+            ("shared_buffers", format!("{}MB", resources.shared_buffers)),
+            ("wal_level", "replica".to_owned()),
+            ("max_wal_size", format!("{}MB", self.log_size(database))),
+            ("max_slot_wal_keep_size", format!("{KEPT_WAL}MB")),
+            // To the file that is opened here, and nowhere else.
+            ("log_destination", "stderr".to_owned()),
+            ("logging_collector", "off".to_owned()),
+        ];
+        // A standby listens for the service only. It must allow as many connections as any primary
+        // whose log it reads, also one of another size than now.
+        let (listen, connections) = if is_primary {
+            (record.address.to_string(), resources.connections)
+        } else {
+            (String::new(), size::MOST_CONNECTIONS)
+        };
+        settings.push(("listen_addresses", listen));
+        settings.push(("max_connections", connections.to_string()));
+        if !is_primary {
+            let primary = record.primary.name();
+            // libpq wants an absolute path. This one leads to the data folder of the standby.
+            let source = format!(
+                "host=/proc/self/cwd/../../{primary}/socket port={} user=postgres application_name={}",
+                address::PORT,
+                member.name()
+            );
+            settings.push(("primary_conninfo", source));
+            settings.push(("primary_slot_name", member.name().to_owned()));
+        }
+        if record.shape.version == "18" {
+            // Its workers would take memory also of an idle server.
+            settings.push(("io_method", "sync".to_owned()));
+        }
+        settings
+    }
+
+    /// Returns the size in MiB to which the log may grow between checkpoints: a tenth of the storage,
+    /// from 64 to 1024 MiB.
+    fn log_size(&self, database: &Database) -> u64 {
+        let gib = u64::try_from(database.record.shape.storage_size_gib).unwrap_or_default();
+        let bytes = gib.saturating_mul(self.config.bytes_per_gib);
+        ((bytes / 10) >> 20).clamp(64, 1024)
     }
 
     /// Returns the path of a program of a version.
@@ -98,58 +164,8 @@ impl Inner {
     }
 }
 
-/// Returns the settings of a server. Paths are relative to its data folder, in which it works: that
-/// of a socket has 107 bytes at most, and the path of the folder may be longer.
-fn settings(database: &Database, member: Member) -> Vec<(&'static str, String)> {
-    let record = &database.record;
-    let resources = size::resources(&record.shape.vm_size);
-    let is_primary = database.is_primary(member);
-    // Unlike the others, this one is relative to where a server is started.
-    let hba = database.locked.path("pg_hba.conf");
-    let mut settings = vec![
-        ("port", address::PORT.to_string()),
-        ("unix_socket_directories", "../socket".to_owned()),
-        ("hba_file", hba.display().to_string()),
-        ("ssl", "on".to_owned()),
-        ("ssl_cert_file", "../../server.pem".to_owned()),
-        ("ssl_key_file", "../../server.pem".to_owned()),
-        ("password_encryption", "scram-sha-256".to_owned()),
-        ("shared_buffers", format!("{}MB", resources.shared_buffers)),
-        ("wal_level", "replica".to_owned()),
-        ("max_slot_wal_keep_size", format!("{KEPT_WAL}MB")),
-        // To the file that is opened here, and nowhere else.
-        ("log_destination", "stderr".to_owned()),
-        ("logging_collector", "off".to_owned()),
-    ];
-    // A standby listens for the service only. It must allow as many connections as any primary
-    // whose log it reads, also one of another size than now.
-    let (listen, connections) = if is_primary {
-        (record.address.to_string(), resources.connections)
-    } else {
-        (String::new(), size::MOST_CONNECTIONS)
-    };
-    settings.push(("listen_addresses", listen));
-    settings.push(("max_connections", connections.to_string()));
-    if !is_primary {
-        let primary = record.primary.name();
-        // libpq wants an absolute path. This one leads to the data folder of the standby.
-        let source = format!(
-            "host=/proc/self/cwd/../../{primary}/socket port={} user=postgres application_name={}",
-            address::PORT,
-            member.name()
-        );
-        settings.push(("primary_conninfo", source));
-        settings.push(("primary_slot_name", member.name().to_owned()));
-    }
-    if record.shape.version == "18" {
-        // Its workers would take memory also of an idle server.
-        settings.push(("io_method", "sync".to_owned()));
-    }
-    settings
-}
-
 /// Makes a command run as a user, if that is another one.
-pub(super) fn as_user(command: &mut Command, user: Option<(u32, u32)>) {
+pub(super) fn as_user(command: &mut Command, user: User) {
     if let Some((user, group)) = user {
         command.uid(user).gid(group);
     }
@@ -166,24 +182,24 @@ pub(super) async fn stop(database: &Database, member: Member) -> Result<(), Prov
 
 /// Stops the server of a data folder, if it runs, as if it had crashed.
 pub(super) async fn halt(data: &Path) -> Result<(), ProvisionError> {
-    if ends(data, Signal::QUIT, Duration::from_secs(10)).await? {
-        return Ok(());
+    let is_ended = ends(data, Signal::QUIT, Duration::from_secs(10)).await?
+        || ends(data, Signal::KILL, Duration::from_secs(5)).await?;
+    end_backends(data)?;
+    if is_ended {
+        Ok(())
+    } else {
+        Err(ProvisionError("the server does not stop".to_owned()))
     }
-    // Its children end with it.
-    if ends(data, Signal::KILL, Duration::from_secs(5)).await? {
-        return Ok(());
-    }
-    Err(ProvisionError("the server does not stop".to_owned()))
 }
 
 /// Sends a signal to a server, and returns whether it ends in time.
 async fn ends(data: &Path, signal: Signal, time: Duration) -> Result<bool, ProvisionError> {
     let begun = Instant::now();
-    let Some(pid) = pid(data) else {
+    let Some(pid) = pid(data)? else {
         return Ok(true);
     };
     send(pid, signal)?;
-    while self::pid(data).is_some() {
+    while self::pid(data)?.is_some() {
         if begun.elapsed() > time {
             return Ok(false);
         }
@@ -192,10 +208,74 @@ async fn ends(data: &Path, signal: Signal, time: Duration) -> Result<bool, Provi
     Ok(true)
 }
 
+/// Kills the backends of a server that was killed itself, which it leaves behind if they compute.
+fn end_backends(data: &Path) -> Result<(), ProvisionError> {
+    if pid(data)?.is_some() {
+        return Ok(());
+    }
+    for process in processes().map_err(|error| failed("/proc", &error))? {
+        if fs::read_link(format!("/proc/{process}/cwd")).is_ok_and(|folder| folder == data) {
+            kill(process)?;
+        }
+    }
+    Ok(())
+}
+
+/// Kills all processes of a user, until there are none. The owner of a database may have started
+/// others than its server.
+pub(super) async fn end_user(user: u32) -> Result<(), ProvisionError> {
+    let begun = Instant::now();
+    loop {
+        let mut is_any = false;
+        for process in processes().map_err(|error| failed("/proc", &error))? {
+            let is_theirs = fs::metadata(format!("/proc/{process}"))
+                .is_ok_and(|metadata| metadata.uid() == user);
+            if is_theirs && !is_zombie(process) {
+                is_any = true;
+                kill(process)?;
+            }
+        }
+        if !is_any {
+            return Ok(());
+        }
+        if begun.elapsed() > FAST_STOP {
+            return Err(ProvisionError("its programs do not end".to_owned()));
+        }
+        sleep(LOOK).await;
+    }
+}
+
+/// Returns the numbers of all processes.
+fn processes() -> io::Result<Vec<i32>> {
+    let entries = fs::read_dir("/proc")?;
+    let names = entries.map(|entry| {
+        Ok(entry?
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse().ok()))
+    });
+    names.filter_map(Result::transpose).collect()
+}
+
+/// Returns whether a process has ended and only waits for its parent to notice.
+fn is_zombie(process: i32) -> bool {
+    let state = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    // After the name, which is in parentheses and may contain any character.
+    let state = state.rsplit(')').next().unwrap_or_default();
+    state.trim_start().starts_with('Z')
+}
+
+fn kill(process: i32) -> Result<(), ProvisionError> {
+    match Pid::from_raw(process) {
+        Some(pid) => send(pid, Signal::KILL),
+        None => Ok(()),
+    }
+}
+
 /// Makes the servers of a database that run read their files again.
 pub(super) fn reload(database: &Database) -> Result<(), ProvisionError> {
     for member in database.members() {
-        if let Some(pid) = pid(&member.path(&database.locked, DATA)) {
+        if let Some(pid) = pid(&member.path(&database.locked, DATA))? {
             send(pid, Signal::HUP)?;
         }
     }
@@ -211,13 +291,29 @@ fn send(pid: Pid, signal: Signal) -> Result<(), ProvisionError> {
 }
 
 /// Returns the process of the server of a data folder, or `None` if none runs.
-pub(super) fn pid(data: &Path) -> Option<Pid> {
-    let text = fs::read_to_string(data.join("postmaster.pid")).ok()?;
-    let pid = Pid::from_raw(text.lines().next()?.parse().ok()?)?;
+///
+/// # Errors
+///
+/// If it is not certain whether one runs.
+pub(super) fn pid(data: &Path) -> Result<Option<Pid>, ProvisionError> {
+    let path = data.join("postmaster.pid");
+    let text = match read_end(&path, LONGEST_PID_FILE) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        text => text.map_err(|error| failed("postmaster.pid", &error))?,
+    };
+    let number = text.lines().next().and_then(|line| line.parse().ok());
+    let Some(pid) = number.and_then(Pid::from_raw) else {
+        return Ok(None);
+    };
     // The file outlives a server that was killed, and its number may be that of any process since.
     // A server works in its data folder.
-    let folder = fs::read_link(format!("/proc/{}/cwd", pid.as_raw_nonzero())).ok()?;
-    (folder == data).then_some(pid)
+    match fs::read_link(format!("/proc/{}/cwd", pid.as_raw_nonzero())) {
+        Ok(folder) => Ok((folder == data).then_some(pid)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        // The process has ended, and waits for its parent to notice.
+        Err(_) if is_zombie(pid.as_raw_nonzero().get()) => Ok(None),
+        Err(error) => Err(failed("the folder of a process", &error)),
+    }
 }
 
 /// Opens the log for appending, so that it may be cut while a server writes to it. Only this service
@@ -237,10 +333,8 @@ pub(super) fn bound_log(path: &Path) -> io::Result<()> {
 
 /// Returns the last line of a log that says why a server has ended.
 fn reason(path: &Path) -> String {
-    let text = fs::read_to_string(path).unwrap_or_default();
+    let text = read_end(path, LONGEST_REASON).unwrap_or_default();
     let mut reasons = text.lines().filter(|line| line.contains("FATAL"));
-    reasons
-        .next_back()
-        .unwrap_or("its log says no reason")
-        .to_owned()
+    let reason = reasons.next_back();
+    reason.unwrap_or("its log says no reason").to_owned()
 }

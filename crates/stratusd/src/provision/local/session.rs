@@ -1,17 +1,22 @@
-//! What the service asks a server, as its superuser over its Unix socket, which no other user can
+//! Sends statements to a server, as its superuser over its Unix socket, which no other user can
 //! reach.
 
 use std::fs::File;
+use std::io;
 use std::os::fd::AsRawFd as _;
 use std::time::Duration;
 
 use postgres_protocol::password::scram_sha_256;
+use rustix::process::geteuid;
+use thiserror::Error;
+use tokio::net::UnixStream;
 use tokio::time::{Instant, sleep};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Config, NoTls, Row};
 
 use super::address::PORT;
+use super::files::failed;
 use super::folder::Database;
 use super::member::{Member, SOCKET};
 use crate::provision::{Password, ProvisionError};
@@ -29,9 +34,10 @@ pub(super) struct Session(Client);
 pub(super) async fn is_ready(database: &Database, member: Member) -> bool {
     match client(database, member).await {
         Ok(_) => true,
-        Err(error) => error
+        Err(ConnectError::Server(error)) => error
             .code()
             .is_some_and(|code| *code != SqlState::CANNOT_CONNECT_NOW),
+        Err(ConnectError::Socket(_)) => false,
     }
 }
 
@@ -40,8 +46,11 @@ pub(super) async fn connect(
     database: &Database,
     member: Member,
 ) -> Result<Session, ProvisionError> {
-    let client = client(database, member).await;
-    client.map(Session).map_err(|error| refused(&error))
+    match client(database, member).await {
+        Ok(client) => Ok(Session(client)),
+        Err(ConnectError::Server(error)) => Err(refused(&error)),
+        Err(ConnectError::Socket(error)) => Err(failed("the socket of the server", &error)),
+    }
 }
 
 impl Session {
@@ -101,6 +110,20 @@ impl Session {
             .collect()
     }
 
+    /// Returns whether the server waits with each commit for one of so many standbys.
+    pub(super) async fn commits_wait(&self, standbys: usize) -> Result<bool, ProvisionError> {
+        let statement = "SELECT count(*) FROM pg_stat_replication \
+                         WHERE sync_state = 'quorum' AND state = 'streaming'";
+        let count: i64 = first(&self.query(PATIENCE, statement, &[]).await?)?;
+        Ok(usize::try_from(count).is_ok_and(|count| count >= standbys))
+    }
+
+    /// Returns whether the database has tablespaces, which are in folders elsewhere.
+    pub(super) async fn has_tablespaces(&self) -> Result<bool, ProvisionError> {
+        let statement = "SELECT count(*) > 2 FROM pg_tablespace";
+        first(&self.query(PATIENCE, statement, &[]).await?)
+    }
+
     /// Begins a backup of the files, which ends with the session at the latest.
     pub(super) async fn begin_backup(&self) -> Result<(), ProvisionError> {
         let statement = "SELECT pg_backup_start('stratus', true)::text";
@@ -116,8 +139,8 @@ impl Session {
 
     /// Returns the position up to which a standby has received the log.
     pub(super) async fn received(&self) -> Result<i64, ProvisionError> {
-        let statement = "SELECT (GREATEST(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn()) \
-                         - '0/0')::bigint";
+        // Null until it is connected to the primary: what it has is not known then.
+        let statement = "SELECT (pg_last_wal_receive_lsn() - '0/0')::bigint";
         first(&self.query(PATIENCE, statement, &[]).await?)
     }
 
@@ -156,30 +179,52 @@ fn first<'r, T: tokio_postgres::types::FromSql<'r>>(rows: &'r [Row]) -> Result<T
     value.ok_or_else(|| ProvisionError("the server answers something else".to_owned()))
 }
 
-async fn client(database: &Database, member: Member) -> Result<Client, tokio_postgres::Error> {
+/// Connects to a server, if the other side of its socket is a process of its user: the owner of a
+/// database may put a link to the socket of another one there.
+async fn client(database: &Database, member: Member) -> Result<Client, ConnectError> {
+    let connected = async {
+        let stream = stream(database, member).await?;
+        let peer = stream.peer_cred()?.uid();
+        let expected = database.record.user;
+        if peer != expected.unwrap_or_else(|| geteuid().as_raw()) {
+            return Err(io::Error::other("another process answers at its socket").into());
+        }
+        let (client, connection) = Config::new()
+            .user("postgres")
+            .dbname("postgres")
+            // A database that is full is read-only for its owner, not for the service, no log has
+            // what the service sends, and names mean what PostgreSQL means by them.
+            .options(
+                "-c default_transaction_read_only=off -c log_statement=none \
+                 -c search_path=pg_catalog",
+            )
+            .connect_raw(stream, NoTls)
+            .await?;
+        // Ends when the client is dropped.
+        tokio::spawn(connection);
+        Ok(client)
+    };
+    match tokio::time::timeout(PATIENCE, connected).await {
+        Ok(connected) => connected,
+        Err(_) => Err(io::Error::from(io::ErrorKind::TimedOut).into()),
+    }
+}
+
+async fn stream(database: &Database, member: Member) -> io::Result<UnixStream> {
     // Open while it is connected to: the path of a socket has 107 bytes at most, and that of the
     // folder may be longer, but this name of the folder is not.
-    let path = member.path(&database.locked, SOCKET);
-    let folder = File::open(&path);
-    let path = match &folder {
-        Ok(folder) => format!("/proc/self/fd/{}", folder.as_raw_fd()).into(),
-        // The attempt to connect says why.
-        Err(_) => path,
-    };
-    let (client, connection) = Config::new()
-        .host_path(path)
-        .port(PORT)
-        .user("postgres")
-        .dbname("postgres")
-        .connect_timeout(PATIENCE)
-        // A database that is full is read-only for its owner, not for the service, and no log has
-        // what the service sends.
-        .options("-c default_transaction_read_only=off -c log_statement=none")
-        .connect(NoTls)
-        .await?;
-    // Ends when the client is dropped.
-    tokio::spawn(connection);
-    Ok(client)
+    let folder = File::open(member.path(&database.locked, SOCKET))?;
+    let descriptor = folder.as_raw_fd();
+    UnixStream::connect(format!("/proc/self/fd/{descriptor}/.s.PGSQL.{PORT}")).await
+}
+
+/// Why there is no session with a server.
+#[derive(Debug, Error)]
+enum ConnectError {
+    #[error(transparent)]
+    Socket(#[from] io::Error),
+    #[error(transparent)]
+    Server(#[from] tokio_postgres::Error),
 }
 
 fn refused(error: &tokio_postgres::Error) -> ProvisionError {

@@ -1,15 +1,14 @@
 //! The creation and the deletion of a database.
 
-use std::fs::{self, DirBuilder};
+use std::fs;
 use std::io;
-use std::os::unix::fs::DirBuilderExt as _;
-use std::path::Path;
 use std::process::Stdio;
 
 use tokio::process::Command;
 use tokio::task::spawn_blocking;
 
-use super::folder::{Database, Locked, Record, failed, open_to_servers};
+use super::files::{User, failed, open_to_servers, private};
+use super::folder::{Database, Locked, Record};
 use super::member::{DATA, Member, SOCKET};
 use super::{Inner, access, address, configuration, owner, server};
 use crate::provision::{ProvisionError, Shape, Wanted};
@@ -36,17 +35,19 @@ impl Inner {
                 ..wanted.shape.clone()
             },
             address,
+            user: self.config.owner.server(|| self.folder.next_user())?,
             created_at: self.world.now(),
             primary: Member::A,
             standbys: Vec::new(),
             promoted: None,
+            commits_wait: false,
             is_created: false,
             restarts: 0,
             is_full: false,
             certificate_year: 0,
         };
         let mut database = Database { locked, record };
-        let user = self.user(&database);
+        let user = database.user();
         let io = |error| failed("the folder of a database", &error);
         self.initialize(&database.locked, &wanted.shape.version, user)
             .await?;
@@ -55,7 +56,7 @@ impl Inner {
             .and_then(|()| owner::give(&socket, user))
             .map_err(io)?;
         access::close(&database)?;
-        // Its file is written before the record, which is what makes the database exist.
+        // This writes the record too, last: with it the database exists.
         self.ensure_certificate(&mut database)?;
         Ok(database)
     }
@@ -65,7 +66,7 @@ impl Inner {
         &self,
         locked: &Locked,
         version: &str,
-        user: Option<(u32, u32)>,
+        user: User,
     ) -> Result<(), ProvisionError> {
         let io = |error| failed("the folder of a database", &error);
         let data = Member::A.path(locked, DATA);
@@ -113,21 +114,23 @@ impl Inner {
         finished.expect("it does not panic").map_err(io)
     }
 
-    /// Returns the user of the servers of a database, or `None` for that of this process.
-    pub(super) fn user(&self, database: &Database) -> Option<(u32, u32)> {
-        let position = self.config.addresses.position(database.record.address);
-        self.config.owner.server(position)
-    }
-
     /// Removes everything of a database.
     pub(super) async fn remove(&self, locked: Locked) -> Result<(), ProvisionError> {
+        let io = |error| failed("the folder of a database", &error);
+        let user = locked.read()?.and_then(|record| record.user);
         for member in Member::ALL {
             server::halt(&member.path(&locked, DATA)).await?;
         }
-        address::free(&self.folder.addresses(), locked.id())?;
+        if let Some(user) = user {
+            server::end_user(user).await?;
+        }
+        // First, so that no supervisor starts what is left of it.
+        locked.forget().map_err(io)?;
+        let id = locked.id().to_owned();
         let removed = spawn_blocking(move || locked.remove()).await;
-        let removed = removed.expect("it does not panic");
-        removed.map_err(|error| failed("the folder of a database", &error))
+        removed.expect("it does not panic").map_err(io)?;
+        // Last, so that no other database gets the address before.
+        address::free(&self.folder.addresses(), &id)
     }
 }
 
@@ -144,9 +147,4 @@ fn remove_unfinished(locked: &Locked) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// Creates a folder that only its owner can enter, if it is not there.
-pub(super) fn private(path: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(path)
 }

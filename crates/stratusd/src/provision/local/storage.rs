@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use tokio::task::spawn_blocking;
 
 use super::configuration;
-use super::folder::{Database, failed};
+use super::files::failed;
+use super::folder::Database;
 use super::member::DATA;
 use crate::provision::ProvisionError;
 
@@ -20,6 +21,9 @@ const FULL: u128 = 95;
 /// How full it is, in percent, when it may be written again. Less, so that it does not change with
 /// every row.
 const FREE: u128 = 90;
+
+/// The number of files of a database that are counted at most: about a hundred for each table.
+const MOST_FILES: u32 = 1_000_000;
 
 /// Returns how many bytes of the disk a database uses.
 pub(super) async fn used(database: &Database) -> Result<u64, ProvisionError> {
@@ -66,7 +70,7 @@ pub(super) fn limit(
 
 /// Returns how many bytes of the disk a folder takes. What is removed meanwhile does not count.
 fn size(folder: PathBuf) -> io::Result<u64> {
-    let mut sum = 0;
+    let (mut sum, mut count) = (0, 0);
     let mut folders = vec![folder];
     while let Some(folder) = folders.pop() {
         for entry in gone(fs::read_dir(&folder))?.into_iter().flatten() {
@@ -74,7 +78,13 @@ fn size(folder: PathBuf) -> io::Result<u64> {
             let Some(metadata) = gone(entry.metadata())? else {
                 continue;
             };
-            // Blocks of 512 bytes, whatever the file system has.
+            count += 1;
+            if count > MOST_FILES {
+                return Err(io::Error::other(format!(
+                    "it has more than {MOST_FILES} files"
+                )));
+            }
+            // Blocks of 512 bytes on every file system.
             sum += metadata.blocks() * 512;
             // Tablespaces are links to folders elsewhere; they are not followed.
             if metadata.is_dir() {

@@ -1,15 +1,16 @@
 //! The supervisor of the servers: starts again those that have crashed, replaces a primary that was
 //! killed by a standby, and at its start starts those that a restart of the machine has ended.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::time::Duration;
 
-use tokio::task::{JoinSet, spawn_blocking};
+use tokio::task::{JoinError, JoinSet, spawn_blocking};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
-use super::folder::{self, Database, failed};
+use super::files::failed;
+use super::folder::{self, Database};
 use super::member::{self, DATA};
 use super::{Local, server};
 use crate::provision::ProvisionError;
@@ -40,16 +41,24 @@ impl Attempt {
     }
 }
 
+/// Databases that are being mended, and earlier attempts.
+#[derive(Default)]
+struct Mending {
+    tasks: JoinSet<(String, Result<bool, ProvisionError>)>,
+    ids: HashSet<String>,
+    attempts: HashMap<String, Attempt>,
+}
+
 impl Local {
     /// Keeps the servers of all databases running, until it is stopped. The servers go on then.
     pub async fn supervise(self, stop: CancellationToken) {
-        let mut attempts: HashMap<String, Attempt> = HashMap::new();
+        let mut mending = Mending::default();
         while !stop.is_cancelled() {
+            while let Some(done) = mending.tasks.try_join_next() {
+                mending.note(done);
+            }
             match self.broken().await {
-                Ok(broken) => {
-                    attempts.retain(|_, attempt| attempt.last.elapsed() < STEADY + LONGEST_WAIT);
-                    self.mend_all(broken, &mut attempts).await;
-                }
+                Ok(broken) => mending.begin(&self, broken),
                 Err(error) => tracing::warn!("the servers cannot be listed: {error}"),
             }
             tokio::select! {
@@ -57,6 +66,8 @@ impl Local {
                 () = stop.cancelled() => {}
             }
         }
+        // What is interrupted is continued after the next start.
+        mending.tasks.shutdown().await;
     }
 
     /// Returns the ids of the databases of which a server does not run. Cuts long logs, too.
@@ -69,7 +80,7 @@ impl Local {
             let is_broken = |id: &String| match folder.path(id).and_then(|path| is_broken(&path)) {
                 Ok(is_broken) => is_broken,
                 Err(error) => {
-                    tracing::warn!(database = id, "it cannot be looked at: {error}");
+                    tracing::warn!(database = id, "the servers cannot be looked at: {error}");
                     false
                 }
             };
@@ -78,32 +89,10 @@ impl Local {
         spawn_blocking(look).await.expect("it does not panic")
     }
 
-    /// Mends databases whose time has come, a few at a time.
-    async fn mend_all(&self, ids: Vec<String>, attempts: &mut HashMap<String, Attempt>) {
-        let mut mended = JoinSet::new();
-        for id in ids {
-            let is_early = |attempt: &Attempt| Instant::now() < attempt.next();
-            if attempts.get(&id).is_some_and(is_early) {
-                continue;
-            }
-            if mended.len() >= AT_ONCE {
-                note(mended.join_next().await, attempts);
-            }
-            let this = self.clone();
-            mended.spawn(async move {
-                let done = this.mend(&id).await;
-                (id, done)
-            });
-        }
-        while let Some(done) = mended.join_next().await {
-            note(Some(done), attempts);
-        }
-    }
-
     /// Makes the servers of a database run again, unless a step is at work on the database. Returns
-    /// whether it has done something.
+    /// whether the primary had ended.
     async fn mend(&self, id: &str) -> Result<bool, ProvisionError> {
-        // Not by `lock`, which would make the folder of a database that was deleted meanwhile.
+        // It may have been deleted meanwhile.
         if !self.0.folder.has(id)? {
             return Ok(false);
         }
@@ -115,12 +104,13 @@ impl Local {
         };
         let mut database = Database { locked, record };
         let data = database.record.primary.path(&database.locked, DATA);
-        if database.record.promoted.is_some() || server::pid(&data).is_none() {
+        let has_ended = database.record.promoted.is_some() || server::pid(&data)?.is_none();
+        if has_ended {
             tracing::warn!(database = id, "the server has ended");
             self.0.recover(&mut database).await?;
         }
         self.0.ensure_standbys(&mut database).await?;
-        Ok(true)
+        Ok(has_ended)
     }
 }
 
@@ -131,33 +121,58 @@ fn is_broken(folder: &Path) -> Result<bool, ProvisionError> {
         return Ok(false);
     };
     let mut is_broken = record.promoted.is_some()
-        || record.standbys.len() != member::standbys(&record.shape.ha_type);
+        || record.standbys.len() != member::standbys(&record.shape.ha_type)
+        || record.shape.ha_type == "sync" && !record.commits_wait;
     for member in std::iter::once(&record.primary).chain(&record.standbys) {
         let folder = folder.join(member.name());
-        is_broken |= server::pid(&folder.join(DATA)).is_none();
+        is_broken |= server::pid(&folder.join(DATA))?.is_none();
         let bounded = server::bound_log(&folder.join("log"));
         bounded.map_err(|error| failed("the log", &error))?;
     }
     Ok(is_broken)
 }
 
-/// Remembers a start, so that servers which end again and again wait longer each time.
-fn note(
-    started: Option<Result<(String, Result<bool, ProvisionError>), tokio::task::JoinError>>,
-    attempts: &mut HashMap<String, Attempt>,
-) {
-    let Some(Ok((id, started))) = started else {
-        return;
-    };
-    match &started {
-        Ok(false) => return,
-        Ok(true) => {}
-        Err(error) => tracing::warn!(database = id, "its servers cannot be started: {error}"),
+impl Mending {
+    /// Begins to mend databases that are not being mended and that have waited long enough since
+    /// the last attempt, some at the same time.
+    fn begin(&mut self, local: &Local, broken: Vec<String>) {
+        self.attempts
+            .retain(|_, attempt| attempt.last.elapsed() < STEADY + LONGEST_WAIT);
+        for id in broken {
+            let is_early = |attempt: &Attempt| Instant::now() < attempt.next();
+            if self.ids.len() >= AT_ONCE
+                || self.ids.contains(&id)
+                || self.attempts.get(&id).is_some_and(is_early)
+            {
+                continue;
+            }
+            self.ids.insert(id.clone());
+            let local = local.clone();
+            self.tasks.spawn(async move {
+                let done = local.mend(&id).await;
+                (id, done)
+            });
+        }
     }
-    let failures = match attempts.get(&id) {
-        Some(earlier) if earlier.last.elapsed() < STEADY => earlier.failures + 1,
-        _ => u32::from(started.is_err()),
-    };
-    let last = Instant::now();
-    attempts.insert(id, Attempt { failures, last });
+
+    /// Records an attempt, so that servers which end again and again wait longer each time.
+    fn note(&mut self, done: Result<(String, Result<bool, ProvisionError>), JoinError>) {
+        let Ok((id, done)) = done else {
+            // A panic was logged. Its database is not known, so all may be mended again.
+            self.ids.clear();
+            return;
+        };
+        self.ids.remove(&id);
+        match &done {
+            Ok(false) => return,
+            Ok(true) => {}
+            Err(error) => tracing::warn!(database = id, "its servers do not run: {error}"),
+        }
+        let failures = match self.attempts.get(&id) {
+            Some(earlier) if earlier.last.elapsed() < STEADY => earlier.failures + 1,
+            _ => u32::from(done.is_err()),
+        };
+        let last = Instant::now();
+        self.attempts.insert(id, Attempt { failures, last });
+    }
 }

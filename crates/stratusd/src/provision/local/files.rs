@@ -1,0 +1,87 @@
+//! Files of the service, and files that belong to the user of a server. The owner of a database can
+//! run programs as that user, so everything in a folder of that user may be a link, a pipe, or
+//! endless, and may change at any moment.
+
+use std::fs::{self, DirBuilder, File, Permissions};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _, chown};
+use std::path::Path;
+
+use rustix::fs::OFlags;
+
+use crate::provision::ProvisionError;
+
+/// The user and the group that may read a file, or `None` for those of this process.
+pub(super) type User = Option<(u32, u32)>;
+
+/// Replaces a file as a whole, also if the machine stops meanwhile. Besides the service, only the
+/// servers of a user can read it.
+pub(super) fn replace(path: &Path, content: &[u8], reader: User) -> Result<(), ProvisionError> {
+    let write = || -> io::Result<()> {
+        let new = path.with_extension("new");
+        let mode = if reader.is_some() { 0o640 } else { 0o600 };
+        let mut options = File::options();
+        options.write(true).create(true).truncate(true).mode(mode);
+        let mut file = options.open(&new)?;
+        file.set_permissions(Permissions::from_mode(mode))?;
+        if let Some((_, group)) = reader {
+            chown(&new, None, Some(group))?;
+        }
+        file.write_all(content)?;
+        file.sync_all()?;
+        fs::rename(&new, path)?;
+        sync_folder(path)
+    };
+    write().map_err(|error| failed(&path.display().to_string(), &error))
+}
+
+/// Writes what has changed in the folder of a file to the disk.
+pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
+    match path.parent() {
+        Some(folder) => File::open(folder)?.sync_all(),
+        None => Ok(()),
+    }
+}
+
+/// Reads the last bytes of a regular file, at most `most`.
+///
+/// # Errors
+///
+/// If it is not a regular file, such as a link or a pipe, which would keep the service waiting.
+pub(super) fn read_end(path: &Path, most: u64) -> io::Result<String> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let flags = i32::try_from(flags.bits()).map_err(io::Error::other)?;
+    let mut file = File::options().read(true).custom_flags(flags).open(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(io::Error::other("it is not a file"));
+    }
+    file.seek(SeekFrom::Start(metadata.len().saturating_sub(most)))?;
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Creates a folder, if it is not there, that other users can enter but not list.
+pub(super) fn open_to_servers(path: &Path) -> io::Result<()> {
+    make(path, 0o711)
+}
+
+/// Creates a folder, if it is not there, that only its owner can enter.
+pub(super) fn private(path: &Path) -> io::Result<()> {
+    make(path, 0o700)
+}
+
+fn make(path: &Path, mode: u32) -> io::Result<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    DirBuilder::new().recursive(true).mode(mode).create(path)?;
+    // Again, because the mask of this process may have taken rights away.
+    fs::set_permissions(path, Permissions::from_mode(mode))
+}
+
+/// Returns the error of something that failed for a reason of the operating system.
+pub(super) fn failed(what: &str, error: &io::Error) -> ProvisionError {
+    ProvisionError(format!("{what}: {error}"))
+}
