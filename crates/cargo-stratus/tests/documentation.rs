@@ -24,6 +24,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
         "CONTRIBUTING.md",
         "people, with tools that need not be there",
     ),
+    ("docs/assistants.md", "tests/tests/command_line/mcp.rs"),
     ("docs/benchmarks.md", "people: it takes an hour"),
     ("docs/command-line.md", "tests/tests/command_line/ours.rs"),
     ("docs/languages.md", "xtask/src/examples.rs"),

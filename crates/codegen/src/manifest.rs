@@ -173,13 +173,6 @@ fn features(api: &Api<'_>, part: Part) -> String {
     // The command line has all operations.
     let tags: &[Tag] = if part == Part::Cli { &[] } else { &api.tags };
     let mut default: Vec<&str> = tags.iter().map(|tag| tag.feature.as_str()).collect();
-    let per_tag = |tag: &Tag| match part {
-        Part::Types | Part::Cli => Vec::new(),
-        // The types of webhooks and callbacks are compiled without any feature.
-        Part::Client | Part::Server if api.names.is_reversed => Vec::new(),
-        Part::Client | Part::Server => vec![format!("{types}/{}", tag.feature)],
-        Part::Mock => vec![format!("{}/{}", api.names.package("server"), tag.feature)],
-    };
     let mut lines = Vec::new();
     let mut feature = |comment: &str, name: &str, enables: &[String]| {
         let enables: Vec<String> = enables.iter().map(|other| quoted(other)).collect();
@@ -195,7 +188,7 @@ fn features(api: &Api<'_>, part: Part) -> String {
         ));
     };
     for tag in tags {
-        feature("", &tag.feature, &per_tag(tag));
+        feature("", &tag.feature, &features_of_others(api, part, tag));
     }
     match part {
         Part::Types => {
@@ -274,6 +267,18 @@ fn features(api: &Api<'_>, part: Part) -> String {
     }
     let default: Vec<String> = default.into_iter().map(quoted).collect();
     format!("default = [{}]\n{}", default.join(", "), lines.concat())
+}
+
+/// Returns the features of other crates of the contract that the feature of a tag enables.
+fn features_of_others(api: &Api<'_>, part: Part, tag: &Tag) -> Vec<String> {
+    let of = |other| vec![format!("{}/{}", api.names.package(other), tag.feature)];
+    match part {
+        Part::Types | Part::Cli => Vec::new(),
+        // The types of webhooks and callbacks are compiled without any feature.
+        Part::Client | Part::Server if api.names.is_reversed => Vec::new(),
+        Part::Client | Part::Server => of("types"),
+        Part::Mock => of("server"),
+    }
 }
 
 /// Generates the entries of `[dependencies]`. `runtime` is where the run time is.

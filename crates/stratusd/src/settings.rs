@@ -42,7 +42,7 @@ pub use file::SettingsFile;
 pub use gateway::{GatewayArguments, GatewaySettings, UpstreamUrl};
 pub use number::{Connections, Percent, Rate};
 pub use pool::AddressPool;
-pub use provisioner::ProvisionerChoice;
+pub use provisioner::{Folders, ProvisionerChoice};
 pub use table::{Origin, Setting};
 pub use text::{LogFormat, ProxyProtocol, SecretText, Switch};
 

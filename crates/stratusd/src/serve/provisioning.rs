@@ -13,7 +13,7 @@ use crate::provision::authority::Authority;
 use crate::provision::local::{Binaries, Local, LocalConfig, Owner};
 use crate::provision::simulator::{Simulator, SimulatorConfig};
 use crate::reconcile::{Reconciler, ReconcilerConfig, Steps};
-use crate::settings::{ProcessSettings, ProvisionerChoice, ServiceSettings};
+use crate::settings::{Folders, ProcessSettings, ProvisionerChoice, ServiceSettings};
 use crate::storage::{self, Aborted, Change, Connection, DatabaseLocation, Store};
 use crate::world::World;
 
@@ -26,7 +26,7 @@ pub(super) enum Chosen {
     /// Servers on this machine.
     Local(Local),
     /// Nothing: they are simulated.
-    Simulated(Simulator),
+    Simulated(Box<Simulator>),
 }
 
 /// What is needed to run databases on this machine, or why it cannot be done.
@@ -84,11 +84,11 @@ impl Choice {
         };
         let Some(config) = config else {
             let config = simulator_config(process, settings);
-            return Ok(Chosen::Simulated(Simulator::new(
+            return Ok(Chosen::Simulated(Box::new(Simulator::new(
                 config,
                 world.clone(),
                 authority,
-            )));
+            ))));
         };
         let versions: Vec<_> = config.binaries.versions().collect();
         tracing::info!(
@@ -159,7 +159,7 @@ impl Chosen {
                 let _ = supervisor.await;
             }),
             Self::Simulated(simulator) => {
-                tokio::spawn(Reconciler::new(store, context, simulator, config, steps).run(stop))
+                tokio::spawn(Reconciler::new(store, context, *simulator, config, steps).run(stop))
             }
         }
     }
@@ -220,7 +220,7 @@ impl Change for Record {
 /// Returns what the local provisioner needs on this machine.
 fn local(settings: &ServiceSettings, database: &DatabaseLocation) -> Result<LocalConfig> {
     let folders = settings.local_binaries.as_ref();
-    let folders = folders.map_or_else(Vec::new, |folders| folders.paths());
+    let folders = folders.map_or_else(Vec::new, Folders::paths);
     let binaries = Binaries::find(&folders);
     if binaries.is_empty() {
         bail!("no PostgreSQL 16, 17 or 18 is installed, or local_binaries does not name it");

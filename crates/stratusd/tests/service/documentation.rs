@@ -98,6 +98,7 @@ impl Machine {
         for file in [
             "demo.yaml",
             "deploy/stratusd.service",
+            "deploy/stratusd-balance.service",
             "deploy/stratus.toml",
             "deploy/container.toml",
         ] {

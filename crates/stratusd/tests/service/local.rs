@@ -6,8 +6,6 @@ mod kills;
 mod replication;
 mod storage;
 
-use std::time::Duration;
-
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -80,7 +78,7 @@ async fn a_database_is_used_changed_and_deleted() {
     let kept = ask(&resized, "SELECT text FROM note").await;
     assert_eq!(kept.expect("it answers"), "kept");
 
-    // Another password.
+    // The reset sets another password.
     let reset = format!("{path}/reset-superuser-password");
     let body = json!({ "password": "Another-Passw0rd'\"\\" });
     let reset = caller.post(&reset, body).await.ok();
@@ -101,7 +99,7 @@ async fn a_database_is_used_changed_and_deleted() {
     let works = eventually(async || ask(&reset, "SELECT text FROM note").await.ok()).await;
     assert_eq!(works.expect("it is up again"), "kept");
 
-    // Gone, with all that it had.
+    // A deleted database leaves nothing.
     let (pid, address) = (servers.pid(&id).expect("it runs"), address(&reset));
     let deleted = caller.delete(&path).await;
     assert_eq!(deleted.status, 204, "{}", deleted.body);
@@ -240,7 +238,7 @@ async fn a_database_cannot_read_what_belongs_to_another() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_database_is_soon_there() {
+async fn a_database_answers_once_it_runs() {
     let Some(servers) = Servers::new() else {
         return;
     };
@@ -249,7 +247,6 @@ async fn a_database_is_soon_there() {
     let begun = std::time::Instant::now();
     let made = create(&caller, "orders", json!({})).await;
     ask(&made, "SELECT 'here'").await.expect("it answers");
-    // A measurement, not a limit: only a hang fails here.
+    // For docs/benchmarks.md, not for the test.
     eprintln!("from the request to the first query: {:?}", begun.elapsed());
-    assert!(begun.elapsed() < Duration::from_secs(60));
 }

@@ -50,13 +50,13 @@ impl Addresses {
     /// # Errors
     ///
     /// If a server cannot listen on it.
-    pub fn ensure_here(&self) -> io::Result<()> {
+    pub fn ensure_here(self) -> io::Result<()> {
         TcpListener::bind((self.at(1), 0)).map(drop)
     }
 
     /// Returns the address that belongs to a database, or gives it one that is free. `folder` has a
     /// file for each address that is taken, with the id of the database that has it.
-    pub(super) fn take(&self, folder: &Path, id: &str) -> Result<Ipv4Addr, ProvisionError> {
+    pub(super) fn take(self, folder: &Path, id: &str) -> Result<Ipv4Addr, ProvisionError> {
         if let Some(address) = find(folder, id)? {
             return Ok(address);
         }
@@ -70,7 +70,7 @@ impl Addresses {
         taken
     }
 
-    fn link(&self, folder: &Path, candidate: &Path) -> Result<Ipv4Addr, ProvisionError> {
+    fn link(self, folder: &Path, candidate: &Path) -> Result<Ipv4Addr, ProvisionError> {
         // Without the last address, which is that of a broadcast where the network is no loopback.
         for position in 1..(1_u32 << (32 - self.prefix)) - 1 {
             let address = self.at(position);
@@ -96,7 +96,7 @@ impl Addresses {
         )))
     }
 
-    fn at(&self, position: u32) -> Ipv4Addr {
+    fn at(self, position: u32) -> Ipv4Addr {
         u32::from(self.network).saturating_add(position).into()
     }
 }

@@ -1,5 +1,5 @@
-//! The servers of a database: a primary, and the standbys that its kind of high availability asks
-//! for.
+//! Names the servers of a database: a primary, and the standbys that its kind of high availability
+//! asks for.
 
 use std::path::PathBuf;
 

@@ -2,7 +2,7 @@
 //!
 //! PostgreSQL refuses to run as root, and the superuser of a database can run programs as the user
 //! of its server. So a service that runs as root gives each database a user that no other database
-//! has or has had. Such a user needs no name, and can read nothing of another database. A service
+//! has or has had. Such a user needs no name, and cannot read what belongs to another database. A service
 //! that does not run as root cannot do this: its databases run as the service itself.
 
 use std::fs;

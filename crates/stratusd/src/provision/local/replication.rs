@@ -45,7 +45,7 @@ impl Inner {
         let wanted = member::standbys(&database.record.shape.ha_type);
         if database.record.standbys.len() > wanted {
             database.record.standbys.truncate(wanted);
-            self.change_members(database)?;
+            change_members(database)?;
         }
         self.remove_others(database).await?;
         for member in database.record.standbys.clone() {
@@ -55,7 +55,7 @@ impl Inner {
                     "a standby does not start, and is copied anew: {error}"
                 );
                 database.record.standbys.retain(|other| *other != member);
-                self.change_members(database)?;
+                change_members(database)?;
             }
         }
         while database.record.standbys.len() < wanted {
@@ -92,16 +92,9 @@ impl Inner {
         let is_lost = |member: &Member| lost.iter().any(|name| name == member.name());
         if database.record.standbys.iter().any(is_lost) {
             database.record.standbys.retain(|member| !is_lost(member));
-            self.change_members(database)?;
+            change_members(database)?;
         }
         Ok(())
-    }
-
-    /// Writes a record with fewer standbys, after which no commit waits for the others.
-    fn change_members(&self, database: &mut Database) -> Result<(), ProvisionError> {
-        database.record.commits_wait = false;
-        database.write()?;
-        configuration::apply(database)
     }
 
     /// Removes the folders and the replication slots of servers that are no members any more.
@@ -143,7 +136,7 @@ impl Inner {
         let from = primary.path(&database.locked, DATA);
         self.copy_cluster(database, &from, &new).await?;
         let label = client.end_backup().await?;
-        let mut finish = self.theirs(database, "sh")?;
+        let mut finish = theirs(database, "sh")?;
         finish.args(["-euc", FINISH]).current_dir(&new);
         // The last one, whose input is the label and not the lock, takes no time.
         let mut finish = finish.stdin(Stdio::piped()).spawn().map_err(io)?;
@@ -166,7 +159,7 @@ impl Inner {
         to: &Path,
     ) -> Result<(), ProvisionError> {
         let io = |error| failed("tar", &error);
-        let mut pack = self.theirs(database, "tar")?;
+        let mut pack = theirs(database, "tar")?;
         pack.args(["--create", "--sparse", "--anchored", "--file=-"]);
         for left_out in LEFT_OUT {
             pack.arg(format!("--exclude={left_out}"));
@@ -175,7 +168,7 @@ impl Inner {
         let mut pack = pack.spawn().map_err(io)?;
         let packed = pack.stdout.take().map(TryInto::<Stdio>::try_into);
         let packed = packed.ok_or_else(|| ProvisionError("tar has no output".to_owned()))?;
-        let mut unpack = self.theirs(database, "tar")?;
+        let mut unpack = theirs(database, "tar")?;
         unpack
             .args(["--extract", "--file=-"])
             .current_dir(to)
@@ -188,19 +181,6 @@ impl Inner {
         } else {
             Err(ProvisionError("the cluster cannot be copied".to_owned()))
         }
-    }
-
-    /// Returns a command that runs as the user of a database's servers. It holds the lock for as
-    /// long as it runs, also if this process is killed.
-    fn theirs(&self, database: &Database, program: &str) -> Result<Command, ProvisionError> {
-        let mut command = Command::new(program);
-        command
-            .stdin(database.locked.inherited()?)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .kill_on_drop(true);
-        server::as_user(&mut command, database.user());
-        Ok(command)
     }
 
     /// Removes a server that is no member of the database, with its replication slot.
@@ -314,4 +294,24 @@ impl Inner {
         );
         Ok(())
     }
+}
+
+/// Writes a record with fewer standbys, after which no commit waits for the others.
+fn change_members(database: &mut Database) -> Result<(), ProvisionError> {
+    database.record.commits_wait = false;
+    database.write()?;
+    configuration::apply(database)
+}
+
+/// Returns a command that runs as the user of a database's servers. It holds the lock for as
+/// long as it runs, also if this process is killed.
+fn theirs(database: &Database, program: &str) -> Result<Command, ProvisionError> {
+    let mut command = Command::new(program);
+    command
+        .stdin(database.locked.inherited()?)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .kill_on_drop(true);
+    server::as_user(&mut command, database.user());
+    Ok(command)
 }

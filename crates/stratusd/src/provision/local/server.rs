@@ -17,9 +17,9 @@ use super::member::{DATA, Member};
 use super::{Inner, address, session, size};
 use crate::provision::ProvisionError;
 
-/// How long a step waits for a server that starts. One that recovers after a crash may take longer,
-/// and the next step waits on.
-const START: Duration = Duration::from_secs(60);
+/// How long a step waits for a server that starts. A server that recovers after a crash may take
+/// longer; the next step then waits for it again.
+const START: Duration = Duration::from_mins(1);
 /// How long a server has to end its sessions in order, before it is stopped as if it had crashed.
 const FAST_STOP: Duration = Duration::from_secs(30);
 /// How often a server that starts or stops is looked at.

@@ -163,13 +163,9 @@ impl Session {
         parameters: &[&(dyn ToSql + Sync)],
     ) -> Result<Vec<Row>, ProvisionError> {
         let rows = async { self.0.query(statement, parameters).await };
-        match tokio::time::timeout(patience, rows).await {
-            Ok(rows) => rows.map_err(|error| refused(&error)),
-            Err(_) => {
-                let late = "the server does not answer in time";
-                Err(ProvisionError(late.to_owned()))
-            }
-        }
+        let rows = tokio::time::timeout(patience, rows).await;
+        let late = |_| ProvisionError("the server does not answer in time".to_owned());
+        rows.map_err(late)?.map_err(|error| refused(&error))
     }
 }
 

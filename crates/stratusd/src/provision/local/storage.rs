@@ -1,7 +1,7 @@
 //! The storage of a database: how much it uses, and what happens when it is full.
 //!
 //! A folder cannot refuse to grow, so a database that has used its storage becomes read-only by
-//! default. Its owner can still write, by saying so, to delete what is not needed.
+//! default. Its owner can switch that off in a session, to delete what is not needed.
 
 use std::fs;
 use std::io;
@@ -68,7 +68,7 @@ pub(super) fn limit(
     configuration::apply(database)
 }
 
-/// Returns how many bytes of the disk a folder takes. What is removed meanwhile does not count.
+/// Returns how many bytes of the disk a folder takes. Files that are removed meanwhile do not count.
 fn size(folder: PathBuf) -> io::Result<u64> {
     let (mut sum, mut count) = (0, 0);
     let mut folders = vec![folder];

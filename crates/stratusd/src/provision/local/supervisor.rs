@@ -1,5 +1,5 @@
-//! The supervisor of the servers: starts again those that have crashed, replaces a primary that was
-//! killed by a standby, and at its start starts those that a restart of the machine has ended.
+//! Supervises the servers: starts those again that have crashed or that a restart of the machine has
+//! ended, and replaces a primary that was killed by a standby.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;

@@ -43,6 +43,12 @@ type Allowed = (&'static str, &'static str, &'static str, &'static str);
 const ALLOWED: &[Allowed] = &[
     ("", "location", "", "locations are few, and the operator's"),
     (
+        "SELECT id FROM postgres_database LIMIT 1",
+        "postgres_database",
+        "",
+        "the first row is enough",
+    ),
+    (
         "",
         "resource_count",
         "project_id,kind",

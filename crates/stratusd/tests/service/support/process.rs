@@ -33,6 +33,8 @@ impl Home {
             for setting in ["STRATUS_LISTEN", "STRATUS_MANAGEMENT_LISTEN"] {
                 command.env(setting, "127.0.0.1:0");
             }
+            // Tests of servers choose otherwise, by a flag.
+            command.env("STRATUS_PROVISIONER", "simulated");
         }
         // By these, tests are short. A test may set others by flags.
         if arguments.first() == Some(&"balance") {
@@ -43,8 +45,6 @@ impl Home {
                 .env("STRATUS_BALANCE_DRAIN_TIMEOUT", "3s");
         }
         command
-            // Tests of servers choose otherwise, by a flag.
-            .env("STRATUS_PROVISIONER", "simulated")
             .env("STRATUS_DATABASE_URL", &self.database_url)
             .env("STRATUS_ENCRYPTION_KEYS_FILE", self.keys());
         command

@@ -40,7 +40,7 @@ impl Servers {
         let binaries = binaries(home.path())?;
         home.apply(&two_projects());
         let token = home.token("shop", &[]);
-        // Of its own: the services of other tests give their databases addresses at the same time.
+        // Another network for each test, since the services of all tests give addresses at once.
         let [one, two] = [0, 1].map(|byte| std::process::id().to_le_bytes()[byte]);
         let network = format!("127.{}.{two}.0/24", 128 + one % 120);
         Some(Self {
