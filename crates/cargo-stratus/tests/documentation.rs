@@ -29,6 +29,10 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("docs/command-line.md", "tests/tests/command_line/ours.rs"),
     ("docs/languages.md", "xtask/src/examples.rs"),
     (
+        "docs/scaling.md",
+        "crates/stratusd/tests/service/concurrency.rs",
+    ),
+    (
         "docs/operating.md",
         "crates/stratusd/tests/service/documentation.rs",
     ),
