@@ -333,3 +333,37 @@ fn every_policy_of_the_documentation_is_read() {
     }
     assert_eq!(count, 3);
 }
+
+/// Returns the blocks of a page in a language.
+fn blocks(page: &str, language: &str) -> Vec<String> {
+    let text = fs::read_to_string(Path::new(ROOT).join(page)).expect("the page can be read");
+    let start = format!("```{language}\n");
+    let blocks = text.split(&start).skip(1);
+    let blocks = blocks.filter_map(|block| block.split("```").next());
+    blocks.map(str::to_owned).collect()
+}
+
+/// Files of other programs, such as editors and proxies, are not run here; what they contain is at
+/// least what their formats allow.
+#[test]
+fn every_file_in_the_documentation_is_well_formed() {
+    let mut count = 0;
+    for page in pages() {
+        for block in blocks(&page, "toml") {
+            let read = toml::from_str::<toml::Table>(&block);
+            assert!(read.is_ok(), "{page}: {read:?}\n{block}");
+            count += 1;
+        }
+        for block in blocks(&page, "json") {
+            let read = serde_json::from_str::<serde_json::Value>(&block);
+            assert!(read.is_ok(), "{page}: {read:?}\n{block}");
+            count += 1;
+        }
+        for block in blocks(&page, "yaml") {
+            let read = serde_saphyr::from_str::<serde_json::Value>(&block);
+            assert!(read.is_ok(), "{page}: {read:?}\n{block}");
+            count += 1;
+        }
+    }
+    assert!(count > 25, "{count} files were found");
+}

@@ -351,3 +351,22 @@ fn every_command_of_the_page_works() {
         assert_eq!(out.starts_with("curl "), is_call, "{command}: {out}");
     }
 }
+
+#[test]
+fn the_configuration_file_of_the_page_is_read() {
+    let page = include_str!("../../../docs/command-line.md");
+    let (_, after) = page.split_once("```toml\n").expect("the page has a file");
+    let (file, _) = after.split_once("```").expect("the block ends");
+    let stratus = Program::new("stratus", OPERATIONS, SCHEMAS);
+    let token = stratus.file("token", TOKEN);
+    let file = file.replace("/home/ada/.stratus-token", &token);
+    let config = stratus.file("config.toml", file);
+    let call = ["--config", &config, "vm", "list", "--dry-run"];
+    let curl = stratus.run(&[&call[..], &["--profile", "staging"]].concat());
+    let curl = curl.ok();
+    let url = "https://staging.stratus.example/project/pjj99grz61ddttq24cf6gc6atm/location/eu-central-h1/vm";
+    assert!(curl.contains(url), "{curl}");
+    // Without the profile, no project is chosen.
+    let missing = stratus.run(&call).failed(2);
+    assert!(missing.contains("--project-id"), "{missing}");
+}
