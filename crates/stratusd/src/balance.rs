@@ -35,7 +35,7 @@ use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use tokio::sync::mpsc;
 
 use crate::log::LogQueue;
@@ -123,6 +123,10 @@ pub async fn run(data_plane: DataPlane<'_>) -> Result<()> {
     shared.drain().await;
     // The thread has seen the signal too; it may be in a statement, which ends by itself.
     drop(watching);
+    if !stop.is_cancelled() {
+        // Another process reads it again; this one would forward by what it has read for ever.
+        bail!("the database is not read any more, which is a bug: start the data plane again");
+    }
     Ok(())
 }
 

@@ -74,8 +74,10 @@ fn parts(endpoint: &str) -> (Option<String>, String) {
         && let Some(authority) = url.authority()
         && url.scheme().is_some()
     {
-        let path = url.path_and_query().map_or("/", |path| path.as_str());
-        return (Some(authority.to_string()), path.to_owned());
+        // Displayed, and not the text as it is, which has no slash in `http://app?probe=1`.
+        let path = url.path_and_query();
+        let path = path.map_or_else(|| "/".to_owned(), ToString::to_string);
+        return (Some(authority.to_string()), path);
     }
     let path = endpoint.trim_start_matches('/');
     (None, format!("/{path}"))

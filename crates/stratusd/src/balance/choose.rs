@@ -17,6 +17,11 @@ pub(super) struct Routing {
 }
 
 impl Routing {
+    /// Returns whether a virtual machine is attached.
+    pub(super) fn has(&self, target: &Arc<Target>) -> bool {
+        self.targets.iter().any(|other| Arc::ptr_eq(other, target))
+    }
+
     /// Returns the virtual machines that are up, in the order in which a connection tries them. `turn`
     /// is the number of the connection.
     ///

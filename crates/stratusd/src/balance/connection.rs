@@ -6,9 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout, timeout_at};
+use tokio_rustls::server::TlsStream;
 
 use super::balancer::Balancer;
 use super::proxy_header;
@@ -52,7 +54,7 @@ pub(super) async fn serve(balancer: Arc<Balancer>, stream: TcpStream, ends: Ends
 /// too long, or the virtual machine has been detached for too long.
 async fn forward<S>(balancer: &Arc<Balancer>, mut caller: S, ends: Ends)
 where
-    S: AsyncRead + AsyncWrite + Unpin,
+    S: AsyncRead + AsyncWrite + Unpin + Reset,
 {
     let Some((mut vm, counted)) = connect(balancer, ends).await else {
         count(&balancer.refused.no_vm);
@@ -60,8 +62,31 @@ where
     };
     let closing = counted.target().closing.clone();
     let relayed = relay(&mut caller, &mut vm, balancer.shared.timing.idle);
-    // How a connection ends is the business of its two sides, and is not logged.
-    let _ = closing.run_until_cancelled(relayed).await;
+    // Not logged: callers and virtual machines may break off whenever they like.
+    if !matches!(closing.run_until_cancelled(relayed).await, Some(Ok(()))) {
+        // Broken off, and not ended in order: what was sent must not look complete.
+        caller.reset();
+        vm.reset();
+    }
+}
+
+/// A connection that can be broken off, so that the other side does not take it for ended in order.
+trait Reset {
+    /// Makes the connection end with a reset when it is dropped.
+    fn reset(&self);
+}
+
+impl Reset for TcpStream {
+    fn reset(&self) {
+        // An error means that the connection has ended already.
+        let _ = SockRef::from(self).set_linger(Some(Duration::ZERO));
+    }
+}
+
+impl Reset for TlsStream<TcpStream> {
+    fn reset(&self) {
+        self.get_ref().0.reset();
+    }
 }
 
 /// Connects to the first virtual machine that accepts, in the order of the load balancer's algorithm.
@@ -72,7 +97,7 @@ where
 async fn connect(balancer: &Balancer, ends: Ends) -> Option<(TcpStream, Counted)> {
     let timing = &balancer.shared.timing;
     let (turn, until) = (balancer.turn(), Instant::now() + timing.check);
-    loop {
+    'changed: loop {
         let changed = balancer.changed.notified();
         tokio::pin!(changed);
         // Before looking, so that no change is missed in between.
@@ -90,6 +115,10 @@ async fn connect(balancer: &Balancer, ends: Ends) -> Option<(TcpStream, Counted)
             // Counted before it is open, so that a virtual machine that is detached now is not
             // taken for one without connections.
             let counted = target.count();
+            // It may have been detached while another one was tried, and others attached.
+            if !balancer.routing().has(&target) {
+                continue 'changed;
+            }
             let opened = timeout(timing.connect, open(balancer, address, ends)).await;
             if let Ok(Ok(stream)) = opened {
                 return Some((stream, counted));

@@ -45,7 +45,8 @@ impl Director {
         }
     }
 
-    /// Puts updates in force until `stop`, and then stops all listeners.
+    /// Puts updates in force until `stop`, or until nobody sends any more, and then stops all
+    /// listeners.
     pub(super) async fn run(
         mut self,
         mut updates: mpsc::Receiver<Update>,
@@ -56,7 +57,10 @@ impl Director {
         loop {
             tokio::select! {
                 () = stop.cancelled() => break,
-                Some(update) = updates.recv() => self.apply(update),
+                update = updates.recv() => match update {
+                    Some(update) => self.apply(update),
+                    None => break,
+                },
                 _ = ticks.tick() => self.tick(),
             }
             self.addresses.save().await;

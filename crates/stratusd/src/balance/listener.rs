@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 use futures_util::FutureExt;
 use socket2::{Domain, Socket, Type};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::task::unconstrained;
 use tokio_util::sync::CancellationToken;
 
 use super::balancer::Balancer;
@@ -33,7 +34,8 @@ impl Listener {
             Ok(listener) => {
                 let stop = CancellationToken::new();
                 let accepting = accept(Arc::clone(balancer), listener, address, stop.clone());
-                tokio::spawn(accepting);
+                // Waited for when the process stops, since it accepts what is queued.
+                balancer.shared.tasks.spawn(accepting);
                 Self::Open(stop)
             }
             Err(error) => Self::Failed(reason(&error)),
@@ -94,8 +96,9 @@ async fn accept(
     loop {
         let accepted = tokio::select! {
             biased;
-            accepted = listener.accept() => accepted,
+            // First, because callers may keep the queue full.
             () = stop.cancelled() => break,
+            accepted = listener.accept() => accepted,
         };
         match accepted {
             Ok((stream, caller)) => begin(&balancer, stream, caller, address),
@@ -107,8 +110,13 @@ async fn accept(
             }
         }
     }
-    while let Some(Ok((stream, caller))) = listener.accept().now_or_never() {
-        begin(&balancer, stream, caller, address);
+    for _ in 0..BACKLOG {
+        // Without the budget of a task, after which nothing would seem to be queued.
+        match unconstrained(listener.accept()).now_or_never() {
+            Some(Ok((stream, caller))) => begin(&balancer, stream, caller, address),
+            Some(Err(error)) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+            Some(Err(_)) | None => return,
+        }
     }
 }
 
@@ -123,8 +131,10 @@ fn begin(balancer: &Arc<Balancer>, stream: TcpStream, caller: SocketAddr, addres
     };
     let ends = connection::Ends { caller, address };
     let served = connection::serve(Arc::clone(balancer), stream, ends);
+    let closing = balancer.shared.closing.clone();
     balancer.shared.tasks.spawn(async move {
-        served.await;
+        // In a handshake or while it connects, too.
+        let _ = closing.run_until_cancelled(served).await;
         drop((own, all));
     });
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use socket2::SockRef;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -99,6 +100,33 @@ async fn each_side_may_end_its_half_first_and_idle_connections_are_closed() {
         closed.is_ok(),
         "a connection on which nothing is sent is open"
     );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_vm_breaks_off_does_not_look_complete() {
+    let net = Net::random();
+    let listener = TcpListener::bind((net.vm(1), DST))
+        .await
+        .expect("the address is free");
+    // Sends a part of a response once it is asked, and then resets the connection.
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                let _ = stream.read_exact(&mut [0; 5]).await;
+                let _ = stream.write_all(b"a part").await;
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                let _ = SockRef::from(&stream).set_linger(Some(Duration::ZERO));
+            });
+        }
+    });
+    let inventory = net.inventory(1, &[&bare()]);
+    let cloud = Cloud::start(Home::sqlite(), net, &inventory, &[]);
+    let address = cloud.address("web", 1).await;
+    let mut stream = TcpStream::connect(address).await.expect("it listens");
+    stream.write_all(b"hello").await.expect("it is read");
+    let read = stream.read_to_end(&mut Vec::new()).await;
+    let error = read.expect_err("the response looks complete");
+    assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
