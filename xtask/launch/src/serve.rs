@@ -165,6 +165,7 @@ const SIMULATED: &str = "simulated databases, machines and networks: the API kee
     to have real databases: cargo xtask postgres, delete target/serve, and start again";
 /// What is real of a demo with programs of PostgreSQL.
 const REAL: &str = "Postgres databases are servers on this machine, unless the log below says that they are simulated\n\
+    they go on after Ctrl-C; to stop them, too: pkill -INT -f target/serve/stratus.db-postgres\n\
     simulated machines and networks: the API keeps records of them, and nothing runs";
 
 #[cfg(test)]

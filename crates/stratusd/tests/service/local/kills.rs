@@ -1,11 +1,12 @@
-//! A service that is killed at any moment leaves nothing half: no process, address or folder of a
-//! database that is not there.
+//! A service that is killed at any moment leaves no process, address or folder of a database that does
+//! not exist.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use rand::rngs::SmallRng;
 use rand::{RngExt as _, SeedableRng as _};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 use super::{PLACE, ask, is_running};
@@ -26,7 +27,8 @@ async fn kills_leave_nothing_half() {
         let caller = servers.caller(&service);
         let path = |name: &str| format!("{PLACE}/postgres/{name}");
         let name = format!("db-{round}");
-        let body = json!({ "size": "hobby-1", "storage_size": 16 });
+        let ha_type = if round % 3 == 0 { "async" } else { "none" };
+        let body = json!({ "size": "hobby-1", "storage_size": 16, "ha_type": ha_type });
         caller.post(&path(&name), body).await.ok();
         kept.insert(name);
         // Of the older ones, one is resized and another one deleted.
@@ -44,7 +46,19 @@ async fn kills_leave_nothing_half() {
             let body = json!({ "size": size, "storage_size": 32 });
             caller.patch(&path(name), body).await.ok();
         }
-        tokio::time::sleep(Duration::from_millis(random.random_range(0..1500))).await;
+        // A primary is killed too, so that the service is killed while a standby takes over.
+        let half = random.random_range(0..750);
+        tokio::time::sleep(Duration::from_millis(half)).await;
+        let running: Vec<Pid> = servers
+            .ids()
+            .iter()
+            .filter_map(|id| servers.pid(id))
+            .collect();
+        if let Some(pid) = running.get(random.random_range(0..running.len().max(1))) {
+            // It may have ended meanwhile.
+            let _ = kill_process(*pid, Signal::KILL);
+        }
+        tokio::time::sleep(Duration::from_millis(half)).await;
         service.kill();
     }
     let service = servers.serve(&["--reconcile-lease", "2s"]);
@@ -57,7 +71,8 @@ async fn kills_leave_nothing_half() {
                 is_running(now) && now["vm_size"] == now["target_vm_size"]
             })
             .await;
-        ask(&now, "SELECT 'here'").await.expect("it answers");
+        let works = eventually(async || ask(&now, "SELECT 'here'").await.ok()).await;
+        works.unwrap_or_else(|| panic!("{name} does not answer"));
         ids.insert(now["id"].as_str().expect("it has an id").to_owned());
     }
     let settled = eventually(async || {
