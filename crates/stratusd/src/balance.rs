@@ -4,13 +4,13 @@
 //! It forwards bytes of TCP and does not read what they mean. It goes on while the API is down, and
 //! with what it has read last while the database is.
 //!
-//! `watch` reads the database on a thread of its own. `director` brings what runs to what was read:
-//! a [`balancer`](self::balancer::Balancer) for each load balancer, with its listeners, its
-//! certificate and a [`target`](self::target::Target) for each virtual machine, which `health` checks.
-//! A connection is accepted in `listener`, and from there on is `connection`, `choose` and `relay`.
+//! `watch` reads the database on a thread of its own. `director` makes the running load balancers
+//! match what was read: each is a `Balancer` with its listeners, its certificate and a `Target` for
+//! each virtual machine, which `health` checks. `listener` accepts a connection, `connection` serves
+//! it, `choose` chooses the virtual machine, and `relay` copies the bytes.
 //!
-//! Our own on tokio and neither Pingora nor a HAProxy that is driven at run time: docs/benchmarks.md
-//! has the measurement and the reasons.
+//! The data plane is written on tokio. docs/benchmarks.md compares it with HAProxy, and says why it is
+//! neither Pingora nor a HAProxy that is driven at run time.
 
 mod addresses;
 mod balancer;

@@ -2,7 +2,7 @@
 //!
 //! A key opens `/v1/`, whose requests are forwarded as they arrive, in both directions, with the
 //! credential of the gateway in place of the key. `/auth` only checks a key, for a proxy that
-//! forwards requests itself. Start at [`Gateway::respond`].
+//! forwards requests itself. Start at `Gateway::respond`.
 
 mod body;
 mod config;
