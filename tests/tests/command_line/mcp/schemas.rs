@@ -156,3 +156,19 @@ fn tools_are_listed_page_by_page() {
         tools[0].len()
     );
 }
+
+#[test]
+fn what_responds_with_the_credential_is_no_tool() {
+    let operation =
+        json!({"id": "echo", "name": "echo", "method": "TRACE", "path": "/", "parameters": []});
+    let description = json!({"title": "Echo", "groups": [], "operations": [operation]});
+    let program = Program::new("echo", &description.to_string(), "{}");
+    let mut client = Client::start(&program, &["--allow-writes"]);
+    client.shake_hands();
+    assert_eq!(client.tools(), [json!(0); 0]);
+    let refused = client.failed("echo", &json!({}));
+    assert!(
+        refused.contains("responds with the credential"),
+        "{refused}"
+    );
+}

@@ -18,8 +18,9 @@ pub(super) const RESULT_BYTES: &str = "result-bytes";
 pub(super) const USUAL_RESULT_BYTES: usize = 64 << 10;
 /// The values that `--result-bytes` can have.
 const RESULT_RANGE: std::ops::RangeInclusive<usize> = 1 << 10..=4 << 20;
-/// The methods that are safe (RFC 9110, section 9.2.1, and `QUERY`): they only read.
-const SAFE: [&str; 5] = ["GET", "HEAD", "OPTIONS", "QUERY", "TRACE"];
+/// The methods that are safe (RFC 9110, section 9.2.1, and `QUERY`): they only read. Without `TRACE`,
+/// which [`refuses`](Access::refuses) refuses in any case.
+const SAFE: [&str; 4] = ["GET", "HEAD", "OPTIONS", "QUERY"];
 
 /// What an assistant may do.
 pub(super) struct Access {
@@ -73,6 +74,12 @@ impl Access {
         if !self.only.is_empty() && !self.only.iter().any(is_chosen) {
             return Some(format!(
                 "`{id}` is not among the operations that --{ONLY} chooses: start the program with --{ONLY} {id} too"
+            ));
+        }
+        // Its response is the request as the server has got it (RFC 9110, section 9.3.8).
+        if operation.method == "TRACE" {
+            return Some(format!(
+                "`{id}` responds with the credential of the call, which an assistant may not see: call it yourself"
             ));
         }
         if !self.writes && !is_safe(&operation.method) {
