@@ -165,7 +165,7 @@ fn what_responds_with_the_credential_is_no_tool() {
     let program = Program::new("echo", &description.to_string(), "{}");
     let mut client = Client::start(&program, &["--allow-writes"]);
     client.shake_hands();
-    assert_eq!(client.tools(), [json!(0); 0]);
+    assert!(client.tools().is_empty());
     let refused = client.failed("echo", &json!({}));
     assert!(
         refused.contains("responds with the credential"),
