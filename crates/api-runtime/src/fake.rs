@@ -1,7 +1,7 @@
 //! Values of generated types for tests: any valid ones, which shrink, and one example of each.
 //!
 //! Start at [`values`] and [`example`], which the derives call for every type. Both read the schema
-//! that the type describes itself by, so there is no code for a particular type: [`Part`] makes a
+//! that the type describes itself by, so there is no code for a particular type: `Part` makes a
 //! strategy of proptest for a schema, and a value is only returned if the type decodes it.
 
 mod numbers;
