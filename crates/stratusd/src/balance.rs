@@ -9,8 +9,8 @@
 //! each virtual machine, which `health` checks. `listener` accepts a connection, `connection` serves
 //! it, `choose` chooses the virtual machine, and `relay` copies the bytes.
 //!
-//! The data plane is written on tokio. docs/benchmarks.md compares it with HAProxy, and says why it is
-//! neither Pingora nor a HAProxy that is driven at run time.
+//! The data plane is written on tokio. docs/benchmarks.md compares it with HAProxy, and says why that
+//! and Pingora are not used.
 
 mod addresses;
 mod balancer;

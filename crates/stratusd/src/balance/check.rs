@@ -90,7 +90,7 @@ fn status(head: &[u8; HEAD]) -> Option<u16> {
     matches!(version, "HTTP/1.1 " | "HTTP/1.0 ").then(|| status.parse().ok())?
 }
 
-/// Connects by TLS to a server whatever its certificate says.
+/// Connects by TLS to a server without verifying its certificate.
 static CONNECTOR: LazyLock<TlsConnector> = LazyLock::new(|| {
     let provider = Arc::new(ring::default_provider());
     let verifier = Arc::new(Unverified(Arc::clone(&provider)));

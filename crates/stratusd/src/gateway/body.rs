@@ -1,4 +1,5 @@
-//! The bodies that the gateway passes on as they arrive: neither is ever held as a whole.
+//! The bodies of requests and responses, which the gateway passes on as they arrive. It never holds a
+//! whole one.
 
 use std::future::poll_fn;
 use std::pin::Pin;

@@ -16,7 +16,7 @@ pub(super) enum GatewayError {
     InvalidKey,
     /// The keys cannot be looked up at the moment.
     Unavailable,
-    /// The path is neither below `/v1/` nor `/auth`.
+    /// The path is not below `/v1/`, and is not `/auth`.
     NotFound,
     /// The method is not one that is forwarded.
     MethodNotAllowed,

@@ -52,7 +52,7 @@ impl Keys {
 
     /// Returns the key that a request presents.
     ///
-    /// A wrong key of the right form takes the same time whatever is stored. One that is missing or
+    /// A wrong key of the right form takes the same time for all keys that are stored. One that is missing or
     /// has another form is refused at once, which says nothing that its caller does not know.
     ///
     /// # Errors

@@ -177,7 +177,7 @@ impl Machine {
         }
     }
 
-    /// Runs the lines of a section that need neither another machine nor PostgreSQL. Returns the
+    /// Runs the lines of a section that do not need another machine or PostgreSQL. Returns the
     /// others.
     fn follow(&mut self, section: &str) -> Vec<String> {
         let mut others = Vec::new();

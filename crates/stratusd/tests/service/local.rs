@@ -138,7 +138,7 @@ async fn rules_say_who_may_connect() {
     let ended = eventually(async || session.simple_query("SELECT 1").await.err()).await;
     ended.expect("a session that is not allowed any more ends");
     connect(&made).await.expect_err("nobody may connect");
-    // Without TLS nobody may, whatever the rules say.
+    // Without TLS, no rule lets anybody in.
     caller
         .post(&rules, json!({ "cidr": "0.0.0.0/0" }))
         .await

@@ -6,7 +6,7 @@
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use tokio::task::spawn_blocking;
 
@@ -88,15 +88,11 @@ fn size(folder: PathBuf) -> io::Result<u64> {
             sum += metadata.blocks() * 512;
             // Tablespaces are links to folders elsewhere; they are not followed.
             if metadata.is_dir() {
-                folders.push(child(&folder, &entry));
+                folders.push(entry.path());
             }
         }
     }
     Ok(sum)
-}
-
-fn child(folder: &Path, entry: &fs::DirEntry) -> PathBuf {
-    folder.join(entry.file_name())
 }
 
 /// Returns `None` for what is not there any more.

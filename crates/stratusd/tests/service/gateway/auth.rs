@@ -13,7 +13,7 @@ async fn each_proxy_learns_whose_key_it_is() {
     let bearer = format!("Bearer {}", scene.key.secret);
     let http = reqwest::Client::new();
     for (method, path, headers) in [
-        // nginx sends a GET request without a body, whatever it asks about.
+        // nginx sends a GET request without a body for requests of every method.
         (
             Method::GET,
             "/auth",

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::PLACE;
+use super::{PLACE, create};
 use crate::support::Home;
 use crate::support::caller::Caller;
 use crate::support::inventory::{SHOP, two_projects};
@@ -43,7 +43,7 @@ async fn what_was_taken_first_stays() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_simulated_is_said_and_stays() {
+async fn what_is_simulated_is_said() {
     let home = Home::sqlite();
     home.apply(&two_projects());
     let reasons = [
@@ -61,6 +61,19 @@ async fn what_is_simulated_is_said_and_stays() {
             "{log}"
         );
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn databases_that_exist_keep_their_provisioner() {
+    let Some(servers) = Servers::new() else {
+        return;
+    };
+    let service = servers.serve(&[]);
+    create(&servers.caller(&service), "orders", json!({})).await;
+    drop(service);
+    let simulated = servers.home.fail(&["serve", "--provisioner", "simulated"]);
+    let wrong = "provisioner = simulated is not that of the databases that exist";
+    assert!(simulated.contains(wrong), "{simulated}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
