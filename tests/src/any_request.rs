@@ -38,16 +38,18 @@ use api_server::load_balancer::{
     ProjectLoadBalancerListResponse,
 };
 use api_server::postgres::{
-    PostgresApi, PostgresCreateError, PostgresCreateRequest, PostgresCreateResponse,
-    PostgresDeleteError, PostgresDeleteRequest, PostgresDeleteResponse,
-    PostgresFirewallRuleCreateError, PostgresFirewallRuleCreateRequest,
-    PostgresFirewallRuleCreateResponse, PostgresFirewallRuleDeleteError,
-    PostgresFirewallRuleDeleteRequest, PostgresFirewallRuleDeleteResponse,
-    PostgresFirewallRuleListError, PostgresFirewallRuleListRequest,
-    PostgresFirewallRuleListResponse, PostgresListError, PostgresListRequest, PostgresListResponse,
-    PostgresResetSuperuserPasswordError, PostgresResetSuperuserPasswordRequest,
-    PostgresResetSuperuserPasswordResponse, PostgresRestartError, PostgresRestartRequest,
-    PostgresRestartResponse, PostgresSetMaintenanceWindowError,
+    PostgresApi, PostgresBackupListError, PostgresBackupListRequest, PostgresBackupListResponse,
+    PostgresCreateError, PostgresCreateRequest, PostgresCreateResponse, PostgresDeleteError,
+    PostgresDeleteRequest, PostgresDeleteResponse, PostgresFirewallRuleCreateError,
+    PostgresFirewallRuleCreateRequest, PostgresFirewallRuleCreateResponse,
+    PostgresFirewallRuleDeleteError, PostgresFirewallRuleDeleteRequest,
+    PostgresFirewallRuleDeleteResponse, PostgresFirewallRuleListError,
+    PostgresFirewallRuleListRequest, PostgresFirewallRuleListResponse, PostgresListError,
+    PostgresListRequest, PostgresListResponse, PostgresPromoteError, PostgresPromoteRequest,
+    PostgresPromoteResponse, PostgresResetSuperuserPasswordError,
+    PostgresResetSuperuserPasswordRequest, PostgresResetSuperuserPasswordResponse,
+    PostgresRestartError, PostgresRestartRequest, PostgresRestartResponse, PostgresRestoreError,
+    PostgresRestoreRequest, PostgresRestoreResponse, PostgresSetMaintenanceWindowError,
     PostgresSetMaintenanceWindowRequest, PostgresSetMaintenanceWindowResponse, PostgresUpdateError,
     PostgresUpdateRequest, PostgresUpdateResponse, PostgresViewError, PostgresViewRequest,
     PostgresViewResponse, ProjectPostgresListError, ProjectPostgresListRequest,
@@ -352,6 +354,15 @@ judged! {
         postgres_restart(PostgresRestartRequest) -> PostgresRestartResponse, PostgresRestartError:
             project_id as "ProjectId", location as "Location", postgres_database_reference as "Reference",
             if_match as "IfMatch", idempotency_key as "IdempotencyKey";
+        postgres_promote(PostgresPromoteRequest) -> PostgresPromoteResponse, PostgresPromoteError:
+            project_id as "ProjectId", location as "Location", postgres_database_reference as "Reference",
+            if_match as "IfMatch", idempotency_key as "IdempotencyKey";
+        postgres_backup_list(PostgresBackupListRequest) -> PostgresBackupListResponse, PostgresBackupListError:
+            project_id as "ProjectId", location as "Location", postgres_database_reference as "Reference",
+            start_after as "StartAfter", page_size as "PageSize", order_column as "KeyOrderColumn";
+        postgres_restore(PostgresRestoreRequest) -> PostgresRestoreResponse, PostgresRestoreError:
+            project_id as "ProjectId", location as "Location", postgres_database_reference as "Reference",
+            idempotency_key as "IdempotencyKey", body as "PostgresRestore";
         postgres_set_maintenance_window(PostgresSetMaintenanceWindowRequest)
             -> PostgresSetMaintenanceWindowResponse, PostgresSetMaintenanceWindowError:
             project_id as "ProjectId", location as "Location", postgres_database_reference as "Reference",

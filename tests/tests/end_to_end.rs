@@ -64,7 +64,7 @@ fn operations() -> Vec<Operation> {
             });
         }
     }
-    assert_eq!(operations.len(), 41);
+    assert_eq!(operations.len(), 44);
     operations
 }
 

@@ -74,6 +74,7 @@ pub trait ClientPostgresExt: crate::sealed::Sealed {
     /// Nothing finds the database by its name any more, and the name can be used again at once.
     /// Until it is gone, the database counts towards the quota, lists show it with the `state` `deleting`, and what only reads finds it by its id; changes return 404.
     /// If there is no such database, nothing changes and the response is still 204.
+    /// Returns 409 `DependencyError` and changes nothing while other databases are being restored from it; `details.postgres_database_reference` names them, at most 20.
     ///
     /// `DELETE /project/{project_id}/location/{location}/postgres/{postgres_database_reference}`
     fn postgres_delete(&self) -> PostgresDelete<'_> {
@@ -99,6 +100,19 @@ pub trait ClientPostgresExt: crate::sealed::Sealed {
     /// `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/restart`
     fn postgres_restart(&self) -> PostgresRestart<'_> {
         PostgresRestart::new(self.transport())
+    }
+
+    /// Promote a standby of a Postgres database
+    ///
+    /// Makes a standby of a Postgres database its primary soon, in a planned switch that loses nothing and ends the connections of the database.
+    /// The connection string stays the same, and the primary before becomes a standby.
+    /// The response does not wait for the switch; the `state` is `unavailable` from its start until the database accepts connections again.
+    /// A database that is being created stays as it is.
+    /// Returns 400 `InvalidRequest` with `details.postgres_database_reference` if the database has no standby, since its `ha_type` is `none`.
+    ///
+    /// `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/promote`
+    fn postgres_promote(&self) -> PostgresPromote<'_> {
+        PostgresPromote::new(self.transport())
     }
 
     /// Set the maintenance window of a Postgres database
@@ -140,6 +154,32 @@ pub trait ClientPostgresExt: crate::sealed::Sealed {
     /// `DELETE /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule/{firewall_rule_id}`
     fn postgres_firewall_rule_delete(&self) -> PostgresFirewallRuleDelete<'_> {
         PostgresFirewallRuleDelete::new(self.transport())
+    }
+
+    /// List the backups of a Postgres database
+    ///
+    /// Returns one page of the backups of a Postgres database, the oldest first.
+    /// Between its first backup and its `latest_restore_time` a database can be restored to any second.
+    ///
+    /// `GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/backup`
+    fn postgres_backup_list(&self) -> PostgresBackupList<'_> {
+        PostgresBackupList::new(self.transport())
+    }
+
+    /// Restore a Postgres database
+    ///
+    /// Creates a Postgres database with the data that another one had at a time, which its `parent` then names.
+    /// The new database has the flavor, version, size, storage, high availability and firewall rules of the other one, and a superuser password of its own; the other one stays as it is.
+    /// Returns the new database at once, in the state `creating`; get it again to see when it is `running`.
+    /// Returns 400 `InvalidRequest` and creates nothing, with:
+    ///
+    /// - `details.name` if the name has the form of a Postgres database's id, or if the location already has a database with that name;
+    /// - `details.restore_target` if the database cannot be restored to this time; the text says to which it can;
+    /// - `details.location` if the location does not offer Postgres any more; the text lists the locations that do.
+    ///
+    /// `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/restore`
+    fn postgres_restore(&self) -> PostgresRestore<'_> {
+        PostgresRestore::new(self.transport())
     }
 }
 
@@ -769,7 +809,7 @@ impl<'a> PostgresDelete<'a> {
     /// |---|---|---|
     /// | 204 | none | The database is being deleted, or does not exist any more. |
     /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`). |
-    /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`). |
+    /// | 409 | `Error` | The resource cannot be deleted while others use it (`DependencyError`); `details` names them. |
     /// | 412 | `Error` | The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it. |
     ///
     /// Also the [responses of every operation](crate#responses-of-every-operation).
@@ -999,6 +1039,114 @@ impl<'a> PostgresRestart<'a> {
     /// | Status | Body | Meaning |
     /// |---|---|---|
     /// | 200 | `Postgres` | The Postgres database, which will be restarted. |
+    /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`). |
+    /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`). |
+    /// | 412 | `Error` | The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it. |
+    ///
+    /// Also the [responses of every operation](crate#responses-of-every-operation).
+    pub async fn send(self) -> runtime::Result<types::Postgres, types::Error> {
+        let request = self
+            .client
+            .post(
+                &[&self.project_id?, &self.location?, &self.postgres_database_reference?],
+            )?
+            .header("accept", "application/json");
+        let request = runtime::header(request, "If-Match", self.if_match?.as_ref())?;
+        let request = self.client.idempotent(request, self.idempotency_key?.as_ref())?;
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
+        match response.status().as_u16() {
+            200 => runtime::decode(response).await,
+            400 | 401 | 403 | 404 | 405 | 409 | 412 | 429 | 431 | 500 | 503 => {
+                Err(runtime::Error::listed(runtime::decode(response).await?))
+            }
+            _ => Err(runtime::Error::unlisted(response)),
+        }
+    }
+}
+
+/// Builder of [`ClientPostgresExt::postgres_promote`]: `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/promote`.
+#[derive(Clone, Debug)]
+pub struct PostgresPromote<'a> {
+    client: runtime::Call<'a>,
+    project_id: runtime::Argument<types::ProjectId>,
+    location: runtime::Argument<types::Location>,
+    postgres_database_reference: runtime::Argument<types::Reference>,
+    if_match: runtime::Argument<Option<types::IfMatch>>,
+    idempotency_key: runtime::Argument<Option<types::IdempotencyKey>>,
+}
+
+impl<'a> PostgresPromote<'a> {
+    fn new(client: &'a runtime::Transport) -> Self {
+        let call = client
+            .call(
+                "postgres_promote",
+                "/project/{project_id}/location/{location}/postgres/{postgres_database_reference}/promote",
+            );
+        Self {
+            client: call,
+            project_id: call.missing("project_id"),
+            location: call.missing("location"),
+            postgres_database_reference: call.missing("postgres_database_reference"),
+            if_match: Ok(None),
+            idempotency_key: Ok(None),
+        }
+    }
+
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    ///
+    /// Path parameter `project_id`, required.
+    pub fn project_id<V: Value<types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = self.client.argument("project_id", value);
+        self
+    }
+
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
+    ///
+    /// Path parameter `location`, required.
+    pub fn location<V: Value<types::Location>>(mut self, value: V) -> Self {
+        self.location = self.client.argument("location", value);
+        self
+    }
+
+    /// The id (prefix `pg`) or the name of the Postgres database.
+    /// To create a database, use the name of the new one.
+    ///
+    /// Path parameter `postgres_database_reference`, required.
+    pub fn postgres_database_reference<V: Value<types::Reference>>(
+        mut self,
+        value: V,
+    ) -> Self {
+        self.postgres_database_reference = self
+            .client
+            .argument("postgres_database_reference", value);
+        self
+    }
+
+    /// The entity tags that the resource may have, or `*` for any.
+    /// If it has another tag by now, the response is 412 `PreconditionFailed`, and nothing is changed.
+    ///
+    /// Header `If-Match`, optional.
+    pub fn if_match<V: Value<types::IfMatch>>(mut self, value: V) -> Self {
+        self.if_match = self.client.optional("if_match", value);
+        self
+    }
+
+    /// A text that makes the request safe to repeat: a repeat with the same key within 24 hours gets the same response, and changes nothing.
+    /// With another path or body, it is rejected with 409 `IdempotencyConflict`.
+    ///
+    /// Header `Idempotency-Key`, optional.
+    pub fn idempotency_key<V: Value<types::IdempotencyKey>>(mut self, value: V) -> Self {
+        self.idempotency_key = self.client.optional("idempotency_key", value);
+        self
+    }
+
+    /// Sends the request. A listed status from 400 on is [`Error::ErrorResponse`](crate::Error).
+    ///
+    /// | Status | Body | Meaning |
+    /// |---|---|---|
+    /// | 200 | `Postgres` | The Postgres database, one of whose standbys will be its primary. |
     /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`). |
     /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`). |
     /// | 412 | `Error` | The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it. |
@@ -1533,6 +1681,257 @@ impl<'a> PostgresFirewallRuleDelete<'a> {
             400 | 401 | 403 | 404 | 405 | 409 | 412 | 429 | 431 | 500 | 503 => {
                 Err(runtime::Error::listed(runtime::decode(response).await?))
             }
+            _ => Err(runtime::Error::unlisted(response)),
+        }
+    }
+}
+
+/// Builder of [`ClientPostgresExt::postgres_backup_list`]: `GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/backup`.
+#[derive(Clone, Debug)]
+pub struct PostgresBackupList<'a> {
+    client: runtime::Call<'a>,
+    project_id: runtime::Argument<types::ProjectId>,
+    location: runtime::Argument<types::Location>,
+    postgres_database_reference: runtime::Argument<types::Reference>,
+    start_after: runtime::Argument<Option<types::StartAfter>>,
+    page_size: runtime::Argument<Option<types::PageSize>>,
+    order_column: runtime::Argument<Option<types::KeyOrderColumn>>,
+}
+
+impl<'a> PostgresBackupList<'a> {
+    fn new(client: &'a runtime::Transport) -> Self {
+        let call = client
+            .call(
+                "postgres_backup_list",
+                "/project/{project_id}/location/{location}/postgres/{postgres_database_reference}/backup",
+            );
+        Self {
+            client: call,
+            project_id: call.missing("project_id"),
+            location: call.missing("location"),
+            postgres_database_reference: call.missing("postgres_database_reference"),
+            start_after: Ok(None),
+            page_size: Ok(None),
+            order_column: Ok(None),
+        }
+    }
+
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    ///
+    /// Path parameter `project_id`, required.
+    pub fn project_id<V: Value<types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = self.client.argument("project_id", value);
+        self
+    }
+
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
+    ///
+    /// Path parameter `location`, required.
+    pub fn location<V: Value<types::Location>>(mut self, value: V) -> Self {
+        self.location = self.client.argument("location", value);
+        self
+    }
+
+    /// The id (prefix `pg`) or the name of the Postgres database.
+    /// To create a database, use the name of the new one.
+    ///
+    /// Path parameter `postgres_database_reference`, required.
+    pub fn postgres_database_reference<V: Value<types::Reference>>(
+        mut self,
+        value: V,
+    ) -> Self {
+        self.postgres_database_reference = self
+            .client
+            .argument("postgres_database_reference", value);
+        self
+    }
+
+    /// The key of the backup after which the page starts, which need not exist.
+    /// The page does not include the backup that has this key.
+    /// By default, the list starts at its beginning.
+    ///
+    /// Query parameter `start_after`, optional.
+    pub fn start_after<V: Value<types::StartAfter>>(mut self, value: V) -> Self {
+        self.start_after = self.client.optional("start_after", value);
+        self
+    }
+
+    /// The largest number of items on a page, from 1 to 1000; the default is 10.
+    /// A larger number counts as 1000.
+    /// A page also ends with the item that brings its size to about 2 MiB, and always holds at least one item if there is one.
+    ///
+    /// Query parameter `page_size`, `10` by default.
+    pub fn page_size<V: Value<types::PageSize>>(mut self, value: V) -> Self {
+        self.page_size = self.client.optional("page_size", value);
+        self
+    }
+
+    /// The column that orders the list, ascending: `key`, since the items have no ids.
+    /// Any other value is rejected with 400 `InvalidRequest` and `details.order_column`.
+    ///
+    /// Query parameter `order_column`, `"key"` by default.
+    pub fn order_column<V: Value<types::KeyOrderColumn>>(mut self, value: V) -> Self {
+        self.order_column = self.client.optional("order_column", value);
+        self
+    }
+
+    /// Sends the request. A listed status from 400 on is [`Error::ErrorResponse`](crate::Error).
+    ///
+    /// | Status | Body | Meaning |
+    /// |---|---|---|
+    /// | 200 | `PostgresBackupPage` | One page of backups. |
+    ///
+    /// Also the [responses of every operation](crate#responses-of-every-operation).
+    pub async fn send(self) -> runtime::Result<types::PostgresBackupPage, types::Error> {
+        let request = self
+            .client
+            .get(
+                &[&self.project_id?, &self.location?, &self.postgres_database_reference?],
+            )?
+            .query(&runtime::QueryParam::new("start_after", &self.start_after?))
+            .query(&runtime::QueryParam::new("page_size", &self.page_size?))
+            .query(&runtime::QueryParam::new("order_column", &self.order_column?))
+            .header("accept", "application/json");
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
+        match response.status().as_u16() {
+            200 => runtime::decode(response).await,
+            400 | 401 | 404 | 405 | 429 | 431 | 500 | 503 => {
+                Err(runtime::Error::listed(runtime::decode(response).await?))
+            }
+            _ => Err(runtime::Error::unlisted(response)),
+        }
+    }
+
+    /// Returns every item of the list, page by page, after `start_after` if it is set. The first error ends the stream.
+    pub fn stream(self) -> runtime::Items<'a, types::PostgresBackup, types::Error> {
+        let paging = runtime::Paging {
+            operation: self.client.id(),
+            key: runtime::text(&self.order_column, "key"),
+            items: "items",
+            count: Some("count"),
+        };
+        paging
+            .pages(move |key| {
+                let mut call = self.clone();
+                if let Some(key) = key {
+                    call.start_after = runtime::cursor(key).map(Some);
+                }
+                async move {
+                    let page = call.send().await?.into_inner();
+                    Ok(runtime::Page {
+                        count: runtime::count(&page.count),
+                        items: page.items,
+                    })
+                }
+            })
+    }
+}
+
+/// Builder of [`ClientPostgresExt::postgres_restore`]: `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/restore`.
+#[derive(Clone, Debug)]
+pub struct PostgresRestore<'a> {
+    client: runtime::Call<'a>,
+    project_id: runtime::Argument<types::ProjectId>,
+    location: runtime::Argument<types::Location>,
+    postgres_database_reference: runtime::Argument<types::Reference>,
+    idempotency_key: runtime::Argument<Option<types::IdempotencyKey>>,
+    body: runtime::Argument<types::PostgresRestore>,
+}
+
+impl<'a> PostgresRestore<'a> {
+    fn new(client: &'a runtime::Transport) -> Self {
+        let call = client
+            .call(
+                "postgres_restore",
+                "/project/{project_id}/location/{location}/postgres/{postgres_database_reference}/restore",
+            );
+        Self {
+            client: call,
+            project_id: call.missing("project_id"),
+            location: call.missing("location"),
+            postgres_database_reference: call.missing("postgres_database_reference"),
+            idempotency_key: Ok(None),
+            body: call.missing("body"),
+        }
+    }
+
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    ///
+    /// Path parameter `project_id`, required.
+    pub fn project_id<V: Value<types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = self.client.argument("project_id", value);
+        self
+    }
+
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
+    ///
+    /// Path parameter `location`, required.
+    pub fn location<V: Value<types::Location>>(mut self, value: V) -> Self {
+        self.location = self.client.argument("location", value);
+        self
+    }
+
+    /// The id (prefix `pg`) or the name of the Postgres database.
+    /// To create a database, use the name of the new one.
+    ///
+    /// Path parameter `postgres_database_reference`, required.
+    pub fn postgres_database_reference<V: Value<types::Reference>>(
+        mut self,
+        value: V,
+    ) -> Self {
+        self.postgres_database_reference = self
+            .client
+            .argument("postgres_database_reference", value);
+        self
+    }
+
+    /// A text that makes the request safe to repeat: a repeat with the same key within 24 hours gets the same response, and changes nothing.
+    /// With another path or body, it is rejected with 409 `IdempotencyConflict`.
+    ///
+    /// Header `Idempotency-Key`, optional.
+    pub fn idempotency_key<V: Value<types::IdempotencyKey>>(mut self, value: V) -> Self {
+        self.idempotency_key = self.client.optional("idempotency_key", value);
+        self
+    }
+
+    /// The name of the new database, and the time to restore to.
+    ///
+    /// Request body, `application/json`, required.
+    pub fn body<V: Value<types::PostgresRestore>>(mut self, value: V) -> Self {
+        self.body = self.client.argument("body", value);
+        self
+    }
+
+    /// Sends the request. A listed status from 400 on is [`Error::ErrorResponse`](crate::Error).
+    ///
+    /// | Status | Body | Meaning |
+    /// |---|---|---|
+    /// | 200 | `Postgres` | The new Postgres database. |
+    /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`). |
+    /// | 408 | `Error` | The body of the request did not arrive in time (`BadRequest`). |
+    /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`). |
+    /// | 413 | `Error` | The body is larger than the service accepts (`PayloadTooLarge`). |
+    /// | 415 | `Error` | The body's content type is not `application/json` (`UnsupportedMediaType`). |
+    ///
+    /// Also the [responses of every operation](crate#responses-of-every-operation).
+    pub async fn send(self) -> runtime::Result<types::Postgres, types::Error> {
+        let request = self
+            .client
+            .post(
+                &[&self.project_id?, &self.location?, &self.postgres_database_reference?],
+            )?
+            .json(&self.body?)
+            .header("accept", "application/json");
+        let request = self.client.idempotent(request, self.idempotency_key?.as_ref())?;
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
+        match response.status().as_u16() {
+            200 => runtime::decode(response).await,
+            400 | 401 | 403 | 404 | 405 | 408 | 409 | 413 | 415 | 429 | 431 | 500
+            | 503 => Err(runtime::Error::listed(runtime::decode(response).await?)),
             _ => Err(runtime::Error::unlisted(response)),
         }
     }

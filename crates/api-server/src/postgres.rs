@@ -88,6 +88,7 @@ pub trait PostgresApi<P>: Send + Sync + 'static {
     /// Nothing finds the database by its name any more, and the name can be used again at once.
     /// Until it is gone, the database counts towards the quota, lists show it with the `state` `deleting`, and what only reads finds it by its id; changes return 404.
     /// If there is no such database, nothing changes and the response is still 204.
+    /// Returns 409 `DependencyError` and changes nothing while other databases are being restored from it; `details.postgres_database_reference` names them, at most 20.
     ///
     /// `DELETE /project/{project_id}/location/{location}/postgres/{postgres_database_reference}`
     async fn postgres_delete(
@@ -123,6 +124,21 @@ pub trait PostgresApi<P>: Send + Sync + 'static {
         principal: P,
         request: PostgresRestartRequest,
     ) -> Result<PostgresRestartResponse, PostgresRestartError>;
+
+    /// Promote a standby of a Postgres database
+    ///
+    /// Makes a standby of a Postgres database its primary soon, in a planned switch that loses nothing and ends the connections of the database.
+    /// The connection string stays the same, and the primary before becomes a standby.
+    /// The response does not wait for the switch; the `state` is `unavailable` from its start until the database accepts connections again.
+    /// A database that is being created stays as it is.
+    /// Returns 400 `InvalidRequest` with `details.postgres_database_reference` if the database has no standby, since its `ha_type` is `none`.
+    ///
+    /// `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/promote`
+    async fn postgres_promote(
+        &self,
+        principal: P,
+        request: PostgresPromoteRequest,
+    ) -> Result<PostgresPromoteResponse, PostgresPromoteError>;
 
     /// Set the maintenance window of a Postgres database
     ///
@@ -172,6 +188,36 @@ pub trait PostgresApi<P>: Send + Sync + 'static {
         principal: P,
         request: PostgresFirewallRuleDeleteRequest,
     ) -> Result<PostgresFirewallRuleDeleteResponse, PostgresFirewallRuleDeleteError>;
+
+    /// List the backups of a Postgres database
+    ///
+    /// Returns one page of the backups of a Postgres database, the oldest first.
+    /// Between its first backup and its `latest_restore_time` a database can be restored to any second.
+    ///
+    /// `GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/backup`
+    async fn postgres_backup_list(
+        &self,
+        principal: P,
+        request: PostgresBackupListRequest,
+    ) -> Result<PostgresBackupListResponse, PostgresBackupListError>;
+
+    /// Restore a Postgres database
+    ///
+    /// Creates a Postgres database with the data that another one had at a time, which its `parent` then names.
+    /// The new database has the flavor, version, size, storage, high availability and firewall rules of the other one, and a superuser password of its own; the other one stays as it is.
+    /// Returns the new database at once, in the state `creating`; get it again to see when it is `running`.
+    /// Returns 400 `InvalidRequest` and creates nothing, with:
+    ///
+    /// - `details.name` if the name has the form of a Postgres database's id, or if the location already has a database with that name;
+    /// - `details.restore_target` if the database cannot be restored to this time; the text says to which it can;
+    /// - `details.location` if the location does not offer Postgres any more; the text lists the locations that do.
+    ///
+    /// `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/restore`
+    async fn postgres_restore(
+        &self,
+        principal: P,
+        request: PostgresRestoreRequest,
+    ) -> Result<PostgresRestoreResponse, PostgresRestoreError>;
 }
 
 /// The request of `GET /project/{project_id}/postgres`.
@@ -628,9 +674,9 @@ pub enum PostgresDeleteError {
     /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
     #[response(404)]
     NotFound(responses::NotFound),
-    /// The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`).
+    /// The resource cannot be deleted while others use it (`DependencyError`); `details` names them.
     #[response(409)]
-    Conflict(responses::Conflict),
+    Conflict(responses::InUse),
     /// The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it.
     #[response(412)]
     PreconditionFailed(responses::PreconditionFailed),
@@ -857,6 +903,100 @@ pub static POSTGRES_RESTART: server::Operation = server::Operation {
     rejections: &[405, 431],
     security: security::BEARER,
     ..server::Operation::of::<PostgresRestartRequest>()
+};
+
+/// The request of `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/promote`.
+#[derive(Debug, Clone, server::Request)]
+pub struct PostgresPromoteRequest {
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    #[parameter(path)]
+    pub project_id: api_types::ProjectId,
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
+    #[parameter(path)]
+    pub location: api_types::Location,
+    /// The id (prefix `pg`) or the name of the Postgres database.
+    /// To create a database, use the name of the new one.
+    #[parameter(path)]
+    pub postgres_database_reference: api_types::Reference,
+    /// The entity tags that the resource may have, or `*` for any.
+    /// If it has another tag by now, the response is 412 `PreconditionFailed`, and nothing is changed.
+    #[parameter(header, name = "If-Match")]
+    pub if_match: Option<api_types::IfMatch>,
+    /// A text that makes the request safe to repeat: a repeat with the same key within 24 hours gets the same response, and changes nothing.
+    /// With another path or body, it is rejected with 409 `IdempotencyConflict`.
+    #[parameter(header, name = "Idempotency-Key")]
+    pub idempotency_key: Option<api_types::IdempotencyKey>,
+}
+
+/// The responses of `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/promote`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum PostgresPromoteResponse {
+    /// The Postgres database, one of whose standbys will be its primary.
+    #[response(200)]
+    Ok(PostgresPromoteOk),
+}
+
+/// The errors of `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/promote`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum PostgresPromoteError {
+    /// The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
+    #[response(400)]
+    BadRequest(responses::BadRequest),
+    /// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
+    #[response(401)]
+    Unauthorized(responses::Unauthorized),
+    /// The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`).
+    #[response(403)]
+    Forbidden(responses::Forbidden),
+    /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    #[response(404)]
+    NotFound(responses::NotFound),
+    /// The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`).
+    #[response(409)]
+    Conflict(responses::Conflict),
+    /// The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it.
+    #[response(412)]
+    PreconditionFailed(responses::PreconditionFailed),
+    /// The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`).
+    #[response(429)]
+    TooManyRequests(responses::TooManyRequests),
+    /// An error occurred in the service (`UnexpectedError`).
+    #[response(500)]
+    InternalServerError(responses::UnexpectedError),
+    /// The service is temporarily unavailable (`Unavailable`).
+    #[response(503)]
+    ServiceUnavailable(responses::Unavailable),
+}
+
+/// The Postgres database, one of whose standbys will be its primary.
+#[derive(Debug, Clone, server::ResponseParts)]
+pub struct PostgresPromoteOk {
+    #[body(json)]
+    pub body: api_types::Postgres,
+    /// Tells caches not to store a response that contains a secret.
+    #[header(name = "Cache-Control", required)]
+    pub cache_control: api_types::NoStore,
+    /// The entity tag of the resource. It changes whenever a property of the response changes.
+    #[header(name = "ETag", required)]
+    pub e_tag: api_types::EntityTag,
+    /// The response is that to an earlier request with the same `Idempotency-Key`, and nothing was changed. Missing from any other response.
+    #[header(name = "Idempotency-Replayed")]
+    pub idempotency_replayed: Option<api_types::IdempotencyReplayed>,
+}
+
+/// `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/promote`.
+pub static POSTGRES_PROMOTE: server::Operation = server::Operation {
+    id: "postgres_promote",
+    method: server::Method::POST,
+    path: "/project/{project_id}/location/{location}/postgres/{postgres_database_reference}/promote",
+    tag: Some("postgres"),
+    responses: PostgresPromoteResponse::LISTED,
+    errors: PostgresPromoteError::LISTED,
+    rejections: &[405, 431],
+    security: security::BEARER,
+    ..server::Operation::of::<PostgresPromoteRequest>()
 };
 
 /// The request of `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/set-maintenance-window`.
@@ -1206,8 +1346,179 @@ pub static POSTGRES_FIREWALL_RULE_DELETE: server::Operation = server::Operation 
     ..server::Operation::of::<PostgresFirewallRuleDeleteRequest>()
 };
 
+/// The request of `GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/backup`.
+#[derive(Debug, Clone, server::Request)]
+pub struct PostgresBackupListRequest {
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    #[parameter(path)]
+    pub project_id: api_types::ProjectId,
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
+    #[parameter(path)]
+    pub location: api_types::Location,
+    /// The id (prefix `pg`) or the name of the Postgres database.
+    /// To create a database, use the name of the new one.
+    #[parameter(path)]
+    pub postgres_database_reference: api_types::Reference,
+    /// The key of the backup after which the page starts, which need not exist.
+    /// The page does not include the backup that has this key.
+    /// By default, the list starts at its beginning.
+    #[parameter(query)]
+    pub start_after: Option<api_types::StartAfter>,
+    /// The largest number of items on a page, from 1 to 1000; the default is 10.
+    /// A larger number counts as 1000.
+    /// A page also ends with the item that brings its size to about 2 MiB, and always holds at least one item if there is one.
+    #[parameter(query, default = 10)]
+    pub page_size: api_types::PageSize,
+    /// The column that orders the list, ascending: `key`, since the items have no ids.
+    /// Any other value is rejected with 400 `InvalidRequest` and `details.order_column`.
+    #[parameter(query, default = "key")]
+    pub order_column: api_types::KeyOrderColumn,
+}
+
+/// The responses of `GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/backup`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum PostgresBackupListResponse {
+    /// One page of backups.
+    #[response(200, json)]
+    Ok(api_types::PostgresBackupPage),
+}
+
+/// The errors of `GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/backup`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum PostgresBackupListError {
+    /// The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
+    #[response(400)]
+    BadRequest(responses::BadRequest),
+    /// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
+    #[response(401)]
+    Unauthorized(responses::Unauthorized),
+    /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    #[response(404)]
+    NotFound(responses::NotFound),
+    /// The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`).
+    #[response(429)]
+    TooManyRequests(responses::TooManyRequests),
+    /// An error occurred in the service (`UnexpectedError`).
+    #[response(500)]
+    InternalServerError(responses::UnexpectedError),
+    /// The service is temporarily unavailable (`Unavailable`).
+    #[response(503)]
+    ServiceUnavailable(responses::Unavailable),
+}
+
+/// `GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/backup`.
+pub static POSTGRES_BACKUP_LIST: server::Operation = server::Operation {
+    id: "postgres_backup_list",
+    method: server::Method::GET,
+    path: "/project/{project_id}/location/{location}/postgres/{postgres_database_reference}/backup",
+    tag: Some("postgres"),
+    responses: PostgresBackupListResponse::LISTED,
+    errors: PostgresBackupListError::LISTED,
+    rejections: &[405, 431],
+    security: security::BEARER,
+    ..server::Operation::of::<PostgresBackupListRequest>()
+};
+
+/// The request of `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/restore`.
+#[derive(Debug, Clone, server::Request)]
+pub struct PostgresRestoreRequest {
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
+    #[parameter(path)]
+    pub project_id: api_types::ProjectId,
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
+    #[parameter(path)]
+    pub location: api_types::Location,
+    /// The id (prefix `pg`) or the name of the Postgres database.
+    /// To create a database, use the name of the new one.
+    #[parameter(path)]
+    pub postgres_database_reference: api_types::Reference,
+    /// A text that makes the request safe to repeat: a repeat with the same key within 24 hours gets the same response, and changes nothing.
+    /// With another path or body, it is rejected with 409 `IdempotencyConflict`.
+    #[parameter(header, name = "Idempotency-Key")]
+    pub idempotency_key: Option<api_types::IdempotencyKey>,
+    /// The name of the new database, and the time to restore to.
+    #[body(json, schema = "/components/schemas/PostgresRestore", required)]
+    pub body: api_types::PostgresRestore,
+}
+
+/// The responses of `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/restore`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum PostgresRestoreResponse {
+    /// The new Postgres database.
+    #[response(200)]
+    Ok(PostgresRestoreOk),
+}
+
+/// The errors of `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/restore`.
+#[derive(Debug, Clone, server::Responses)]
+pub enum PostgresRestoreError {
+    /// The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
+    #[response(400)]
+    BadRequest(responses::BadRequest),
+    /// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
+    #[response(401)]
+    Unauthorized(responses::Unauthorized),
+    /// The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`).
+    #[response(403)]
+    Forbidden(responses::Forbidden),
+    /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    #[response(404)]
+    NotFound(responses::NotFound),
+    /// The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`).
+    #[response(409)]
+    Conflict(responses::Conflict),
+    /// The body is larger than the service accepts (`PayloadTooLarge`).
+    #[response(413)]
+    PayloadTooLarge(responses::PayloadTooLarge),
+    /// The body's content type is not `application/json` (`UnsupportedMediaType`).
+    #[response(415)]
+    UnsupportedMediaType(responses::UnsupportedMediaType),
+    /// The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`).
+    #[response(429)]
+    TooManyRequests(responses::TooManyRequests),
+    /// An error occurred in the service (`UnexpectedError`).
+    #[response(500)]
+    InternalServerError(responses::UnexpectedError),
+    /// The service is temporarily unavailable (`Unavailable`).
+    #[response(503)]
+    ServiceUnavailable(responses::Unavailable),
+}
+
+/// The new Postgres database.
+#[derive(Debug, Clone, server::ResponseParts)]
+pub struct PostgresRestoreOk {
+    #[body(json)]
+    pub body: api_types::Postgres,
+    /// Tells caches not to store a response that contains a secret.
+    #[header(name = "Cache-Control", required)]
+    pub cache_control: api_types::NoStore,
+    /// The entity tag of the resource. It changes whenever a property of the response changes.
+    #[header(name = "ETag", required)]
+    pub e_tag: api_types::EntityTag,
+    /// The response is that to an earlier request with the same `Idempotency-Key`, and nothing was changed. Missing from any other response.
+    #[header(name = "Idempotency-Replayed")]
+    pub idempotency_replayed: Option<api_types::IdempotencyReplayed>,
+}
+
+/// `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/restore`.
+pub static POSTGRES_RESTORE: server::Operation = server::Operation {
+    id: "postgres_restore",
+    method: server::Method::POST,
+    path: "/project/{project_id}/location/{location}/postgres/{postgres_database_reference}/restore",
+    tag: Some("postgres"),
+    responses: PostgresRestoreResponse::LISTED,
+    errors: PostgresRestoreError::LISTED,
+    rejections: &[405, 408, 431],
+    security: security::BEARER,
+    ..server::Operation::of::<PostgresRestoreRequest>()
+};
+
 /// Returns the route of each operation: checks credentials, reads the request, calls the handler.
-pub(crate) fn routes<A, S>() -> [server::Route<server::App<A, S>>; 12]
+pub(crate) fn routes<A, S>() -> [server::Route<server::App<A, S>>; 15]
 where
     A: PostgresApi<S::Principal>,
     S: security::Security,
@@ -1265,6 +1576,12 @@ where
                 let request = call.read::<PostgresRestartRequest>().await?;
                 call.respond(app.api.postgres_restart(principal, request).await)
             })),
+        POSTGRES_PROMOTE
+            .route(|app, mut call| Box::pin(async move {
+                let principal = security::check_bearer(&app.security, &call).await?;
+                let request = call.read::<PostgresPromoteRequest>().await?;
+                call.respond(app.api.postgres_promote(principal, request).await)
+            })),
         POSTGRES_SET_MAINTENANCE_WINDOW
             .route(|app, mut call| Box::pin(async move {
                 let principal = security::check_bearer(&app.security, &call).await?;
@@ -1296,6 +1613,18 @@ where
                 call.respond(
                     app.api.postgres_firewall_rule_delete(principal, request).await,
                 )
+            })),
+        POSTGRES_BACKUP_LIST
+            .route(|app, mut call| Box::pin(async move {
+                let principal = security::check_bearer(&app.security, &call).await?;
+                let request = call.read::<PostgresBackupListRequest>().await?;
+                call.respond(app.api.postgres_backup_list(principal, request).await)
+            })),
+        POSTGRES_RESTORE
+            .route(|app, mut call| Box::pin(async move {
+                let principal = security::check_bearer(&app.security, &call).await?;
+                let request = call.read::<PostgresRestoreRequest>().await?;
+                call.respond(app.api.postgres_restore(principal, request).await)
             })),
     ]
 }

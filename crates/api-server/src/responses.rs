@@ -33,7 +33,6 @@ pub struct Forbidden {
 /// The resource cannot be deleted while others use it (`DependencyError`); `details` names them.
 /// Or the request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again.
 /// Nothing was changed.
-#[cfg(feature = "private_subnet")]
 #[derive(Debug, Clone, server::ResponseParts)]
 pub struct InUse {
     #[body(json)]

@@ -79,6 +79,8 @@ pub static OPERATIONS: &[&server::Operation] = &[
     #[cfg(feature = "postgres")]
     &crate::postgres::POSTGRES_RESTART,
     #[cfg(feature = "postgres")]
+    &crate::postgres::POSTGRES_PROMOTE,
+    #[cfg(feature = "postgres")]
     &crate::postgres::POSTGRES_SET_MAINTENANCE_WINDOW,
     #[cfg(feature = "postgres")]
     &crate::postgres::POSTGRES_FIREWALL_RULE_LIST,
@@ -86,6 +88,10 @@ pub static OPERATIONS: &[&server::Operation] = &[
     &crate::postgres::POSTGRES_FIREWALL_RULE_CREATE,
     #[cfg(feature = "postgres")]
     &crate::postgres::POSTGRES_FIREWALL_RULE_DELETE,
+    #[cfg(feature = "postgres")]
+    &crate::postgres::POSTGRES_BACKUP_LIST,
+    #[cfg(feature = "postgres")]
+    &crate::postgres::POSTGRES_RESTORE,
     #[cfg(feature = "private_subnet")]
     &crate::private_subnet::PRIVATE_SUBNET_LIST,
     #[cfg(feature = "private_subnet")]

@@ -25,6 +25,13 @@ pub struct PostgresFirewallRuleId(String);
 )]
 pub struct Timestamp(String);
 
+/// The column that orders a list whose items have keys: `key`.
+/// Any other text of up to 255 characters matches the contract but is rejected with 400 `InvalidRequest` and `details.order_column`.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
+#[schema(examples = r#"["key"]"#, default = r#""key""#)]
+#[scalar(max_length = 255)]
+pub struct KeyOrderColumn(String);
+
 /// The kind of Postgres database.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Enumeration)]
 #[schema(extensions = r#"{"x-extensible-enum":true}"#)]
@@ -263,6 +270,50 @@ pub struct PostgresFirewallRuleCreate {
     #[schema(default = r#""""#)]
     pub description: FirewallDescription,
 }
+
+/// The name of a backup, unique in its database; at most 255 characters long.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
+#[schema(examples = r#"["20260301T090000Z"]"#)]
+#[scalar(min_length = 1, max_length = 255)]
+pub struct PostgresBackupKey(String);
+
+/// A backup of all data of a Postgres database.
+#[derive(Clone, Debug, PartialEq, Object)]
+#[non_exhaustive]
+pub struct PostgresBackup {
+    pub key: PostgresBackupKey,
+    /// The time at which the backup was complete.
+    pub last_modified: Timestamp,
+}
+
+/// One page of a list of backups of a Postgres database.
+#[derive(Clone, Debug, PartialEq, Object)]
+#[non_exhaustive]
+pub struct PostgresBackupPage {
+    pub count: Count,
+    /// The backups of this page.
+    pub items: Vec<PostgresBackup>,
+}
+
+/// The name of a restored Postgres database, and the time that it is restored to.
+#[derive(Clone, Debug, PartialEq, Object)]
+#[object(closed)]
+#[non_exhaustive]
+pub struct PostgresRestore {
+    /// The name of the new database.
+    pub name: Name,
+    pub restore_target: RestoreTarget,
+    /// The tags of the new database, at most 64. If you leave them out, it has none.
+    #[field(optional)]
+    pub tags: Option<TagInputs>,
+}
+
+/// The time that a Postgres database is restored to, in the format of RFC 3339: the new database has what was committed until then.
+/// It must be between the `earliest_restore_time` and the `latest_restore_time` of the database, and counts to the microsecond.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
+#[schema(examples = r#"["2026-03-02T17:30:00Z"]"#)]
+#[scalar(min_length = 20, max_length = 64, format = "date-time")]
+pub struct RestoreTarget(String);
 
 /// The start of the maintenance window of a Postgres database.
 #[derive(Clone, Debug, PartialEq, Object)]

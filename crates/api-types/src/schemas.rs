@@ -45,6 +45,8 @@ api_runtime::components! {
     "StartAfter": crate::StartAfter,
     "PageSize": crate::PageSize,
     "OrderColumn": crate::OrderColumn,
+    #[cfg(feature = "postgres")]
+    "KeyOrderColumn": crate::KeyOrderColumn,
     #[cfg(feature = "load_balancer")]
     "LoadBalancerAlgorithm": crate::LoadBalancerAlgorithm,
     #[cfg(feature = "load_balancer")]
@@ -116,6 +118,16 @@ api_runtime::components! {
     "PostgresFirewallRulePage": crate::PostgresFirewallRulePage,
     #[cfg(feature = "postgres")]
     "PostgresFirewallRuleCreate": crate::PostgresFirewallRuleCreate,
+    #[cfg(feature = "postgres")]
+    "PostgresBackupKey": crate::PostgresBackupKey,
+    #[cfg(feature = "postgres")]
+    "PostgresBackup": crate::PostgresBackup,
+    #[cfg(feature = "postgres")]
+    "PostgresBackupPage": crate::PostgresBackupPage,
+    #[cfg(feature = "postgres")]
+    "PostgresRestore": crate::PostgresRestore,
+    #[cfg(feature = "postgres")]
+    "RestoreTarget": crate::RestoreTarget,
     #[cfg(feature = "postgres")]
     "PostgresSetMaintenanceWindow": crate::PostgresSetMaintenanceWindow,
     #[cfg(feature = "postgres")]

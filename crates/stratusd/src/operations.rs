@@ -15,6 +15,7 @@ pub mod postgres;
 pub mod postgres_delete;
 pub mod postgres_firewall_rule;
 pub mod postgres_maintenance;
+pub mod postgres_restore;
 pub mod private_subnet;
 mod scope;
 pub mod vm;

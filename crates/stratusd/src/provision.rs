@@ -29,7 +29,8 @@ pub trait Provisioner: Send + Sync + 'static {
         wanted: &Wanted,
     ) -> impl Future<Output = Result<Option<Observed>, ProvisionError>> + Send;
 
-    /// Starts to create a database. If its creation has started already, returns the progress.
+    /// Starts to create a database, with the data of `wanted.restored` if that is set. If its
+    /// creation has started already, returns the progress.
     fn create(
         &self,
         wanted: &Wanted,
@@ -45,6 +46,16 @@ pub trait Provisioner: Send + Sync + 'static {
     /// Starts a restart of a database. If the restart with this number has started already, returns
     /// the progress. A later restart of the same database has a greater number.
     fn restart(
+        &self,
+        wanted: &Wanted,
+        number: i64,
+    ) -> impl Future<Output = Result<Progress, ProvisionError>> + Send;
+
+    /// Starts to make a standby of a database its primary, in a planned switch that loses nothing. If
+    /// the switch with this number has started already, returns the progress. A later switch of the
+    /// same database has a greater number. A database that is to have no standbys any more stays as
+    /// it is.
+    fn promote(
         &self,
         wanted: &Wanted,
         number: i64,
@@ -91,9 +102,20 @@ pub struct Wanted {
     pub open_to: Vec<String>,
     /// The wanted version, size, storage and high availability.
     pub shape: Shape,
+    /// The data that the database is created with, or `None` if it is created empty.
+    pub restored: Option<Restored>,
     /// The state that this or another replica of the service recorded last, or `None` before the
     /// database is created. Its `ha_type` is always the wanted one, because it is not recorded.
     pub known: Option<Observed>,
+}
+
+/// The data of another database at a time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Restored {
+    /// The id of the other database. It is not deleted as long as this one is being created.
+    pub from: String,
+    /// The time, in microseconds since 1970. What was committed later is not in the data.
+    pub until: i64,
 }
 
 /// The resources and configuration of a database.
@@ -124,6 +146,22 @@ pub struct Observed {
     pub earliest_restore_time: Option<i64>,
     /// The latest time that the database can be restored to, in seconds since 1970.
     pub latest_restore_time: i64,
+    /// The backups of the database, the oldest first. The service records the newest
+    /// [`MOST_BACKUPS`].
+    pub backups: Vec<Backup>,
+}
+
+/// The maximum number of backups of a database that the service records.
+pub const MOST_BACKUPS: usize = 100;
+
+/// A backup of all data of a database.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Backup {
+    /// The name of the backup, unique in its database, of 1 to 255 characters. The keys of later
+    /// backups are greater.
+    pub key: String,
+    /// When the backup was complete, in seconds since 1970.
+    pub last_modified: i64,
 }
 
 /// The progress of a step: of the creation of a database, or of a change to it.

@@ -17,7 +17,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
 
-use api_types::{CaCertificates, PostgresId, PostgresSize, PostgresState, PostgresVersion};
+use api_types::{
+    CaCertificates, PostgresBackup, PostgresId, PostgresSize, PostgresState, PostgresVersion,
+};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
@@ -26,9 +28,12 @@ use tokio_util::task::TaskTracker;
 use self::changes::{FreeAll, Prolong, Settle};
 use self::search::Taken;
 use crate::causes::Causes;
-use crate::domain::postgres::{fits, sealed_for};
+use crate::domain::postgres::{fits, sealed_for, timestamp};
 use crate::operations::Context;
-use crate::provision::{Observed, Password, Progress, ProvisionError, Provisioner, Shape, Wanted};
+use crate::provision::{
+    Backup, MOST_BACKUPS, Observed, Password, Progress, ProvisionError, Provisioner, Restored,
+    Shape, Wanted,
+};
 use crate::storage::lease::{Due, StepRecord};
 use crate::storage::{Aborted, Store};
 
@@ -301,9 +306,13 @@ impl<P: Provisioner> Reconciler<P> {
         }
         let connection = self.provisioner.connection(wanted).await?;
         let restart = self.restarted(wanted, due).await?;
-        let (observed, wait) = match restart {
+        let promotion = match restart {
+            Progress::Done => self.promoted(wanted, due).await?,
+            pending @ Progress::Pending(_) => pending,
+        };
+        let (observed, wait) = match promotion {
             Progress::Done => self.shaped(wanted, observed).await?,
-            // A database that restarts is not resized at the same time.
+            // A database that restarts or switches is not resized at the same time.
             Progress::Pending(wait) => {
                 let observed = self.provisioner.observe(wanted).await?.unwrap_or(observed);
                 (observed, wait)
@@ -322,6 +331,11 @@ impl<P: Provisioner> Reconciler<P> {
                 Progress::Done => due.target_restarts,
                 Progress::Pending(_) => due.restarts,
             },
+            promotions: match promotion {
+                Progress::Done => due.target_promotions,
+                Progress::Pending(_) => due.promotions,
+            },
+            backups: Some(backups(&observed.backups)?),
             host: Some(connection.host),
             ca_certificates: Some(
                 CaCertificates::try_from(connection.ca_certificates)
@@ -342,6 +356,17 @@ impl<P: Provisioner> Reconciler<P> {
             return Ok(Progress::Done);
         }
         self.provisioner.restart(wanted, due.target_restarts).await
+    }
+
+    /// Promotes a standby of a database whose owner has asked for it since the last promotion.
+    /// Promotions that were asked for meanwhile are one.
+    async fn promoted(&self, wanted: &Wanted, due: &Due) -> Result<Progress, ProvisionError> {
+        if due.promotions >= due.target_promotions {
+            return Ok(Progress::Done);
+        }
+        self.provisioner
+            .promote(wanted, due.target_promotions)
+            .await
     }
 
     /// Resizes a database that does not have its wanted shape. Returns what the provisioner
@@ -436,7 +461,9 @@ fn wanted(due: &Due) -> Wanted {
         used_bytes: database.used_bytes,
         earliest_restore_time: database.earliest_restore_time,
         latest_restore_time: database.latest_restore_time,
+        backups: Vec::new(),
     };
+    let restored = database.restored_from.as_ref().zip(database.restore_target);
     Wanted {
         project_id: due.project_id.to_string(),
         id: database.id.to_string(),
@@ -454,6 +481,10 @@ fn wanted(due: &Due) -> Wanted {
             storage_size_gib: database.target_storage_size_gib.get().into(),
             ha_type: database.ha_type.to_string(),
         },
+        restored: restored.map(|(from, until)| Restored {
+            from: from.to_string(),
+            until,
+        }),
         known: (!is_creating).then_some(known),
     }
 }
@@ -464,6 +495,18 @@ fn state(observed: &Observed) -> PostgresState {
     } else {
         PostgresState::Unavailable
     }
+}
+
+/// Returns the newest backups of a database as they are stored.
+fn backups(observed: &[Backup]) -> Result<Vec<PostgresBackup>, ProvisionError> {
+    let newest = observed.len().saturating_sub(MOST_BACKUPS);
+    let stored = observed[newest..].iter().map(|backup| {
+        let key = backup.key.as_str().try_into().ok()?;
+        let last_modified = timestamp(backup.last_modified)?;
+        Some(PostgresBackup::new(key, last_modified))
+    });
+    let stored: Option<Vec<_>> = stored.collect();
+    stored.ok_or_else(|| unfit("backup"))
 }
 
 /// The error of a step whose provisioner reports what the contract has no room for.
@@ -483,6 +526,8 @@ fn unchanged(due: &Due) -> StepRecord {
         vm_size: database.vm_size,
         password_is_set: due.password_is_set,
         restarts: due.restarts,
+        promotions: due.promotions,
+        backups: None,
         host: database.host,
         ca_certificates: database.ca_certificates,
         earliest_restore_time: database.earliest_restore_time,

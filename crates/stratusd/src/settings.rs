@@ -172,6 +172,10 @@ settings! {
     local_first_uid("STRATUS_LOCAL_FIRST_UID", "NUMBER"): number::UserNumber = "1900000000";
     /// Local: how many bytes of the disk a database gets for each GiB of its storage size.
     local_bytes_per_gib("STRATUS_LOCAL_BYTES_PER_GIB", "BYTES"): number::Scale = "1073741824";
+    /// Local: the folder of the backups, on another disk if possible. If not set, `backups` in the folder of the databases.
+    local_backup_folder("STRATUS_LOCAL_BACKUP_FOLDER", "FOLDER"): text::FilePath;
+    /// Local: how often a database that changes is copied as a whole. The newest 8 copies are kept, and the log since the first of them.
+    local_backup_every("STRATUS_LOCAL_BACKUP_EVERY", "DURATION"): Duration<1000> = "24h";
     /// Simulator: the minimum time that a step takes.
     simulate_delay("STRATUS_SIMULATE_DELAY", "DURATION"): Duration = "2s";
     /// Simulator: the maximum random time added to the delay.

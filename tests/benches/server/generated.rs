@@ -31,17 +31,20 @@ use api_server::load_balancer::{
     ProjectLoadBalancerListError, ProjectLoadBalancerListRequest, ProjectLoadBalancerListResponse,
 };
 use api_server::postgres::{
-    PostgresApi, PostgresCreateError, PostgresCreateOk, PostgresCreateRequest,
-    PostgresCreateResponse, PostgresDeleteError, PostgresDeleteRequest, PostgresDeleteResponse,
+    PostgresApi, PostgresBackupListError, PostgresBackupListRequest, PostgresBackupListResponse,
+    PostgresCreateError, PostgresCreateOk, PostgresCreateRequest, PostgresCreateResponse,
+    PostgresDeleteError, PostgresDeleteRequest, PostgresDeleteResponse,
     PostgresFirewallRuleCreateError, PostgresFirewallRuleCreateOk,
     PostgresFirewallRuleCreateRequest, PostgresFirewallRuleCreateResponse,
     PostgresFirewallRuleDeleteError, PostgresFirewallRuleDeleteRequest,
     PostgresFirewallRuleDeleteResponse, PostgresFirewallRuleListError,
     PostgresFirewallRuleListRequest, PostgresFirewallRuleListResponse, PostgresListError,
-    PostgresListRequest, PostgresListResponse, PostgresResetSuperuserPasswordError,
+    PostgresListRequest, PostgresListResponse, PostgresPromoteError, PostgresPromoteOk,
+    PostgresPromoteRequest, PostgresPromoteResponse, PostgresResetSuperuserPasswordError,
     PostgresResetSuperuserPasswordOk, PostgresResetSuperuserPasswordRequest,
     PostgresResetSuperuserPasswordResponse, PostgresRestartError, PostgresRestartOk,
-    PostgresRestartRequest, PostgresRestartResponse, PostgresSetMaintenanceWindowError,
+    PostgresRestartRequest, PostgresRestartResponse, PostgresRestoreError, PostgresRestoreOk,
+    PostgresRestoreRequest, PostgresRestoreResponse, PostgresSetMaintenanceWindowError,
     PostgresSetMaintenanceWindowOk, PostgresSetMaintenanceWindowRequest,
     PostgresSetMaintenanceWindowResponse, PostgresUpdateError, PostgresUpdateOk,
     PostgresUpdateRequest, PostgresUpdateResponse, PostgresViewError, PostgresViewOk,
@@ -65,8 +68,8 @@ use api_server::vm::{
     VmViewResponse,
 };
 use api_types::{
-    Count, FirewallPage, InferenceApiKeyPage, LoadBalancerPage, NoStore, PostgresFirewallRule,
-    PostgresFirewallRulePage, PostgresPage, PrivateSubnetPage, VmPage,
+    Count, FirewallPage, InferenceApiKeyPage, LoadBalancerPage, NoStore, PostgresBackupPage,
+    PostgresFirewallRule, PostgresFirewallRulePage, PostgresPage, PrivateSubnetPage, VmPage,
 };
 use tests::memory::{Caller, ContractErrors, Gate, State, entity_tag, vm_details, without_details};
 use tests::seed;
@@ -186,6 +189,32 @@ impl PostgresApi<Caller> for Ready {
     ) -> Result<PostgresRestartResponse, PostgresRestartError> {
         let shown = self.state.databases[0].clone();
         Ok(PostgresRestartOk::new(shown, NoStore::NoStore, entity_tag()).into())
+    }
+
+    async fn postgres_promote(
+        &self,
+        _: Caller,
+        _: PostgresPromoteRequest,
+    ) -> Result<PostgresPromoteResponse, PostgresPromoteError> {
+        let shown = self.state.databases[0].clone();
+        Ok(PostgresPromoteOk::new(shown, NoStore::NoStore, entity_tag()).into())
+    }
+
+    async fn postgres_backup_list(
+        &self,
+        _: Caller,
+        _: PostgresBackupListRequest,
+    ) -> Result<PostgresBackupListResponse, PostgresBackupListError> {
+        Ok(PostgresBackupPage::new(none(), Vec::new()).into())
+    }
+
+    async fn postgres_restore(
+        &self,
+        _: Caller,
+        _: PostgresRestoreRequest,
+    ) -> Result<PostgresRestoreResponse, PostgresRestoreError> {
+        let shown = self.state.databases[0].clone();
+        Ok(PostgresRestoreOk::new(shown, NoStore::NoStore, entity_tag()).into())
     }
 
     async fn postgres_set_maintenance_window(

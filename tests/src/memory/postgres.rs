@@ -1,17 +1,20 @@
 //! The operations tagged `postgres`.
 
 use api_server::postgres::{
-    PostgresApi, PostgresCreateError, PostgresCreateOk, PostgresCreateRequest,
-    PostgresCreateResponse, PostgresDeleteError, PostgresDeleteRequest, PostgresDeleteResponse,
+    PostgresApi, PostgresBackupListError, PostgresBackupListRequest, PostgresBackupListResponse,
+    PostgresCreateError, PostgresCreateOk, PostgresCreateRequest, PostgresCreateResponse,
+    PostgresDeleteError, PostgresDeleteRequest, PostgresDeleteResponse,
     PostgresFirewallRuleCreateError, PostgresFirewallRuleCreateOk,
     PostgresFirewallRuleCreateRequest, PostgresFirewallRuleCreateResponse,
     PostgresFirewallRuleDeleteError, PostgresFirewallRuleDeleteRequest,
     PostgresFirewallRuleDeleteResponse, PostgresFirewallRuleListError,
     PostgresFirewallRuleListRequest, PostgresFirewallRuleListResponse, PostgresListError,
-    PostgresListRequest, PostgresListResponse, PostgresResetSuperuserPasswordError,
+    PostgresListRequest, PostgresListResponse, PostgresPromoteError, PostgresPromoteOk,
+    PostgresPromoteRequest, PostgresPromoteResponse, PostgresResetSuperuserPasswordError,
     PostgresResetSuperuserPasswordOk, PostgresResetSuperuserPasswordRequest,
     PostgresResetSuperuserPasswordResponse, PostgresRestartError, PostgresRestartOk,
-    PostgresRestartRequest, PostgresRestartResponse, PostgresSetMaintenanceWindowError,
+    PostgresRestartRequest, PostgresRestartResponse, PostgresRestoreError, PostgresRestoreOk,
+    PostgresRestoreRequest, PostgresRestoreResponse, PostgresSetMaintenanceWindowError,
     PostgresSetMaintenanceWindowOk, PostgresSetMaintenanceWindowRequest,
     PostgresSetMaintenanceWindowResponse, PostgresUpdateError, PostgresUpdateOk,
     PostgresUpdateRequest, PostgresUpdateResponse, PostgresViewError, PostgresViewOk,
@@ -20,16 +23,22 @@ use api_server::postgres::{
 };
 use api_server::responses;
 use api_types::{
-    Name, NoStore, OrderColumn, PageSize, PostgresFields, PostgresFirewallRule,
-    PostgresFirewallRulePage, PostgresPage, PostgresSize, PostgresState, PostgresSummary,
-    PostgresSummaryFields, Reference, StartAfter, StorageSizeGib, Tag, TagInputs,
+    Name, NoStore, OrderColumn, PageSize, PostgresBackup, PostgresBackupPage, PostgresFields,
+    PostgresFirewallRule, PostgresFirewallRulePage, PostgresPage, PostgresSize, PostgresState,
+    PostgresSummary, PostgresSummaryFields, Reference, StartAfter, StorageSizeGib, Tag, TagInputs,
 };
 
 use super::{
-    Caller, Memory, State, admit, admit_change, admit_conditional, admit_delete, entity_tag,
-    invalid, not_found, page,
+    Caller, Memory, State, admit, admit_change, admit_conditional, admit_delete,
+    admit_guarded_delete, entity_tag, invalid, not_found, page,
 };
 use crate::seed::POSTGRES_FIREWALL_RULE;
+
+/// The keys and the times of the backups of each database.
+const BACKUPS: [(&str, &str); 2] = [
+    ("20260301T090000Z", "2026-03-01T09:00:04Z"),
+    ("20260302T090000Z", "2026-03-02T09:00:05Z"),
+];
 
 impl PostgresApi<Caller> for Memory {
     async fn project_postgres_list(
@@ -59,7 +68,11 @@ impl PostgresApi<Caller> for Memory {
         request: PostgresDeleteRequest,
     ) -> Result<PostgresDeleteResponse, PostgresDeleteError> {
         let location = Some(request.location.as_str());
-        admit_delete::<PostgresDeleteError>(&caller, request.project_id.as_str(), location)?;
+        admit_guarded_delete::<PostgresDeleteError>(
+            &caller,
+            request.project_id.as_str(),
+            location,
+        )?;
         let mut state = self.state();
         let found = find(&mut state, &request.postgres_database_reference).ok();
         let found = found.map(|found| found.id.clone());
@@ -80,6 +93,60 @@ impl PostgresApi<Caller> for Memory {
         let mut state = self.state();
         let found = find(&mut state, &request.postgres_database_reference)?;
         Ok(PostgresRestartOk::new(found.clone(), NoStore::NoStore, entity_tag()).into())
+    }
+
+    async fn postgres_promote(
+        &self,
+        caller: Caller,
+        request: PostgresPromoteRequest,
+    ) -> Result<PostgresPromoteResponse, PostgresPromoteError> {
+        let location = Some(request.location.as_str());
+        let project = request.project_id.as_str();
+        admit_delete::<PostgresPromoteError>(&caller, project, location)?;
+        let mut state = self.state();
+        let found = find(&mut state, &request.postgres_database_reference)?;
+        Ok(PostgresPromoteOk::new(found.clone(), NoStore::NoStore, entity_tag()).into())
+    }
+
+    async fn postgres_backup_list(
+        &self,
+        caller: Caller,
+        request: PostgresBackupListRequest,
+    ) -> Result<PostgresBackupListResponse, PostgresBackupListError> {
+        let location = Some(request.location.as_str());
+        let project = request.project_id.as_str();
+        admit::<PostgresBackupListError>(&caller, project, location)?;
+        find(&mut self.state(), &request.postgres_database_reference)?;
+        let after = request.start_after.as_ref().map_or("", StartAfter::as_str);
+        let all = BACKUPS.map(|(key, last_modified)| {
+            let key = key.parse().expect("the text is a key");
+            PostgresBackup::new(key, last_modified.parse().expect("the text is a time"))
+        });
+        let count = 2.try_into().expect("2 is a count");
+        let size = usize::try_from(request.page_size.get()).unwrap_or(usize::MAX);
+        let later = all.into_iter().filter(|backup| backup.key.as_str() > after);
+        Ok(PostgresBackupPage::new(count, later.take(size).collect()).into())
+    }
+
+    async fn postgres_restore(
+        &self,
+        caller: Caller,
+        request: PostgresRestoreRequest,
+    ) -> Result<PostgresRestoreResponse, PostgresRestoreError> {
+        let location = Some(request.location.as_str());
+        admit_change::<PostgresRestoreError>(&caller, request.project_id.as_str(), location)?;
+        let mut state = self.state();
+        let number = state.databases.len() + 1;
+        let found = find(&mut state, &request.postgres_database_reference)?;
+        let mut made = found.clone();
+        made.id = format!("pg{number:024}")
+            .parse()
+            .expect("digits make an id");
+        made.name = request.body.name;
+        made.state = PostgresState::Creating;
+        made.tags = tags(request.body.tags);
+        state.databases.push(made.clone());
+        Ok(PostgresRestoreOk::new(made, NoStore::NoStore, entity_tag()).into())
     }
 
     async fn postgres_set_maintenance_window(

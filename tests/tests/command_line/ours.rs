@@ -127,6 +127,24 @@ fn calls() -> Vec<Call> {
             json!("orders"),
         ),
         (
+            "postgres_promote",
+            "postgres promote orders",
+            "/name",
+            json!("orders"),
+        ),
+        (
+            "postgres_backup_list",
+            "postgres backup-list orders --page-size 1 --all",
+            "/1/key",
+            json!("20260302T090000Z"),
+        ),
+        (
+            "postgres_restore",
+            "postgres restore orders --name before --restore-target 2026-03-02T17:30:00Z",
+            "/name",
+            json!("before"),
+        ),
+        (
             "postgres_set_maintenance_window",
             "postgres set-maintenance-window orders --maintenance-window-start-at 23",
             "/maintenance_window_start_at",

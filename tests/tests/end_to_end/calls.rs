@@ -329,6 +329,50 @@ pub const CALLS: &[Call] = &[
         expected: || vec![("/name", json!("orders"))],
     },
     Call {
+        operation: "postgres_promote",
+        send: |client| {
+            let call = client
+                .postgres_promote()
+                .project_id(PROJECT)
+                .location(LOCATION);
+            sent(call.postgres_database_reference("orders").send())
+        },
+        expected: || vec![("/name", json!("orders"))],
+    },
+    Call {
+        operation: "postgres_backup_list",
+        send: |client| {
+            let call = client
+                .postgres_backup_list()
+                .project_id(PROJECT)
+                .location(LOCATION)
+                .postgres_database_reference("orders");
+            sent(call.start_after("20260301T090000Z").send())
+        },
+        expected: || {
+            vec![
+                ("/count", json!(2)),
+                ("/items/0/key", json!("20260302T090000Z")),
+                ("/items/1", Value::Null),
+            ]
+        },
+    },
+    Call {
+        operation: "postgres_restore",
+        send: |client| {
+            let call = client
+                .postgres_restore()
+                .project_id(PROJECT)
+                .location(LOCATION);
+            let body = types::PostgresRestore::new(
+                "before".parse().expect("it is a name"),
+                "2026-03-02T17:30:00.25Z".parse().expect("it is a time"),
+            );
+            sent(call.postgres_database_reference("orders").body(body).send())
+        },
+        expected: || vec![("/name", json!("before")), ("/state", json!("creating"))],
+    },
+    Call {
         operation: "postgres_set_maintenance_window",
         send: |client| {
             let call = client

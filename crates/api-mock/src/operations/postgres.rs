@@ -99,6 +99,7 @@ impl Mock {
     /// Nothing finds the database by its name any more, and the name can be used again at once.
     /// Until it is gone, the database counts towards the quota, lists show it with the `state` `deleting`, and what only reads finds it by its id; changes return 404.
     /// If there is no such database, nothing changes and the response is still 204.
+    /// Returns 409 `DependencyError` and changes nothing while other databases are being restored from it; `details.postgres_database_reference` names them, at most 20.
     ///
     /// `DELETE /project/{project_id}/location/{location}/postgres/{postgres_database_reference}`
     pub fn postgres_delete(
@@ -145,6 +146,26 @@ impl Mock {
         PostgresRestartError,
     > {
         self.expectations.of(&POSTGRES_RESTART)
+    }
+
+    /// Promote a standby of a Postgres database
+    ///
+    /// Makes a standby of a Postgres database its primary soon, in a planned switch that loses nothing and ends the connections of the database.
+    /// The connection string stays the same, and the primary before becomes a standby.
+    /// The response does not wait for the switch; the `state` is `unavailable` from its start until the database accepts connections again.
+    /// A database that is being created stays as it is.
+    /// Returns 400 `InvalidRequest` with `details.postgres_database_reference` if the database has no standby, since its `ha_type` is `none`.
+    ///
+    /// `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/promote`
+    pub fn postgres_promote(
+        &self,
+    ) -> Expectation<
+        '_,
+        PostgresPromoteRequest,
+        PostgresPromoteResponse,
+        PostgresPromoteError,
+    > {
+        self.expectations.of(&POSTGRES_PROMOTE)
     }
 
     /// Set the maintenance window of a Postgres database
@@ -214,6 +235,46 @@ impl Mock {
         PostgresFirewallRuleDeleteError,
     > {
         self.expectations.of(&POSTGRES_FIREWALL_RULE_DELETE)
+    }
+
+    /// List the backups of a Postgres database
+    ///
+    /// Returns one page of the backups of a Postgres database, the oldest first.
+    /// Between its first backup and its `latest_restore_time` a database can be restored to any second.
+    ///
+    /// `GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/backup`
+    pub fn postgres_backup_list(
+        &self,
+    ) -> Expectation<
+        '_,
+        PostgresBackupListRequest,
+        PostgresBackupListResponse,
+        PostgresBackupListError,
+    > {
+        self.expectations.of(&POSTGRES_BACKUP_LIST)
+    }
+
+    /// Restore a Postgres database
+    ///
+    /// Creates a Postgres database with the data that another one had at a time, which its `parent` then names.
+    /// The new database has the flavor, version, size, storage, high availability and firewall rules of the other one, and a superuser password of its own; the other one stays as it is.
+    /// Returns the new database at once, in the state `creating`; get it again to see when it is `running`.
+    /// Returns 400 `InvalidRequest` and creates nothing, with:
+    ///
+    /// - `details.name` if the name has the form of a Postgres database's id, or if the location already has a database with that name;
+    /// - `details.restore_target` if the database cannot be restored to this time; the text says to which it can;
+    /// - `details.location` if the location does not offer Postgres any more; the text lists the locations that do.
+    ///
+    /// `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/restore`
+    pub fn postgres_restore(
+        &self,
+    ) -> Expectation<
+        '_,
+        PostgresRestoreRequest,
+        PostgresRestoreResponse,
+        PostgresRestoreError,
+    > {
+        self.expectations.of(&POSTGRES_RESTORE)
     }
 }
 
@@ -285,6 +346,14 @@ impl PostgresApi<()> for Service {
         self.0.respond(&POSTGRES_RESTART, request).await
     }
 
+    async fn postgres_promote(
+        &self,
+        _: (),
+        request: PostgresPromoteRequest,
+    ) -> Result<PostgresPromoteResponse, PostgresPromoteError> {
+        self.0.respond(&POSTGRES_PROMOTE, request).await
+    }
+
     async fn postgres_set_maintenance_window(
         &self,
         _: (),
@@ -318,5 +387,21 @@ impl PostgresApi<()> for Service {
         request: PostgresFirewallRuleDeleteRequest,
     ) -> Result<PostgresFirewallRuleDeleteResponse, PostgresFirewallRuleDeleteError> {
         self.0.respond(&POSTGRES_FIREWALL_RULE_DELETE, request).await
+    }
+
+    async fn postgres_backup_list(
+        &self,
+        _: (),
+        request: PostgresBackupListRequest,
+    ) -> Result<PostgresBackupListResponse, PostgresBackupListError> {
+        self.0.respond(&POSTGRES_BACKUP_LIST, request).await
+    }
+
+    async fn postgres_restore(
+        &self,
+        _: (),
+        request: PostgresRestoreRequest,
+    ) -> Result<PostgresRestoreResponse, PostgresRestoreError> {
+        self.0.respond(&POSTGRES_RESTORE, request).await
     }
 }

@@ -15,10 +15,12 @@ use api_server::load_balancer::{
     LoadBalancerViewError, ProjectLoadBalancerListError,
 };
 use api_server::postgres::{
-    PostgresCreateError, PostgresDeleteError, PostgresFirewallRuleCreateError,
-    PostgresFirewallRuleDeleteError, PostgresFirewallRuleListError, PostgresListError,
-    PostgresResetSuperuserPasswordError, PostgresRestartError, PostgresSetMaintenanceWindowError,
-    PostgresUpdateError, PostgresViewError, ProjectPostgresListError,
+    PostgresBackupListError, PostgresCreateError, PostgresDeleteError,
+    PostgresFirewallRuleCreateError, PostgresFirewallRuleDeleteError,
+    PostgresFirewallRuleListError, PostgresListError, PostgresPromoteError,
+    PostgresResetSuperuserPasswordError, PostgresRestartError, PostgresRestoreError,
+    PostgresSetMaintenanceWindowError, PostgresUpdateError, PostgresViewError,
+    ProjectPostgresListError,
 };
 use api_server::private_subnet::{
     PrivateSubnetConnectError, PrivateSubnetCreateError, PrivateSubnetDeleteError,
@@ -74,6 +76,7 @@ errors! {
         InferenceApiKeyViewError,
         LoadBalancerListError,
         LoadBalancerViewError,
+        PostgresBackupListError,
         PostgresFirewallRuleListError,
         PostgresListError,
         PostgresViewError,
@@ -91,6 +94,7 @@ errors! {
         LoadBalancerCreateError,
         PostgresCreateError,
         PostgresFirewallRuleCreateError,
+        PostgresRestoreError,
         PrivateSubnetCreateError;
     of_conditional_change:
         FirewallAttachSubnetError,
@@ -102,8 +106,8 @@ errors! {
         LoadBalancerDeleteError,
         LoadBalancerDetachVmError,
         LoadBalancerUpdateError,
-        PostgresDeleteError,
         PostgresFirewallRuleDeleteError,
+        PostgresPromoteError,
         PostgresResetSuperuserPasswordError,
         PostgresRestartError,
         PostgresSetMaintenanceWindowError,
@@ -111,6 +115,7 @@ errors! {
         PrivateSubnetConnectError,
         PrivateSubnetDisconnectError;
     of_guarded_delete:
+        PostgresDeleteError,
         PrivateSubnetDeleteError;
 }
 

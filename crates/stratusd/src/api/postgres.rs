@@ -2,18 +2,21 @@
 
 use api_server::postgres::{
     POSTGRES_CREATE, POSTGRES_DELETE, POSTGRES_FIREWALL_RULE_CREATE, POSTGRES_FIREWALL_RULE_DELETE,
-    POSTGRES_RESET_SUPERUSER_PASSWORD, POSTGRES_RESTART, POSTGRES_SET_MAINTENANCE_WINDOW,
-    POSTGRES_UPDATE, PostgresApi, PostgresCreateError, PostgresCreateOk, PostgresCreateRequest,
-    PostgresCreateResponse, PostgresDeleteError, PostgresDeleteRequest, PostgresDeleteResponse,
-    PostgresFirewallRuleCreateError, PostgresFirewallRuleCreateOk,
+    POSTGRES_PROMOTE, POSTGRES_RESET_SUPERUSER_PASSWORD, POSTGRES_RESTART, POSTGRES_RESTORE,
+    POSTGRES_SET_MAINTENANCE_WINDOW, POSTGRES_UPDATE, PostgresApi, PostgresBackupListError,
+    PostgresBackupListRequest, PostgresBackupListResponse, PostgresCreateError, PostgresCreateOk,
+    PostgresCreateRequest, PostgresCreateResponse, PostgresDeleteError, PostgresDeleteRequest,
+    PostgresDeleteResponse, PostgresFirewallRuleCreateError, PostgresFirewallRuleCreateOk,
     PostgresFirewallRuleCreateRequest, PostgresFirewallRuleCreateResponse,
     PostgresFirewallRuleDeleteError, PostgresFirewallRuleDeleteRequest,
     PostgresFirewallRuleDeleteResponse, PostgresFirewallRuleListError,
     PostgresFirewallRuleListRequest, PostgresFirewallRuleListResponse, PostgresListError,
-    PostgresListRequest, PostgresListResponse, PostgresResetSuperuserPasswordError,
+    PostgresListRequest, PostgresListResponse, PostgresPromoteError, PostgresPromoteOk,
+    PostgresPromoteRequest, PostgresPromoteResponse, PostgresResetSuperuserPasswordError,
     PostgresResetSuperuserPasswordOk, PostgresResetSuperuserPasswordRequest,
     PostgresResetSuperuserPasswordResponse, PostgresRestartError, PostgresRestartOk,
-    PostgresRestartRequest, PostgresRestartResponse, PostgresSetMaintenanceWindowError,
+    PostgresRestartRequest, PostgresRestartResponse, PostgresRestoreError, PostgresRestoreOk,
+    PostgresRestoreRequest, PostgresRestoreResponse, PostgresSetMaintenanceWindowError,
     PostgresSetMaintenanceWindowOk, PostgresSetMaintenanceWindowRequest,
     PostgresSetMaintenanceWindowResponse, PostgresUpdateError, PostgresUpdateOk,
     PostgresUpdateRequest, PostgresUpdateResponse, PostgresViewError, PostgresViewOk,
@@ -29,7 +32,8 @@ use crate::domain::list::ListQuery;
 use crate::operations::postgres::{self, Create, ResetSuperuserPassword, Update, offered_in};
 use crate::operations::postgres_delete::Delete;
 use crate::operations::postgres_firewall_rule;
-use crate::operations::postgres_maintenance::{Restart, SetMaintenanceWindow};
+use crate::operations::postgres_maintenance::{Promote, Restart, SetMaintenanceWindow};
+use crate::operations::postgres_restore::{self, BackupQuery, Restore};
 
 impl PostgresApi<Caller> for Service {
     async fn postgres_list(
@@ -245,6 +249,87 @@ impl PostgresApi<Caller> for Service {
         };
         let (Tagged { shown, tag }, replayed) = self.once(author, restart, key).await?;
         let mut ok = PostgresRestartOk::new(shown, NoStore::NoStore, tag);
+        ok.idempotency_replayed = replayed;
+        Ok(ok.into())
+    }
+
+    async fn postgres_promote(
+        &self,
+        caller: Caller,
+        request: PostgresPromoteRequest,
+    ) -> Result<PostgresPromoteResponse, PostgresPromoteError> {
+        let author = Self::author(&caller, &POSTGRES_PROMOTE);
+        let key = self.key(
+            &author,
+            request.idempotency_key.as_ref(),
+            &(&request.location, &request.postgres_database_reference),
+        );
+        let scope = self
+            .scope(&caller, &request.project_id, request.location)
+            .await?;
+        let promote = Promote {
+            scope,
+            reference: request.postgres_database_reference,
+            if_match: request.if_match,
+            context: self.context.clone(),
+        };
+        let (Tagged { shown, tag }, replayed) = self.once(author, promote, key).await?;
+        let mut ok = PostgresPromoteOk::new(shown, NoStore::NoStore, tag);
+        ok.idempotency_replayed = replayed;
+        Ok(ok.into())
+    }
+
+    async fn postgres_backup_list(
+        &self,
+        caller: Caller,
+        request: PostgresBackupListRequest,
+    ) -> Result<PostgresBackupListResponse, PostgresBackupListError> {
+        let scope = self
+            .scope(&caller, &request.project_id, request.location)
+            .await?;
+        let query = BackupQuery {
+            start_after: request.start_after,
+            page_size: request.page_size,
+            order_column: request.order_column,
+        };
+        let mut reader = self.store.reader().await?;
+        let page = postgres_restore::list(
+            &mut reader.connection(),
+            &scope,
+            &request.postgres_database_reference,
+            &query,
+        )
+        .await?;
+        Ok(page.into())
+    }
+
+    async fn postgres_restore(
+        &self,
+        caller: Caller,
+        request: PostgresRestoreRequest,
+    ) -> Result<PostgresRestoreResponse, PostgresRestoreError> {
+        let author = Self::author(&caller, &POSTGRES_RESTORE);
+        let key = self.key(
+            &author,
+            request.idempotency_key.as_ref(),
+            &(
+                &request.location,
+                &request.postgres_database_reference,
+                &request.body,
+            ),
+        );
+        let scope = self
+            .scope(&caller, &request.project_id, request.location)
+            .await?;
+        let restore = Restore {
+            scope,
+            reference: request.postgres_database_reference,
+            body: request.body,
+            offered_in: offered_in(&self.locations().await?),
+            context: self.context.clone(),
+        };
+        let (Tagged { shown, tag }, replayed) = self.once(author, restore, key).await?;
+        let mut ok = PostgresRestoreOk::new(shown, NoStore::NoStore, tag);
         ok.idempotency_replayed = replayed;
         Ok(ok.into())
     }

@@ -6,7 +6,7 @@ use super::Refusal;
 use super::id::Kind;
 
 /// The maximum number of items on a page.
-const LARGEST: i64 = 1000;
+pub const LARGEST: i64 = 1000;
 
 /// The order of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

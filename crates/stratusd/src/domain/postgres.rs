@@ -1,6 +1,7 @@
 //! Rules of Postgres databases.
 
-use api_types::{PostgresId, ProjectId};
+use api_types::{PostgresId, ProjectId, Timestamp};
+use jiff::Timestamp as Moment;
 
 /// Returns whether the storage of a database may shrink to `gib` GiB: the space in use must be less
 /// than 80 % of it, in bytes and without rounding.
@@ -13,4 +14,11 @@ pub fn fits(used_bytes: i64, gib: i64) -> bool {
 /// a database. It identifies the database, so the sealed password cannot be opened in another row.
 pub(crate) fn sealed_for(project: &ProjectId, id: &PostgresId) -> String {
     format!("postgres_database/{project}/{id}/password")
+}
+
+/// Converts a time in seconds since 1970 to the contract's type. Returns `None` if it is out of range.
+#[must_use]
+pub fn timestamp(seconds: i64) -> Option<Timestamp> {
+    let moment = Moment::from_second(seconds).ok()?;
+    Timestamp::try_from(moment.to_string()).ok()
 }

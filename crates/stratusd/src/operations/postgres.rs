@@ -7,14 +7,13 @@ use api_types::{
     PostgresSummary, PostgresSummaryFields, PostgresUpdate, ProjectId, Reference, StorageSizeGib,
     Tag, TagInput, Timestamp,
 };
-use jiff::Timestamp as Moment;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::{Context, Result, Scope, ensure_room};
 use crate::domain::entity_tag::{self, Tagged, ensure_match};
 use crate::domain::id::{Id, Kind, Referred, name_of};
 use crate::domain::list::ListQuery;
-use crate::domain::postgres::{fits, sealed_for};
+use crate::domain::postgres::{self, fits, sealed_for};
 use crate::domain::refusal::{Invalid, Wrong, enumerate};
 use crate::domain::{Caller, Refusal, catalogue, ensure_project, password, quota};
 use crate::seal::Sealer;
@@ -99,19 +98,7 @@ impl Change for Create {
     async fn apply(&self, tx: &mut Connection<'_>) -> Result<Tagged<Postgres>> {
         self.scope.access.ensure_full()?;
         let (size, storage_size) = self.checked()?;
-        let name = self.reference.as_str();
-        // The unique key would reject the name too, but could not say why. It is needed as well: a
-        // concurrent change may insert the name after this check.
-        if storage::database::lookup_name(tx, self.scope.key(), name)
-            .await?
-            .is_some()
-        {
-            return Err(Refusal::invalid(
-                "name",
-                "is already the name of a database in this location",
-            )
-            .into());
-        }
+        ensure_new_name(tx, &self.scope, self.reference.as_str()).await?;
         let quotas = &self.context.quotas;
         ensure_room(tx, &self.scope.project, quota::Kind::Postgres, quotas).await?;
         let made = self.made(size, storage_size);
@@ -131,22 +118,8 @@ impl Create {
     /// first. The storage size is only checked if the size is valid.
     fn checked(&self) -> std::result::Result<(PostgresSize, StorageSizeGib), Refusal> {
         let mut refused = Vec::new();
-        if matches!(
-            Referred::of(Kind::Postgres, &self.reference),
-            Referred::Id(_)
-        ) {
-            refused.push(Refusal::invalid(
-                "name",
-                "must not have the form of a database's id",
-            ));
-        }
-        if !self.offered_in.contains(&self.scope.location) {
-            let wrong = format!(
-                "does not offer Postgres: it is available in {}",
-                enumerate(&self.offered_in)
-            );
-            refused.push(Refusal::invalid("location", wrong));
-        }
+        refused.extend(ensure_no_id(self.reference.as_str()).err());
+        refused.extend(ensure_offered(&self.scope.location, &self.offered_in).err());
         if let Some(versions) = &self.context.postgres_versions
             && !versions.contains(&self.body.version)
         {
@@ -184,6 +157,8 @@ impl Create {
             target_vm_size: size,
             maintenance_window_start_at: MaintenanceHour::try_from(0).expect("midnight is an hour"),
             parent: None,
+            restored_from: None,
+            restore_target: None,
             tags: stored_tags(self.body.tags.as_deref().unwrap_or_default()),
             firewall_rules: self.firewall_rules(),
             password: self.context.sealer.seal(
@@ -218,6 +193,50 @@ impl Create {
         });
         rules.collect()
     }
+}
+
+/// Checks that no database of a location has a name.
+///
+/// # Errors
+///
+/// Refuses the change if one has it.
+pub(super) async fn ensure_new_name(
+    tx: &mut Connection<'_>,
+    scope: &Scope,
+    name: &str,
+) -> Result<()> {
+    // The unique key would reject the name too, but could not say why. It is needed as well: a
+    // concurrent change may insert the name after this check.
+    let found = storage::database::lookup_name(tx, scope.key(), name).await?;
+    if found.is_some() {
+        let wrong = "is already the name of a database in this location";
+        return Err(Refusal::invalid("name", wrong).into());
+    }
+    Ok(())
+}
+
+/// Checks that the name of a new database does not have the form of an id.
+pub(super) fn ensure_no_id(name: &str) -> std::result::Result<(), Refusal> {
+    if Kind::Postgres.is_id(name) {
+        let wrong = "must not have the form of a database's id";
+        return Err(Refusal::invalid("name", wrong));
+    }
+    Ok(())
+}
+
+/// Checks that databases can be created in a location.
+pub(super) fn ensure_offered(
+    location: &Location,
+    offered_in: &[Location],
+) -> std::result::Result<(), Refusal> {
+    if offered_in.contains(location) {
+        return Ok(());
+    }
+    let wrong = format!(
+        "does not offer Postgres: it is available in {}",
+        enumerate(offered_in)
+    );
+    Err(Refusal::invalid("location", wrong))
 }
 
 /// The change `postgres_update`: stores the wanted size, storage, high availability and tags of a
@@ -417,7 +436,7 @@ pub(super) async fn matching(
 
 /// Merges refusals of invalid values into one, with the messages and details of all. If one of them
 /// is another kind of refusal, returns that one alone.
-fn together(refused: Vec<Refusal>) -> Refusal {
+pub(super) fn together(refused: Vec<Refusal>) -> Refusal {
     let (mut messages, mut details) = (Vec::new(), Vec::<(&'static str, Wrong)>::new());
     for refusal in refused {
         match refusal {
@@ -465,7 +484,7 @@ fn corrupt(column: &'static str) -> StorageError {
     })
 }
 
-fn stored_tags(tags: &[TagInput]) -> Vec<Tag> {
+pub(super) fn stored_tags(tags: &[TagInput]) -> Vec<Tag> {
     tags.iter()
         .map(|tag| Tag::new(tag.key.clone(), tag.value.clone()))
         .collect()
@@ -474,8 +493,7 @@ fn stored_tags(tags: &[TagInput]) -> Vec<Tag> {
 /// Converts a time in seconds since 1970 to the contract's type. `column` is the column that the
 /// time is from, for the error about a time out of range.
 fn timestamp(seconds: i64, column: &'static str) -> std::result::Result<Timestamp, StorageError> {
-    let moment = Moment::from_second(seconds).map_err(|_| corrupt(column))?;
-    Timestamp::try_from(moment.to_string()).map_err(|_| corrupt(column))
+    postgres::timestamp(seconds).ok_or_else(|| corrupt(column))
 }
 
 fn summary(of: DatabaseSummary) -> PostgresSummary {
@@ -491,7 +509,7 @@ fn summary(of: DatabaseSummary) -> PostgresSummary {
         target_version: of.target_version,
         vm_size: of.vm_size,
         maintenance_window_start_at: of.maintenance_window_start_at,
-        read_replica: of.parent.is_some(),
+        read_replica: of.parent.is_some() && of.restored_from.is_none(),
         tags: of.tags,
     });
     summary.target_storage_size_gib = Some(of.target_storage_size_gib);
@@ -526,10 +544,10 @@ pub(super) fn shown(
         target_version: of.target_version,
         vm_size: of.vm_size,
         maintenance_window_start_at: of.maintenance_window_start_at,
-        read_replica: of.parent.is_some(),
+        read_replica: of.parent.is_some() && of.restored_from.is_none(),
         tags: of.tags,
         firewall_rules: of.firewall_rules,
-        primary: of.parent.is_none(),
+        primary: of.parent.is_none() || of.restored_from.is_some(),
     });
     shown.target_storage_size_gib = Some(of.target_storage_size_gib);
     shown.target_vm_size = Some(of.target_vm_size);

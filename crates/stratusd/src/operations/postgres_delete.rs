@@ -1,6 +1,6 @@
 //! The deletion of Postgres databases.
 
-use api_types::{IfMatch, Reference};
+use api_types::{IfMatch, PostgresId, Reference};
 
 use super::audit::Deleted;
 use super::postgres::{locked, lookup};
@@ -8,8 +8,12 @@ use super::{Context, Result, Scope};
 use crate::domain::Refusal;
 use crate::storage::{self, Change, Connection};
 
+/// The maximum number of databases that a refusal names.
+const MOST_NAMED: i64 = 20;
+
 /// The change `postgres_delete`: sets the state of a database to `deleting`. The reconciler then
-/// deletes it. A database that does not exist is not an error.
+/// deletes it. A database that does not exist is not an error, and one that others are being restored
+/// from is.
 #[derive(Debug)]
 pub struct Delete {
     /// The project and the location of the request, and the access of its caller.
@@ -39,9 +43,31 @@ impl Change for Delete {
             .await?
             .is_some()
         {
+            ensure_no_source(tx, &self.scope, &found.id).await?;
             let now = storage::clock::now(tx, &self.context.world).await?;
             storage::database::begin_delete(tx, &self.scope.project, &found.id, now).await?;
         }
         Ok(Deleted(found.id.to_string()))
     }
+}
+
+/// Checks that no database is being restored from the backups of another one.
+///
+/// # Errors
+///
+/// Refuses the change if databases are, and names them.
+async fn ensure_no_source(tx: &mut Connection<'_>, scope: &Scope, id: &PostgresId) -> Result<()> {
+    let project = &scope.project;
+    let found = storage::database::restoring_from(tx, project, id, MOST_NAMED).await?;
+    if found.is_empty() {
+        return Ok(());
+    }
+    let by = found
+        .iter()
+        .map(|name| format!("the database `{name}` is being restored from it"));
+    Err(Refusal::InUse {
+        field: "postgres_database_reference",
+        by: by.collect(),
+    }
+    .into())
 }

@@ -1,7 +1,8 @@
 //! Operations on the maintenance of Postgres databases.
 
 use api_types::{
-    IfMatch, MaintenanceHour, Postgres, PostgresSetMaintenanceWindow, PostgresState, Reference,
+    IfMatch, MaintenanceHour, Postgres, PostgresHaType, PostgresSetMaintenanceWindow,
+    PostgresState, Reference,
 };
 
 use super::postgres::{load, matching, shown};
@@ -79,6 +80,44 @@ impl Change for Restart {
         if found.state != PostgresState::Creating {
             let now = storage::clock::now(tx, world).await?;
             storage::database::restart(tx, &self.scope.project, &found, now).await?;
+            found.revision += 1;
+        }
+        Ok(shown(found, &self.scope, sealer)?)
+    }
+}
+
+/// The change `postgres_promote`: counts a promotion of a standby of a database, which the reconciler
+/// then makes. A database that is being created stays as it is.
+#[derive(Debug)]
+pub struct Promote {
+    /// The project and the location of the request, and the access of its caller.
+    pub scope: Scope,
+    /// The id or the name of the database.
+    pub reference: Reference,
+    /// The `If-Match` of the request: the entity tags that the database may have, or `None` for
+    /// any.
+    pub if_match: Option<IfMatch>,
+    /// The source of time, and the sealer that opens the password.
+    pub context: Context,
+}
+
+impl Change for Promote {
+    type Output = Tagged<Postgres>;
+    type Refusal = Refusal;
+
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<Tagged<Postgres>> {
+        let (world, sealer) = (&self.context.world, &self.context.sealer);
+        let found = load(tx, &self.scope, &self.reference).await?;
+        self.scope.access.ensure_full()?;
+        let if_match = self.if_match.as_ref();
+        let mut found = matching(tx, &self.scope, if_match, found, sealer).await?;
+        if found.ha_type == PostgresHaType::None {
+            let wrong = "the database has no standby, since its `ha_type` is `none`";
+            return Err(Refusal::invalid("postgres_database_reference", wrong).into());
+        }
+        if found.state != PostgresState::Creating {
+            let now = storage::clock::now(tx, world).await?;
+            storage::database::promote(tx, &self.scope.project, &found, now).await?;
             found.revision += 1;
         }
         Ok(shown(found, &self.scope, sealer)?)

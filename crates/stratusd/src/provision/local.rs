@@ -6,9 +6,11 @@
 
 mod access;
 mod address;
+mod backup;
 mod binaries;
 mod certificate;
 mod configuration;
+mod control;
 mod files;
 mod folder;
 mod member;
@@ -21,9 +23,10 @@ mod size;
 mod storage;
 mod supervisor;
 
+use std::collections::HashSet;
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 pub use address::Addresses;
@@ -52,6 +55,10 @@ pub struct LocalConfig {
     pub owner: Owner,
     /// How many bytes of this machine's storage a database gets for each GiB of its size.
     pub bytes_per_gib: u64,
+    /// The folder that holds the backups.
+    pub backup_folder: PathBuf,
+    /// How often a database that changes is copied as a whole.
+    pub backup_every: Duration,
 }
 
 /// A [`Provisioner`] that runs PostgreSQL servers on this machine.
@@ -63,6 +70,8 @@ struct Inner {
     folder: Folder,
     authority: Authority,
     world: World,
+    /// The databases whose backups take more room than they may.
+    full_archives: Mutex<HashSet<String>>,
 }
 
 impl fmt::Debug for Local {
@@ -86,32 +95,23 @@ impl Local {
         world: World,
     ) -> Result<Self, FolderError> {
         let folder = Folder::open(&config.folder)?;
+        let backup_folder = folder::open(&config.backup_folder)?;
+        let config = LocalConfig {
+            backup_folder,
+            ..config
+        };
         Ok(Self(Arc::new(Inner {
             config,
             folder,
             authority,
             world,
+            full_archives: Mutex::default(),
         })))
     }
 
     /// Returns the versions of PostgreSQL that databases can have.
     pub fn versions(&self) -> impl Iterator<Item = &'static str> {
         self.0.config.binaries.versions()
-    }
-
-    /// Locks a database for a step. Waits for at most [`LOCK_WAIT`].
-    async fn lock(&self, id: &str) -> Result<Locked, ProvisionError> {
-        let begun = tokio::time::Instant::now();
-        loop {
-            if let Some(locked) = self.0.folder.lock(id)? {
-                return Ok(locked);
-            }
-            if begun.elapsed() > LOCK_WAIT {
-                let wrong = "an earlier step for this database has not ended yet";
-                return Err(ProvisionError(wrong.to_owned()));
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
     }
 
     /// Locks a database for a step, and reads its record.
@@ -125,9 +125,26 @@ impl Local {
         if !self.0.folder.has(&wanted.id)? {
             return Ok(None);
         }
-        let locked = self.lock(&wanted.id).await?;
+        let locked = self.0.lock(&wanted.id).await?;
         let record = locked.read()?.filter(|record| record.is_created);
         Ok(record.map(|record| Database { locked, record }))
+    }
+}
+
+impl Inner {
+    /// Locks a database for a step. Waits for at most [`LOCK_WAIT`].
+    async fn lock(&self, id: &str) -> Result<Locked, ProvisionError> {
+        let begun = tokio::time::Instant::now();
+        loop {
+            if let Some(locked) = self.folder.lock(id)? {
+                return Ok(locked);
+            }
+            if begun.elapsed() > LOCK_WAIT {
+                let wrong = "an earlier step for this database has not ended yet";
+                return Err(ProvisionError(wrong.to_owned()));
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
     }
 }
 
@@ -150,24 +167,37 @@ impl Provisioner for Local {
         }
         let used = storage::used(&database).await?;
         storage::limit(&mut database, used, bytes_per_gib)?;
+        let is_available = session::is_ready(&database, database.record.primary).await;
+        let backups = self.0.archive(&wanted.id)?.shown()?;
+        let latest_restore_time = match &wanted.known {
+            // Restoring asks the server for what is not archived yet.
+            _ if is_available && !backups.is_empty() => self.0.world.now() / 1000,
+            Some(known) => known.latest_restore_time,
+            None => database.record.created_at / 1000,
+        };
         Ok(Some(Observed {
-            is_available: session::is_ready(&database, database.record.primary).await,
+            is_available,
             shape: database.record.shape,
             used_bytes: storage::shown(used, bytes_per_gib),
-            // Nothing can be restored as long as there are no backups.
-            earliest_restore_time: None,
-            latest_restore_time: database.record.created_at / 1000,
+            earliest_restore_time: backups.first().map(|backup| backup.last_modified),
+            latest_restore_time,
+            backups,
         }))
     }
 
-    /// Creates the database at once, which takes about a second.
+    /// Creates a database at once, which takes about a second, unless it has the data of another one.
     async fn create(&self, wanted: &Wanted) -> Result<Progress, ProvisionError> {
         self.0.folder.make(&wanted.id)?;
-        let locked = self.lock(&wanted.id).await?;
+        let locked = self.0.lock(&wanted.id).await?;
         let mut database = match locked.read()? {
             Some(record) => Database { locked, record },
             None => self.0.make(locked, wanted).await?,
         };
+        if database.record.restored_until.is_some()
+            && let pending @ Progress::Pending(_) = self.0.recover_until(&mut database).await?
+        {
+            return Ok(pending);
+        }
         if let Err(error) = self.0.start(&database, database.record.primary).await {
             if !database.record.is_created {
                 // Begun anew at the next step, with another address: another program may have taken
@@ -208,12 +238,18 @@ impl Provisioner for Local {
         Ok(Progress::Done)
     }
 
+    async fn promote(&self, wanted: &Wanted, number: i64) -> Result<Progress, ProvisionError> {
+        let mut database = self.load(wanted).await?;
+        self.0.switch(&mut database, number).await
+    }
+
     async fn delete(&self, wanted: &Wanted) -> Result<Progress, ProvisionError> {
         if self.0.folder.has(&wanted.id)? {
-            let locked = self.lock(&wanted.id).await?;
+            let locked = self.0.lock(&wanted.id).await?;
             self.0.remove(locked).await?;
         } else {
             // A service that was killed may have come so far.
+            self.0.remove_archive(&wanted.id).await?;
             address::free(&self.0.folder.addresses(), &wanted.id)?;
         }
         Ok(Progress::Done)

@@ -14,7 +14,8 @@ use sha2::{Digest, Sha256};
 
 use super::authority::Authority;
 use super::{
-    ConnectionDetails, Observed, Password, Progress, ProvisionError, Provisioner, Shape, Wanted,
+    Backup, ConnectionDetails, Observed, Password, Progress, ProvisionError, Provisioner, Shape,
+    Wanted,
 };
 use crate::world::World;
 
@@ -25,8 +26,8 @@ pub struct SimulatorConfig {
     pub delay: Duration,
     /// The maximum of the random time that is added to `delay`.
     pub jitter: Duration,
-    /// The percentage of attempts to create a database, to resize, restart or delete it or to set its
-    /// password that fail.
+    /// The percentage of attempts to create a database, to resize, restart, promote or delete it or to
+    /// set its password that fail.
     pub failures: u8,
     /// The percentage of observations of a running database that start an outage.
     pub outages: u8,
@@ -72,6 +73,8 @@ struct Simulated {
     down_until: i64,
     /// The number of the last restart that has started.
     restarts: i64,
+    /// The number of the last promotion of a standby that has started.
+    promotions: i64,
     server_certificate: Option<String>,
     /// When the deletion in progress completes.
     deleted_at: Option<i64>,
@@ -157,6 +160,7 @@ impl Simulator {
             used_bytes: self.used_bytes(shape),
             down_until: 0,
             restarts: 0,
+            promotions: 0,
             server_certificate: None,
             deleted_at: None,
             draws: 0,
@@ -216,6 +220,46 @@ impl Simulator {
             }
         }
     }
+
+    /// Starts an outage, unless the one with this number has started already, and returns when it
+    /// ends. `last` returns the number of the last one of its kind.
+    fn interrupt(
+        &self,
+        wanted: &Wanted,
+        number: i64,
+        last: impl Fn(&mut Simulated) -> &mut i64,
+    ) -> Result<Progress, ProvisionError> {
+        let mut databases = self.databases();
+        self.adopt(&mut databases, wanted);
+        let database = databases
+            .get_mut(&wanted.id)
+            .ok_or_else(|| ProvisionError("the database does not exist".to_owned()))?;
+        if *last(database) < number {
+            self.maybe_fail(wanted, database)?;
+            *last(database) = number;
+            database.down_until = self.completion(wanted, database);
+        }
+        let left = u64::try_from(database.down_until - self.world.now()).unwrap_or_default();
+        Ok(match left {
+            0 => Progress::Done,
+            left => Progress::Pending(Duration::from_millis(left)),
+        })
+    }
+}
+
+/// Returns the backups of a database: one of its creation, which is kept for ever, and one of each
+/// day of the last week. Times are in milliseconds since 1970.
+fn backups(created_at: i64, now: i64) -> Vec<Backup> {
+    const DAY: i64 = 24 * 60 * 60;
+    const KEPT: i64 = 7;
+    let (first, days) = (created_at / 1000, (now - created_at) / 1000 / DAY);
+    let backup = |day: i64| Backup {
+        // As long as there are ten digits, later keys are greater.
+        key: format!("simulated-{:010}", first + day * DAY),
+        last_modified: first + day * DAY,
+    };
+    let latest = (days - KEPT + 1).max(1)..=days;
+    std::iter::once(0).chain(latest).map(backup).collect()
 }
 
 /// Returns whether two shapes are equal apart from `ha_type`.
@@ -241,13 +285,14 @@ impl Provisioner for Simulator {
         {
             database.down_until = self.completion(wanted, database);
         }
+        let backups = backups(database.created_at, now);
         Ok(Some(Observed {
             is_available: database.down_until <= now,
             shape: database.shape.clone(),
             used_bytes: database.used_bytes,
-            // The simulated first backup is made at the creation.
-            earliest_restore_time: Some(database.created_at / 1000),
+            earliest_restore_time: backups.first().map(|backup| backup.last_modified),
             latest_restore_time: now / 1000,
+            backups,
         }))
     }
 
@@ -281,21 +326,14 @@ impl Provisioner for Simulator {
     }
 
     async fn restart(&self, wanted: &Wanted, number: i64) -> Result<Progress, ProvisionError> {
-        let mut databases = self.databases();
-        self.adopt(&mut databases, wanted);
-        let database = databases
-            .get_mut(&wanted.id)
-            .ok_or_else(|| ProvisionError("the database does not exist".to_owned()))?;
-        if database.restarts < number {
-            self.maybe_fail(wanted, database)?;
-            database.restarts = number;
-            database.down_until = self.completion(wanted, database);
+        self.interrupt(wanted, number, |database| &mut database.restarts)
+    }
+
+    async fn promote(&self, wanted: &Wanted, number: i64) -> Result<Progress, ProvisionError> {
+        if wanted.shape.ha_type == "none" {
+            return Ok(Progress::Done);
         }
-        let left = u64::try_from(database.down_until - self.world.now()).unwrap_or_default();
-        Ok(match left {
-            0 => Progress::Done,
-            left => Progress::Pending(Duration::from_millis(left)),
-        })
+        self.interrupt(wanted, number, |database| &mut database.promotions)
     }
 
     /// A database that this process does not know is gone at once.

@@ -237,7 +237,10 @@ fn local(settings: &ServiceSettings, database: &DatabaseLocation) -> Result<Loca
         }
     };
     let owner = Owner::find(settings.local_user.as_str(), settings.local_first_uid.get())?;
-    for folder in binaries.folders().chain([&*folder]) {
+    let backup_folder = settings.local_backup_folder.as_ref();
+    let backup_folder =
+        backup_folder.map_or_else(|| folder.join("backups"), |it| it.as_path().to_owned());
+    for folder in binaries.folders().chain([&*folder, &*backup_folder]) {
         owner.ensure_reachable(folder)?;
     }
     Ok(LocalConfig {
@@ -246,6 +249,8 @@ fn local(settings: &ServiceSettings, database: &DatabaseLocation) -> Result<Loca
         addresses,
         owner,
         bytes_per_gib: settings.local_bytes_per_gib.get(),
+        backup_folder,
+        backup_every: settings.local_backup_every.get(),
     })
 }
 

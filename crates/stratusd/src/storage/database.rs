@@ -4,9 +4,9 @@
 use std::fmt;
 
 use api_types::{
-    CaCertificates, Count, Location, MaintenanceHour, Name, PostgresFirewallRule, PostgresFlavor,
-    PostgresHaType, PostgresId, PostgresParent, PostgresSize, PostgresState, PostgresVersion,
-    ProjectId, StorageSizeGib, Tag,
+    CaCertificates, Count, Location, MaintenanceHour, Name, PostgresBackup, PostgresFirewallRule,
+    PostgresFlavor, PostgresHaType, PostgresId, PostgresParent, PostgresSize, PostgresState,
+    PostgresVersion, ProjectId, StorageSizeGib, Tag,
 };
 
 use super::page::{PageSql, fetch, page_bytes, page_sql};
@@ -51,6 +51,11 @@ record! {
         /// The path of the database that this one was created from, as in the API, or `None` if
         /// there is none.
         pub parent: Option<PostgresParent>,
+        /// The id of the database that this one is or was restored from, or `None` if it was created
+        /// empty. That database may not exist any more.
+        pub restored_from: Option<PostgresId>,
+        /// The time that the database is restored to, in microseconds since 1970.
+        pub restore_target: Option<i64>,
         /// The tags that the owner has given the database.
         pub tags: Vec<Tag>,
         /// The firewall rules of the database.
@@ -122,6 +127,9 @@ record! {
         /// The path of the database that this one was created from, as in the API, or `None` if
         /// there is none.
         pub parent: Option<PostgresParent>,
+        /// The id of the database that this one is or was restored from, or `None` if it was created
+        /// empty.
+        pub restored_from: Option<PostgresId>,
         /// The tags that the owner has given the database.
         pub tags: Vec<Tag>,
         /// The certificates of the authority that issued the server's certificate, in PEM, or
@@ -231,6 +239,58 @@ pub async fn lookup_name(
         .await
 }
 
+record! {
+    /// The backups of a database.
+    struct Backups in "postgres_database" {
+        /// The backups, the oldest first.
+        backups: Vec<PostgresBackup>,
+    }
+}
+
+/// Returns the backups of a database, the oldest first.
+pub async fn backups(
+    c: &mut Connection<'_>,
+    project: &ProjectId,
+    id: &PostgresId,
+) -> Result<Vec<PostgresBackup>, StorageError> {
+    let sql = statement!("SELECT backups FROM postgres_database WHERE project_id = $1 AND id = $2");
+    let found = c.fetch_optional::<Backups>(sql, &[&project, &id]).await?;
+    Ok(found.map(|row| row.backups).unwrap_or_default())
+}
+
+record! {
+    /// The name of a database.
+    struct Named in "postgres_database" {
+        /// The name.
+        name: Name,
+    }
+}
+
+/// Returns the names of databases that are being restored from another one, at most `limit`.
+pub async fn restoring_from(
+    c: &mut Connection<'_>,
+    project: &ProjectId,
+    id: &PostgresId,
+    limit: i64,
+) -> Result<Vec<Name>, StorageError> {
+    macro_rules! sql {
+        ($index:literal) => {
+            concat!(
+                "SELECT name FROM postgres_database",
+                $index,
+                " WHERE project_id = $1 AND restored_from = $2 AND state = 'creating' \
+                 ORDER BY name LIMIT $3"
+            )
+        };
+    }
+    let sql = statement! {
+        sqlite: sql!(" INDEXED BY postgres_database_by_source"),
+        postgres: sql!(""),
+    };
+    let found = c.fetch_all::<Named>(sql, &[&project, &id, &limit]).await?;
+    Ok(found.into_iter().map(|row| row.name).collect())
+}
+
 /// Inserts a database, which is due for the reconciler at once. `now` is in milliseconds since
 /// 1970.
 ///
@@ -246,9 +306,9 @@ pub async fn insert(
         "INSERT INTO postgres_database (project_id, id, location, name, flavor, ha_type, state, \
                storage_size_gib, target_storage_size_gib, version, target_version, vm_size, target_vm_size, \
                maintenance_window_start_at, parent, tags, firewall_rules, password, password_is_set, \
-               latest_restore_time, used_bytes, due_at) \
+               latest_restore_time, used_bytes, due_at, restored_from, restore_target) \
                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, FALSE, $19, \
-               $20, $21)"
+               $20, $21, $22, $23)"
     );
     c.execute(
         sql,
@@ -274,6 +334,8 @@ pub async fn insert(
             &new.latest_restore_time,
             &new.used_bytes,
             &now,
+            &new.restored_from,
+            &new.restore_target,
         ],
     )
     .await?;
@@ -427,6 +489,29 @@ pub async fn restart(
 ) -> Result<(), StorageError> {
     let sql = statement!(
         "UPDATE postgres_database SET target_restarts = target_restarts + 1, due_at = $4, \
+               revision = revision + 1 WHERE project_id = $1 AND id = $2 AND revision = $3"
+    );
+    let touched = c
+        .execute(sql, &[&project, &of.id, &of.revision, &now])
+        .await?;
+    ensure_touched(touched)
+}
+
+/// Counts a promotion of a standby that the owner asks for, which the reconciler then makes. Makes the
+/// database due for the reconciler at once, and increments the revision. `now` is in milliseconds
+/// since 1970.
+///
+/// # Errors
+///
+/// [`StorageError::Conflict`] if the row is no longer at the revision of `of`.
+pub async fn promote(
+    c: &mut Connection<'_>,
+    project: &ProjectId,
+    of: &Database,
+    now: i64,
+) -> Result<(), StorageError> {
+    let sql = statement!(
+        "UPDATE postgres_database SET target_promotions = target_promotions + 1, due_at = $4, \
                revision = revision + 1 WHERE project_id = $1 AND id = $2 AND revision = $3"
     );
     let touched = c

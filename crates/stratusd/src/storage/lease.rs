@@ -7,7 +7,8 @@
 use std::time::Duration;
 
 use api_types::{
-    CaCertificates, PostgresSize, PostgresState, PostgresVersion, ProjectId, StorageSizeGib,
+    CaCertificates, PostgresBackup, PostgresSize, PostgresState, PostgresVersion, ProjectId,
+    StorageSizeGib,
 };
 
 use super::database::{Database, database_columns};
@@ -28,12 +29,16 @@ pub struct Due {
     pub restarts: i64,
     /// The number of restarts that the owner has asked for.
     pub target_restarts: i64,
+    /// The number of promotions of a standby that are made.
+    pub promotions: i64,
+    /// The number of promotions that the owner has asked for.
+    pub target_promotions: i64,
     /// The number of steps that have failed since the last success.
     pub attempts: i64,
 }
 
 impl Record for Due {
-    const COLUMNS: usize = 5 + Database::COLUMNS;
+    const COLUMNS: usize = 7 + Database::COLUMNS;
 
     fn read(row: &dyn Row) -> Result<Self, Corrupt> {
         Ok(Self {
@@ -41,6 +46,8 @@ impl Record for Due {
             password_is_set: column(row, "postgres_database", "password_is_set")?,
             restarts: column(row, "postgres_database", "restarts")?,
             target_restarts: column(row, "postgres_database", "target_restarts")?,
+            promotions: column(row, "postgres_database", "promotions")?,
+            target_promotions: column(row, "postgres_database", "target_promotions")?,
             attempts: column(row, "postgres_database", "attempts")?,
             database: Database::read(row)?,
         })
@@ -115,7 +122,8 @@ pub async fn take_due(
              (SELECT project_id, id FROM postgres_database WHERE due_at <= $3 \
              AND (lease_until IS NULL OR lease_until < $3 OR lease_until > $5) \
              ORDER BY due_at LIMIT CAST($4 AS BIGINT)) \
-             RETURNING project_id, password_is_set, restarts, target_restarts, attempts, ",
+             RETURNING project_id, password_is_set, restarts, target_restarts, promotions, \
+             target_promotions, attempts, ",
             database_columns!(bare)
         ),
         postgres: concat!(
@@ -124,7 +132,8 @@ pub async fn take_due(
              ORDER BY due_at LIMIT CAST($4 AS BIGINT) FOR UPDATE SKIP LOCKED) \
              UPDATE postgres_database AS t SET lease = $1, lease_until = $2 FROM free \
              WHERE t.project_id = free.project_id AND t.id = free.id \
-             RETURNING t.project_id, t.password_is_set, t.restarts, t.target_restarts, t.attempts, ",
+             RETURNING t.project_id, t.password_is_set, t.restarts, t.target_restarts, t.promotions, \
+             t.target_promotions, t.attempts, ",
             database_columns!()
         ),
     };
@@ -147,6 +156,10 @@ pub struct StepRecord {
     pub password_is_set: bool,
     /// The number of restarts that are made.
     pub restarts: i64,
+    /// The number of promotions of a standby that are made.
+    pub promotions: i64,
+    /// The backups of the database, the oldest first, or `None` if the step has not looked at them.
+    pub backups: Option<Vec<PostgresBackup>>,
     /// The host name of the database, once it is known.
     pub host: Option<String>,
     /// The certificates of the authority that issued the server's certificate, in PEM.
@@ -182,7 +195,8 @@ pub async fn settle(
         "UPDATE postgres_database SET state = CASE WHEN state = 'deleting' THEN state ELSE $4 END, storage_size_gib = $5, version = $6, vm_size = $7, \
                password_is_set = ($8 AND revision = $9), host = $10, ca_certificates = $11, \
                earliest_restore_time = $12, latest_restore_time = $13, used_bytes = $14, attempts = $15, \
-               due_at = CASE WHEN revision = $9 THEN $16 ELSE due_at END, restarts = $17, lease = NULL, lease_until = NULL \
+               due_at = CASE WHEN revision = $9 THEN $16 ELSE due_at END, restarts = $17, promotions = $18, \
+               backups = COALESCE($19, backups), lease = NULL, lease_until = NULL \
                WHERE project_id = $1 AND id = $2 AND lease = $3"
     );
     let database = &due.database;
@@ -207,6 +221,8 @@ pub async fn settle(
                 &record.attempts,
                 &due_at,
                 &record.restarts,
+                &record.promotions,
+                &record.backups,
             ],
         )
         .await?;

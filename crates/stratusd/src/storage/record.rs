@@ -7,8 +7,8 @@ use api_types::{
     CaCertificates, Cidr, Count, FirewallId, FirewallProtocol, FirewallRuleId, HealthCheckEndpoint,
     HealthCheckProtocol, InferenceApiKeyEnding, InferenceApiKeyId, Ipv4Address, Ipv6Address,
     LoadBalancerAlgorithm, LoadBalancerId, Location, MaintenanceHour, Name, NetworkStack, NicId,
-    Port, PortRange, PostgresFirewallRule, PostgresFlavor, PostgresHaType, PostgresId,
-    PostgresParent, PostgresSize, PostgresState, PostgresVersion, PrivateSubnetId,
+    Port, PortRange, PostgresBackup, PostgresFirewallRule, PostgresFlavor, PostgresHaType,
+    PostgresId, PostgresParent, PostgresSize, PostgresState, PostgresVersion, PrivateSubnetId,
     PrivateSubnetState, ProjectId, StorageSizeGib, Tag, VmId, VmSize, VmState,
 };
 use diesel::backend::Backend;
@@ -275,6 +275,7 @@ column! {
     Net6: text, |text| Net6::parse(&text).ok_or(Unfit);
     Vec<Tag>: text, |text| serde_json::from_str(&text);
     Vec<PostgresFirewallRule>: text, |text| serde_json::from_str(&text);
+    Vec<PostgresBackup>: text, |text| serde_json::from_str(&text);
     Count: integer, Count::try_from;
 }
 

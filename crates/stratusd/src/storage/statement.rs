@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
-use api_types::{PostgresFirewallRule, Tag};
+use api_types::{PostgresBackup, PostgresFirewallRule, Tag};
 use diesel::QueryResult;
 use diesel::pg::Pg;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
@@ -282,6 +282,10 @@ parameter! {
     Net6: |network| Value::Text(Some(network.to_string().into())),
     Vec<Tag>: |tags| json(tags),
     Vec<PostgresFirewallRule>: |rules| json(rules),
+    Option<Vec<PostgresBackup>>: |backups| match backups {
+        Some(backups) => json(backups),
+        None => Value::Text(None),
+    },
 }
 
 /// Strings that a statement binds to one parameter, as a JSON array: SQLite cannot bind a list.

@@ -130,7 +130,7 @@ on_both! {
 
     async fn every_change_of_a_resource_is_refused_when_its_tag_is_stale(home: Home) {
         let (_service, shop) = begin(&home, "1h");
-        shop.post(&format!("{PLACE}/postgres/orders"), json!({ "size": "standard-2", "storage_size": 64 })).await.ok();
+        shop.post(&format!("{PLACE}/postgres/orders"), json!({ "size": "standard-2", "storage_size": 64, "ha_type": "async" })).await.ok();
         let frontend = shop.get(&format!("{PLACE}/private-subnet/frontend")).await.ok();
         let vms = shop.get(&format!("{PLACE}/vm?order_column=name")).await.ok();
         let vm = &vms["items"][0]["id"];
@@ -145,6 +145,7 @@ on_both! {
             (Method::PATCH, "postgres/orders", json!({ "tags": [{ "key": "k", "value": "v" }] })),
             (Method::POST, "postgres/orders/reset-superuser-password", json!({ "password": "Abcdefgh1234" })),
             (Method::POST, "postgres/orders/restart", json!({})),
+            (Method::POST, "postgres/orders/promote", json!({})),
             (Method::POST, "postgres/orders/set-maintenance-window", json!({ "maintenance_window_start_at": 3 })),
             (Method::POST, "private-subnet/backend/connect", json!({ "connected-subnet-id": frontend["id"] })),
             (Method::POST, &disconnect, json!({})),

@@ -37,7 +37,7 @@ async fn create_again(shop: &Caller, path: &str) -> JsonResponse {
     shop.post(path, body).await
 }
 
-async fn delete(caller: &Caller, path: &str, if_match: Option<&str>) -> JsonResponse {
+pub async fn delete(caller: &Caller, path: &str, if_match: Option<&str>) -> JsonResponse {
     let headers: Vec<_> = if_match.map(|tag| ("if-match", tag)).into_iter().collect();
     caller
         .try_call_with(&headers, Method::DELETE, path, None)
@@ -46,7 +46,7 @@ async fn delete(caller: &Caller, path: &str, if_match: Option<&str>) -> JsonResp
 }
 
 /// Returns the entity tag of a database.
-async fn tag(caller: &Caller, path: &str) -> String {
+pub async fn tag(caller: &Caller, path: &str) -> String {
     let seen = caller
         .send(Method::GET, path, None)
         .await

@@ -96,7 +96,7 @@ impl Asker {
         };
         let location = self.of(&LOCATIONS);
         let place = format!("/project/{project}/location/{location}");
-        let (method, path, body) = match self.random.random_range(0..41) {
+        let (method, path, body) = match self.random.random_range(0..44) {
             0 => (
                 "GET",
                 format!("{place}/load-balancer?{}", self.list()),
@@ -265,6 +265,26 @@ impl Asker {
             39 => {
                 let path = format!("{place}/postgres/{}", self.reference("pg"));
                 ("POST", format!("{path}/restart"), None)
+            }
+            41 => {
+                let path = format!("{place}/postgres/{}", self.reference("pg"));
+                ("POST", format!("{path}/promote"), None)
+            }
+            42 => {
+                let path = format!("{place}/postgres/{}", self.reference("pg"));
+                let order = self.of(&["key", "key", "id"]);
+                let query = format!(
+                    "page_size={}&order_column={order}",
+                    self.random.random_range(0..12)
+                );
+                ("GET", format!("{path}/backup?{query}"), None)
+            }
+            43 => {
+                let path = format!("{place}/postgres/{}", self.reference("pg"));
+                let name = self.reference("pg");
+                let at = self.of(&["2026-03-02T17:30:00Z", "2026-03-02T17:30:00+02:00", "soon"]);
+                let body = json!({ "name": name, "restore_target": at });
+                ("POST", format!("{path}/restore"), Some(body))
             }
             25 => {
                 let of = self.of(&[&place, &format!("/project/{project}")]).clone();

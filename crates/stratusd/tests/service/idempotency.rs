@@ -83,7 +83,7 @@ on_both! {
     async fn a_repeat_of_every_post_gets_the_first_response(home: Home) {
         let (service, shop) = begin(&home, &[]);
         let orders = format!("{PLACE}/postgres/orders");
-        let database = json!({ "size": "standard-2", "storage_size": 64, "tags": [{ "key": "ü", "value": "\u{0}" }] });
+        let database = json!({ "size": "standard-2", "storage_size": 64, "ha_type": "async", "tags": [{ "key": "ü", "value": "\u{0}" }] });
         let made = post(&shop, "create", &orders, &database).await;
         assert!(!made.is_replayed);
         // The same request again, even after the resource has changed.
@@ -103,6 +103,7 @@ on_both! {
             (format!("{PLACE}/load-balancer/new/attach-vm"), json!({ "vm_id": vms["items"][0]["id"] })),
             (format!("{orders}/reset-superuser-password"), json!({ "password": "Abcdefgh1234" })),
             (format!("{orders}/restart"), json!({})),
+            (format!("{orders}/promote"), json!({})),
             (format!("{orders}/set-maintenance-window"), json!({})),
             (format!("{orders}/firewall-rule"), json!({ "cidr": "10.0.0.0/8" })),
             (subnet("new"), json!({})),

@@ -72,6 +72,9 @@ fn body(operation: &str, subnet: &str, firewall: &str, vm: &str) -> Option<Value
         }),
         "load_balancer_attach_vm" | "load_balancer_detach_vm" => json!({ "vm_id": vm }),
         "postgres_create" => json!({ "size": "standard-2", "storage_size": 64 }),
+        "postgres_restore" => {
+            json!({ "name": "again", "restore_target": "2026-03-02T17:30:00Z" })
+        }
         "postgres_update" => json!({ "tags": [] }),
         "postgres_set_maintenance_window" => json!({ "maintenance_window_start_at": 3 }),
         "postgres_reset_superuser_password" => json!({ "password": "Abcdefgh1234" }),

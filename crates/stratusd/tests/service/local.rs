@@ -1,6 +1,7 @@
 //! Databases that are PostgreSQL servers on this machine: an owner uses them over TCP, while they
 //! are changed, and while the service and the servers are killed.
 
+mod backups;
 mod choice;
 mod kills;
 mod replication;

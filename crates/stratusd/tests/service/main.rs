@@ -28,6 +28,7 @@ mod postgres_server;
 mod power_cuts;
 mod private_subnets;
 mod provisioning;
+mod restores;
 mod running;
 mod sizes;
 mod soak;

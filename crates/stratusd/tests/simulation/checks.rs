@@ -47,7 +47,7 @@ fn number(ground: &Ground, sql: &str) -> i64 {
 pub fn is_converged(ground: &Ground) -> bool {
     let sql = "SELECT COUNT(*) AS number FROM postgres_database WHERE state <> 'running' \
                OR storage_size_gib <> target_storage_size_gib OR NOT password_is_set \
-               OR restarts <> target_restarts";
+               OR restarts <> target_restarts OR promotions <> target_promotions";
     number(ground, sql) == 0
 }
 

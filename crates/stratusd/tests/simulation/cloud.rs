@@ -31,6 +31,8 @@ struct Thing {
     password: Option<String>,
     /// The number of the last restart that has started, and when it ends.
     restart: (i64, i64),
+    /// The number of the last promotion of a standby that has started, and when it ends.
+    promotion: (i64, i64),
     /// When the deletion ends, if one has started.
     deleted_at: Option<i64>,
 }
@@ -172,11 +174,12 @@ impl Provisioner for Door {
                 thing.shape = shape;
             }
             Some(Observed {
-                is_available: thing.restart.1 <= now,
+                is_available: thing.restart.1.max(thing.promotion.1) <= now,
                 shape: thing.shape.clone(),
                 used_bytes: 1 << 30,
                 earliest_restore_time: Some(0),
                 latest_restore_time: 0,
+                backups: Vec::new(),
             })
         })
         .await
@@ -191,6 +194,7 @@ impl Provisioner for Door {
                 pending: None,
                 password: None,
                 restart: (0, 0),
+                promotion: (0, 0),
                 deleted_at: None,
             };
             progress(
@@ -223,6 +227,18 @@ impl Provisioner for Door {
                 thing.restart = (number, now + more);
             }
             Ok(progress(thing.restart.1, now))
+        })
+        .await?
+    }
+
+    async fn promote(&self, wanted: &Wanted, number: i64) -> Result<Progress, ProvisionError> {
+        let more = i64::try_from(self.ground.below(1500)).expect("it is small");
+        self.act(wanted, "promote", |things, now| {
+            let thing = things.get_mut(&wanted.id).ok_or_else(missing)?;
+            if thing.promotion.0 < number {
+                thing.promotion = (number, now + more);
+            }
+            Ok(progress(thing.promotion.1, now))
         })
         .await?
     }

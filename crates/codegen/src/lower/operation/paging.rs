@@ -33,13 +33,17 @@ pub(super) fn paged(
     let items = fields_of(&lowering.types, &page)?
         .iter()
         .find(|field| field.wire == paging.items)?;
+    let order_column = paging.order_column.as_deref().and_then(query);
+    // The property that orders this list, if the caller chooses none, is the one that a page starts
+    // after.
+    let default = order_column.and_then(|at| parameters[at].default.as_ref()?.as_str());
     Some(PagedOperation {
         start_after,
-        order_column: paging.order_column.as_deref().and_then(query),
+        order_column,
         items: items.name.clone(),
         item: items_of(&lowering.types, &items.ty)?,
         page,
-        key: paging.key.clone(),
+        key: default.unwrap_or(&paging.key).to_owned(),
     })
 }
 

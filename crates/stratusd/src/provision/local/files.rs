@@ -49,17 +49,27 @@ pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
 ///
 /// If it is not a regular file, such as a link or a pipe, which would keep the service waiting.
 pub(super) fn read_end(path: &Path, most: u64) -> io::Result<String> {
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let flags = i32::try_from(flags.bits()).map_err(io::Error::other)?;
-    let mut file = File::options().read(true).custom_flags(flags).open(path)?;
-    let metadata = file.metadata()?;
-    if !metadata.is_file() {
-        return Err(io::Error::other("it is not a file"));
-    }
-    file.seek(SeekFrom::Start(metadata.len().saturating_sub(most)))?;
+    let mut file = open_regular(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(most)))?;
     let mut bytes = Vec::new();
     file.take(most).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Opens a regular file for reading.
+///
+/// # Errors
+///
+/// If it is not a regular file, such as a link or a pipe, which would keep the service waiting.
+pub(super) fn open_regular(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let flags = i32::try_from(flags.bits()).map_err(io::Error::other)?;
+    let file = File::options().read(true).custom_flags(flags).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is not a file"));
+    }
+    Ok(file)
 }
 
 /// Creates a folder, if it is not there, that other users can enter but not list.

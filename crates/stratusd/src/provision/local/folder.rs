@@ -58,6 +58,13 @@ pub(super) struct Record {
     pub(super) is_created: bool,
     /// The number of the last restart.
     pub(super) restarts: i64,
+    /// The number of the last planned switch to a standby.
+    #[serde(default)]
+    pub(super) promotions: i64,
+    /// The time up to which the server still has to read the log of another database, in microseconds
+    /// since 1970.
+    #[serde(default)]
+    pub(super) restored_until: Option<i64>,
     /// Whether the storage is full, so that transactions are read-only unless they say otherwise.
     pub(super) is_full: bool,
     /// The year in which the server's certificate was issued.
@@ -81,14 +88,12 @@ pub(super) struct Locked {
 impl Folder {
     /// Creates the folder if it is not there.
     pub(super) fn open(root: &Path) -> Result<Self, FolderError> {
-        let open = || -> io::Result<PathBuf> {
-            open_to_servers(root)?;
-            let root = root.canonicalize()?;
+        let root = open(root)?;
+        let make = || -> io::Result<()> {
             open_to_servers(&root.join("databases"))?;
-            private(&root.join("addresses"))?;
-            Ok(root)
+            private(&root.join("addresses"))
         };
-        let root = open().map_err(|error| FolderError(root.to_owned(), error))?;
+        make().map_err(|error| FolderError(root.clone(), error))?;
         Ok(Self { root })
     }
 
@@ -106,11 +111,7 @@ impl Folder {
 
     /// Returns the path of a database's folder.
     pub(super) fn path(&self, id: &str) -> Result<PathBuf, ProvisionError> {
-        // An id has no other characters; a path that leaves the folder has.
-        if id.is_empty() || !id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-            return Err(ProvisionError(format!("{id:?} is not an id")));
-        }
-        Ok(self.root.join("databases").join(id))
+        Ok(self.root.join("databases").join(name(id)?))
     }
 
     /// Returns whether anything of a database is there.
@@ -217,6 +218,27 @@ impl Database {
     pub(super) fn user(&self) -> User {
         self.record.user.map(|user| (user, user))
     }
+}
+
+/// Returns an id as the name of a folder.
+///
+/// # Errors
+///
+/// If it has other characters than those of ids, such as those of a path that leaves a folder.
+pub(super) fn name(id: &str) -> Result<&str, ProvisionError> {
+    if id.is_empty() || !id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return Err(ProvisionError(format!("{id:?} is not an id")));
+    }
+    Ok(id)
+}
+
+/// Creates a folder that servers can enter, if it is not there. Returns its path without links.
+pub(super) fn open(path: &Path) -> Result<PathBuf, FolderError> {
+    let open = || {
+        open_to_servers(path)?;
+        path.canonicalize()
+    };
+    open().map_err(|error| FolderError(path.to_owned(), error))
 }
 
 /// Returns the record of the database in a folder, or `None` if it has none.

@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
+use std::time::Duration;
 
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
@@ -12,12 +13,12 @@ use tokio::task::spawn_blocking;
 use super::files::{failed, open_to_servers, private};
 use super::folder::Database;
 use super::member::{self, DATA, Member, SOCKET};
-use super::{Inner, configuration, owner, server, session};
-use crate::provision::ProvisionError;
+use super::{Inner, configuration, control, owner, server, session};
+use crate::provision::{Progress, ProvisionError};
 
 /// What a copy of a cluster must not have: it belongs to the running server, or the log of the
 /// primary has it.
-const LEFT_OUT: [&str; 12] = [
+pub(super) const LEFT_OUT: [&str; 12] = [
     "./pg_wal/*",
     "./pg_replslot/*",
     "./pg_dynshmem/*",
@@ -31,6 +32,9 @@ const LEFT_OUT: [&str; 12] = [
     "./backup_label",
     "./standby.signal",
 ];
+
+/// When a switch is tried again for which there is no standby yet.
+const NO_STANDBY: Duration = Duration::from_secs(2);
 
 /// Makes a copied cluster a standby. The script gets the content of the file `backup_label`.
 const FINISH: &str = "cat > backup_label && : > standby.signal";
@@ -236,6 +240,36 @@ impl Inner {
         promoted
     }
 
+    /// Makes a standby the primary while both run, unless the switch with this number was made. Nothing
+    /// is lost: the primary ends in order, which sends its whole log to its standbys.
+    pub(super) async fn switch(
+        &self,
+        database: &mut Database,
+        number: i64,
+    ) -> Result<Progress, ProvisionError> {
+        if database.record.promotions < number && database.record.promoted.is_none() {
+            if member::standbys(&database.record.shape.ha_type) > 0 {
+                let Some(successor) = self.successor(database).await else {
+                    // The supervisor makes it.
+                    return Ok(Progress::Pending(NO_STANDBY));
+                };
+                let primary = database.record.primary;
+                server::stop(database, primary).await?;
+                if let Err(error) = ensure_received(database, successor).await {
+                    self.start(database, primary).await?;
+                    return Err(error);
+                }
+                database.record.promoted = Some(successor);
+            }
+            database.record.promotions = number;
+            database.write()?;
+        }
+        if let Some(successor) = database.record.promoted {
+            self.promote(database, successor).await?;
+        }
+        Ok(Progress::Done)
+    }
+
     /// Returns the standby that has received most of the primary's log. With synchronous
     /// replication a commit waits for any one of the standbys, so only the furthest of all of them
     /// has certainly each commit: `None` if one of them cannot be asked, or if commits did not wait
@@ -293,6 +327,23 @@ impl Inner {
             "a standby has become the primary"
         );
         Ok(())
+    }
+}
+
+/// Checks that a standby has the whole log of a primary that has ended.
+///
+/// # Errors
+///
+/// If it does not, or if the primary has not ended in order.
+async fn ensure_received(database: &Database, member: Member) -> Result<(), ProvisionError> {
+    let data = database.record.primary.path(&database.locked, DATA);
+    let end = control::end(&data).map_err(|error| failed("pg_control", &error))?;
+    let received = session::connect(database, member).await?.received().await?;
+    if end.is_some_and(|end| received > end) {
+        Ok(())
+    } else {
+        let wrong = "the standby does not have everything, so the primary is started again";
+        Err(ProvisionError(wrong.to_owned()))
     }
 }
 

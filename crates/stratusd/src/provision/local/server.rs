@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep};
 use super::files::{User, failed, read_end};
 use super::folder::Database;
 use super::member::{DATA, Member};
-use super::{Inner, address, session, size};
+use super::{Inner, address, backup, session, size};
 use crate::provision::ProvisionError;
 
 /// How long a step waits for a server that starts. A server that recovers after a crash may take
@@ -41,22 +41,14 @@ impl Inner {
         member: Member,
     ) -> Result<(), ProvisionError> {
         let begun = Instant::now();
-        let mut child: Option<Child> = None;
         let data = member.path(&database.locked, DATA);
-        if pid(&data)?.is_none() {
-            // A server does not start beside the backends of one that was killed.
-            end_backends(&data)?;
-            let spawned = self.command(database, member)?.spawn();
-            child = Some(spawned.map_err(|error| failed("postgres", &error))?);
-        }
+        let mut child = match pid(&data)? {
+            Some(_) => None,
+            None => Some(self.launch(database, member)?),
+        };
         while !session::is_ready(database, member).await {
-            let ended = child.as_mut().map(Child::try_wait).transpose();
-            let ended = ended.map_err(|error| failed("postgres", &error))?;
-            if let Some(status) = ended.flatten() {
-                let said = reason(&member.path(&database.locked, "log"));
-                return Err(ProvisionError(format!(
-                    "postgres ended with {status}: {said}"
-                )));
+            if let Some(child) = &mut child {
+                ensure_runs(child, database, member)?;
             }
             if begun.elapsed() > START {
                 return Err(ProvisionError(
@@ -68,6 +60,18 @@ impl Inner {
         Ok(())
     }
 
+    /// Begins to start a server that does not run.
+    pub(super) fn launch(
+        &self,
+        database: &Database,
+        member: Member,
+    ) -> Result<Child, ProvisionError> {
+        // A server does not start beside the backends of one that was killed.
+        end_backends(&member.path(&database.locked, DATA))?;
+        let spawned = self.command(database, member)?.spawn();
+        spawned.map_err(|error| failed("postgres", &error))
+    }
+
     /// Returns the command that starts a server. Options on the command line cannot be overridden
     /// by what the superuser of the database sets.
     fn command(&self, database: &Database, member: Member) -> Result<Command, ProvisionError> {
@@ -75,7 +79,9 @@ impl Inner {
         let program = self.program(&record.shape.version, "postgres")?;
         let log = log(&member.path(&database.locked, "log"));
         let log = log.map_err(|error| failed("the log", &error))?;
-        let settings = self.settings(database, member);
+        let settings = self.settings(database, member)?;
+        let archive = self.archive(database.locked.id())?;
+        archive.make()?;
         let mut command = Command::new(program);
         command.arg("-D").arg(member.path(&database.locked, DATA));
         for (name, value) in settings {
@@ -84,6 +90,7 @@ impl Inner {
         let output = log.try_clone().map_err(|error| failed("the log", &error))?;
         command
             .env_clear()
+            .env(backup::FOLDER, archive.log())
             .current_dir("/")
             .stdin(Stdio::null())
             .stdout(output)
@@ -96,7 +103,11 @@ impl Inner {
 
     /// Returns the settings of a server. Paths are relative to its data folder, in which it works: that
     /// of a socket has 107 bytes at most, and the path of the folder may be longer.
-    fn settings(&self, database: &Database, member: Member) -> Vec<(&'static str, String)> {
+    fn settings(
+        &self,
+        database: &Database,
+        member: Member,
+    ) -> Result<Vec<(&'static str, String)>, ProvisionError> {
         let record = &database.record;
         let resources = size::resources(&record.shape.vm_size);
         let is_primary = database.is_primary(member);
@@ -120,12 +131,16 @@ impl Inner {
         ];
         // A standby listens for the service only. It must allow as many connections as any primary
         // whose log it reads, also one of another size than now.
-        let (listen, connections) = if is_primary {
+        let (listen, connections) = if is_primary && record.restored_until.is_none() {
             (record.address.to_string(), resources.connections)
         } else {
             (String::new(), size::MOST_CONNECTIONS)
         };
         settings.push(("listen_addresses", listen));
+        match record.restored_until {
+            Some(until) => settings.extend(backup::recovery(until)?),
+            None => settings.extend(backup::archiving()),
+        }
         settings.push(("max_connections", connections.to_string()));
         if !is_primary {
             let primary = record.primary.name();
@@ -142,7 +157,7 @@ impl Inner {
             // Its workers would take memory also of an idle server.
             settings.push(("io_method", "sync".to_owned()));
         }
-        settings
+        Ok(settings)
     }
 
     /// Returns the size in MiB to which the log may grow between checkpoints: a tenth of the storage,
@@ -162,6 +177,25 @@ impl Inner {
         let program = self.config.binaries.program(version, name);
         program.ok_or_else(|| ProvisionError(format!("PostgreSQL {version} is not installed")))
     }
+}
+
+/// Checks that a server that was launched has not ended.
+///
+/// # Errors
+///
+/// If it has, with the reason that its log says.
+pub(super) fn ensure_runs(
+    child: &mut Child,
+    database: &Database,
+    member: Member,
+) -> Result<(), ProvisionError> {
+    let ended = child.try_wait();
+    let ended = ended.map_err(|error| failed("postgres", &error))?;
+    let Some(status) = ended else { return Ok(()) };
+    let said = reason(&member.path(&database.locked, "log"));
+    Err(ProvisionError(format!(
+        "postgres ended with {status}: {said}"
+    )))
 }
 
 /// Makes a command run as a user, if that is another one.

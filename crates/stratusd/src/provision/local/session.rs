@@ -137,6 +137,30 @@ impl Session {
         first(&rows)
     }
 
+    /// Ends a backup once all of the log that it needs is archived. Returns the content of the file
+    /// `backup_label` that the copy needs.
+    pub(super) async fn end_backup_archived(&self) -> Result<String, ProvisionError> {
+        let statement = "SELECT labelfile FROM pg_backup_stop(true)";
+        let rows = self.query(LONG_PATIENCE, statement, &[]).await?;
+        first(&rows)
+    }
+
+    /// Returns whether the server archives its log.
+    pub(super) async fn archives(&self) -> Result<bool, ProvisionError> {
+        let statement = "SELECT current_setting('archive_mode') <> 'off'";
+        first(&self.query(PATIENCE, statement, &[]).await?)
+    }
+
+    /// Makes the server archive its log up to now. Returns the last part that has it.
+    pub(super) async fn switch_log(&self) -> Result<String, ProvisionError> {
+        // A transaction that has a number leaves its commit in the log. Recovery until a time ends at
+        // the first later commit, and fails if there is none.
+        self.query(PATIENCE, "SELECT pg_current_xact_id()::text", &[])
+            .await?;
+        let statement = "SELECT pg_walfile_name(pg_switch_wal())";
+        first(&self.query(PATIENCE, statement, &[]).await?)
+    }
+
     /// Returns the position up to which a standby has received the log.
     pub(super) async fn received(&self) -> Result<i64, ProvisionError> {
         // Null until it is connected to the primary: what it has is not known then.
@@ -192,7 +216,7 @@ async fn client(database: &Database, member: Member) -> Result<Client, ConnectEr
             // what the service sends, and names mean what PostgreSQL means by them.
             .options(
                 "-c default_transaction_read_only=off -c log_statement=none \
-                 -c search_path=pg_catalog",
+                 -c client_min_messages=warning -c search_path=pg_catalog",
             )
             .connect_raw(stream, NoTls)
             .await?;

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::path::Path;
 use std::process::Stdio;
 
 use tokio::process::Command;
@@ -43,14 +44,15 @@ impl Inner {
             commits_wait: false,
             is_created: false,
             restarts: 0,
+            promotions: 0,
+            restored_until: wanted.restored.as_ref().map(|restored| restored.until),
             is_full: false,
             certificate_year: 0,
         };
         let mut database = Database { locked, record };
         let user = database.user();
         let io = |error| failed("the folder of a database", &error);
-        self.initialize(&database.locked, &wanted.shape.version, user)
-            .await?;
+        self.initialize(&database.locked, wanted, user).await?;
         let socket = Member::A.path(&database.locked, SOCKET);
         private(&socket)
             .and_then(|()| owner::give(&socket, user))
@@ -61,11 +63,12 @@ impl Inner {
         Ok(database)
     }
 
-    /// Makes the data folder of a database with `initdb`, unless an earlier step has.
+    /// Makes the data folder of a database, unless an earlier step has: with `initdb`, or by the
+    /// backups of another database.
     async fn initialize(
         &self,
         locked: &Locked,
-        version: &str,
+        wanted: &Wanted,
         user: User,
     ) -> Result<(), ProvisionError> {
         let io = |error| failed("the folder of a database", &error);
@@ -80,12 +83,35 @@ impl Inner {
         ));
         open_to_servers(&locked.path(Member::A.name())).map_err(io)?;
         private(&new).map_err(io)?;
+        if let Some(restored) = &wanted.restored {
+            owner::give(&new, user).map_err(io)?;
+            self.unpack(locked, restored, &new, user).await?;
+            return fs::rename(&new, &data).map_err(io);
+        }
+        self.initdb(locked, &wanted.shape.version, &new).await?;
+        let finish = move || -> io::Result<()> {
+            configuration::include(&new.join("postgresql.conf"))?;
+            owner::give(&new, user)?;
+            fs::rename(&new, &data)
+        };
+        let finished = spawn_blocking(finish).await;
+        finished.expect("it does not panic").map_err(io)
+    }
+
+    /// Runs `initdb` for a folder.
+    async fn initdb(
+        &self,
+        locked: &Locked,
+        version: &str,
+        new: &Path,
+    ) -> Result<(), ProvisionError> {
         let creator = self.config.owner.creator();
-        owner::give(&new, creator).map_err(io)?;
+        let given = owner::give(new, creator);
+        given.map_err(|error| failed("the folder of a database", &error))?;
         let mut initdb = Command::new(self.program(version, "initdb")?);
         initdb
             .arg("-D")
-            .arg(&new)
+            .arg(new)
             .args(["--username=postgres", "--auth=reject", "--data-checksums"])
             .args(["--encoding=UTF8", "--locale=C.UTF-8", "--no-instructions"])
             .env_clear()
@@ -105,13 +131,7 @@ impl Inner {
             let said = String::from_utf8_lossy(&output.stderr);
             return Err(ProvisionError(format!("initdb failed: {}", said.trim())));
         }
-        let finish = move || -> io::Result<()> {
-            configuration::include(&new.join("postgresql.conf"))?;
-            owner::give(&new, user)?;
-            fs::rename(&new, &data)
-        };
-        let finished = spawn_blocking(finish).await;
-        finished.expect("it does not panic").map_err(io)
+        Ok(())
     }
 
     /// Removes everything of a database.
@@ -129,6 +149,7 @@ impl Inner {
         let id = locked.id().to_owned();
         let removed = spawn_blocking(move || locked.remove()).await;
         removed.expect("it does not panic").map_err(io)?;
+        self.remove_archive(&id).await?;
         // Last, so that no other database gets the address before.
         address::free(&self.folder.addresses(), &id)
     }

@@ -9,8 +9,9 @@ use tokio::task::{JoinError, JoinSet, spawn_blocking};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
+use super::backup::{Keeper, is_log_ready};
 use super::files::failed;
-use super::folder::{self, Database};
+use super::folder::{self, Database, Record};
 use super::member::{self, DATA};
 use super::{Local, server};
 use crate::provision::ProvisionError;
@@ -41,6 +42,16 @@ impl Attempt {
     }
 }
 
+/// The ids of databases, as they are found.
+#[derive(Default)]
+struct Looked {
+    all: Vec<String>,
+    /// Those of which a server does not run.
+    broken: Vec<String>,
+    /// Those whose primary waits for a part of its log to be archived.
+    log_ready: Vec<String>,
+}
+
 /// Databases that are being mended, and earlier attempts.
 #[derive(Default)]
 struct Mending {
@@ -52,13 +63,16 @@ struct Mending {
 impl Local {
     /// Keeps the servers of all databases running, until it is stopped. The servers go on then.
     pub async fn supervise(self, stop: CancellationToken) {
-        let mut mending = Mending::default();
+        let (mut mending, mut keeper) = (Mending::default(), Keeper::default());
         while !stop.is_cancelled() {
             while let Some(done) = mending.tasks.try_join_next() {
                 mending.note(done);
             }
-            match self.broken().await {
-                Ok(broken) => mending.begin(&self, broken),
+            match self.look().await {
+                Ok(looked) => {
+                    mending.begin(&self, looked.broken);
+                    keeper.begin(&self, &looked.all, &looked.log_ready);
+                }
                 Err(error) => tracing::warn!("the servers cannot be listed: {error}"),
             }
             tokio::select! {
@@ -68,25 +82,39 @@ impl Local {
         }
         // What is interrupted is continued after the next start.
         mending.tasks.shutdown().await;
+        keeper.end().await;
     }
 
-    /// Returns the ids of the databases of which a server does not run. Cuts long logs, too.
-    async fn broken(&self) -> Result<Vec<String>, ProvisionError> {
+    /// Looks at all databases. Cuts long logs of servers, too.
+    async fn look(&self) -> Result<Looked, ProvisionError> {
         let this = self.clone();
         let look = move || {
-            let folder = &this.0.folder;
-            let ids = folder.ids();
+            let ids = this.0.folder.ids();
             let ids = ids.map_err(|error| failed("the databases", &error))?;
-            let is_broken = |id: &String| match folder.path(id).and_then(|path| is_broken(&path)) {
-                Ok(is_broken) => is_broken,
-                Err(error) => {
+            let mut looked = Looked::default();
+            for id in ids {
+                if let Err(error) = this.look_at(&id, &mut looked) {
                     tracing::warn!(database = id, "the servers cannot be looked at: {error}");
-                    false
                 }
-            };
-            Ok(ids.into_iter().filter(is_broken).collect())
+            }
+            Ok(looked)
         };
         spawn_blocking(look).await.expect("it does not panic")
+    }
+
+    fn look_at(&self, id: &str, looked: &mut Looked) -> Result<(), ProvisionError> {
+        let folder = self.0.folder.path(id)?;
+        let Some(record) = folder::read(&folder)?.filter(|record| record.is_created) else {
+            return Ok(());
+        };
+        looked.all.push(id.to_owned());
+        if is_broken(&folder, &record)? {
+            looked.broken.push(id.to_owned());
+        }
+        if is_log_ready(&folder, &self.0.archive(id)?) {
+            looked.log_ready.push(id.to_owned());
+        }
+        Ok(())
     }
 
     /// Makes the servers of a database run again, unless a step is at work on the database. Returns
@@ -116,10 +144,7 @@ impl Local {
 
 /// Returns whether the servers of a database, in a folder, are not as its record says. Cuts long
 /// logs, too.
-fn is_broken(folder: &Path) -> Result<bool, ProvisionError> {
-    let Some(record) = folder::read(folder)?.filter(|record| record.is_created) else {
-        return Ok(false);
-    };
+fn is_broken(folder: &Path, record: &Record) -> Result<bool, ProvisionError> {
     let mut is_broken = record.promoted.is_some()
         || record.standbys.len() != member::standbys(&record.shape.ha_type)
         || record.shape.ha_type == "sync" && !record.commits_wait;

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::contract::{Operation, contract, entries, followed, operations};
 use super::requests::request;
 use super::{LOCATION, Target, sent};
+use crate::support::eventually;
 
 /// Returns the first example of each parameter of an operation, and of its body.
 fn first_examples<'c>(
@@ -41,6 +42,16 @@ fn evaluated(expression: &str, path: &BTreeMap<&str, &Value>, body: &Value) -> V
         .clone()
 }
 
+/// Waits until a database has a backup, and returns the earliest time to which it can be restored.
+async fn first_backup(target: &Target, name: &str) -> Value {
+    let path = format!("{LOCATION}/postgres/{name}");
+    let backup = eventually(async || {
+        let (_, database) = sent(target.request(Method::GET, &path)).await;
+        Some(database["earliest_restore_time"].clone()).filter(Value::is_string)
+    });
+    backup.await.expect("the database has a backup")
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_link_leads_from_a_response_to_the_same_resource() {
     let contract = contract();
@@ -54,7 +65,7 @@ async fn every_link_leads_from_a_response_to_the_same_resource() {
     let backend = sent(target.request(Method::GET, &backend)).await.1["id"].clone();
     for operation in &operations {
         let (mut parameters, example) = first_examples(&contract, operation);
-        let example = example.cloned().map(|mut body| {
+        let mut example = example.cloned().map(|mut body| {
             if let Some(subnet) = body.get_mut("private_subnet_id") {
                 *subnet = backend.clone();
             }
@@ -67,6 +78,13 @@ async fn every_link_leads_from_a_response_to_the_same_resource() {
             .and_then(|last| last.strip_suffix('}'))
         {
             parameters.insert(name, &free);
+        }
+        if operation.id == "postgres_restore"
+            && let Some(body) = &mut example
+        {
+            // The database of the example before, whose first backup is not that of the contract.
+            parameters.insert("postgres_database_reference", &free);
+            body["restore_target"] = first_backup(&target, "linked").await;
         }
         for (status, response) in entries(&operation.node["responses"]) {
             for (name, link) in entries(&followed(&contract, response)["links"]) {
@@ -103,6 +121,7 @@ async fn every_link_leads_from_a_response_to_the_same_resource() {
             "firewall_create",
             "load_balancer_create",
             "postgres_create",
+            "postgres_restore",
             "private_subnet_create"
         ]
     );

@@ -297,7 +297,7 @@ fn of_firewalls(operation: &str, round: usize, ids: &Ids) -> Vec<(String, Option
 fn of_databases(operation: &str, round: usize) -> Vec<(String, Option<Value>)> {
     match operation {
         "postgres_create" => {
-            let body = json!({ "size": "standard-2", "storage_size": 64 });
+            let body = json!({ "size": "standard-2", "storage_size": 64, "ha_type": "async" });
             ["new", "gone"]
                 .map(|name| place(&format!("postgres/{name}-{round}")))
                 .map(|path| (path, Some(body.clone())))
@@ -317,6 +317,13 @@ fn of_databases(operation: &str, round: usize) -> Vec<(String, Option<Value>)> {
         }
         "postgres_list" => pages(&place("postgres"), &last("pg")),
         "postgres_restart" => vec![(place(&format!("postgres/new-{round}/restart")), None)],
+        "postgres_promote" => vec![(place(&format!("postgres/new-{round}/promote")), None)],
+        "postgres_backup_list" => vec![(place(&format!("postgres/new-{round}/backup")), None)],
+        "postgres_restore" => {
+            let body = json!({ "name": format!("again-{round}"), "restore_target": "2026-03-02T17:30:00Z" });
+            // A database of the seed, which has backups.
+            vec![(place(&format!("postgres/pg{:024}/restore", 2)), Some(body))]
+        }
         "postgres_set_maintenance_window" => {
             let body = json!({ "maintenance_window_start_at": 3 });
             let path = format!("postgres/new-{round}/set-maintenance-window");

@@ -75,9 +75,9 @@ pub fn statements(
          INSERT INTO inference_api_key (project_id, id, hash, created_at) SELECT p, {key}, CAST('seed-' || p || i AS {bytes}), 0 FROM neighbour;
          INSERT INTO postgres_database (project_id, id, location, name, flavor, ha_type, state, storage_size_gib,
              target_storage_size_gib, version, target_version, vm_size, target_vm_size, maintenance_window_start_at,
-             tags, firewall_rules, password, password_is_set, latest_restore_time, used_bytes, due_at)
+             tags, firewall_rules, password, password_is_set, latest_restore_time, used_bytes, due_at, earliest_restore_time, restored_from, restore_target)
              SELECT p, {database}, {place}, 'n-' || i, 'standard', 'none', 'running', 64, 64, '17', '17', 'standard-2', 'standard-2',
-             0, '[]', '[]', CAST('-' AS {bytes}), TRUE, 0, 0, {due} FROM neighbour;
+             0, '[]', '[]', CAST('-' AS {bytes}), TRUE, 2000000000, 0, {due}, 0, {database}, 0 FROM neighbour;
          DROP TABLE neighbour;"
     )
 }

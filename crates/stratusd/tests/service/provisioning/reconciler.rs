@@ -118,8 +118,8 @@ async fn a_step_that_hangs_is_cancelled() {
     }
 }
 
-/// The provisioner gets changes of the high availability, the networks that may connect, and
-/// restarts.
+/// The provisioner gets changes of the high availability, the networks that may connect, restarts and
+/// promotions.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn availability_networks_and_restarts_reach_the_provisioner() {
     let bare = Bare::new(Home::sqlite()).await;
@@ -190,6 +190,9 @@ async fn availability_networks_and_restarts_reach_the_provisioner() {
         ask("POST", "open/restart", Value::Null).await;
         let restart = ("open".to_owned(), number);
         wait(&|| watched.restarts.lock().unwrap().last() == Some(&restart)).await;
+        ask("POST", "open/promote", Value::Null).await;
+        let promotion = ("open".to_owned(), number);
+        wait(&|| watched.promotions.lock().unwrap().last() == Some(&promotion)).await;
     }
     stop.cancel();
     worker.await.expect("a worker ends");

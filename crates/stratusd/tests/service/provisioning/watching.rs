@@ -20,6 +20,8 @@ pub struct Watched {
     pub overlaps: AtomicU64,
     pub finished: AtomicUsize,
     pub restarts: Mutex<Vec<(String, i64)>>,
+    /// The promotions of standbys that were started: the database's name, and the number.
+    pub promotions: Mutex<Vec<(String, i64)>>,
     pub deleted: Mutex<Vec<String>>,
     pub asked_for_password: AtomicUsize,
     pub passwords_begun: AtomicUsize,
@@ -77,6 +79,7 @@ impl Provisioner for Watching {
             used_bytes: 0,
             earliest_restore_time: None,
             latest_restore_time: 0,
+            backups: Vec::new(),
         }))
     }
 
@@ -115,6 +118,18 @@ impl Provisioner for Watching {
             return Ok(Progress::Done);
         }
         restarts.push(restart);
+        Ok(Progress::Pending(Duration::from_millis(5)))
+    }
+
+    async fn promote(&self, wanted: &Wanted, number: i64) -> Result<Progress, ProvisionError> {
+        self.at(wanted).await;
+        let promotion = (wanted.name.clone(), number);
+        let mut promotions = self.0.promotions.lock().unwrap();
+        // The first call starts the switch, and the second finds it complete.
+        if promotions.contains(&promotion) {
+            return Ok(Progress::Done);
+        }
+        promotions.push(promotion);
         Ok(Progress::Pending(Duration::from_millis(5)))
     }
 

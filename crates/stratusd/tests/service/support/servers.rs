@@ -92,6 +92,11 @@ impl Servers {
         names(&self.folder().join("databases"))
     }
 
+    /// Returns the ids of the databases that have backups.
+    pub fn backups(&self) -> Vec<String> {
+        names(&self.folder().join("backups"))
+    }
+
     /// Returns the addresses that are taken.
     pub fn addresses(&self) -> Vec<String> {
         names(&self.folder().join("addresses"))

@@ -1,0 +1,195 @@
+//! The folder with the backups of a database.
+//!
+//! ```text
+//! pg…/base/20260301T090000Z.tar.gz          all files of the database, at a time
+//! pg…/base/20260301T090000Z.json            what the copy is; written last, so it is complete if it exists
+//! pg…/log/000000010000000000000002.gz       a part of the log
+//! ```
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::super::files::{failed, open_to_servers, private, replace};
+use super::log;
+use crate::provision::{Backup, ProvisionError};
+
+/// How many copies of a database are kept.
+const KEPT: usize = 8;
+
+/// The backups of a database.
+#[derive(Debug, Clone)]
+pub(in super::super) struct Archive {
+    folder: PathBuf,
+}
+
+/// A copy of all files of a database.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Base {
+    /// The part of the log at which the copy begins.
+    pub(super) begins: String,
+    /// The content of the file `backup_label` that a server needs to begin there.
+    pub(super) label: String,
+    /// The time at which the copy was complete, in seconds since 1970. The database can be restored to
+    /// this time and later ones.
+    pub(super) ended_at: i64,
+}
+
+impl Archive {
+    /// Returns the backups in a folder, which need not exist.
+    pub(in super::super) fn new(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+
+    /// Creates the folder.
+    pub(in super::super) fn make(&self) -> Result<(), ProvisionError> {
+        let make = || {
+            open_to_servers(&self.folder)?;
+            open_to_servers(&self.log())?;
+            private(&self.base())
+        };
+        make().map_err(|error| failed("the folder of backups", &error))
+    }
+
+    /// Removes the folder.
+    pub(in super::super) fn remove(&self) -> io::Result<()> {
+        match fs::remove_dir_all(&self.folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            removed => removed,
+        }
+    }
+
+    /// Returns whether the folder exists.
+    pub(super) fn exists(&self) -> bool {
+        self.folder.is_dir()
+    }
+
+    /// Returns the folder of the log. Servers can see whether it has a file whose name they know.
+    pub(in super::super) fn log(&self) -> PathBuf {
+        self.folder.join("log")
+    }
+
+    /// Returns the path of the copy with a key.
+    pub(super) fn file(&self, key: &str) -> PathBuf {
+        self.base().join(format!("{key}.tar.gz"))
+    }
+
+    fn base(&self) -> PathBuf {
+        self.folder.join("base")
+    }
+
+    /// Records that the copy with a key is complete.
+    pub(super) fn add(&self, key: &str, base: &Base) -> Result<(), ProvisionError> {
+        let text = serde_json::to_vec_pretty(base).expect("a record is JSON");
+        replace(&self.base().join(format!("{key}.json")), &text, None)
+    }
+
+    /// Returns the keys of the complete copies, the oldest first.
+    pub(super) fn keys(&self) -> Result<Vec<String>, ProvisionError> {
+        let mut keys = Vec::new();
+        for name in names(&self.base())? {
+            keys.extend(name.strip_suffix(".json").map(ToOwned::to_owned));
+        }
+        keys.sort_unstable();
+        Ok(keys)
+    }
+
+    /// Returns what the copy with a key is.
+    pub(super) fn read(&self, key: &str) -> Result<Base, ProvisionError> {
+        let path = self.base().join(format!("{key}.json"));
+        let text = fs::read(&path).map_err(|error| failed(&path.display().to_string(), &error))?;
+        let base = serde_json::from_slice(&text);
+        base.map_err(|error| ProvisionError(format!("{}: {error}", path.display())))
+    }
+
+    /// Returns the backups as the service shows them, the oldest first.
+    pub(in super::super) fn shown(&self) -> Result<Vec<Backup>, ProvisionError> {
+        if !self.exists() {
+            return Ok(Vec::new());
+        }
+        let shown = |key: String| {
+            let last_modified = self.read(&key)?.ended_at;
+            Ok(Backup { key, last_modified })
+        };
+        self.keys()?.into_iter().map(shown).collect()
+    }
+
+    /// Removes the oldest copies: those beyond [`KEPT`], and as many as it takes until all files have
+    /// at most `most` bytes, but never the last one. Removes the parts of the log and the unfinished
+    /// files that no copy needs.
+    pub(super) fn prune(&self, most: u64) -> Result<(), ProvisionError> {
+        let io = |error| failed("the folder of backups", &error);
+        let mut keys = self.keys()?;
+        while keys.len() > 1 && (keys.len() > KEPT || self.size()? > most) {
+            let key = keys.remove(0);
+            // In this order, so that a copy is complete as long as it is listed.
+            fs::remove_file(self.base().join(format!("{key}.json"))).map_err(io)?;
+            self.prune_log(&self.read(&keys[0])?.begins)?;
+            self.prune_base(&keys)?;
+        }
+        self.prune_base(&keys)
+    }
+
+    /// Removes the parts of the log before one.
+    fn prune_log(&self, first: &str) -> Result<(), ProvisionError> {
+        for name in names(&self.log())? {
+            if log::position(&name) < log::position(first) {
+                let removed = fs::remove_file(self.log().join(name));
+                removed.map_err(|error| failed("the folder of backups", &error))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the files that belong to none of these copies.
+    fn prune_base(&self, keys: &[String]) -> Result<(), ProvisionError> {
+        for name in names(&self.base())? {
+            let key = name.split('.').next().unwrap_or_default();
+            if !keys.iter().any(|kept| kept == key) {
+                let removed = fs::remove_file(self.base().join(name));
+                removed.map_err(|error| failed("the folder of backups", &error))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the size of all files in bytes.
+    pub(super) fn size(&self) -> Result<u64, ProvisionError> {
+        let mut sum = 0;
+        for folder in [self.base(), self.log()] {
+            for name in names(&folder)? {
+                // It may be renamed meanwhile.
+                sum += fs::metadata(folder.join(name)).map_or(0, |metadata| metadata.len());
+            }
+        }
+        Ok(sum)
+    }
+
+    /// Returns how many bytes of the log are archived after a time, in seconds since 1970.
+    pub(super) fn logged_since(&self, time: i64) -> Result<u64, ProvisionError> {
+        let mut sum = 0;
+        for name in names(&self.log())? {
+            let Ok(metadata) = fs::metadata(self.log().join(name)) else {
+                continue;
+            };
+            let modified = metadata.modified().ok();
+            let modified = modified.and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
+            if modified.is_some_and(|at| i64::try_from(at.as_secs()).is_ok_and(|at| at > time)) {
+                sum += metadata.len();
+            }
+        }
+        Ok(sum)
+    }
+}
+
+/// Returns the names of the files in a folder.
+pub(super) fn names(folder: &Path) -> Result<Vec<String>, ProvisionError> {
+    let read = || -> io::Result<Vec<String>> {
+        let entries = folder.read_dir()?;
+        let names = entries.map(|entry| Ok(entry?.file_name().into_string().ok()));
+        names.filter_map(Result::transpose).collect()
+    };
+    read().map_err(|error| failed(&folder.display().to_string(), &error))
+}

@@ -1,0 +1,108 @@
+//! Copies of all files of a database, taken while its server runs.
+
+use jiff::Timestamp;
+use tokio::process::Command;
+
+use super::super::folder::Database;
+use super::super::member::DATA;
+use super::super::replication::LEFT_OUT;
+use super::super::{Inner, session};
+use super::archive::{Archive, Base};
+use super::log::{self, pack};
+use crate::provision::ProvisionError;
+
+/// The number of seconds after a copy in which parts of the log count as those of the copy.
+const OWN_LOG: i64 = 2;
+/// The size of the log, in bytes, that a small database may have before it is copied again.
+const LEAST_LOG: u64 = 64 << 20;
+
+impl Inner {
+    /// Returns whether a database should be copied: if it never was, or if it has changed and the last
+    /// copy is old, or if its log is larger than its storage. Removes backups that are not kept.
+    pub(super) fn is_copy_due(
+        &self,
+        database: &Database,
+        archive: &Archive,
+    ) -> Result<bool, ProvisionError> {
+        archive.prune(self.most_archived(database))?;
+        let Some(newest) = archive.keys()?.pop() else {
+            return Ok(true);
+        };
+        let ended_at = archive.read(&newest)?.ended_at;
+        let logged = archive.logged_since(ended_at + OWN_LOG)?;
+        let every = i64::try_from(self.config.backup_every.as_secs()).unwrap_or(i64::MAX);
+        let is_old = self.world.now() / 1000 - ended_at >= every;
+        Ok(logged > self.storage(database).max(LEAST_LOG) || logged > 0 && is_old)
+    }
+
+    /// Returns how many bytes the backups of a database may have: four times its storage, and what a
+    /// small database needs.
+    pub(super) fn most_archived(&self, database: &Database) -> u64 {
+        self.storage(database)
+            .saturating_mul(4)
+            .saturating_add(LEAST_LOG)
+    }
+
+    fn storage(&self, database: &Database) -> u64 {
+        let gib = u64::try_from(database.record.shape.storage_size_gib).unwrap_or_default();
+        gib.saturating_mul(self.config.bytes_per_gib)
+    }
+
+    /// Copies all files of a database. Other steps for it go on as soon as its server knows of the
+    /// copy.
+    pub(super) async fn back_up(&self, database: Database) -> Result<(), ProvisionError> {
+        let archive = self.archive(database.locked.id())?;
+        log::remove_unfinished(&archive)?;
+        let primary = database.record.primary;
+        let session = session::connect(&database, primary).await?;
+        // Servers that were started by an earlier version of the service do so after their next start.
+        if !session.archives().await? {
+            return Ok(());
+        }
+        if session.has_tablespaces().await? {
+            let wrong = "a database with tablespaces cannot be backed up";
+            return Err(ProvisionError(wrong.to_owned()));
+        }
+        session.begin_backup().await?;
+        let key = self.key()?;
+        // Twice its storage: what is full stops growing, and the service looks now and then only.
+        let most = self.storage(&database).saturating_mul(2).max(LEAST_LOG);
+        let (user, data) = (database.user(), primary.path(&database.locked, DATA));
+        drop(database);
+        let mut tar = Command::new("tar");
+        tar.args(["--create", "--sparse", "--anchored", "--file=-"]);
+        for left_out in LEFT_OUT {
+            tar.arg(format!("--exclude={left_out}"));
+        }
+        tar.arg(".").current_dir(data);
+        // 1: a file has changed or was removed meanwhile, which the log has.
+        pack(tar, user, &archive.file(&key), most, &[0, 1]).await?;
+        let label = session.end_backup_archived().await?;
+        let begins = begins(&label);
+        let begins =
+            begins.ok_or_else(|| ProvisionError("a backup has no beginning".to_owned()))?;
+        let base = Base {
+            begins: begins.to_owned(),
+            // Rounded up, so that the copy is complete at this time.
+            ended_at: self.world.now().saturating_add(999) / 1000,
+            label,
+        };
+        archive.add(&key, &base)
+    }
+
+    /// Returns the key of a copy that begins now.
+    fn key(&self) -> Result<String, ProvisionError> {
+        let now = Timestamp::from_millisecond(self.world.now());
+        let now = now.map_err(|error| ProvisionError(format!("the clock: {error}")))?;
+        Ok(now.strftime("%Y%m%dT%H%M%SZ").to_string())
+    }
+}
+
+/// Returns the part of the log at which a backup begins, by its label.
+fn begins(label: &str) -> Option<&str> {
+    let line = label
+        .lines()
+        .find(|line| line.starts_with("START WAL LOCATION: "))?;
+    let (_, file) = line.split_once("(file ")?;
+    file.strip_suffix(')').filter(|file| file.len() == 24)
+}

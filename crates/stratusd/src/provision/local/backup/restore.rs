@@ -1,0 +1,210 @@
+//! The creation of a database with the data that another one had at a time.
+
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::unix::fs::{PermissionsExt as _, chown};
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::io::AsyncWriteExt as _;
+use tokio::process::Command;
+use tokio::task::spawn_blocking;
+use tokio::time::{Instant, sleep};
+
+use super::super::files::{User, failed, open_to_servers};
+use super::super::folder::{Database, Locked};
+use super::super::member::DATA;
+use super::super::{Inner, server, session};
+use super::archive::names;
+use super::{Archive, log};
+use crate::provision::{Progress, ProvisionError, Restored};
+
+/// The folder within that of a database with the log that it is restored from.
+const LOG: &str = "restore";
+/// How long a step waits for a server that recovers, before it lets other databases have their turn.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How often such a server is looked at.
+const LOOK: Duration = Duration::from_millis(50);
+/// How long the log of the other database may take until it is archived.
+const ARCHIVED: Duration = Duration::from_secs(20);
+
+/// Makes a copied cluster recover from an archive. The script gets the content of the file
+/// `backup_label`.
+const FINISH: &str = "rm -f standby.signal && cat > backup_label && : > recovery.signal";
+
+impl Inner {
+    /// Unpacks a copy of another database into a folder of a user, and puts the log since into the
+    /// folder of the database.
+    pub(in super::super) async fn unpack(
+        &self,
+        locked: &Locked,
+        restored: &Restored,
+        to: &Path,
+        user: User,
+    ) -> Result<(), ProvisionError> {
+        let io = |error| failed("the folder of a database", &error);
+        let archive = self.archive(&restored.from)?;
+        let key = latest(&archive, restored.until)?;
+        let base = archive.read(&key)?;
+        self.archive_until_now(&restored.from, &archive).await?;
+        let file = fs::File::open(archive.file(&key)).map_err(io)?;
+        let mut tar = Command::new("tar");
+        tar.args(["--extract", "--gzip", "--file=-"])
+            .current_dir(to)
+            .stdin(file)
+            // Holds the lock for as long as it runs, also if this process is killed.
+            .stdout(locked.inherited()?)
+            .stderr(Stdio::null())
+            .kill_on_drop(true);
+        server::as_user(&mut tar, user);
+        if !tar.status().await.map_err(io)?.success() {
+            return Err(ProvisionError("a backup cannot be unpacked".to_owned()));
+        }
+        let mut finish = Command::new("sh");
+        finish
+            .args(["-euc", FINISH])
+            .current_dir(to)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        server::as_user(&mut finish, user);
+        let mut finish = finish.spawn().map_err(io)?;
+        if let Some(mut input) = finish.stdin.take() {
+            input.write_all(base.label.as_bytes()).await.map_err(io)?;
+        }
+        if !finish.wait().await.map_err(io)?.success() {
+            return Err(ProvisionError("a backup cannot be finished".to_owned()));
+        }
+        let to = locked.path(LOG);
+        let copy = move || copy_log(&archive, &base.begins, &to, user);
+        let copied = spawn_blocking(copy).await;
+        copied.expect("it does not panic").map_err(io)
+    }
+
+    /// Makes the archive of a database have everything that was committed until now, if its server
+    /// runs.
+    async fn archive_until_now(&self, id: &str, archive: &Archive) -> Result<(), ProvisionError> {
+        let gone = || ProvisionError("the database that it is restored from is gone".to_owned());
+        if !self.folder.has(id)? {
+            return Err(gone());
+        }
+        // Held for a moment: what is read must not change before the server is asked.
+        let locked = self.lock(id).await?;
+        let record = locked.read()?.ok_or_else(gone)?;
+        let other = Database { locked, record };
+        let session = session::connect(&other, other.record.primary).await?;
+        drop(other);
+        let part = session.switch_log().await?;
+        let begun = Instant::now();
+        while !archive.log().join(format!("{part}.gz")).exists() {
+            if begun.elapsed() > ARCHIVED {
+                let wrong = "the log of the other database is not archived in time";
+                return Err(ProvisionError(wrong.to_owned()));
+            }
+            sleep(LOOK).await;
+        }
+        Ok(())
+    }
+
+    /// Lets the server of a database read the log up to the time that the database is restored to.
+    pub(in super::super) async fn recover_until(
+        &self,
+        database: &mut Database,
+    ) -> Result<Progress, ProvisionError> {
+        let begun = Instant::now();
+        let member = database.record.primary;
+        let data = member.path(&database.locked, DATA);
+        let mut child = match server::pid(&data)? {
+            Some(_) => None,
+            None => Some(self.launch(database, member)?),
+        };
+        // It refuses connections until it has recovered.
+        while !session::is_ready(database, member).await {
+            if let Some(child) = &mut child {
+                server::ensure_runs(child, database, member)?;
+            } else if server::pid(&data)?.is_none() {
+                return Err(ProvisionError(
+                    "the server ended while it recovered".to_owned(),
+                ));
+            }
+            if begun.elapsed() > PATIENCE {
+                return Ok(Progress::Pending(PATIENCE));
+            }
+            sleep(LOOK).await;
+        }
+        server::stop(database, member).await?;
+        database.record.restored_until = None;
+        database.write()?;
+        let log = database.locked.path(LOG);
+        let removed = spawn_blocking(move || fs::remove_dir_all(log)).await;
+        let removed = removed.expect("it does not panic");
+        removed.map_err(|error| failed("the folder of a database", &error))?;
+        Ok(Progress::Done)
+    }
+}
+
+/// Returns the settings of a server that recovers until a time, in microseconds since 1970.
+pub(in super::super) fn recovery(
+    until: i64,
+) -> Result<Vec<(&'static str, String)>, ProvisionError> {
+    let until = Timestamp::from_microsecond(until);
+    let until = until.map_err(|error| ProvisionError(format!("the time: {error}")))?;
+    Ok(vec![
+        (
+            "restore_command",
+            format!("gzip -dc \"../../{LOG}/%f.gz\" > \"%p\""),
+        ),
+        ("recovery_target_action", "promote".to_owned()),
+        ("recovery_target_timeline", "latest".to_owned()),
+        ("recovery_target_inclusive", "on".to_owned()),
+        // The other database may have set these, beside which a time is refused. Unset before it.
+        ("recovery_target", String::new()),
+        ("recovery_target_lsn", String::new()),
+        ("recovery_target_name", String::new()),
+        ("recovery_target_xid", String::new()),
+        // With an offset in digits: names of zones are not known yet when the setting is read.
+        (
+            "recovery_target_time",
+            until.strftime("%Y-%m-%d %H:%M:%S%.6f+00").to_string(),
+        ),
+        ("hot_standby", "off".to_owned()),
+        ("archive_mode", "off".to_owned()),
+    ])
+}
+
+/// Returns the key of the last copy that was complete at a time, in microseconds since 1970.
+fn latest(archive: &Archive, until: i64) -> Result<String, ProvisionError> {
+    for key in archive.keys()?.into_iter().rev() {
+        if archive.read(&key)?.ended_at.saturating_mul(1_000_000) <= until {
+            return Ok(key);
+        }
+    }
+    let wrong = "there is no backup any more that was complete at the time to restore to";
+    Err(ProvisionError(wrong.to_owned()))
+}
+
+/// Copies the parts of a log from one on, for a user to read.
+fn copy_log(archive: &Archive, first: &str, to: &Path, user: User) -> io::Result<()> {
+    if to.exists() {
+        fs::remove_dir_all(to)?;
+    }
+    open_to_servers(to)?;
+    for name in names(&archive.log()).map_err(io::Error::other)? {
+        let part = name.strip_suffix(".gz");
+        let is_needed = part.is_some_and(|part| {
+            log::position(part).is_none_or(|position| Some(position) >= log::position(first))
+        });
+        if !is_needed {
+            continue;
+        }
+        let copy = to.join(&name);
+        fs::copy(archive.log().join(&name), &copy)?;
+        if let Some((_, group)) = user {
+            chown(&copy, None, Some(group))?;
+        }
+        fs::set_permissions(&copy, Permissions::from_mode(0o640))?;
+    }
+    Ok(())
+}

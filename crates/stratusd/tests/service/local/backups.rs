@@ -1,0 +1,303 @@
+//! Backups of databases that run on this machine, what is restored from them, and planned switches to
+//! a standby.
+
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Signal, kill_process};
+use serde_json::{Value, json};
+
+use super::{PLACE, ask, create, is_running};
+use crate::support::caller::Caller;
+use crate::support::eventually;
+use crate::support::servers::{Servers, connect};
+
+const NOTES: &str = "SELECT string_agg(text, ' ' ORDER BY at) FROM note";
+
+async fn execute(database: &Value, statements: &str) {
+    let client = connect(database).await.expect("the owner can connect");
+    client
+        .batch_execute(statements)
+        .await
+        .expect("the statements can be executed");
+}
+
+/// Writes a note, and returns a time after its commit and before any later one.
+async fn note(database: &Value, text: &str) -> String {
+    execute(database, &format!("INSERT INTO note VALUES ('{text}')")).await;
+    let now =
+        "SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')";
+    let time = ask(database, now).await.expect("it answers");
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    time
+}
+
+/// Restores a database to a time as soon as it can be, and returns the new one once it runs.
+async fn restore(caller: &Caller, from: &str, name: &str, at: &str) -> Value {
+    let path = format!("{PLACE}/postgres/{from}");
+    let time = |text: &str| text.parse::<jiff::Timestamp>().expect("it is a time");
+    let is_possible = |database: &Value| {
+        let latest = database["latest_restore_time"].as_str();
+        latest.is_some_and(|latest| time(latest) >= time(at))
+    };
+    caller.wait_for(&path, is_possible).await;
+    let body = json!({ "name": name, "restore_target": at });
+    let made = caller.post(&format!("{path}/restore"), body).await.ok();
+    assert_eq!(made["parent"], path);
+    caller
+        .wait_for(&format!("{PLACE}/postgres/{name}"), is_running)
+        .await
+}
+
+async fn first_backup(caller: &Caller, name: &str) -> Value {
+    caller
+        .wait_for(&format!("{PLACE}/postgres/{name}/backup"), |page| {
+            page["count"] != json!(0)
+        })
+        .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_is_restored_to_any_time_since_its_first_backup() {
+    let Some(servers) = Servers::new() else {
+        return;
+    };
+    let service = servers.serve(&["--local-backup-every", "2s"]);
+    let caller = servers.caller(&service);
+    let made = create(&caller, "orders", json!({})).await;
+    let table = "CREATE TABLE note (text text, at timestamptz DEFAULT clock_timestamp())";
+    execute(&made, table).await;
+    let backups = first_backup(&caller, "orders").await;
+    let earliest =
+        &caller.get(&format!("{PLACE}/postgres/orders")).await.ok()["earliest_restore_time"];
+    assert_eq!(&backups["items"][0]["last_modified"], earliest);
+    let one = note(&made, "one").await;
+    let two = note(&made, "two").await;
+    // Until there is another backup, after which this one is still of use. It is made once the log has
+    // grown since the first one.
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    execute(&made, "SELECT pg_switch_wal()").await;
+    caller
+        .wait_for(&format!("{PLACE}/postgres/orders/backup"), |page| {
+            page["count"].as_i64() > Some(1)
+        })
+        .await;
+    note(&made, "three").await;
+
+    let begun = Instant::now();
+    let first = restore(&caller, "orders", "first", &one).await;
+    eprintln!("restored after {:?}", begun.elapsed());
+    assert_eq!(ask(&first, NOTES).await.expect("it answers"), "one");
+    let second = restore(&caller, "orders", "second", &two).await;
+    assert_eq!(ask(&second, NOTES).await.expect("it answers"), "one two");
+    assert_eq!(
+        ask(&made, NOTES).await.expect("it answers"),
+        "one two three"
+    );
+
+    // Each is a database of its own: it can be written, has its own password, and is backed up too.
+    let mut wrong = first.clone();
+    let parts = |database: &Value| {
+        let text = database["connection_string"].as_str().expect("it is known");
+        let (password, host) = text.split_once('@').expect("it has a host");
+        (password.to_owned(), host.to_owned())
+    };
+    let ((password, _), (_, host)) = (parts(&made), parts(&first));
+    wrong["connection_string"] = json!(format!("{password}@{host}"));
+    let Err(refused) = connect(&wrong).await else {
+        panic!("the password of the other database opens this one");
+    };
+    let code = refused.code().map(tokio_postgres::error::SqlState::code);
+    assert_eq!(code, Some("28P01"), "{refused}");
+    note(&first, "four").await;
+    let third = {
+        first_backup(&caller, "first").await;
+        let four = note(&first, "five").await;
+        restore(&caller, "first", "third", &four).await
+    };
+    assert_eq!(
+        ask(&third, NOTES).await.expect("it answers"),
+        "one four five"
+    );
+    let in_recovery = ask(&third, "SELECT pg_is_in_recovery()::text").await;
+    assert_eq!(in_recovery.expect("it answers"), "false");
+
+    // Backups go with their database.
+    for name in ["orders", "first", "second", "third"] {
+        assert_eq!(
+            caller
+                .delete(&format!("{PLACE}/postgres/{name}"))
+                .await
+                .status,
+            204
+        );
+    }
+    let gone = eventually(async || servers.ids().is_empty().then_some(()));
+    gone.await.expect("they are deleted");
+    let left = eventually(async || servers.backups().is_empty().then_some(()));
+    left.await.expect("their backups are deleted");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_is_restored_over_a_change_of_its_primary() {
+    let Some(servers) = Servers::new() else {
+        return;
+    };
+    let service = servers.serve(&[]);
+    let caller = servers.caller(&service);
+    let made = create(&caller, "orders", json!({ "ha_type": "async" })).await;
+    let table = "CREATE TABLE note (text text, at timestamptz DEFAULT clock_timestamp())";
+    execute(&made, table).await;
+    first_backup(&caller, "orders").await;
+    let streams = "SELECT count(*)::text FROM pg_stat_replication WHERE state = 'streaming'";
+    let streaming = async || ask(&made, streams).await.ok().filter(|count| count == "1");
+    eventually(streaming).await.expect("there is a standby");
+    note(&made, "before").await;
+    let received = "SELECT (sent_lsn = replay_lsn)::text FROM pg_stat_replication";
+    let is_received = async || {
+        ask(&made, received)
+            .await
+            .ok()
+            .filter(|same| same == "true")
+    };
+    eventually(is_received).await.expect("the standby has it");
+    let pid = servers.pid(made["id"].as_str().expect("it has an id"));
+    kill_process(pid.expect("it runs"), Signal::KILL).expect("it runs");
+    let again = async || {
+        ask(&made, NOTES)
+            .await
+            .ok()
+            .filter(|notes| notes == "before")
+    };
+    eventually(again).await.expect("the standby takes over");
+    let after = note(&made, "after").await;
+    note(&made, "later").await;
+    let restored = restore(&caller, "orders", "again", &after).await;
+    assert_eq!(
+        ask(&restored, NOTES).await.expect("it answers"),
+        "before after"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_planned_switch_loses_nothing() {
+    let Some(servers) = Servers::new() else {
+        return;
+    };
+    let service = servers.serve(&[]);
+    let caller = servers.caller(&service);
+    let path = format!("{PLACE}/postgres/orders");
+    let made = create(&caller, "orders", json!({ "ha_type": "async" })).await;
+    let table = "CREATE TABLE note (text text, at timestamptz DEFAULT clock_timestamp())";
+    execute(&made, table).await;
+    let primary = "SELECT split_part(current_setting('data_directory'), '/', -2)";
+    let mut at = ask(&made, primary).await.expect("it answers");
+    for round in 0..2 {
+        // Callers that write all the time, and remember what was acknowledged.
+        let is_over = Arc::new(AtomicBool::new(false));
+        let writers = (0..4).map(|writer| {
+            let (made, is_over) = (made.clone(), Arc::clone(&is_over));
+            tokio::spawn(async move {
+                let mut done = Vec::new();
+                for number in 0.. {
+                    if is_over.load(Ordering::SeqCst) {
+                        break;
+                    }
+                    let Ok(client) = connect(&made).await else {
+                        tokio::time::sleep(Duration::from_millis(10)).await;
+                        continue;
+                    };
+                    let text = format!("{round}-{writer}-{number}");
+                    if client
+                        .execute("INSERT INTO note VALUES ($1)", &[&text])
+                        .await
+                        .is_ok()
+                    {
+                        done.push(text);
+                    }
+                }
+                done
+            })
+        });
+        let writers: Vec<_> = writers.collect();
+        caller.post_nothing(&format!("{path}/promote")).await.ok();
+        let begun = Instant::now();
+        let before = at.clone();
+        let switched =
+            eventually(async || ask(&made, primary).await.ok().filter(|now| *now != before));
+        at = switched.await.expect("a standby takes over");
+        eprintln!("switched after {:?}", begun.elapsed());
+        is_over.store(true, Ordering::SeqCst);
+        let mut acknowledged = 0;
+        for writer in writers {
+            for text in writer.await.expect("it does not panic") {
+                let found = format!("SELECT count(*)::text FROM note WHERE text = '{text}'");
+                assert_eq!(
+                    ask(&made, &found).await.expect("it answers"),
+                    "1",
+                    "{text} is lost"
+                );
+                acknowledged += 1;
+            }
+        }
+        assert!(acknowledged > 0, "nothing was written");
+        let now = caller.wait_for(&path, is_running).await;
+        assert_eq!(now["connection_string"], made["connection_string"]);
+        let streams = "SELECT count(*)::text FROM pg_stat_replication WHERE state = 'streaming'";
+        let streaming = async || ask(&made, streams).await.ok().filter(|count| count == "1");
+        eventually(streaming)
+            .await
+            .expect("the primary before is a standby");
+    }
+}
+
+/// The owner of a database can run programs as the user of its server.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_owner_cannot_change_the_backups() {
+    let Some(servers) = Servers::new() else {
+        return;
+    };
+    let service = servers.serve(&[]);
+    let caller = servers.caller(&service);
+    let made = create(&caller, "orders", json!({})).await;
+    first_backup(&caller, "orders").await;
+    let folder = servers
+        .folder()
+        .join("backups")
+        .join(made["id"].as_str().expect("it has an id"));
+    let command = "SELECT current_setting('archive_command') LIKE 'n=0%'";
+    for statement in [
+        "ALTER SYSTEM SET archive_command = 'false'",
+        "SELECT pg_reload_conf()",
+    ] {
+        execute(&made, statement).await;
+    }
+    assert_eq!(
+        ask(&made, &format!("SELECT ({command})::text"))
+            .await
+            .expect("it answers"),
+        "true"
+    );
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: the servers run as the user of the service, since this is not root");
+        return;
+    }
+    for attempt in ["ls", "rm -rf", "touch"] {
+        let path = folder.join("base");
+        let program = format!(
+            "COPY (SELECT 1) TO PROGRAM '{attempt} {}/x'",
+            path.display()
+        );
+        let client = connect(&made).await.expect("the owner can connect");
+        let done = client.batch_execute(&program).await;
+        assert!(attempt == "rm -rf" || done.is_err(), "{attempt}");
+    }
+    assert_eq!(
+        fs::read_dir(folder.join("base"))
+            .expect("it is there")
+            .count(),
+        2
+    );
+}
