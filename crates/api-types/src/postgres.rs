@@ -309,10 +309,14 @@ pub struct PostgresRestore {
 }
 
 /// The time that a Postgres database is restored to, in the format of RFC 3339: the new database has what was committed until then.
-/// It must be between the `earliest_restore_time` and the `latest_restore_time` of the database, and counts to the microsecond.
+/// It must be between the `earliest_restore_time` and the `latest_restore_time` of the database, and has at most six digits after the seconds.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(examples = r#"["2026-03-02T17:30:00Z"]"#)]
-#[scalar(min_length = 20, max_length = 64, format = "date-time")]
+#[scalar(
+    max_length = 32,
+    pattern = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?(?:Z|[+-][0-9]{2}:[0-9]{2})$",
+    format = "date-time"
+)]
 pub struct RestoreTarget(String);
 
 /// The start of the maintenance window of a Postgres database.

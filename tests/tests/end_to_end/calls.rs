@@ -353,7 +353,6 @@ pub const CALLS: &[Call] = &[
             vec![
                 ("/count", json!(2)),
                 ("/items/0/key", json!("20260302T090000Z")),
-                ("/items/1", Value::Null),
             ]
         },
     },

@@ -30,6 +30,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 pub use address::Addresses;
+pub use backup::restore_files;
 pub use binaries::Binaries;
 pub use folder::FolderError;
 pub use owner::{Owner, OwnerError};

@@ -29,7 +29,7 @@ fn the_configuration_of_the_page_works() {
         let inputs = &tool["inputSchema"]["properties"];
         assert_eq!(inputs.get("project_id"), None, "{inputs}");
     }
-    assert_eq!(tools.len(), 6);
+    assert_eq!(tools.len(), 7);
 }
 
 #[test]

@@ -9,12 +9,14 @@ mod archive;
 mod base;
 mod keeper;
 mod log;
+mod offline;
 mod restore;
 
 pub(super) use archive::Archive;
 pub(super) use keeper::Keeper;
 pub(super) use keeper::is_log_ready;
 pub(super) use log::{FOLDER, archiving};
+pub use offline::restore_files;
 pub(super) use restore::recovery;
 
 use tokio::task::spawn_blocking;

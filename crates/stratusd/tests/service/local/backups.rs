@@ -2,6 +2,7 @@
 //! a standby.
 
 use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -300,4 +301,57 @@ async fn an_owner_cannot_change_the_backups() {
             .count(),
         2
     );
+}
+
+/// The database and the service are lost, and the backups are not.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_operator_restores_from_the_backups_alone() {
+    let Some(servers) = Servers::new() else {
+        return;
+    };
+    let service = servers.serve(&[]);
+    let caller = servers.caller(&service);
+    let made = create(&caller, "orders", json!({})).await;
+    let id = made["id"].as_str().expect("it has an id").to_owned();
+    let table = "CREATE TABLE note (text text, at timestamptz DEFAULT clock_timestamp())";
+    execute(&made, table).await;
+    first_backup(&caller, "orders").await;
+    let one = note(&made, "one").await;
+    note(&made, "two").await;
+    execute(&made, "SELECT pg_switch_wal()").await;
+    // The parts of the table, the backup, and the notes.
+    let written = "SELECT (last_archived_time > now() - interval '1 minute' AND pg_walfile_name(pg_switch_wal()) \
+                   <= last_archived_wal)::text FROM pg_stat_archiver";
+    let is_written = async || ask(&made, written).await.ok().filter(|is| is == "true");
+    eventually(is_written).await.expect("the log is archived");
+    drop(service);
+
+    let backups = servers.folder().join("backups").join(&id);
+    let backups = backups.to_str().expect("it is text");
+    for (name, until, expected) in [("all", None, "one two"), ("first", Some(&*one), "one")] {
+        let into = servers.home.path().join(name);
+        let into = into.to_str().expect("it is text");
+        let mut arguments = vec!["restore", backups, "--into", into];
+        arguments.extend(until.iter().flat_map(|until| ["--until", until]));
+        let said = servers.home.succeed(&arguments);
+        assert!(said.contains("a data folder of PostgreSQL 17"), "{said}");
+        assert_eq!(servers.ask_offline(Path::new(into), NOTES).await, expected);
+    }
+    let into = servers.home.path().join("all");
+    let into = into.to_str().expect("it is text");
+    let refused = servers.home.fail(&["restore", backups, "--into", into]);
+    assert!(
+        refused.contains("exists: name a folder that does not"),
+        "{refused}"
+    );
+    let arguments = [
+        "restore",
+        backups,
+        "--into",
+        "new",
+        "--until",
+        "2020-01-01T00:00:00Z",
+    ];
+    let refused = servers.home.fail(&arguments);
+    assert!(refused.contains("no backup"), "{refused}");
 }

@@ -34,8 +34,11 @@ async fn kills_leave_nothing_half() {
         // Of the older ones, one is resized and another one deleted.
         let older: Vec<String> = kept.iter().take(kept.len() - 1).cloned().collect();
         if let Some(name) = older.first().filter(|_| kept.len() > 2) {
-            assert_eq!(caller.delete(&path(name)).await.status, 204);
-            kept.remove(name);
+            match caller.delete(&path(name)).await.status {
+                204 => drop(kept.remove(name)),
+                // Another one is being restored from it.
+                status => assert_eq!(status, 409),
+            }
         }
         if let Some(name) = older.last().filter(|name| kept.contains(*name)) {
             let size = if round % 2 == 0 {
@@ -45,6 +48,20 @@ async fn kills_leave_nothing_half() {
             };
             let body = json!({ "size": size, "storage_size": 32 });
             caller.patch(&path(name), body).await.ok();
+            // If it has a standby, it is promoted.
+            let promoted = caller
+                .post_nothing(&format!("{}/promote", path(name)))
+                .await;
+            assert!([200, 400].contains(&promoted.status), "{}", promoted.status);
+            // If it has a backup, another one is restored from it.
+            let latest = caller.get(&path(name)).await.ok()["latest_restore_time"].clone();
+            let copy = format!("copy-{round}");
+            let body = json!({ "name": copy, "restore_target": latest });
+            let restored = caller.post(&format!("{}/restore", path(name)), body).await;
+            match restored.status {
+                200 => drop(kept.insert(copy)),
+                status => assert_eq!(status, 400),
+            }
         }
         // A primary is killed too, so that the service is killed while a standby takes over.
         let half = random.random_range(0..750);
@@ -92,6 +109,8 @@ async fn kills_leave_nothing_half() {
     }
     let gone = eventually(async || servers.ids().is_empty().then_some(())).await;
     gone.expect("all are deleted");
+    let gone = eventually(async || servers.backups().is_empty().then_some(())).await;
+    gone.expect("their backups are deleted");
     assert_eq!(servers.addresses(), [""; 0]);
     let folder = servers.folder().display().to_string();
     let left = processes(&folder);

@@ -3,8 +3,9 @@
 use std::fs;
 use std::net::Ipv4Addr;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -16,6 +17,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::Home;
 use super::caller::Caller;
+use super::eventually;
 use super::inventory::{SHOP, two_projects};
 use super::process::Service;
 
@@ -95,6 +97,52 @@ impl Servers {
     /// Returns the ids of the databases that have backups.
     pub fn backups(&self) -> Vec<String> {
         names(&self.folder().join("backups"))
+    }
+
+    /// Starts a server on a folder that `stratusd restore` has made, and returns the first column of the
+    /// first row of a query. Ends the server.
+    pub async fn ask_offline(&self, folder: &Path, query: &str) -> String {
+        // As another user, if the service runs as root: PostgreSQL refuses to.
+        let mut command = Command::new(self.binaries.join("postgres"));
+        command.arg("-D").arg(folder.join("data"));
+        command
+            .arg("-c")
+            .arg(format!("unix_socket_directories={}", folder.display()));
+        command.args(["-c", "listen_addresses=", "-c", "ssl=off"]);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        if rustix::process::geteuid().is_root() {
+            let owned = Command::new("chown")
+                .args(["-R", "65534:65534"])
+                .arg(folder)
+                .status();
+            assert!(owned.expect("`chown` is there").success());
+            command.uid(65534).gid(65534);
+        }
+        let mut server = command.spawn().expect("PostgreSQL starts");
+        let answer = eventually(async || {
+            let mut config = tokio_postgres::Config::new();
+            config.host_path(folder).user("postgres").dbname("postgres");
+            let (client, connection) = config.connect(tokio_postgres::NoTls).await.ok()?;
+            tokio::spawn(connection);
+            // A standby by its state: the log is read once it accepts writes.
+            let is_read = client
+                .query_one("SELECT pg_is_in_recovery()", &[])
+                .await
+                .ok()?;
+            (!is_read.get::<_, bool>(0)).then_some(())?;
+            Some(
+                client
+                    .query_one(query, &[])
+                    .await
+                    .expect("it answers")
+                    .get(0),
+            )
+        });
+        let answer = answer.await.expect("the server reads the log");
+        let pid = Pid::from_child(&server);
+        kill_process(pid, Signal::QUIT).expect("it runs");
+        server.wait().expect("it ends");
+        answer
     }
 
     /// Returns the addresses that are taken.

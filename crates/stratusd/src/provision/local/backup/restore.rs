@@ -149,8 +149,6 @@ impl Inner {
 pub(in super::super) fn recovery(
     until: i64,
 ) -> Result<Vec<(&'static str, String)>, ProvisionError> {
-    let until = Timestamp::from_microsecond(until);
-    let until = until.map_err(|error| ProvisionError(format!("the time: {error}")))?;
     Ok(vec![
         (
             "restore_command",
@@ -164,18 +162,22 @@ pub(in super::super) fn recovery(
         ("recovery_target_lsn", String::new()),
         ("recovery_target_name", String::new()),
         ("recovery_target_xid", String::new()),
-        // With an offset in digits: names of zones are not known yet when the setting is read.
-        (
-            "recovery_target_time",
-            until.strftime("%Y-%m-%d %H:%M:%S%.6f+00").to_string(),
-        ),
+        ("recovery_target_time", target_time(until)?),
         ("hot_standby", "off".to_owned()),
         ("archive_mode", "off".to_owned()),
     ])
 }
 
+/// Returns a time, in microseconds since 1970, as a setting of a server has it. The offset is in digits,
+/// since names of zones are not known yet when a server reads the setting.
+pub(super) fn target_time(until: i64) -> Result<String, ProvisionError> {
+    let until = Timestamp::from_microsecond(until);
+    let until = until.map_err(|error| ProvisionError(format!("the time: {error}")))?;
+    Ok(until.strftime("%Y-%m-%d %H:%M:%S%.6f+00").to_string())
+}
+
 /// Returns the key of the last copy that was complete at a time, in microseconds since 1970.
-fn latest(archive: &Archive, until: i64) -> Result<String, ProvisionError> {
+pub(super) fn latest(archive: &Archive, until: i64) -> Result<String, ProvisionError> {
     for key in archive.keys()?.into_iter().rev() {
         if archive.read(&key)?.ended_at.saturating_mul(1_000_000) <= until {
             return Ok(key);
@@ -186,7 +188,7 @@ fn latest(archive: &Archive, until: i64) -> Result<String, ProvisionError> {
 }
 
 /// Copies the parts of a log from one on, for a user to read.
-fn copy_log(archive: &Archive, first: &str, to: &Path, user: User) -> io::Result<()> {
+pub(super) fn copy_log(archive: &Archive, first: &str, to: &Path, user: User) -> io::Result<()> {
     if to.exists() {
         fs::remove_dir_all(to)?;
     }
