@@ -4,6 +4,7 @@ mod changes;
 mod health;
 mod limits;
 mod listening;
+mod seen;
 mod store;
 mod tls;
 
