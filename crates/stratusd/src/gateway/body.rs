@@ -231,7 +231,10 @@ impl<H> Download<H> {
     }
 
     /// Returns the next frame of the upstream; an error once the key is deleted.
-    fn poll_source(&self, cx: &mut Context<'_>) -> Poll<Result<Option<Frame<Bytes>>, &'static str>> {
+    fn poll_source(
+        &self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Option<Frame<Bytes>>, &'static str>> {
         // Before the look at what is held, so that its end wakes this task or is seen.
         self.source.waker.register(cx.waker());
         let mut held = self.source.held();
