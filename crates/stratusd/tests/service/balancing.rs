@@ -5,6 +5,8 @@ mod health;
 mod limits;
 mod listening;
 mod seen;
+mod shares;
+mod state;
 mod store;
 mod tls;
 

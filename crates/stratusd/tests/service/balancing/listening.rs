@@ -168,4 +168,13 @@ fn without_a_data_plane_the_command_says_what_to_do() {
         let said = home.fail(&["balance", flag, "127.1.2.3/16"]);
         assert!(said.contains("first address of the network"), "{said}");
     }
+    let said = home.fail(&[
+        "balance",
+        "--balance-connections-project",
+        "5",
+        "--balance-connections-each",
+        "6",
+    ]);
+    let words = "balance_connections_each has no effect above balance_connections_project";
+    assert!(said.contains(words), "{said}");
 }

@@ -46,7 +46,10 @@ async fn a_response_that_its_caller_does_not_read_does_not_keep_its_place() {
         });
         again.await.expect("the place is free again");
         let took = begun.elapsed();
-        assert!(took < Duration::from_secs(10), "{path} kept it for {took:?}");
+        assert!(
+            took < Duration::from_secs(10),
+            "{path} kept it for {took:?}"
+        );
         scene.ensure_ended().await;
     }
 }
