@@ -166,7 +166,8 @@ async fn a_transaction_that_takes_long_has_nothing_read_again_on_postgres() {
 async fn a_restored_database_is_read_anew_although_it_has_as_many_changes() {
     let net = Net::random();
     let _vms = Vm::start_all(net, 2).await;
-    let inventory = net.inventory(2, &[&web("round_robin", "vm-1")]);
+    let other = format!("name: other, src_port: {SRC}, health_check_endpoint: /up, stack: ipv4");
+    let inventory = net.inventory(2, &[&web("round_robin", "vm-1"), &other]);
     let mut cloud = Cloud::start(Home::sqlite(), net, &inventory, &[]);
     let web = cloud.address("web", 1).await;
     let restored = cloud.home.path().join("restored.db");
@@ -176,14 +177,15 @@ async fn a_restored_database_is_read_anew_although_it_has_as_many_changes() {
     cloud.act("web", "attach-vm", &cloud.vm_id(2).await).await;
     a_second().await;
     assert_eq!(ask(web).await.expect("vm-2 is up"), "vm-2");
-    // More has changed in the restored database than in the one before.
+    // More has changed in the restored database than in the one before, but of another load balancer.
     let mut other = SqliteConnection::establish(&restored.display().to_string()).expect("it opens");
     for _ in 0..20 {
-        let touch = "UPDATE load_balancer SET revision = revision + 1";
+        let touch = "UPDATE load_balancer SET revision = revision + 1 WHERE name = 'other'";
         other.batch_execute(touch).expect("it can be written");
     }
-    let log = "PRAGMA journal_mode = WAL; UPDATE load_balancer SET revision = revision + 1";
-    other.batch_execute(log).expect("it can be written");
+    other
+        .batch_execute("PRAGMA journal_mode = WAL; DELETE FROM service_state WHERE name = ''")
+        .expect("it can be written");
     drop(other);
     cloud.service.kill();
     let file = cloud.home.path().join("stratus.db");
