@@ -13,6 +13,9 @@ const CHECKS: u32 = 256;
 /// a check until its time is over, and must not keep the checks of other projects waiting.
 const CHECKS_OF_PROJECT: usize = 32;
 
+/// The part of the addresses that the load balancers of one project may have: one of so many.
+const LISTENERS_OF_PROJECT: usize = 4;
+
 /// The numbers of connections and addresses that may be open at a time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
@@ -86,6 +89,8 @@ impl Room {
 pub(super) struct Share {
     /// A permit for each open connection.
     pub connections: Arc<Semaphore>,
+    /// A permit for each address that is listened on.
+    pub listeners: Arc<Semaphore>,
     /// A permit for each health check that is being made, or is the next one in the line of all.
     pub checks: Semaphore,
 }
@@ -94,6 +99,9 @@ impl Share {
     pub(super) fn new(limits: &Limits) -> Self {
         Self {
             connections: Arc::new(Semaphore::new(limits.of_project)),
+            listeners: Arc::new(Semaphore::new(
+                limits.listeners.div_ceil(LISTENERS_OF_PROJECT),
+            )),
             checks: Semaphore::new(CHECKS_OF_PROJECT),
         }
     }

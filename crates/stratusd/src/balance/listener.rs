@@ -30,12 +30,13 @@ pub(super) enum Listener {
 impl Listener {
     /// Starts to accept connections for a load balancer on an address.
     pub(super) fn open(balancer: &Arc<Balancer>, address: SocketAddr) -> Self {
-        let room = Arc::clone(&balancer.shared.room.listeners);
-        let Ok(place) = room.try_acquire_owned() else {
-            return Self::Failed(
-                "too many addresses are listened on: raise balance_listeners".to_owned(),
-            );
-        };
+        let limits = [&balancer.share.listeners, &balancer.shared.room.listeners];
+        let places = limits.map(|limit| Arc::clone(limit).try_acquire_owned().ok());
+        if places.iter().any(Option::is_none) {
+            let words = "too many addresses are listened on, by all load balancers or by those of the project, which \
+                         may have a quarter: raise balance_listeners";
+            return Self::Failed(words.to_owned());
+        }
         match bind(address) {
             Ok(listener) => {
                 let stop = CancellationToken::new();
@@ -43,7 +44,7 @@ impl Listener {
                 // Waited for when the process stops, since it accepts what is queued.
                 balancer.shared.tasks.spawn(async move {
                     accepting.await;
-                    drop(place);
+                    drop(places);
                 });
                 Self::Open(stop)
             }
