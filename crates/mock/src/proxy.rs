@@ -14,7 +14,7 @@ mod upstream;
 use std::sync::Arc;
 use std::time::Duration;
 
-use api_runtime::server::Response;
+use api_runtime::server::{Response, remove_connection_headers};
 use axum::body::Body;
 use axum::extract::Request;
 use http::request::Parts;
@@ -138,7 +138,7 @@ impl Proxy {
             Err(failed) => return failed,
         };
         let (mut parts, body) = response.into_parts();
-        upstream::remove_hop_by_hop(&mut parts.headers);
+        remove_connection_headers(&mut parts.headers);
         let (held, found) = match verdict.operation {
             Some(operation) => {
                 let exchange = Exchange {

@@ -7,7 +7,8 @@
 //! `watch` reads the database on a thread of its own. `director` makes the running load balancers
 //! match what was read: each is a `Balancer` with its listeners, its certificate and a `Target` for
 //! each virtual machine, which `health` checks. `listener` accepts a connection, `connection` serves
-//! it, `choose` chooses the virtual machine, and `relay` copies the bytes.
+//! it, `choose` chooses the virtual machine, and `relay` copies the bytes. `limits` has what may be
+//! open at a time, and the share of each project.
 //!
 //! The data plane is written on tokio. docs/benchmarks.md compares it with HAProxy, and says why that
 //! and Pingora are not used.
@@ -21,12 +22,14 @@ mod connection;
 mod declared;
 mod director;
 mod health;
+mod limits;
 mod listener;
 mod management;
 mod metrics;
 mod proxy_header;
 mod relay;
 mod shared;
+mod state_file;
 mod status;
 mod target;
 mod watch;
@@ -40,7 +43,6 @@ use tokio::sync::mpsc;
 
 use crate::log::LogQueue;
 use crate::seal::Sealer;
-use crate::serve::accept::raise_open_files;
 use crate::serve::listen::{bind, listen};
 use crate::serve::management::Management;
 use crate::serve::signals::Signals;
@@ -49,6 +51,7 @@ use crate::world::World;
 
 use addresses::Addresses;
 use director::Director;
+use limits::Limits;
 use shared::{Shared, Timing};
 pub use status::{BalancerStatus, ListenerStatus, VmStatus};
 use watch::Watch;
@@ -98,11 +101,9 @@ pub async fn run(data_plane: DataPlane<'_>) -> Result<()> {
     let listener = management_listener(management)?;
     // Fails if a provider is installed already, which is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    // A connection is two: that of the caller and that to the virtual machine.
-    let files = settings.balance_connections.get().saturating_mul(2);
-    let connections = raise_open_files(files, "balance_connections", 0) / 2;
+    let limits = Limits::within_open_files(settings);
     let world = World::real();
-    let shared = Arc::new(Shared::new(Timing::of(settings), connections.max(1)));
+    let shared = Arc::new(Shared::new(Timing::of(settings), limits));
     let failures = Arc::clone(&shared.accept_failures);
     let router = management::router(&shared, log);
     let management = Management::start(listener, router, failures)?;

@@ -41,23 +41,9 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
         (since.elapsed() < self.lifetime).then(|| value.clone())
     }
 
-    /// Returns whether a key has a value, which may have expired.
-    pub(crate) fn knows<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> bool
-    where
-        K: Borrow<Q>,
-    {
-        let values = self.values.read().unwrap_or_else(PoisonError::into_inner);
-        values.contains_key(key)
-    }
-
-    /// Caches a value from now on.
+    /// Caches a value from now on. If the cache is full, this drops the expired values, or all values if
+    /// none has expired.
     pub(crate) fn insert(&self, key: K, value: V) {
-        self.insert_since(Instant::now(), key, value);
-    }
-
-    /// Caches a value since a moment, such as the one before the value was read. If the cache is
-    /// full, this drops the expired values, or all values if none has expired.
-    pub(crate) fn insert_since(&self, since: Instant, key: K, value: V) {
         let mut values = self.values.write().unwrap_or_else(PoisonError::into_inner);
         if values.len() >= self.capacity {
             values.retain(|_, (since, _)| since.elapsed() < self.lifetime);
@@ -67,6 +53,6 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
                 values.clear();
             }
         }
-        values.insert(key, (since, value));
+        values.insert(key, (Instant::now(), value));
     }
 }

@@ -1,22 +1,26 @@
 //! Lookups of credentials, of which the store has only hashes: what is the same for tokens of the
 //! API and for inference keys.
 
+mod known;
+
 use std::time::Duration;
 
+use api_types::ProjectId;
 use subtle::ConstantTimeEq;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::Instant;
 
-use crate::cache::Cache;
 use crate::storage::StorageError;
+use known::{Knowledge, Known};
 
 /// The hash of a whole credential.
 pub(crate) type Hash = [u8; 32];
 
 /// What the hash of a credential is compared with if none is stored.
 const NO_HASH: Hash = [0; 32];
-/// The number of credentials that are cached at most.
-pub(crate) const CAPACITY: usize = 10_000;
+/// The number of credentials that are known at most: four times as many keys as a project may have by
+/// default.
+const CAPACITY: usize = 40_000;
 /// The credentials that are looked up at a time of those that were never found before.
 const NEWCOMERS: usize = 4;
 /// The requests with such credentials that may wait for a lookup.
@@ -26,14 +30,17 @@ const MOST_WAITING: usize = 256;
 pub(crate) trait Stored: Clone {
     /// Returns the hash of the whole credential.
     fn hash(&self) -> &[u8];
+
+    /// Returns the id of the project that it belongs to.
+    fn project(&self) -> &ProjectId;
 }
 
-/// Looks up credentials, and caches those that are found.
+/// Looks up credentials, and remembers those that are found.
 #[derive(Debug)]
 pub(crate) struct Lookups<S> {
     /// Credentials by the hash of what the caller presents, so that not every request reads the
     /// store. A cache by id would show by its speed which ids exist.
-    found: Cache<Hash, S>,
+    known: Known<S>,
     newcomers: Newcomers,
 }
 
@@ -56,7 +63,7 @@ impl<S: Stored> Lookups<S> {
     /// this long.
     pub(crate) fn new(lifetime: Duration) -> Self {
         Self {
-            found: Cache::new(lifetime, CAPACITY),
+            known: Known::new(lifetime, CAPACITY),
             newcomers: Newcomers::new(),
         }
     }
@@ -66,19 +73,46 @@ impl<S: Stored> Lookups<S> {
     ///
     /// What is done, and so the time, does not depend on what is stored: a credential that is not
     /// cached is read, and a hash is compared.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails, or too many credentials that are not known wait for their lookup.
     pub(crate) async fn lookup(
         &self,
         hash: Hash,
         read: impl Future<Output = Result<Option<S>, StorageError>>,
     ) -> Result<Option<S>, Unchecked> {
-        if let Some(found) = self.found.get(&hash) {
-            return Ok(Some(found));
-        }
-        let _turn = if self.found.knows(&hash) {
-            None
-        } else {
-            Some(self.newcomers.wait().await.ok_or(Unchecked::Busy)?)
+        let _turn = match self.known.get(&hash) {
+            Knowledge::Fresh(found) => return Ok(Some(found)),
+            Knowledge::Stale => None,
+            Knowledge::None => Some(self.newcomers.wait().await.ok_or(Unchecked::Busy)?),
         };
+        Ok(self.read(hash, read).await?)
+    }
+
+    /// Looks up a credential that its caller has found before, as [`Lookups::lookup`] does, but waits
+    /// for no turn: by then it may be forgotten, and its end must be noticed however many invented
+    /// credentials wait.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails.
+    pub(crate) async fn look_again(
+        &self,
+        hash: Hash,
+        read: impl Future<Output = Result<Option<S>, StorageError>>,
+    ) -> Result<Option<S>, StorageError> {
+        match self.known.get(&hash) {
+            Knowledge::Fresh(found) => Ok(Some(found)),
+            Knowledge::Stale | Knowledge::None => self.read(hash, read).await,
+        }
+    }
+
+    async fn read(
+        &self,
+        hash: Hash,
+        read: impl Future<Output = Result<Option<S>, StorageError>>,
+    ) -> Result<Option<S>, StorageError> {
         // Before the read: what is revoked while the result is on its way must not work for longer.
         let since = Instant::now();
         let read = read.await?;
@@ -88,8 +122,9 @@ impl<S: Stored> Lookups<S> {
         let found = read.filter(|_| is_same);
         // Credentials that do not exist are not cached: callers could fill the cache with invented
         // ones, and a new credential would not work at once.
-        if let Some(found) = &found {
-            self.found.insert_since(since, hash, found.clone());
+        match &found {
+            Some(found) => self.known.insert(since, hash, found.clone()),
+            None => self.known.remove(&hash),
         }
         Ok(found)
     }
@@ -121,9 +156,75 @@ impl Newcomers {
 
 #[cfg(test)]
 mod tests {
+    use std::future::pending;
+
     use futures_util::FutureExt;
 
     use super::*;
+
+    pub(super) const QUIET: &str = "pjqqqqqqqqqqqqqqqqqqqqqqqq";
+    pub(super) const HOSTILE: &str = "pjhhhhhhhhhhhhhhhhhhhhhhhh";
+
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub(super) struct Credential {
+        pub(super) hash: Hash,
+        project: ProjectId,
+    }
+
+    impl Stored for Credential {
+        fn hash(&self) -> &[u8] {
+            &self.hash
+        }
+
+        fn project(&self) -> &ProjectId {
+            &self.project
+        }
+    }
+
+    /// Returns the credential of a project with a number.
+    pub(super) fn credential(project: &str, number: u16) -> Credential {
+        let mut hash = [0; 32];
+        hash[..2].copy_from_slice(&number.to_be_bytes());
+        let project = project.to_owned().try_into().expect("it is an id");
+        Credential { hash, project }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn invented_credentials_delay_no_known_one() {
+        const LIFETIME: Duration = Duration::from_millis(400);
+        let lookups = Lookups::new(LIFETIME);
+        let known = credential(QUIET, 0);
+        let read = || std::future::ready(Ok(Some(known.clone())));
+        let found = lookups.lookup(known.hash, read()).await;
+        assert_eq!(found.expect("there is room"), Some(known.clone()));
+        let mut invented: Vec<_> = (1..1000)
+            .map(|number| {
+                let hash = credential(HOSTILE, number).hash;
+                Box::pin(lookups.lookup(hash, pending()))
+            })
+            .collect();
+        let refused = invented
+            .iter_mut()
+            .filter_map(|it| it.as_mut().now_or_never());
+        let refused = refused.filter(|it| matches!(it, Err(Unchecked::Busy)));
+        assert_eq!(refused.count(), 999 - NEWCOMERS - MOST_WAITING);
+        // After its lifetime it is read again, and at once.
+        for _ in 0..2 {
+            tokio::time::advance(LIFETIME).await;
+            let found = lookups.lookup(known.hash, read()).now_or_never();
+            let found = found.expect("it waits for nothing");
+            assert_eq!(found.expect("it is known"), Some(known.clone()));
+        }
+        // Also its end is noticed, twice: after the first time it is not known any more.
+        tokio::time::advance(LIFETIME).await;
+        for _ in 0..2 {
+            let gone = lookups.look_again(known.hash, std::future::ready(Ok(None)));
+            let gone = gone.now_or_never().expect("it waits for nothing");
+            assert_eq!(gone.expect("the store responds"), None);
+        }
+        let busy = lookups.lookup(known.hash, read()).now_or_never();
+        assert!(matches!(busy, Some(Err(Unchecked::Busy))));
+    }
 
     #[test]
     fn few_newcomers_are_looked_up_and_not_many_wait() {

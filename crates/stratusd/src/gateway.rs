@@ -92,7 +92,7 @@ impl Gateway {
         let (parts, body) = request.into_parts();
         let mut exchange = Exchange::new(parts, self.upstream.is_some(), &self.world);
         let mut body = Some(body);
-        let result = self.answer(&mut exchange, &mut body).await;
+        let result = self.handle(&mut exchange, &mut body).await;
         let refusal = result.as_ref().err().copied();
         if let Some(body) = body {
             discard_unless_expected(&exchange.parts, body);
@@ -107,7 +107,7 @@ impl Gateway {
     }
 
     /// Checks a request, and does what it is for. Takes the body if it is forwarded.
-    async fn answer(
+    async fn handle(
         &self,
         exchange: &mut Exchange,
         body: &mut Option<Body>,

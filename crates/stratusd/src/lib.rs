@@ -26,6 +26,7 @@ pub mod reconcile;
 pub mod reseal;
 pub mod seal;
 pub mod serve;
+mod server_certificate;
 pub mod settings;
 pub mod storage;
 pub mod sweep;

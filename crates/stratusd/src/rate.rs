@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use governor::clock::{Clock, DefaultClock};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 
-use crate::credentials::CAPACITY;
-
 /// The minimum time between two sweeps, in which the limiter forgets those who may make their whole
 /// burst of requests again.
 const SWEEP: Duration = Duration::from_secs(10);
+/// The number of ids above which the limiter sweeps.
+const MANY: usize = 10_000;
 
 /// The number of requests that a token, a key or a project may make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +74,7 @@ impl Limiter {
         let Ok(mut swept) = self.swept.try_lock() else {
             return;
         };
-        if swept.elapsed() >= SWEEP && self.ids.len() > CAPACITY {
+        if swept.elapsed() >= SWEEP && self.ids.len() > MANY {
             self.ids.retain_recent();
             *swept = Instant::now();
         }

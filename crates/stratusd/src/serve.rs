@@ -155,7 +155,7 @@ pub async fn run(
     let reconciling = provisioner.start(reconciling, &stop);
     let router = router(settings, &store, &context, &metrics);
     let files = gateway.as_ref().map_or(0, GatewayConfig::files);
-    let connections = raise_open_files(settings.max_connections.get(), "max_connections", files);
+    let connections = raise_open_files(settings.max_connections.get(), files);
     let limited = Limited::new(connections, metrics.connections());
     let start = || {
         let tls = tls.as_ref();

@@ -152,6 +152,7 @@ pub(super) const RUNTIME: &[(&str, &str)] = embedded!(
     "src/server/body.rs",
     "src/server/call.rs",
     "src/server/config.rs",
+    "src/server/connection_headers.rs",
     "src/server/contract_texts.rs",
     "src/server/credentials.rs",
     "src/server/cross_origin.rs",

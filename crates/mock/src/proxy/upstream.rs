@@ -6,11 +6,11 @@ use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use api_runtime::server::Response;
+use api_runtime::server::{Response, remove_connection_headers};
 use axum::body::Body;
 use http::request::Parts;
 use http::uri::{Authority, PathAndQuery, Scheme};
-use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode, Uri, header};
+use http::{HeaderMap, HeaderValue, Request, StatusCode, Uri, header};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::{Client, Error};
@@ -24,19 +24,6 @@ use super::Times;
 use crate::bounds::{MOST_BUFFERED, MOST_CONNECTIONS};
 use crate::prefer::pieces;
 use crate::respond::problem;
-
-/// The headers of one connection (RFC 9110, section 7.6.1), and those between a caller and its proxy
-/// (section 11.7), which are not forwarded.
-const HOP_BY_HOP: [HeaderName; 8] = [
-    header::CONNECTION,
-    header::PROXY_AUTHORIZATION,
-    header::TE,
-    header::TRAILER,
-    header::TRANSFER_ENCODING,
-    header::UPGRADE,
-    HeaderName::from_static("keep-alive"),
-    HeaderName::from_static("proxy-connection"),
-];
 
 /// The address of a server, to which the paths of requests are appended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -188,7 +175,7 @@ impl Sender {
             let message = "only requests for a path are forwarded";
             return Err(problem(StatusCode::BAD_REQUEST, message));
         };
-        remove_hop_by_hop(&mut parts.headers);
+        remove_connection_headers(&mut parts.headers);
         // The client writes its own, and has waited for nothing.
         parts.headers.remove(header::HOST);
         parts.headers.remove(header::EXPECT);
@@ -269,17 +256,4 @@ fn tls() -> Result<ClientConfig, ProxyError> {
         .with_custom_certificate_verifier(Arc::new(verifier))
         .with_no_client_auth();
     Ok(config)
-}
-
-/// Removes the headers that are about one connection, and those that `Connection` names.
-pub(super) fn remove_hop_by_hop(headers: &mut HeaderMap) {
-    let lines = headers.get_all(header::CONNECTION).iter();
-    let lines = lines.filter_map(|line| line.to_str().ok());
-    let named: Vec<HeaderName> = lines
-        .flat_map(|line| line.split(','))
-        .filter_map(|name| name.trim().parse().ok())
-        .collect();
-    for name in named.iter().chain(&HOP_BY_HOP) {
-        headers.remove(name);
-    }
 }

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use api_server::{Security, server};
+use api_types::ProjectId;
 
 use crate::causes::Causes;
 use crate::credentials::{Lookups, Stored, Unchecked};
@@ -29,6 +30,10 @@ pub struct Gate {
 impl Stored for Token {
     fn hash(&self) -> &[u8] {
         &self.hash
+    }
+
+    fn project(&self) -> &ProjectId {
+        &self.project_id
     }
 }
 

@@ -5,17 +5,15 @@
 //! second gets the next one, and must keep it when the first is gone. It is a file of the data plane
 //! and not a column, because the data plane only reads the database.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
 use super::choose::vm_hash;
 use super::declared::Key;
+use super::state_file::{Contents, StateFile};
 use crate::settings::{AddressPool, BalanceSettings};
 
 /// The number of addresses that are tried for a load balancer, before it shares one with another.
@@ -25,9 +23,8 @@ const TRIES: u64 = 65_536;
 #[derive(Debug)]
 pub(super) struct Addresses {
     pools: [AddressPool; 2],
-    file: PathBuf,
-    /// By the ids of project and load balancer, separated by a slash.
-    given: BTreeMap<String, Given>,
+    file: StateFile,
+    given: Contents,
     /// How many load balancers have an address.
     taken: HashMap<IpAddr, usize>,
     is_changed: bool,
@@ -51,18 +48,10 @@ impl Addresses {
     ///
     /// # Errors
     ///
-    /// If the file cannot be read, or is not one that the data plane has written.
+    /// If the file cannot be read, is not one that the data plane has written, or the thread that writes it
+    /// cannot be started.
     pub(super) fn load(settings: &BalanceSettings) -> Result<Self> {
-        let file = settings.balance_state.as_path().to_owned();
-        let given: BTreeMap<String, Given> = match fs::read(&file) {
-            Ok(bytes) => serde_json::from_slice(&bytes).with_context(|| {
-                format!("{} does not hold the addresses of load balancers: move it away, or set another `balance_state`", file.display())
-            })?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => BTreeMap::new(),
-            Err(error) => {
-                return Err(error).with_context(|| format!("failed to read {}", file.display()));
-            }
-        };
+        let (file, given) = StateFile::open(settings.balance_state.as_path())?;
         let mut taken = HashMap::new();
         for address in given.values().flat_map(|given| given.both()) {
             *taken.entry(address).or_default() += 1;
@@ -131,22 +120,16 @@ impl Addresses {
         }
     }
 
-    /// Writes the file if an address was given or taken back. A failure is logged, since the addresses
-    /// in force stay in force.
-    pub(super) async fn save(&mut self) {
-        if !std::mem::take(&mut self.is_changed) {
-            return;
+    /// Has the file written if an address was given or taken back, without waiting for it.
+    pub(super) fn save(&mut self) {
+        if std::mem::take(&mut self.is_changed) {
+            self.file.save(self.given.clone());
         }
-        let (file, given) = (self.file.clone(), self.given.clone());
-        let written = tokio::task::spawn_blocking(move || write(&file, &given)).await;
-        if let Ok(Err(error)) = written {
-            self.is_changed = true;
-            tracing::error!(
-                %error,
-                file = %self.file.display(),
-                "the addresses of load balancers cannot be saved: some may get others after a restart"
-            );
-        }
+    }
+
+    /// Waits until the file is written, for a time.
+    pub(super) async fn close(self) {
+        self.file.close().await;
     }
 
     /// Returns an address of a network that no load balancer has, beginning with the one of a hash. If
@@ -158,17 +141,6 @@ impl Addresses {
         let mut free = tried.filter(|address| !self.taken.contains_key(address));
         free.next().unwrap_or_else(|| pool.address(derived))
     }
-}
-
-/// Writes a file in place of the one before at once, so that no crash leaves half of it.
-fn write(file: &Path, given: &BTreeMap<String, Given>) -> io::Result<()> {
-    let mut beside = file.as_os_str().to_owned();
-    beside.push(".new");
-    let mut new = File::create(&beside)?;
-    serde_json::to_writer_pretty(&mut new, given)?;
-    new.write_all(b"\n")?;
-    new.sync_all()?;
-    fs::rename(&beside, file)
 }
 
 fn name((project, id): &Key) -> String {

@@ -12,6 +12,7 @@ use tokio_rustls::TlsAcceptor;
 use super::certificate::Certificate;
 use super::choose::Routing;
 use super::declared::{Declared, DeclaredVm, Key};
+use super::limits::Share;
 use super::listener::Listener;
 use super::shared::Shared;
 use super::target::Target;
@@ -21,6 +22,8 @@ use super::target::Target;
 pub(super) struct Balancer {
     pub key: Key,
     pub shared: Arc<Shared>,
+    /// What the load balancers of the project may have together.
+    pub share: Arc<Share>,
     /// A permit for each open connection.
     pub connections: Arc<Semaphore>,
     /// Notified when the health of a virtual machine changes, or another set of them is attached.
@@ -62,9 +65,11 @@ impl Balancer {
             algorithm: declared.row.algorithm.clone(),
             targets: Vec::new(),
         };
+        let key = declared.key();
         Self {
-            key: declared.key(),
-            connections: Arc::new(Semaphore::new(shared.timing.connections_each)),
+            connections: Arc::new(Semaphore::new(shared.limits.each)),
+            share: shared.share(&key),
+            key,
             shared,
             changed: Notify::new(),
             accepted: AtomicUsize::new(0),
@@ -198,7 +203,7 @@ impl Balancer {
 
     /// Returns the number of open connections.
     pub(super) fn open(&self) -> usize {
-        self.shared.timing.connections_each - self.connections.available_permits()
+        self.shared.limits.each - self.connections.available_permits()
     }
 
     /// Returns the number of the next connection.

@@ -7,13 +7,14 @@ use std::sync::{Arc, LazyLock};
 use api_types::HealthCheckProtocol;
 use http::Uri;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{ClientConfig, DigitallySignedStruct, SignatureScheme};
+use rustls::ClientConfig;
+use rustls::crypto::ring;
+use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
+
+use crate::server_certificate::Judge;
 
 /// The number of bytes of a response that are read: the version and the status.
 const HEAD: usize = "HTTP/1.1 200".len();
@@ -93,7 +94,7 @@ fn status(head: &[u8; HEAD]) -> Option<u16> {
 /// Connects by TLS to a server without verifying its certificate.
 static CONNECTOR: LazyLock<TlsConnector> = LazyLock::new(|| {
     let provider = Arc::new(ring::default_provider());
-    let verifier = Arc::new(Unverified(Arc::clone(&provider)));
+    let verifier = Arc::new(Judge::of_nothing(Arc::clone(&provider)));
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .expect("the provider supports these versions")
@@ -102,44 +103,3 @@ static CONNECTOR: LazyLock<TlsConnector> = LazyLock::new(|| {
         .with_no_client_auth();
     TlsConnector::from(Arc::new(config))
 });
-
-/// A verifier that accepts every certificate, if the server has its private key.
-#[derive(Debug)]
-struct Unverified(Arc<CryptoProvider>);
-
-impl ServerCertVerifier for Unverified {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.0.signature_verification_algorithms;
-        verify_tls12_signature(message, certificate, signature, algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.0.signature_verification_algorithms;
-        verify_tls13_signature(message, certificate, signature, algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
-    }
-}

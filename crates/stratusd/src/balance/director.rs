@@ -46,7 +46,7 @@ impl Director {
     }
 
     /// Puts updates in force until `stop`, or until nobody sends any more, and then stops all
-    /// listeners.
+    /// listeners, and waits until the file of their addresses is written, for a time.
     pub(super) async fn run(
         mut self,
         mut updates: mpsc::Receiver<Update>,
@@ -63,11 +63,12 @@ impl Director {
                 },
                 _ = ticks.tick() => self.tick(),
             }
-            self.addresses.save().await;
+            self.addresses.save();
         }
         for balancer in self.balancers.values() {
             balancer.listeners().values().for_each(Listener::stop);
         }
+        self.addresses.close().await;
     }
 
     fn apply(&mut self, update: Update) {

@@ -35,10 +35,15 @@ pub(super) fn start(balancer: &Arc<Balancer>, target: Arc<Target>) {
 }
 
 /// Checks a virtual machine as its load balancer declares now. Waits for its turn, so that a thousand
-/// load balancers do not open all connections at once.
+/// load balancers do not open all connections at once: first in the line of its project, and then with
+/// the few of each project in the line of all. So it waits for few checks of another project, however
+/// many virtual machines that has.
 async fn once(balancer: &Balancer, address: std::net::SocketAddr) -> bool {
-    // The semaphore is never closed.
-    let Ok(_permit) = balancer.shared.checks.acquire().await else {
+    // The semaphores are never closed.
+    let Ok(_of_project) = balancer.share.checks.acquire().await else {
+        return false;
+    };
+    let Ok(_permit) = balancer.shared.room.checks.acquire().await else {
         return false;
     };
     let declared = balancer.declared();

@@ -30,12 +30,22 @@ pub(super) enum Listener {
 impl Listener {
     /// Starts to accept connections for a load balancer on an address.
     pub(super) fn open(balancer: &Arc<Balancer>, address: SocketAddr) -> Self {
+        let limits = [&balancer.share.listeners, &balancer.shared.room.listeners];
+        let places = limits.map(|limit| Arc::clone(limit).try_acquire_owned().ok());
+        if places.iter().any(Option::is_none) {
+            let words = "too many addresses are listened on, by all load balancers or by those of the project, which \
+                         may have a quarter: raise balance_listeners";
+            return Self::Failed(words.to_owned());
+        }
         match bind(address) {
             Ok(listener) => {
                 let stop = CancellationToken::new();
                 let accepting = accept(Arc::clone(balancer), listener, address, stop.clone());
                 // Waited for when the process stops, since it accepts what is queued.
-                balancer.shared.tasks.spawn(accepting);
+                balancer.shared.tasks.spawn(async move {
+                    accepting.await;
+                    drop(places);
+                });
                 Self::Open(stop)
             }
             Err(error) => Self::Failed(reason(&error)),
@@ -122,19 +132,23 @@ async fn accept(
 
 /// Starts the task of a connection, or closes it if there are too many.
 fn begin(balancer: &Arc<Balancer>, stream: TcpStream, caller: SocketAddr, address: SocketAddr) {
-    let own = Arc::clone(&balancer.connections).try_acquire_owned();
-    let all = Arc::clone(&balancer.shared.connections).try_acquire_owned();
-    let (Ok(own), Ok(all)) = (own, all) else {
+    let limits = [
+        &balancer.connections,
+        &balancer.share.connections,
+        &balancer.shared.room.connections,
+    ];
+    let places = limits.map(|limit| Arc::clone(limit).try_acquire_owned().ok());
+    if places.iter().any(Option::is_none) {
         // At once: a connection that waits costs the file that the limit is there to save.
         balancer.refused.limit.fetch_add(1, Ordering::Relaxed);
         return;
-    };
+    }
     let ends = connection::Ends { caller, address };
     let served = connection::serve(Arc::clone(balancer), stream, ends);
     let closing = balancer.shared.closing.clone();
     balancer.shared.tasks.spawn(async move {
         // In a handshake or while it connects, too.
         let _ = closing.run_until_cancelled(served).await;
-        drop((own, all));
+        drop(places);
     });
 }

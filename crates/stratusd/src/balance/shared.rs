@@ -5,23 +5,19 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::balancer::Balancer;
 use super::declared::Key;
+use super::limits::{Limits, Room, Share};
 use crate::serve::accept::AcceptFailures;
 use crate::settings::{BalanceSettings, ProxyProtocol};
 
-/// The number of health checks that are made at the same time. Others wait for their turn.
-const CHECKS: usize = 256;
-
-/// The times and numbers of the settings.
+/// The times and numbers of the settings, except the limits.
 #[derive(Debug, Clone)]
 pub(super) struct Timing {
-    pub connections_each: usize,
     pub connect: Duration,
     pub idle: Duration,
     pub drain: Duration,
@@ -35,9 +31,7 @@ pub(super) struct Timing {
 
 impl Timing {
     pub(super) fn of(settings: &BalanceSettings) -> Self {
-        let each = usize::try_from(settings.balance_connections_each.get());
         Self {
-            connections_each: each.unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS),
             connect: settings.balance_connect_timeout.get(),
             idle: settings.balance_idle_timeout.get(),
             drain: settings.balance_drain_timeout.get(),
@@ -55,10 +49,8 @@ impl Timing {
 #[derive(Debug)]
 pub(super) struct Shared {
     pub timing: Timing,
-    /// A permit for each open connection of any load balancer.
-    pub connections: Arc<Semaphore>,
-    /// A permit for each health check that is being made.
-    pub checks: Arc<Semaphore>,
+    pub limits: Limits,
+    pub room: Room,
     /// The tasks of open connections.
     pub tasks: TaskTracker,
     /// Cancelled when open connections have had their time to end.
@@ -69,14 +61,12 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// Creates the state of a data plane without load balancers, which may have `connections` open
-    /// connections.
-    pub(super) fn new(timing: Timing, connections: u32) -> Self {
-        let permits = usize::try_from(connections).unwrap_or(usize::MAX);
+    /// Creates the state of a data plane without load balancers.
+    pub(super) fn new(timing: Timing, limits: Limits) -> Self {
         Self {
             timing,
-            connections: Arc::new(Semaphore::new(permits.min(Semaphore::MAX_PERMITS))),
-            checks: Arc::new(Semaphore::new(CHECKS)),
+            limits,
+            room: Room::new(&limits),
             tasks: TaskTracker::new(),
             closing: CancellationToken::new(),
             reading: Arc::default(),
@@ -91,6 +81,21 @@ impl Shared {
         let balancers = self.balancers.read();
         let balancers = balancers.unwrap_or_else(PoisonError::into_inner);
         balancers.values().cloned().collect()
+    }
+
+    /// Returns the share of a load balancer's project: that of the others of the project, or a new one
+    /// if there is none.
+    pub(super) fn share(&self, key: &Key) -> Arc<Share> {
+        let balancers = self.balancers.read();
+        let balancers = balancers.unwrap_or_else(PoisonError::into_inner);
+        // Those of a project are beside each other.
+        let before = balancers.range(..=key).next_back();
+        let neighbours = before.into_iter().chain(balancers.range(key..).next());
+        let mut of_project = neighbours.filter(|((project, _), _)| *project == key.0);
+        match of_project.next() {
+            Some((_, other)) => Arc::clone(&other.share),
+            None => Arc::new(Share::new(&self.limits)),
+        }
     }
 
     pub(super) fn add(&self, balancer: &Arc<Balancer>) {

@@ -20,7 +20,7 @@ use crate::operations::load_balancer::hostname;
 use crate::provision::authority::Authority;
 use crate::seal::Sealer;
 use crate::storage::balanced::{self, Balanced};
-use crate::storage::load_balancer_change::{self, LoadBalancerChange};
+use crate::storage::load_balancer_change::Seen;
 use crate::storage::{
     Connection, DatabaseLocation, ReadOnlyStore, SILENCE, StorageError, StoreConfig, load_balancer,
 };
@@ -35,8 +35,11 @@ const PAUSE: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long one round of reading changes may take, with the wait for a connection.
 const ROUND: Duration = Duration::from_secs(20);
-/// The number of load balancers that one statement reads at most.
+/// The number of load balancers, or of changes, that one statement reads at most.
 const PAGE: i64 = 500;
+/// The number of load balancers that are looked up one by one in a round. If more have changed, all are
+/// read.
+const MOST_CHANGED: usize = 5_000;
 /// How often to look for another certificate authority, once there is one.
 const AUTHORITY: Duration = Duration::from_secs(10);
 
@@ -143,6 +146,8 @@ impl Watch {
             .await
             .context("it does not respond")??;
         let c = &mut reader.connection();
+        // A newer program may have migrated the database since the last round.
+        ReadOnlyStore::ensure_readable(c).await?;
         // Without a time limit: the statements have one, and there may be many load balancers.
         let update = known.read(c, &self.service_domain).await?;
         let authority = match &self.sealer {
@@ -167,12 +172,8 @@ impl Watch {
 /// What was read so far.
 #[derive(Default)]
 struct Known {
-    /// From which number on there may be changes that were not read.
-    position: i64,
-    /// The changes from that number on that were read, since a reader may find them again.
-    handled: HashSet<LoadBalancerChange>,
-    /// When changes were read last, or `None` if nothing was read yet.
-    read: Option<Instant>,
+    /// Which changes were read, and when, or `None` if nothing was read yet.
+    seen: Option<(Seen, Instant)>,
     /// The certificate of the authority, and when it was read.
     authority: Option<(String, Instant)>,
 }
@@ -182,45 +183,45 @@ impl Known {
     /// changed.
     async fn read(&mut self, c: &mut Connection<'_>, domain: &str) -> Result<Option<Update>> {
         let begun = Instant::now();
-        let position = load_balancer_change::position(c).await?;
-        // Changes are deleted after a time, and a database that was restored has other numbers.
-        let is_complete = self
-            .read
-            .is_some_and(|read| read.elapsed() < CHANGES_KEPT / 2)
-            && position >= self.position;
-        let changes = if is_complete {
-            load_balancer_change::since(c, self.position).await?
-        } else {
-            load_balancer_change::since(c, position).await?
+        let seen = Seen::load(c).await?;
+        let update = match self.changed(c, &seen).await? {
+            Some(keys) if keys.is_empty() => None,
+            Some(keys) => Some(Update::Changed(lookup(c, keys, domain).await?)),
+            None => Some(Update::All(all(c, domain).await?)),
         };
-        let mut update = None;
-        if is_complete {
-            let new: HashSet<Key> = changes
-                .iter()
-                .filter(|change| !self.handled.contains(change))
-                .map(|change| (change.project_id.clone(), change.load_balancer_id.clone()))
-                .collect();
-            let mut changed = Vec::with_capacity(new.len());
-            for key in new {
-                let declared = match balanced::lookup(c, &key.0, &key.1).await? {
-                    Some(row) => Some(declared(c, row, domain).await?),
-                    None => None,
-                };
-                changed.push((key, declared));
-            }
-            if !changed.is_empty() {
-                update = Some(Update::Changed(changed));
-            }
-        } else {
-            update = Some(Update::All(all(c, domain).await?));
-        }
-        self.position = position;
-        self.handled = changes
-            .into_iter()
-            .filter(|change| change.number >= position)
-            .collect();
-        self.read = Some(begun);
+        self.seen = Some((seen, begun));
         Ok(update)
+    }
+
+    /// Returns the load balancers that have changed. Returns `None` if they are not known, or so many
+    /// that all can as well be read.
+    async fn changed(
+        &self,
+        c: &mut Connection<'_>,
+        seen: &Seen,
+    ) -> Result<Option<HashSet<Key>>, StorageError> {
+        let Some((earlier, read)) = &self.seen else {
+            return Ok(None);
+        };
+        // Changes are deleted after a time.
+        if read.elapsed() >= CHANGES_KEPT / 2 {
+            return Ok(None);
+        }
+        let Some(mut since) = seen.since(c, earlier).await? else {
+            return Ok(None);
+        };
+        let mut keys = HashSet::new();
+        loop {
+            let changes = since.page(c, PAGE).await?;
+            if changes.is_empty() {
+                return Ok(Some(keys));
+            }
+            let changed = changes.into_iter();
+            keys.extend(changed.map(|change| (change.project_id, change.load_balancer_id)));
+            if keys.len() > MOST_CHANGED {
+                return Ok(None);
+            }
+        }
     }
 
     fn wants_authority(&self) -> bool {
@@ -236,6 +237,23 @@ impl Known {
         self.authority = Some((certificate, Instant::now()));
         is_new
     }
+}
+
+/// Reads load balancers by their ids: `None` for one that is gone.
+async fn lookup(
+    c: &mut Connection<'_>,
+    keys: HashSet<Key>,
+    domain: &str,
+) -> Result<Vec<(Key, Option<Declared>)>, StorageError> {
+    let mut found = Vec::with_capacity(keys.len());
+    for key in keys {
+        let declared = match balanced::lookup(c, &key.0, &key.1).await? {
+            Some(row) => Some(declared(c, row, domain).await?),
+            None => None,
+        };
+        found.push((key, declared));
+    }
+    Ok(found)
 }
 
 /// Reads all load balancers.

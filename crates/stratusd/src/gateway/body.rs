@@ -3,16 +3,18 @@
 
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::{Arc, OnceLock};
-use std::task::{Context, Poll};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use futures_util::future::BoxFuture;
+use futures_util::task::AtomicWaker;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use tokio::runtime::Handle;
 use tokio::time::{Instant, Sleep, sleep};
 use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::task::AbortOnDropHandle;
 
 use super::error::GatewayError;
 
@@ -161,19 +163,40 @@ pub(super) fn discard(mut body: Body) {
 /// A response body, which ends with an error if the upstream pauses for too long, or the key of the
 /// request is deleted.
 pub(super) struct Download<H> {
-    body: Body,
+    source: Arc<Source<H>>,
     pause: Duration,
     idle: Pin<Box<Sleep>>,
-    /// Ends once the key is deleted.
-    deleted: BoxFuture<'static, ()>,
     /// The id of the request, for the log.
     request_id: String,
-    /// What the request holds until its response has ended.
-    _held: H,
+    /// Takes what the source has once the key is deleted. A task of its own, because nobody polls a
+    /// body while its caller takes nothing of the response.
+    _watchdog: AbortOnDropHandle<()>,
 }
 
-impl<H> Download<H> {
-    /// Creates the body from that of the upstream, which may pause for as long as `pause`.
+/// The body that the upstream sends, and what the request holds until its response has ended.
+struct Source<H> {
+    /// `None` once the key is deleted, or the response is dropped.
+    held: Mutex<Option<(Body, H)>>,
+    /// Wakes the task that waits for the body.
+    waker: AtomicWaker,
+}
+
+impl<H> Source<H> {
+    fn held(&self) -> MutexGuard<'_, Option<(Body, H)>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Closes the connection to the upstream, and gives back what the request holds.
+    fn end(&self) {
+        let held = self.held().take();
+        self.waker.wake();
+        drop(held);
+    }
+}
+
+impl<H: Send + 'static> Download<H> {
+    /// Creates the body from that of the upstream, which may pause for as long as `pause`. `deleted`
+    /// ends once the key is deleted.
     pub(super) fn new(
         body: Body,
         pause: Duration,
@@ -181,24 +204,56 @@ impl<H> Download<H> {
         request_id: String,
         held: H,
     ) -> Self {
+        let source = Arc::new(Source {
+            held: Mutex::new(Some((body, held))),
+            waker: AtomicWaker::new(),
+        });
+        let watched = Arc::clone(&source);
+        let watchdog = tokio::spawn(async move {
+            deleted.await;
+            watched.end();
+        });
         Self {
-            body,
+            source,
             pause,
             idle: Box::pin(sleep(pause)),
-            deleted,
             request_id,
-            _held: held,
+            _watchdog: AbortOnDropHandle::new(watchdog),
         }
     }
+}
 
+impl<H> Download<H> {
     fn fail(&self, reason: &'static str) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         let request_id = &self.request_id;
         tracing::warn!(request_id, reason, "a forwarded response was cut off");
         Poll::Ready(Some(Err(reason.into())))
     }
+
+    /// Returns the next frame of the upstream; an error once the key is deleted.
+    fn poll_source(
+        &self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Option<Frame<Bytes>>, &'static str>> {
+        // Before the look at what is held, so that its end wakes this task or is seen.
+        self.source.waker.register(cx.waker());
+        let mut held = self.source.held();
+        let Some((body, _)) = held.as_mut() else {
+            return Poll::Ready(Err("the key was deleted"));
+        };
+        let frame = ready!(Pin::new(body).poll_frame(cx)).transpose();
+        Poll::Ready(frame.map_err(|_| "the upstream ended it early"))
+    }
 }
 
-impl<H: Unpin> HttpBody for Download<H> {
+impl<H> Drop for Download<H> {
+    fn drop(&mut self) {
+        // At once, and not when the watchdog is dropped.
+        self.source.end();
+    }
+}
+
+impl<H> HttpBody for Download<H> {
     type Data = Bytes;
     type Error = BodyError;
 
@@ -206,18 +261,14 @@ impl<H: Unpin> HttpBody for Download<H> {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
-        // First, so that a body which never pauses ends too.
-        if self.deleted.as_mut().poll(cx).is_ready() {
-            return self.fail("the key was deleted");
-        }
-        match Pin::new(&mut self.body).poll_frame(cx) {
-            Poll::Ready(Some(Ok(frame))) => {
+        match self.poll_source(cx) {
+            Poll::Ready(Ok(Some(frame))) => {
                 let until = Instant::now() + self.pause;
                 self.idle.as_mut().reset(until);
                 Poll::Ready(Some(Ok(frame)))
             }
-            Poll::Ready(Some(Err(_))) => self.fail("the upstream ended it early"),
-            Poll::Ready(None) => Poll::Ready(None),
+            Poll::Ready(Ok(None)) => Poll::Ready(None),
+            Poll::Ready(Err(reason)) => self.fail(reason),
             Poll::Pending => match self.idle.as_mut().poll(cx) {
                 Poll::Ready(()) => self.fail("the upstream paused for too long"),
                 Poll::Pending => Poll::Pending,
@@ -226,10 +277,13 @@ impl<H: Unpin> HttpBody for Download<H> {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        let held = self.source.held();
+        held.as_ref().is_some_and(|(body, _)| body.is_end_stream())
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        let held = self.source.held();
+        held.as_ref()
+            .map_or_else(SizeHint::default, |(body, _)| body.size_hint())
     }
 }

@@ -82,7 +82,7 @@ impl Counts {
         );
         registry.register(
             "gateway_refusals",
-            "Requests that the gateway has answered with an error of its own, by reason",
+            "Requests to which the gateway has responded with an error of its own, by reason",
             self.refusals.clone(),
         );
         registry.register(

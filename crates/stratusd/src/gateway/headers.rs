@@ -1,5 +1,6 @@
 //! The headers that the gateway forwards.
 
+use api_server::server::remove_connection_headers;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
 /// The header that clients of some other APIs send their key in.
@@ -15,21 +16,6 @@ pub(super) const KEY_ID: HeaderName = HeaderName::from_static("stratus-key-id");
 /// operator's, so callers cannot choose a part of it, and do not see it.
 const ORGANIZATION: HeaderName = HeaderName::from_static("openai-organization");
 const OPENAI_PROJECT: HeaderName = HeaderName::from_static("openai-project");
-
-/// The headers of one connection (RFC 9110, section 7.6.1), and those between a caller and its proxy
-/// (section 11.7).
-const HOP_BY_HOP: [HeaderName; 10] = [
-    header::CONNECTION,
-    header::PROXY_AUTHENTICATE,
-    header::PROXY_AUTHORIZATION,
-    header::TE,
-    header::TRAILER,
-    header::TRANSFER_ENCODING,
-    header::UPGRADE,
-    HeaderName::from_static("http2-settings"),
-    HeaderName::from_static("keep-alive"),
-    HeaderName::from_static("proxy-connection"),
-];
 
 /// The headers of a request that the upstream does not get: the caller's credentials, what the
 /// gateway writes itself, and what only a proxy that the upstream trusts may say.
@@ -67,7 +53,7 @@ pub(super) fn for_upstream(
     credential: Option<&HeaderValue>,
     request_id: &HeaderValue,
 ) {
-    remove_hop_by_hop(headers);
+    remove_connection_headers(headers);
     for name in &OF_CALLER {
         headers.remove(name);
     }
@@ -79,21 +65,8 @@ pub(super) fn for_upstream(
 
 /// Changes the headers of the upstream's response into those for the caller.
 pub(super) fn for_caller(headers: &mut HeaderMap) {
-    remove_hop_by_hop(headers);
+    remove_connection_headers(headers);
     for name in &OF_UPSTREAM {
-        headers.remove(name);
-    }
-}
-
-/// Removes the headers of one connection, and those that `Connection` names.
-fn remove_hop_by_hop(headers: &mut HeaderMap) {
-    let lines = headers.get_all(header::CONNECTION).iter();
-    let lines = lines.filter_map(|line| line.to_str().ok());
-    let named: Vec<HeaderName> = lines
-        .flat_map(|line| line.split(','))
-        .filter_map(|name| name.trim().parse().ok())
-        .collect();
-    for name in named.iter().chain(&HOP_BY_HOP) {
         headers.remove(name);
     }
 }

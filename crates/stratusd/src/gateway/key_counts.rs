@@ -27,7 +27,7 @@ const SWEEP: Duration = Duration::from_secs(10);
 pub(super) struct KeyTable(Arc<Mutex<Entries>>);
 
 impl KeyTable {
-    /// Counts a request of a key, and whether the gateway has answered it with an error of its own.
+    /// Counts a request of a key, and whether the gateway has responded with an error of its own.
     pub(super) fn count(&self, project: &str, key: &str, is_refused: bool) {
         let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         entries.count(project, key, is_refused);
@@ -108,7 +108,7 @@ impl Collector for KeyTable {
             ),
             (
                 "gateway_key_refusals",
-                "Of these, those that the gateway has answered with an error of its own",
+                "Of these, those to which the gateway has responded with an error of its own",
                 |count| count.refusals,
             ),
         ];

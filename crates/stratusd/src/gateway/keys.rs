@@ -10,8 +10,8 @@ use super::headers::X_API_KEY;
 use crate::causes::Causes;
 use crate::credentials::{Hash, Lookups, Stored, Unchecked};
 use crate::domain::token::hash;
-use crate::storage::Store;
 use crate::storage::inference_api_key::{HashedKey, lookup_by_hash};
+use crate::storage::{StorageError, Store};
 
 /// How long a key is cached. A deleted one works at most this long.
 const LIFETIME: Duration = Duration::from_millis(400);
@@ -32,6 +32,10 @@ pub(super) struct Key {
 impl Stored for HashedKey {
     fn hash(&self) -> &[u8] {
         &self.hash
+    }
+
+    fn project(&self) -> &ProjectId {
+        &self.project_id
     }
 }
 
@@ -66,7 +70,8 @@ impl Keys {
             return Err(GatewayError::InvalidKey);
         }
         let hash = hash(presented);
-        let found = self.lookup(hash).await.map_err(|unchecked| {
+        let found = self.lookups.lookup(hash, self.read(&hash)).await;
+        let found = found.map_err(|unchecked| {
             // Not if too many wait: a log line for each would be one more thing to flood.
             if let Unchecked::Storage(error) = unchecked {
                 tracing::warn!(error = %Causes(&error), "an inference key cannot be checked");
@@ -85,18 +90,16 @@ impl Keys {
     pub(super) async fn until_deleted(&self, key: &Key) {
         loop {
             tokio::time::sleep(RECHECK).await;
-            if matches!(self.lookup(key.hash).await, Ok(None)) {
+            let found = self.lookups.look_again(key.hash, self.read(&key.hash));
+            if matches!(found.await, Ok(None)) {
                 return;
             }
         }
     }
 
-    async fn lookup(&self, hash: Hash) -> Result<Option<HashedKey>, Unchecked> {
-        let read = async {
-            let mut reader = self.store.reader().await?;
-            lookup_by_hash(&mut reader.connection(), &hash).await
-        };
-        self.lookups.lookup(hash, read).await
+    async fn read(&self, hash: &Hash) -> Result<Option<HashedKey>, StorageError> {
+        let mut reader = self.store.reader().await?;
+        lookup_by_hash(&mut reader.connection(), hash).await
     }
 }
 

@@ -21,9 +21,24 @@ pub(crate) const PAUSE: Duration = Duration::from_millis(50);
 const BURST: Duration = Duration::from_secs(5);
 
 /// Raises the limit of open files of the process as far as the system allows. Returns how many
-/// connections the process can hold beside `other_files`: at most `connections`, which `setting` sets,
-/// and at least one. Logs a warning if they are fewer than `connections`.
-pub(crate) fn raise_open_files(connections: u32, setting: &str, other_files: u64) -> u32 {
+/// connections the process can hold beside `other_files`: at most `connections`, which
+/// `max_connections` sets, and at least one. Logs a warning if they are fewer than `connections`.
+pub(crate) fn raise_open_files(connections: u32, other_files: u64) -> u32 {
+    let room = open_files(other_files);
+    let possible = u32::try_from(room).unwrap_or(u32::MAX).min(connections);
+    if possible < connections {
+        tracing::warn!(
+            connections,
+            possible,
+            "the limit of open files allows fewer connections: raise it, or lower max_connections"
+        );
+    }
+    possible
+}
+
+/// Raises the limit of open files of the process as far as the system allows. Returns how many files
+/// can be open beside `other_files` and [`OTHER_FILES`], at least one.
+pub(crate) fn open_files(other_files: u64) -> u64 {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let raised = Rlimit {
         current: maximum,
@@ -35,16 +50,7 @@ pub(crate) fn raise_open_files(connections: u32, setting: &str, other_files: u64
     };
     // `None` is no limit.
     let others = OTHER_FILES.saturating_add(other_files);
-    let room = limit.map_or(u64::MAX, |limit| limit.saturating_sub(others).max(1));
-    let possible = u32::try_from(room).unwrap_or(u32::MAX).min(connections);
-    if possible < connections {
-        tracing::warn!(
-            connections,
-            possible,
-            "the limit of open files allows fewer connections: raise it, or lower {setting}"
-        );
-    }
-    possible
+    limit.map_or(u64::MAX, |limit| limit.saturating_sub(others).max(1))
 }
 
 /// A TCP listener that tries again after a failure to accept a connection, and logs the first of

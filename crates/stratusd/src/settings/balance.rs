@@ -24,8 +24,12 @@ settings! {
     balance_state("STRATUS_BALANCE_STATE", "FILE"): FilePath = "balance.json";
     /// The maximum number of open connections of all load balancers. Further connections are closed at once.
     balance_connections("STRATUS_BALANCE_CONNECTIONS", "COUNT"): Connections = "20000";
+    /// The maximum number of open connections of all load balancers of one project.
+    balance_connections_project("STRATUS_BALANCE_CONNECTIONS_PROJECT", "COUNT"): Connections = "5000";
     /// The maximum number of open connections of one load balancer.
-    balance_connections_each("STRATUS_BALANCE_CONNECTIONS_EACH", "COUNT"): Connections = "10000";
+    balance_connections_each("STRATUS_BALANCE_CONNECTIONS_EACH", "COUNT"): Connections = "5000";
+    /// The maximum number of addresses of all load balancers together that are listened on.
+    balance_listeners("STRATUS_BALANCE_LISTENERS", "COUNT"): Connections = "10000";
     /// How long a virtual machine may take to accept a connection, before the next one is tried.
     balance_connect_timeout("STRATUS_BALANCE_CONNECT_TIMEOUT", "DURATION"): Duration<10> = "2s";
     /// How long nothing may be sent on a connection in either direction, before it is closed.
@@ -51,13 +55,24 @@ impl BalanceSettings {
     ///
     /// # Errors
     ///
-    /// If a network is of the wrong version of IP.
+    /// If a network is of the wrong version of IP, or a limit has no effect.
     pub fn ensure_complete(&self) -> Result<()> {
         if !self.balance_addresses.is_ipv4() {
             bail!("balance_addresses must be a network of IPv4, such as 127.1.0.0/16");
         }
         if self.balance_addresses_v6.is_ipv4() {
             bail!("balance_addresses_v6 must be a network of IPv6, such as ::1/128");
+        }
+        // The default may be above what an operator sets for projects.
+        let is_set = self
+            .all()
+            .iter()
+            .any(|it| it.name == "balance_connections_each" && it.origin != Origin::Default);
+        if is_set && self.balance_connections_each.get() > self.balance_connections_project.get() {
+            bail!(
+                "balance_connections_each has no effect above balance_connections_project: lower the first or raise \
+                 the second"
+            );
         }
         Ok(())
     }

@@ -10,7 +10,8 @@ use super::statement::statement;
 use super::{Connection, StorageError};
 
 record! {
-    /// What the data plane needs of a load balancer.
+    /// What the data plane needs of a load balancer: not the whole row, so that a newer program can
+    /// change the rest of it while an older data plane reads.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct Balanced in "load_balancer" {
         /// The id of the project.

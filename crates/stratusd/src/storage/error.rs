@@ -59,7 +59,7 @@ pub struct Corrupt {
 const DEADLOCK: &str = "deadlock detected";
 
 /// PostgreSQL's English message for a wait that `lock_timeout` has ended (SQLSTATE 55P03).
-const LOCKED: &str = "canceling statement due to lock timeout";
+pub(super) const LOCKED: &str = "canceling statement due to lock timeout";
 
 /// SQLite's message for a failure of the operating system (`SQLITE_IOERR`).
 const DISK: &str = "disk I/O error";

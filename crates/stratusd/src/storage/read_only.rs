@@ -5,7 +5,15 @@ use std::sync::Arc;
 use super::backend::Backend;
 use super::record::record;
 use super::statement::statement;
-use super::{DatabaseLocation, Reader, StorageError, StoreConfig, migrate, postgresql, sqlite};
+use super::{
+    Connection, DatabaseLocation, Reader, StorageError, StoreConfig, migrate, postgresql,
+    service_state, sqlite,
+};
+
+/// The name of the value in the state of the service that says which programs can read the database:
+/// those that know the migration of this version. A migration sets it if programs before it would read
+/// something wrong. Without it, every program can read that has this rule.
+pub(super) const OLDEST_READER: &str = "oldest_reader";
 
 /// A handle to a database that is only read.
 ///
@@ -32,7 +40,8 @@ impl ReadOnlyStore {
     ///
     /// # Errors
     ///
-    /// If the database cannot be reached, or is of another version than this program.
+    /// If the database cannot be reached, is older than this program, or so much newer that this
+    /// program cannot read it.
     pub async fn open(config: &StoreConfig) -> Result<Self, StorageError> {
         let backend: Arc<dyn Backend> = match &config.database {
             DatabaseLocation::Sqlite(file) => Arc::new(sqlite::ReadOnlySqlite::open(file)?),
@@ -41,7 +50,9 @@ impl ReadOnlyStore {
             }
         };
         let store = Self { backend };
-        store.ensure_current().await?;
+        let mut reader = store.snapshot().await?;
+        Self::ensure_readable(&mut reader.connection()).await?;
+        drop(reader);
         Ok(store)
     }
 
@@ -55,16 +66,24 @@ impl ReadOnlyStore {
         self.backend.close().await;
     }
 
-    /// Checks that exactly the migrations of this program have been applied.
-    async fn ensure_current(&self) -> Result<(), StorageError> {
-        let mut reader = self.snapshot().await?;
+    /// Checks that this program can read a database: all migrations that it knows have been applied,
+    /// and none that forbids it.
+    ///
+    /// # Errors
+    ///
+    /// If the database is older than this program, or so much newer that this program cannot read it.
+    pub async fn ensure_readable(c: &mut Connection<'_>) -> Result<(), StorageError> {
         let sql = statement!("SELECT version FROM __diesel_schema_migrations");
-        let applied = reader.connection().fetch_all::<Applied>(sql, &[]).await;
+        let applied = c.fetch_all::<Applied>(sql, &[]).await;
         let applied = applied.map_err(|error| match error {
             // There is no such table.
             StorageError::Other(_) => StorageError::Version(migrate::EMPTY.to_owned()),
             other => other,
         })?;
-        migrate::ensure_current(applied.into_iter().map(|row| row.version))
+        let oldest = service_state::lookup(c, OLDEST_READER).await?;
+        migrate::ensure_readable(
+            applied.into_iter().map(|row| row.version),
+            oldest.as_deref(),
+        )
     }
 }

@@ -4,6 +4,9 @@ mod changes;
 mod health;
 mod limits;
 mod listening;
+mod seen;
+mod shares;
+mod state;
 mod store;
 mod tls;
 

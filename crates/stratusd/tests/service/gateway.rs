@@ -9,4 +9,5 @@ mod scene;
 mod settings;
 mod sizes;
 mod tls;
+mod unread;
 mod upstream;

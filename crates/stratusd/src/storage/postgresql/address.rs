@@ -11,7 +11,8 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode, utf8_percent_
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
 
-use super::tls::{Judgement, Tls};
+use super::tls::Tls;
+use crate::server_certificate::Judgement;
 
 /// The address of a PostgreSQL database on one or several hosts, with the settings of TLS. Its
 /// `Debug` shows nothing, since the address may contain a password.

@@ -6,14 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustls::client::WebPkiServerVerifier;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
-use rustls::{
-    CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
-};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ClientConfig, RootCertStore};
 
+use crate::server_certificate::{Judge, Judgement};
 use crate::storage::Cause;
 
 /// The settings of TLS for connections to a PostgreSQL server.
@@ -23,18 +20,6 @@ pub(super) struct Tls {
     pub root_certificates: Option<PathBuf>,
     pub certificate: Option<PathBuf>,
     pub key: Option<PathBuf>,
-}
-
-/// What is checked about the server's certificate.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Judgement {
-    /// Nothing: the connection is encrypted, but may lead to any server.
-    #[default]
-    Nothing,
-    /// That a trusted authority has issued the certificate, for any host.
-    Authority,
-    /// That a trusted authority has issued the certificate, for the host that the connection is to.
-    Host,
 }
 
 /// Creates the configuration of rustls, and reads the files that the settings name.
@@ -48,18 +33,16 @@ pub(super) fn client_config(tls: &Tls) -> Result<ClientConfig, Cause> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()?;
-    let trusted = if tls.judgement == Judgement::Nothing {
-        None
+    let judge = if tls.judgement == Judgement::Nothing {
+        Judge::of_nothing(provider)
     } else {
         let roots = Arc::new(roots(tls.root_certificates.as_deref())?);
-        Some(WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(&provider)).build()?)
+        let trusted = WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(&provider));
+        Judge::new(tls.judgement, trusted.build()?, provider)
     };
-    let judge = Arc::new(Judge {
-        judgement: tls.judgement,
-        trusted,
-        provider,
-    });
-    let builder = builder.dangerous().with_custom_certificate_verifier(judge);
+    let builder = builder
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(judge));
     let (Some(certificate), Some(key)) = (&tls.certificate, &tls.key) else {
         return Ok(builder.with_no_client_auth());
     };
@@ -99,64 +82,4 @@ fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, Cause> {
 
 fn unreadable(file: &Path, error: &dyn fmt::Display) -> Cause {
     format!("failed to read {}: {error}", file.display()).into()
-}
-
-/// A verifier of server certificates, which checks what its [`Judgement`] says. It always checks
-/// that the server has the private key of its certificate.
-#[derive(Debug)]
-struct Judge {
-    judgement: Judgement,
-    trusted: Option<Arc<WebPkiServerVerifier>>,
-    provider: Arc<CryptoProvider>,
-}
-
-impl ServerCertVerifier for Judge {
-    fn verify_server_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        server_name: &ServerName<'_>,
-        ocsp_response: &[u8],
-        now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        let Some(trusted) = &self.trusted else {
-            return Ok(ServerCertVerified::assertion());
-        };
-        let judged =
-            trusted.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
-        match judged {
-            // The verifier checks the name last, so this error means that the certificate's chain
-            // is trusted.
-            Err(rustls::Error::InvalidCertificate(
-                CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
-            )) if self.judgement == Judgement::Authority => Ok(ServerCertVerified::assertion()),
-            judged => judged,
-        }
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        rustls::crypto::verify_tls12_signature(message, certificate, signature, algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        rustls::crypto::verify_tls13_signature(message, certificate, signature, algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider
-            .signature_verification_algorithms
-            .supported_schemes()
-    }
 }

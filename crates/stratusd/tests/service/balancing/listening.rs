@@ -1,8 +1,8 @@
 //! The addresses of load balancers.
 
 use super::web;
-use crate::support::Home;
 use crate::support::balancing::{Cloud, Net, SRC, Vm, ask, is_listening, states};
+use crate::support::{Home, eventually};
 use stratusd::world::World;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -107,7 +107,6 @@ async fn load_balancers_keep_their_addresses_over_a_restart() {
         .collect();
     let inventory = net.inventory(1, &many.iter().map(String::as_str).collect::<Vec<_>>());
     let mut cloud = Cloud::start(Home::sqlite(), net, &inventory, &[]);
-    cloud.wait_for("b-253", is_listening).await;
     let listed = |cloud: &Cloud| {
         let address = cloud.plane.management.replace("http://", "");
         let text = cloud
@@ -117,8 +116,8 @@ async fn load_balancers_keep_their_addresses_over_a_restart() {
         lines.retain(|line| line.starts_with("  listens on "));
         lines
     };
-    let mut before = listed(&cloud);
-    assert_eq!(before.len(), 254);
+    let all = eventually(async || Some(listed(&cloud)).filter(|all| all.len() == 254));
+    let mut before = all.await.expect("all listen");
     // One that is gone frees its address, and moves no other.
     let path = "/location/eu-central-h1/load-balancer/b-0";
     let gone = cloud.status("b-0")["listeners"][0]["address"].clone();
@@ -130,7 +129,8 @@ async fn load_balancers_keep_their_addresses_over_a_restart() {
     cloud.wait_for("b-0", serde_json::Value::is_null).await;
     cloud.plane.kill();
     cloud.plane = Cloud::plane(&cloud.home, net, &[]);
-    cloud.wait_for("b-253", is_listening).await;
+    let again = eventually(async || Some(listed(&cloud)).filter(|all| all.len() == 253));
+    again.await.expect("all listen again");
     let gone = format!("  listens on {}", gone.as_str().unwrap_or_default());
     before.retain(|line| *line != gone);
     assert_eq!(listed(&cloud), before);
@@ -168,4 +168,13 @@ fn without_a_data_plane_the_command_says_what_to_do() {
         let said = home.fail(&["balance", flag, "127.1.2.3/16"]);
         assert!(said.contains("first address of the network"), "{said}");
     }
+    let said = home.fail(&[
+        "balance",
+        "--balance-connections-project",
+        "5",
+        "--balance-connections-each",
+        "6",
+    ]);
+    let words = "balance_connections_each has no effect above balance_connections_project";
+    assert!(said.contains(words), "{said}");
 }

@@ -6,7 +6,7 @@ use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
 
 use crate::on_both;
 use crate::support::Home;
-use crate::support::cluster::binary;
+use crate::support::cluster::{Session, ask, binary};
 use crate::support::inventory::two_projects;
 
 on_both! {
@@ -25,6 +25,32 @@ on_both! {
             assert!(said.contains("the database is newer than this program"), "{said}");
         }
     }
+}
+
+#[test]
+fn a_migration_does_not_wait_for_a_table_for_ever() {
+    let Some(home) = Home::postgres() else {
+        return;
+    };
+    home.apply(&two_projects());
+    let undone = "DELETE FROM __diesel_schema_migrations WHERE version = '0013'; DROP TABLE load_balancer_change; \
+                  DROP FUNCTION stratus_load_balancer_changed, stratus_load_balancer_written, \
+                  stratus_load_balancer_vm_written, stratus_vm_moved CASCADE";
+    ask(&home.database_url, undone).expect("the migration can be undone");
+    let held = Session::with_locked(&home.database_url, "load_balancer", "SHARE");
+    let list = ["token", "list", "--project", "shop"];
+    let said = home.fail(&list);
+    assert!(
+        said.contains("the database cannot be migrated, because another transaction holds a table"),
+        "{said}"
+    );
+    // It tries again for a while.
+    let waiting = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_secs(3));
+        drop(held);
+    });
+    home.succeed(&list);
+    waiting.join().expect("nobody panics");
 }
 
 #[cfg(unix)]

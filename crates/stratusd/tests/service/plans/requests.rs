@@ -5,9 +5,8 @@ use api_server::server::{Method as HttpMethod, Operation};
 use reqwest::Method;
 use serde_json::{Value, json};
 use stratusd::settings::DatabaseUrl;
-use stratusd::storage::{
-    ReadOnlyStore, SILENCE, StoreConfig, balanced, load_balancer, load_balancer_change,
-};
+use stratusd::storage::load_balancer_change::Seen;
+use stratusd::storage::{ReadOnlyStore, SILENCE, StoreConfig, balanced, load_balancer};
 use stratusd::world::World;
 
 use crate::support::caller::Caller;
@@ -101,12 +100,10 @@ pub async fn read_load_balancers(home: &Home) {
     for _ in 0..ROUNDS {
         let mut reader = store.snapshot().await.expect("the database can be read");
         let c = &mut reader.connection();
-        let position = load_balancer_change::position(c)
-            .await
-            .expect("there is one");
-        load_balancer_change::since(c, position)
-            .await
-            .expect("they can be read");
+        let seen = Seen::load(c).await.expect("it can be read");
+        let since = seen.since(c, &seen).await.expect("it can be read");
+        let mut since = since.expect("the database is the same");
+        since.page(c, 10).await.expect("they can be read");
         let found = balanced::after(c, ("", ""), 10)
             .await
             .expect("they can be read");

@@ -1,0 +1,154 @@
+//! The file in which the addresses of load balancers are kept over restarts. It is written on a thread
+//! of its own, because a disk may be slow or full, and no change of a load balancer may wait for that.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use tokio::sync::oneshot;
+
+use super::addresses::Given;
+
+/// How long to wait after a failure before the file is written again, unless there is something new
+/// to write.
+const PAUSE: Duration = Duration::from_secs(5);
+/// How long the end of the process waits until the file is written.
+const LAST: Duration = Duration::from_secs(5);
+
+/// The addresses of load balancers, by the ids of project and load balancer, separated by a slash.
+pub(super) type Contents = BTreeMap<String, Given>;
+
+/// The file, with the thread that writes it.
+#[derive(Debug)]
+pub(super) struct StateFile {
+    /// What is to be written next, if there is something new.
+    next: Arc<Mutex<Option<Contents>>>,
+    /// Tells the thread that there is something new. Dropping it ends the thread.
+    news: SyncSender<()>,
+    /// Resolves when the thread has ended.
+    ended: oneshot::Receiver<()>,
+}
+
+impl StateFile {
+    /// Reads the file, if there is one, and starts the thread that writes it.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read, or is not one that the data plane has written.
+    pub(super) fn open(path: &Path) -> Result<(Self, Contents)> {
+        let contents = match fs::read(path) {
+            Ok(bytes) => serde_json::from_slice(&bytes).with_context(|| {
+                format!("{} does not hold the addresses of load balancers: move it away, or set another `balance_state`", path.display())
+            })?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Contents::new(),
+            Err(error) => {
+                return Err(error).with_context(|| format!("failed to read {}", path.display()));
+            }
+        };
+        let next = Arc::default();
+        // One is enough: it says that there is something new, and not how often.
+        let (news, received) = sync_channel(1);
+        let (end, ended) = oneshot::channel();
+        let writer = Writer {
+            path: path.to_owned(),
+            next: Arc::clone(&next),
+            news: received,
+            failure: None,
+        };
+        let work = move || {
+            writer.work();
+            let _ = end.send(());
+        };
+        thread::Builder::new()
+            .name("state-file".to_owned())
+            .spawn(work)
+            .context("failed to start the thread that saves the addresses of load balancers")?;
+        Ok((Self { next, news, ended }, contents))
+    }
+
+    /// Has the file written, in place of what was to be written before.
+    pub(super) fn save(&self, contents: Contents) {
+        *self.next.lock().unwrap_or_else(PoisonError::into_inner) = Some(contents);
+        // An error means that the thread knows already.
+        let _ = self.news.try_send(());
+    }
+
+    /// Waits until what was to be saved is written, for a time.
+    pub(super) async fn close(self) {
+        drop(self.news);
+        let _ = tokio::time::timeout(LAST, self.ended).await;
+    }
+}
+
+/// The thread that writes the file.
+struct Writer {
+    path: PathBuf,
+    next: Arc<Mutex<Option<Contents>>>,
+    news: Receiver<()>,
+    /// Why the file could not be written the last time.
+    failure: Option<String>,
+}
+
+impl Writer {
+    fn work(mut self) {
+        let mut pause = None;
+        loop {
+            let told = match pause {
+                Some(pause) => self.news.recv_timeout(pause),
+                None => self.news.recv().map_err(RecvTimeoutError::from),
+            };
+            pause = self.write_next().is_err().then_some(PAUSE);
+            if told == Err(RecvTimeoutError::Disconnected) {
+                return;
+            }
+        }
+    }
+
+    /// Writes what is to be written, if there is something. A failure is logged once for each reason,
+    /// since the addresses in force stay in force.
+    fn write_next(&mut self) -> Result<(), ()> {
+        let Some(contents) = self.next().take() else {
+            return Ok(());
+        };
+        let Err(error) = write(&self.path, &contents) else {
+            if self.failure.take().is_some() {
+                tracing::info!("the addresses of load balancers can be saved again");
+            }
+            return Ok(());
+        };
+        // Unless there is something newer by now.
+        self.next().get_or_insert(contents);
+        let failure = error.to_string();
+        if self.failure.as_ref() != Some(&failure) {
+            tracing::error!(
+                failure,
+                file = %self.path.display(),
+                "the addresses of load balancers cannot be saved, and some may get others after a restart: the data \
+                 plane tries again"
+            );
+        }
+        self.failure = Some(failure);
+        Err(())
+    }
+
+    fn next(&self) -> std::sync::MutexGuard<'_, Option<Contents>> {
+        self.next.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Writes a file in place of the one before at once, so that no crash leaves half of it.
+fn write(file: &Path, contents: &Contents) -> io::Result<()> {
+    let mut beside = file.as_os_str().to_owned();
+    beside.push(".new");
+    let mut new = io::BufWriter::new(File::create(&beside)?);
+    serde_json::to_writer_pretty(&mut new, contents)?;
+    new.write_all(b"\n")?;
+    new.into_inner()?.sync_all()?;
+    fs::rename(&beside, file)
+}
