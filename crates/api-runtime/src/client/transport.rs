@@ -11,9 +11,9 @@ use tokio::time::Instant;
 use tracing::Instrument as _;
 
 use super::around::{Attempt, Run};
-use super::call::{Origin, Received};
 use super::config::{self, Target};
 use super::credential::{self, Slot};
+use super::received::{Origin, Received};
 use super::retry::{IDEMPOTENCY_KEY, idempotency_key};
 use super::traces::{self, Operation};
 use super::{Argument, BuildError, Error, Next, Retries, header};
