@@ -1,6 +1,8 @@
 //! Runs the commands as a terminal or CI does, and checks their output, the files that they write
 //! and their exit codes.
 
+#[path = "command_line/figures.rs"]
+mod figures;
 #[path = "support/git.rs"]
 mod git;
 #[path = "support/program.rs"]
