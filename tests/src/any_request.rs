@@ -99,7 +99,7 @@ static CONTRACT: LazyLock<Value> = LazyLock::new(seed::contract);
 ///
 /// # Panics
 ///
-/// If a response is not well formed, if the server closes a connection neither by itself nor after
+/// If a response is not well formed, if the server does not close a connection by itself or after
 /// its peer, or if a handler gets a value that the contract does not allow.
 #[must_use]
 pub fn serve(bytes: &[u8], piece: usize) -> Vec<u16> {

@@ -413,7 +413,7 @@ fn a_union_of_many_schemas_is_given_up() {
             "{branches}: {decided:?}"
         );
     }
-    // Beyond the bound on branches that are told apart, nothing is searched.
+    // With more branches than the bound allows, nothing is searched.
     for branches in [45, 400] {
         let decided = decide(&union(branches, 9), &union(branches, 5));
         assert!(

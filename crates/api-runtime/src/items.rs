@@ -76,7 +76,7 @@ impl Framing {
 /// Why an item of a received body is missing. `E` is the error of the body itself.
 ///
 /// After [`Interrupted`](Self::Interrupted) the stream ends; after the other errors it goes on with
-/// the next item. Neither `Display` nor `Debug` prints bytes of an item.
+/// the next item. `Display` and `Debug` print no bytes of an item.
 #[non_exhaustive]
 pub enum ItemError<E> {
     /// The body ended early.

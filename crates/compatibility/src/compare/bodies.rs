@@ -332,7 +332,7 @@ impl<'c> Comparison<'c> {
         if essence == "application/json" || essence.ends_with("+json") {
             return found;
         }
-        // Only this holds for texts and objects too: a value that is refused may be neither.
+        // Only this holds for texts and objects too: a value that is refused may be of another type.
         if found == Containment::Contained {
             return found;
         }

@@ -149,7 +149,8 @@ impl Walk<'_> {
         let mut named = Vec::new();
         for value in mapped.chain(discriminator.get("defaultMapping")) {
             let Some(text) = value.as_str() else { continue };
-            // A mapping has references and names of components, and names have neither of these.
+            // A value of a mapping is a reference or the name of a component, and names have none of
+            // these characters.
             if text.contains(['#', '/']) {
                 if let Some(target) = self.refer(value) {
                     named.push(target.clone());
