@@ -160,7 +160,7 @@ struct Document {
 }
 
 impl Document {
-    /// Returns a text with the names of files as the reader knows them.
+    /// Replaces the temporary folder of a git revision in a text by the name of the revision.
     fn rename(&self, text: &str) -> String {
         if self.folder.is_empty() {
             return text.to_owned();

@@ -31,7 +31,7 @@ pub(crate) struct Language {
 struct Edge {
     to: usize,
     characters: Vec<char>,
-    /// Whether other characters lead there as well.
+    /// Whether the edge stands for more characters than those that are listed.
     is_abridged: bool,
 }
 

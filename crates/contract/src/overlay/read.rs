@@ -38,7 +38,7 @@ pub(super) struct Action {
 /// What an action does with the nodes that its target selects.
 #[derive(Debug)]
 pub(super) enum Change {
-    /// Removes them.
+    /// Removes the nodes.
     Remove,
     /// Merges a node of the overlay with each of them.
     Update(Node),
