@@ -3,6 +3,7 @@
 use api_runtime::server::{Problem, Rejection, RenderRejection};
 use codegen::ir::{Api, MediaKind, TypeRef};
 use contract::model::{SchemaId, StatusKey};
+use contract::pointer;
 use serde_json::{Value, json};
 
 use crate::router::State;
@@ -119,7 +120,7 @@ fn gather(value: &Value, pointer: &str, places: &mut Vec<(String, String)>) {
         if places.len() >= MOST_PLACES {
             return;
         }
-        let own = format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
+        let own = pointer::join(pointer, name);
         places.push((own.clone(), name.clone()));
         gather(inner, &own, places);
     }

@@ -8,6 +8,7 @@ use super::failure::Failure;
 use super::secrets;
 use super::settings::Settings;
 use crate::Schemas;
+use crate::pointer::unescape;
 
 /// The most bytes of a request body.
 const MOST_BYTES: u64 = 256 << 20;
@@ -286,11 +287,7 @@ fn check_body(settings: &Settings<'_>, pointer: &str, body: &Value, problems: &m
     };
     for violation in violations {
         let mut parts = violation.pointer.trim_start_matches('/').splitn(2, '/');
-        let name = parts
-            .next()
-            .unwrap_or_default()
-            .replace("~1", "/")
-            .replace("~0", "~");
+        let name = unescape(parts.next().unwrap_or_default());
         let rest = parts
             .next()
             .map_or_else(String::new, |rest| format!(" at /{rest}"));
