@@ -182,6 +182,7 @@ impl<T: Wire, B> ItemStream<T, B> {
         let frame = match frame {
             Frame::Whole(bytes) => bytes,
             Frame::TooLarge => return Some(Err(ItemError::TooLarge(self.splitter.limit))),
+            // The body has ended inside of it: a number may lack its last digits, and be valid.
             Frame::Cut(bytes) => {
                 let error = serde::de::Error::custom("must be a whole item");
                 return Some(Err(ItemError::Invalid(InvalidItem { bytes, error })));

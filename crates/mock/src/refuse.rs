@@ -32,6 +32,7 @@ impl Refusals {
         let Some((schema, media)) = self.declared(rejection) else {
             return (problem, Problem.content_type());
         };
+        // Many contracts declare problem details, which need no guesses.
         if self.values.check(schema, &problem).is_ok() {
             return (problem, media);
         }
@@ -103,6 +104,7 @@ impl Refusals {
         let Some(place) = body.pointer_mut(pointer) else {
             return false;
         };
+        // Tried in its place, since the schema judges the body as a whole.
         let before = std::mem::replace(place, value);
         if self.values.check(schema, body).is_ok() {
             return true;

@@ -118,6 +118,8 @@ impl Wanted {
         match unread {
             Some(Unread::Json(value)) => Ok(Some(value)),
             Some(unread) if reading == Reading::Whole => {
+                // Nothing else reads the body, and only reading finds out whether it keeps to its
+                // limit.
                 let drained = timeout(STREAM_TIMEOUT, unread.drain()).await;
                 drained.map(|()| None).map_err(|_| {
                     let message = "the body did not arrive in time";

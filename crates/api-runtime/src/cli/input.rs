@@ -57,6 +57,7 @@ pub(super) fn read(settings: &Settings<'_>) -> Result<Arguments, Failure> {
     }
     let body = body(settings, &mut problems)?;
     problems.end()?;
+    // Hidden only now, since the checks above need the values. A dry run prints the request.
     if settings.sources.has("dry-run") {
         for (_, value) in parameters.iter_mut().filter(|(input, _)| input.secret) {
             *value = secrets::HIDDEN.into();
@@ -135,6 +136,7 @@ fn secret(settings: &Settings<'_>, bound: Bound) -> Result<Option<Value>, Failur
     }
     let has_body =
         settings.operation.body.is_some() && settings.sources.matches.contains_id("body");
+    // A body in `--body` may have the secret in it.
     if bound.input.required && !has_body {
         let typed = secrets::ask(name)?;
         return Ok(typed.map(|secret| secret.expose().into()));
@@ -165,6 +167,7 @@ fn parse(kind: Kind, text: &str) -> Result<Value, String> {
         },
         Kind::Integer => number().ok_or_else(|| "must be an integer".to_owned()),
         Kind::Number => number().ok_or_else(|| "must be a number".to_owned()),
+        // What is not JSON is a text, so that a word needs no quotes.
         Kind::Any => Ok(serde_json::from_str(text).unwrap_or_else(|_| text.into())),
         Kind::Json => json(text),
     }
