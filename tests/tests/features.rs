@@ -35,8 +35,8 @@ fn foreign() -> contract::Options {
     }
 }
 
-/// What may be reported about a feature: the discriminator of a union whose branches are told apart by
-/// other properties.
+/// What may be reported about a feature: the discriminator of a union whose branches differ by other
+/// properties.
 const ALLOWED: &str = "discriminator-property";
 
 /// Loads the contract of a feature, which must have no diagnostics but those that are [`ALLOWED`],

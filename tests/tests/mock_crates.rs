@@ -1,6 +1,8 @@
 //! The mock of contracts of others: whose operations have the names of its methods, whose error
 //! nobody can write but the test, and which a command line asks for.
 
+use std::fs;
+
 use tests::standalone::Standalone;
 
 /// A contract whose names are those of the mock, in every place.
@@ -29,6 +31,9 @@ components:
 
 /// Calls the mock without a socket.
 const PROGRAM: &str = r##"
+#[allow(dead_code)]
+mod example;
+
 use names_mock::names_server::server::{ByteStream, Rejection, RenderRejection, StatusCode};
 use names_mock::{Credential, Mock, types};
 
@@ -87,6 +92,7 @@ async fn main() {
 
 const DEPENDENCIES: &str = r#"
 names-mock = { path = "../names-mock" }
+names-server = { path = "../names-server" }
 axum = { version = "0.8", default-features = false, features = ["http1", "tokio"] }
 tokio = { version = "1", default-features = false, features = ["macros", "net", "rt"] }
 tower = { version = "0.5", default-features = false, features = ["util"] }
@@ -106,6 +112,15 @@ fn names_of_the_mock_and_an_error_that_only_the_test_can_write_compile() {
     let scratch = env!("CARGO_TARGET_TMPDIR");
     let crates = Standalone::generate_with(scratch, "names", loaded, &options("names"));
     crates.add_program("names", DEPENDENCIES, PROGRAM);
+    let readme = fs::read_to_string(crates.root().join("names-server/README.md"));
+    let readme = readme.expect("a server has a README");
+    let (_, example) = readme
+        .split_once("```rust,no_run\n")
+        .expect("the README has an example");
+    let (example, _) = example.split_once("```").expect("the example ends");
+    let argument = "rejections: impl server::RenderRejection<Body = shared_types::Error>";
+    assert!(example.contains(argument), "{example}");
+    crates.write("names/src/example.rs", example);
     let printed = crates.cargo_succeeds(&["run", "--quiet", "--package", "names"]);
     insta::assert_snapshot!(printed);
     let without = [

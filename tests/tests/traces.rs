@@ -1,5 +1,5 @@
 //! Traces across programs: the generated client calls the generated server, and their spans are in
-//! one trace, whatever callers write into `traceparent`.
+//! one trace, also if callers write nonsense into `traceparent`.
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};

@@ -26,9 +26,9 @@ pub(crate) struct Arguments {}
 enum Printed {
     /// The machines, the states of a new database, and an error.
     Steps,
-    /// That as many workflows have passed.
+    /// A line that says that as many workflows have passed.
     Workflows(usize),
-    /// That every command has worked, by a script that has them all.
+    /// A line that says that every command of a script has worked.
     Commands(&'static str),
     /// A line for each of these programs, with the number of its lists that were answered.
     Collections(&'static [&'static str]),

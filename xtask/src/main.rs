@@ -8,6 +8,7 @@ mod bench;
 mod conformance;
 mod corpus;
 mod examples;
+mod figures;
 mod mutants;
 mod npm;
 mod page;
@@ -53,6 +54,7 @@ enum Command {
     Bench(bench::Arguments),
     Soak(soak::Arguments),
     Mutants(mutants::Arguments),
+    Figures(figures::Arguments),
     Corpus(corpus::Arguments),
 }
 
@@ -71,6 +73,7 @@ fn main() -> ExitCode {
         Command::Bench(arguments) => bench::run(arguments, &mut out),
         Command::Soak(arguments) => soak::run(arguments, &mut out),
         Command::Mutants(arguments) => mutants::run(arguments, &mut out),
+        Command::Figures(arguments) => figures::run(arguments, &mut out),
         Command::Corpus(arguments) => corpus::run(arguments, &mut out),
     };
     let exit = done.unwrap_or_else(|error| {

@@ -1,14 +1,17 @@
 //! Runs the commands as a terminal or CI does, and checks their output, the files that they write
 //! and their exit codes.
 
+#[path = "command_line/figures.rs"]
+mod figures;
 #[path = "support/git.rs"]
 mod git;
 #[path = "support/program.rs"]
 mod program;
+#[path = "command_line/runs.rs"]
+mod runs;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
 use program::documents;
 
@@ -360,216 +363,6 @@ fn files(root: &Path) -> Vec<(PathBuf, String)> {
     }
     found.sort();
     found
-}
-
-/// Runs `xtask test` in a folder, as on a machine without any tool but this program as its cargo.
-fn test_run(folder: &Path, cargo: &Path, arguments: &[&str], is_ci: bool) -> (i32, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
-    command
-        .arg("test")
-        .args(arguments)
-        .current_dir(folder)
-        .env_clear()
-        // Without a `PATH`, the programs of the system would still be found.
-        .env("PATH", folder)
-        .env("CARGO", cargo);
-    if is_ci {
-        command.env("CI", "true");
-    }
-    let Output {
-        status,
-        stdout,
-        stderr,
-    } = command.output().expect("the program runs");
-    let printed = String::from_utf8([stderr, stdout].concat()).expect("the script prints text");
-    (
-        status.code().expect("the script ends without a signal"),
-        printed,
-    )
-}
-
-/// Creates a workspace without members, and a shell script to use as its cargo.
-#[cfg(unix)]
-fn workspace_with_cargo(script: &str) -> (tempfile::TempDir, PathBuf) {
-    use std::os::unix::fs::PermissionsExt;
-
-    let folder = tempfile::tempdir().expect("a folder can be made");
-    let cargo = folder.path().join("cargo");
-    fs::create_dir(folder.path().join("crates")).expect("the folder is writable");
-    fs::write(folder.path().join("Cargo.toml"), "[workspace]\n").expect("the folder is writable");
-    fs::write(&cargo, format!("#!/bin/sh\n{script}\n")).expect("the folder is writable");
-    fs::set_permissions(&cargo, PermissionsExt::from_mode(0o755))
-        .expect("the file can be made executable");
-    (folder, cargo)
-}
-
-#[cfg(unix)]
-#[test]
-fn a_step_that_fails_stops_no_other_and_is_named_at_the_end() {
-    let (folder, cargo) = workspace_with_cargo(
-        "echo \"$@\" >> calls; case \"$1 $2\" in 'test --workspace') exit 101;; esac",
-    );
-    let (code, printed) = test_run(folder.path(), &cargo, &[], false);
-    assert_eq!(code, 1, "{printed}");
-    let calls = fs::read_to_string(folder.path().join("calls")).expect("cargo was called");
-    assert!(
-        calls.lines().any(|call| call.starts_with("nextest run")),
-        "{calls}"
-    );
-    let (_, failed) = printed
-        .split_once("To run alone what failed:\n")
-        .expect("the output lists the failed steps");
-    let failed: Vec<&str> = failed
-        .lines()
-        .take_while(|line| !line.is_empty())
-        .map(str::trim)
-        .collect();
-    let doctests = "cargo test --workspace --doc";
-    // `codegen --check` and `lint` fail because the folder contains no contract.
-    let lint = "cargo xtask lint --deny warnings openapi.yaml";
-    assert_eq!(failed, ["cargo xtask codegen --check", lint, doctests]);
-    assert!(
-        printed.ends_with("steps: 3 passed, 3 failed, 1 skipped\n"),
-        "{printed}"
-    );
-}
-
-#[cfg(unix)]
-#[test]
-fn lints_and_external_tests_are_runs_of_their_own() {
-    let (folder, cargo) = workspace_with_cargo("true");
-    let planned = |arguments: &[&str]| {
-        let arguments = [arguments, &["--plan"]].concat();
-        let (code, printed) = test_run(folder.path(), &cargo, &arguments, false);
-        assert_eq!(code, 0, "{printed}");
-        let steps = printed.lines().filter_map(|line| {
-            let step = line.strip_prefix("run  ").or(line.strip_prefix("skip "))?;
-            step.split(' ')
-                .find(|word| {
-                    [
-                        "fmt",
-                        "codegen",
-                        "postgres",
-                        "test",
-                        "conformance",
-                        "page",
-                        "examples",
-                        "nextest",
-                        "clippy",
-                        "doc",
-                        "check",
-                        "package",
-                        "publish",
-                    ]
-                    .contains(word)
-                })
-                .map(str::to_owned)
-        });
-        (steps.collect::<Vec<_>>(), printed.contains("--lints` runs"))
-    };
-    let tests = ["fmt", "codegen", "postgres", "test", "test", "nextest"];
-    let lints = ["clippy", "doc", "check", "package"];
-    assert_eq!(planned(&[]), (tests.map(str::to_owned).to_vec(), true));
-    assert_eq!(
-        planned(&["--lints"]),
-        (lints.map(str::to_owned).to_vec(), false)
-    );
-    let both = lints
-        .iter()
-        .chain(&["conformance", "page", "examples", "publish", "nextest"]);
-    let both = both.map(ToString::to_string);
-    assert_eq!(
-        planned(&["--lints", "--external"]),
-        (both.collect::<Vec<_>>(), false)
-    );
-}
-
-#[cfg(unix)]
-#[test]
-fn what_is_missing_is_skipped_and_named_with_what_installs_it() {
-    let (folder, cargo) = workspace_with_cargo(
-        "case \"$1\" in semver-checks | nextest) exit 101;; esac; echo \"$STRATUS_TEST_NO_POSTGRES $@\" >> calls",
-    );
-    fs::write(folder.path().join("openapi.yaml"), "").expect("the folder is writable");
-    let (_, external) = test_run(folder.path(), &cargo, &["--external"], false);
-    let missing = "missing: Python is not installed\n  skipped: conformance";
-    assert!(external.contains(missing), "{external}");
-    assert!(
-        external.contains("\nskipped            cargo xtask conformance\n"),
-        "{external}"
-    );
-    let (_, printed) = test_run(folder.path(), &cargo, &[], false);
-    assert!(printed.contains("which `cargo xtask test --external` runs"));
-    let install = |start: &str| {
-        let mut lines = printed.lines().skip_while(|line| !line.starts_with(start));
-        lines.nth(2).unwrap_or_default().trim().to_owned()
-    };
-    for (missing, command) in [
-        (
-            "missing: cargo-nextest",
-            "cargo install --locked cargo-nextest",
-        ),
-        (
-            "missing: cargo-semver-checks",
-            "cargo install --locked cargo-semver-checks",
-        ),
-        ("missing: git", "apt-get install git"),
-        ("missing: strace", "apt-get install strace"),
-        ("missing: STRATUS_CORPUS", "export STRATUS_CORPUS="),
-        (
-            "missing: STRATUS_JSON_SCHEMA_SUITE",
-            "export STRATUS_JSON_SCHEMA_SUITE=",
-        ),
-    ] {
-        assert!(install(missing).contains(command), "{missing}\n{printed}");
-    }
-    let calls = fs::read_to_string(folder.path().join("calls")).expect("cargo was called");
-    let tests = calls.lines().last().expect("the tests come last");
-    assert!(tests.contains(" test --no-fail-fast "), "{tests}");
-}
-
-#[cfg(unix)]
-#[test]
-fn ci_skips_nothing() {
-    let (folder, cargo) = workspace_with_cargo("echo \"$@\" >> calls");
-    let (code, printed) = test_run(folder.path(), &cargo, &[], true);
-    assert_eq!(code, 1, "{printed}");
-    assert!(printed.contains("error: CI must skip nothing"), "{printed}");
-    let calls = fs::read_to_string(folder.path().join("calls")).expect("cargo was called");
-    assert!(
-        calls.lines().all(|call| call.ends_with("--version")),
-        "{calls}"
-    );
-}
-
-#[cfg(unix)]
-#[test]
-fn every_test_file_that_needs_something_from_outside_is_external() {
-    let (folder, cargo) = workspace_with_cargo("true");
-    let (code, printed) = test_run(folder.path(), &cargo, &["--external", "--plan"], false);
-    assert_eq!(code, 0, "{printed}");
-    let plan = printed.lines().last().expect("the plan has a step");
-    let files = plan.split(" --test ").skip(1);
-    let listed: Vec<&str> = files.filter_map(|file| file.split(' ').next()).collect();
-    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/tests");
-    let mut needing = Vec::new();
-    for entry in fs::read_dir(tests).expect("the folder can be read") {
-        let file = entry.expect("the entry can be read").path();
-        let main = file.join("main.rs");
-        let text = fs::read_to_string(if file.is_dir() { &main } else { &file });
-        let text = text.unwrap_or_default();
-        let marks = [
-            "outside::folder(",
-            "\"semver-checks\"",
-            "test --external` runs it",
-        ];
-        if marks.iter().any(|mark| text.contains(mark)) {
-            let name = file.file_stem().expect("a file has a name");
-            needing.push(name.to_string_lossy().into_owned());
-        }
-    }
-    needing.sort();
-    assert_eq!(listed, needing);
 }
 
 #[test]

@@ -48,6 +48,7 @@ fn of_enum(input: &DeriveInput) -> Result<TokenStream> {
         #[automatically_derived]
         impl ::api_runtime::server::ResponseParts for #ident {
             #media
+            // The enum is a body alone. Headers are fields of the struct that holds it.
             const HEADERS: &'static [::api_runtime::server::Parameter] = &[];
 
             fn respond(self, __listed: ::api_runtime::server::ListedResponse) -> ::api_runtime::server::Response {
@@ -106,6 +107,7 @@ impl Parts {
             &quote!(&'static [::api_runtime::server::Media]),
             |described| match &self.body {
                 None => quote!(&[]),
+                // The type of the field is an enum, which lists its media types itself.
                 Some((Body { media: None, .. }, _, ty)) => {
                     quote!(<#ty as ::api_runtime::server::ResponseParts>::MEDIA)
                 }

@@ -97,6 +97,8 @@ fn read(variant: &Variant) -> Result<Response<'_>> {
         let status = Status::parse(input)?;
         Ok((status, Content::parse(input)?))
     })?;
+    // One status stands in the attribute alone. Of several, the handler chooses one, so the variant
+    // holds it.
     let payload = match (&variant.fields, &status) {
         (Fields::Unit, Status::Code(_)) => None,
         (Fields::Unnamed(fields), Status::Code(_)) if fields.unnamed.len() == 1 => {
@@ -225,9 +227,12 @@ impl Response<'_> {
     fn arm(&self, at: usize) -> TokenStream {
         let at = Literal::usize_unsuffixed(at);
         let variant = self.ident;
+        // The description is looked up and not repeated, so what is sent and what is described
+        // cannot differ.
         let listed = quote!(<Self as ::api_runtime::server::Responses>::LISTED[#at]);
         let (pattern, listed) = if self.status.is_dynamic() {
             let field = self.payload.and_then(|(name, _)| name);
+            // Names with two underscores, since a contract may choose any other name.
             let field = field.map(|name| quote!(, #name: __payload));
             (
                 quote!({ status: __status #field }),

@@ -71,8 +71,8 @@ impl Program {
         let matches = match command::command(&self, description).try_get_matches() {
             Ok(matches) => matches,
             Err(error) => {
-                // Help on the standard output is a success, and the rest wrong arguments. That it
-                // cannot be printed changes neither.
+                // Help on the standard output is a success, and the rest wrong arguments. The
+                // exit code is the same if it cannot be printed.
                 let _ = error.print();
                 return if error.use_stderr() {
                     ExitCode::from(failure::USAGE)

@@ -20,10 +20,12 @@ mod misfit;
 mod pages;
 mod path;
 mod raw;
+mod received;
 mod response;
 mod retry;
 mod retry_after;
 mod secret_source;
+mod segment;
 mod server;
 mod settings;
 mod stream;
@@ -39,10 +41,10 @@ pub use crate::trace_context::TraceContext;
 pub use argument::{Argument, InvalidArgument, Value};
 pub use around::{Around, Next};
 pub use body::{Multipart, Payload};
-pub use call::{Call, Received};
+pub use call::Call;
 pub use config::{BuildError, Config, http_builder};
 pub use credential::{Scheme, Secret};
-pub use decode::{content_type, decode, decode_text, empty, events, map, stream, upgrade};
+pub use decode::{content_type, decode, decode_text, empty, events, stream, upgrade};
 pub use error::{
     Error, InterruptedResponse, InvalidResponse, NoResponse, OversizedResponse, OwnError, Result,
 };
@@ -54,8 +56,9 @@ pub use misfit::Misfit;
 pub use pages::{Items, LenientItems, Page, Paging, count, cursor, text};
 pub use path::escaped_url;
 pub use progenitor_client::QueryParam;
+pub use received::Received;
 pub use reqwest;
-pub use response::ResponseValue;
+pub use response::{ResponseValue, map};
 pub use retry::Retries;
 pub use secret_source::SecretSource;
 pub use serde_json;
@@ -67,3 +70,6 @@ pub use style::{
 };
 pub use tracing::Span;
 pub use transport::{Security, Transport, method};
+
+/// The error of a function of the program.
+type BoxError = Box<dyn std::error::Error + Send + Sync>;

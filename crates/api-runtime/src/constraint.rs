@@ -159,6 +159,7 @@ impl Text {
 ///
 /// A character has at most four bytes, so most strings need no counting.
 fn reaches(text: &str, least: usize) -> bool {
+    // No character has more than four bytes, so long texts need no counting.
     text.len() >= least.saturating_mul(4) || least == 0 || text.chars().nth(least - 1).is_some()
 }
 
@@ -359,6 +360,7 @@ fn write_canonical(value: &Value, text: &mut String) {
         }
         Value::Object(map) => {
             let mut entries: Vec<_> = map.iter().collect();
+            // Objects are equal in any order of their properties.
             entries.sort_by_key(|(key, _)| *key);
             text.push('{');
             for (key, value) in entries {
@@ -379,6 +381,7 @@ fn write_canonical(value: &Value, text: &mut String) {
 /// number.
 #[must_use]
 pub fn json_eq(one: &Value, other: &Value) -> bool {
+    // Most equal values are written alike, and need no canonical text.
     one == other || canonical(one) == canonical(other)
 }
 

@@ -7,7 +7,7 @@
 /// the properties of an object.
 ///
 /// The compiler checks each closure as a function and each `?` as two calls of traits, so there are
-/// neither. Type parameters start with `__`, as no type of a contract does.
+/// none of either. Type parameters start with `__`, as no type of a contract does.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __object {

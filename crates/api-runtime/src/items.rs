@@ -76,7 +76,7 @@ impl Framing {
 /// Why an item of a received body is missing. `E` is the error of the body itself.
 ///
 /// After [`Interrupted`](Self::Interrupted) the stream ends; after the other errors it goes on with
-/// the next item. Neither `Display` nor `Debug` prints bytes of an item.
+/// the next item. `Display` and `Debug` print no bytes of an item.
 #[non_exhaustive]
 pub enum ItemError<E> {
     /// The body ended early.
@@ -182,6 +182,7 @@ impl<T: Wire, B> ItemStream<T, B> {
         let frame = match frame {
             Frame::Whole(bytes) => bytes,
             Frame::TooLarge => return Some(Err(ItemError::TooLarge(self.splitter.limit))),
+            // The body has ended inside of it: a number may lack its last digits, and be valid.
             Frame::Cut(bytes) => {
                 let error = serde::de::Error::custom("must be a whole item");
                 return Some(Err(ItemError::Invalid(InvalidItem { bytes, error })));

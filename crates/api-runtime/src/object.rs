@@ -137,6 +137,7 @@ pub fn fill<'de, T: crate::Wire, A: MapAccess<'de>>(
     name: &'static str,
     map: &mut A,
 ) -> Result<(), A::Error> {
+    // Readers of JSON differ in which of two values counts, so none does.
     if slot.is_some() {
         place::step(name);
         return Err(twice(name));

@@ -1,6 +1,6 @@
 //! Runs a function on many items, on all processors.
 //!
-//! Each pass needs it, with one loop. rayon would do the same, but nothing else in this
+//! It is one loop, which every pass uses. rayon would do the same, but nothing else in this
 //! workspace depends on it, and its pool of threads would outlive the call.
 
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -139,24 +139,25 @@ impl Form {
 /// How a struct is built.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Constructor {
-    /// It is not built from its members.
+    /// Programs cannot build the struct from its members.
     Nothing,
-    /// By `new`, whose arguments are the required members, in their order.
+    /// `new` builds the struct. Its arguments are the required members, in their order.
     New,
-    /// From another struct of this path, whose fields are the required members.
+    /// The struct is converted from another one with this path, whose fields are the required
+    /// members.
     Fields(String),
-    /// As a literal that names all members.
+    /// A literal that names all members builds the struct.
     Literal,
 }
 
 /// The side that builds values of an item. The other side only reads them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Built {
-    /// Callers: the item is only part of requests.
+    /// Only callers build values, since the item is only part of requests.
     Callers,
-    /// Implementers: the item is only part of responses.
+    /// Only implementers build values, since the item is only part of responses.
     Implementers,
-    /// Both.
+    /// Both sides build values.
     Both,
 }
 

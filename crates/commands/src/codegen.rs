@@ -206,8 +206,10 @@ fn generate(
     };
     let mut files = codegen::generate(&contract, &options)?;
     progress.end();
+    // Among the files, so that `--check` compares the list of repairs too.
     files.extend(repairs::file(&chosen.name, &loaded.repairs));
     let new = repairs::new(folder, &chosen.name, &loaded.repairs)?;
+    // Before anything is written, so that no crate changes by a repair that nobody has read.
     if !arguments.check && !arguments.accept && !new.is_empty() {
         report_new(err, &new)?;
         return Ok(Exit::Failed);

@@ -160,7 +160,7 @@ struct Document {
 }
 
 impl Document {
-    /// Returns a text with the names of files as the reader knows them.
+    /// Replaces the temporary folder of a git revision in a text by the name of the revision.
     fn rename(&self, text: &str) -> String {
         if self.folder.is_empty() {
             return text.to_owned();
@@ -207,6 +207,7 @@ pub(crate) fn run(
     let Some(documents) = contracts::documents(&arguments.reading, err)? else {
         return Ok(Exit::Failed);
     };
+    // Two reports would be no JSON, and a section of a changelog is of one version.
     let is_whole = arguments.base.is_some()
         || arguments.prepend.is_some()
         || matches!(arguments.format, Format::Form(Form::Json | Form::Sarif));
@@ -386,6 +387,7 @@ fn accept(
 ) -> anyhow::Result<Option<Document>> {
     let Some(contract) = loaded.contract else {
         let rendered = diagnostic::render(&loaded.sources, &loaded.diagnostics);
+        // The folder of a git revision is temporary, and says nothing to a reader.
         let rendered = if folder.is_empty() {
             rendered
         } else {

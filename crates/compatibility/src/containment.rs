@@ -43,12 +43,12 @@ pub use sample::MOST_SAMPLES;
 /// How two schemas are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Reading {
-    /// As JSON Schema says, without regard to who sends and who receives.
+    /// The schemas mean what JSON Schema says, for a sender and for a receiver alike.
     Exact,
-    /// As a request: the sender sends only the properties that it knows, and none that is
+    /// The schemas are those of a request: the sender sends only the properties that it knows, and none that is
     /// read-only and may be left out.
     Request,
-    /// As a response: the sender sends only the properties that it knows, and none that is
+    /// The schemas are those of a response: the sender sends only the properties that it knows, and none that is
     /// write-only and may be left out, and the receiver accepts unknown values of extensible
     /// enumerations.
     Response,
@@ -61,7 +61,7 @@ pub enum Containment {
     Contained,
     /// This value fits the first schema and not the second.
     Broken(Value),
-    /// It was not decided.
+    /// The search did not decide it.
     Undecided {
         /// The reason, as a noun, such as "too many alternatives".
         why: &'static str,

@@ -161,7 +161,7 @@ impl Version {
 /// How far a version has to rise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Step {
-    /// It can stay.
+    /// The version can stay.
     Nothing,
     /// The next patch: nothing that its users can name has changed.
     Patch,

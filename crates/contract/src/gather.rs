@@ -359,6 +359,7 @@ impl<'g, 'a> Gathering<'g, 'a> {
         let mut entries: Vec<Entry> = beside
             .map(|entry| self.copy_entry(entry))
             .collect::<Copied<_>>()?;
+        // Of two entries with one name, that beside `$ref` stays: the standard leaves it open.
         for entry in target_entries {
             if entries.iter().all(|own| own.key != entry.key) {
                 entries.push(entry);

@@ -85,6 +85,7 @@ fn shown_part(request: &Request<'_>, mut target: Target) -> Option<(Target, &'st
             .collect();
         let place = request.index.place(target.file, &tokens);
         match place.and_then(contract::place::Place::name) {
+            // Not the whole document: its description would be shown at every place that has none.
             Some("the document") | None => {}
             Some(name) => return Some((target, name)),
         }

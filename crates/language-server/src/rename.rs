@@ -228,9 +228,9 @@ fn sibling(target: &Target, name: &str) -> Target {
 
 /// How a place writes a name.
 enum Form {
-    /// Alone, as a key or a value.
+    /// The name is a whole key or value.
     Whole,
-    /// As the token of a pointer with this index.
+    /// The name is the token with this index of a pointer.
     Token(usize),
 }
 

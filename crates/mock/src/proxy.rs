@@ -50,13 +50,13 @@ pub struct ProxySettings {
 /// How long a proxy waits.
 #[derive(Debug, Clone, Copy)]
 pub struct Times {
-    /// For a connection to the server.
+    /// The longest wait for a connection to the server.
     pub connect: Duration,
-    /// For the head of a response, once nothing more of the request is sent.
+    /// The longest wait for the head of a response, once nothing more of the request is sent.
     pub response: Duration,
-    /// For the rest of a body, before it is passed on without a judgement.
+    /// The longest wait for the rest of a body, before it is passed on without a judgement.
     pub hold: Duration,
-    /// For the next bytes of a body that is passed on.
+    /// The longest wait for the next bytes of a body that is passed on.
     pub idle: Duration,
 }
 

@@ -3,6 +3,7 @@
 use api_runtime::server::{Problem, Rejection, RenderRejection};
 use codegen::ir::{Api, MediaKind, TypeRef};
 use contract::model::{SchemaId, StatusKey};
+use contract::pointer;
 use serde_json::{Value, json};
 
 use crate::router::State;
@@ -31,6 +32,7 @@ impl Refusals {
         let Some((schema, media)) = self.declared(rejection) else {
             return (problem, Problem.content_type());
         };
+        // Many contracts declare problem details, which need no guesses.
         if self.values.check(schema, &problem).is_ok() {
             return (problem, media);
         }
@@ -102,6 +104,7 @@ impl Refusals {
         let Some(place) = body.pointer_mut(pointer) else {
             return false;
         };
+        // Tried in its place, since the schema judges the body as a whole.
         let before = std::mem::replace(place, value);
         if self.values.check(schema, body).is_ok() {
             return true;
@@ -119,7 +122,7 @@ fn gather(value: &Value, pointer: &str, places: &mut Vec<(String, String)>) {
         if places.len() >= MOST_PLACES {
             return;
         }
-        let own = format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
+        let own = pointer::join(pointer, name);
         places.push((own.clone(), name.clone()));
         gather(inner, &own, places);
     }

@@ -17,11 +17,11 @@ use crate::types::{Decoded, Expected, Shape, Types};
 /// How much of a request is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reading {
-    /// All of it.
+    /// The whole request.
     Whole,
-    /// Its head, and the media type of its body, because the body is not here yet.
+    /// The head of the request, and the media type of its body, which is not here yet.
     Head,
-    /// Its parameters alone.
+    /// The parameters of the request alone.
     Parameters,
 }
 
@@ -118,6 +118,8 @@ impl Wanted {
         match unread {
             Some(Unread::Json(value)) => Ok(Some(value)),
             Some(unread) if reading == Reading::Whole => {
+                // Nothing else reads the body, and only reading finds out whether it keeps to its
+                // limit.
                 let drained = timeout(STREAM_TIMEOUT, unread.drain()).await;
                 drained.map(|()| None).map_err(|_| {
                     let message = "the body did not arrive in time";
@@ -239,9 +241,9 @@ fn parts(
 
 /// A body: what was read of it, or that generated servers hand it over unread.
 pub(crate) enum Unread {
-    /// It was read, and is no JSON.
+    /// The body was read, and is no JSON.
     Nothing,
-    /// It was read.
+    /// The body was read as JSON.
     Json(Value),
     Bytes(ByteStream),
     Multipart(Multipart),

@@ -99,6 +99,8 @@ impl Mock {
     /// Makes a mock of a contract.
     #[must_use]
     pub fn new(contract: Contract, settings: Settings) -> Self {
+        // The descriptions of the run time are constants in generated crates. A mock lasts as long
+        // as its process, so nothing is lost.
         let contract: &'static Contract = Box::leak(Box::new(contract));
         let api: &'static Api<'static> = Box::leak(Box::new(codegen::lower(contract, "mock")));
         let bundle = contract::bundle::schema_bundle(contract).to_string().leak();

@@ -141,6 +141,8 @@ impl<'de> DeserializeSeed<'de> for Expected {
 impl Types {
     /// Prepares the types of a contract.
     pub(crate) fn new(api: &'static Api<'static>, schemas: &'static Schemas) -> Self {
+        // Leaked, like the whole description of the contract, since the run time takes what
+        // generated crates have as constants.
         let pattern = |def: &'static TypeDef| match &def.kind {
             TypeKind::Scalar(scalar) => scalar
                 .pattern
@@ -280,6 +282,7 @@ impl Expected {
         };
         let rules = Text {
             schema: def.component.as_deref(),
+            // Messages say it in place of a pattern only.
             description: description.filter(|_| scalar.pattern.is_some()),
             min_length: scalar.min_length.map(size),
             max_length: scalar.max_length.map(size),
@@ -298,6 +301,7 @@ impl Expected {
         enumeration: &'static Enumeration,
         deserializer: D,
     ) -> Result<Value, D::Error> {
+        // As generated types, which refuse what is no string before they look at the values.
         let value = if enumeration.strings {
             Value::String(String::decode(deserializer)?)
         } else {
@@ -318,6 +322,7 @@ impl Expected {
                 .variants
                 .iter()
                 .filter(|variant| read(variant, value.clone()).is_ok());
+            // Two are enough to refuse a `oneOf`, and one to accept an `anyOf`.
             let most = if union.selection == Selection::OneOf {
                 2
             } else {

@@ -90,6 +90,7 @@ impl Policy {
                         .any(|part| is_within(one.diagnostic.span, *part))
             };
             let is_used = found.iter().any(is_meant);
+            // Before it is asked what the entry ignores: after its date it ignores nothing.
             if ignore.until < judged.today {
                 let message = format!("this has ended on {}", ignore.until);
                 wrong.push(
@@ -183,6 +184,7 @@ impl<'p> Levels<'p> {
 
     /// Returns a diagnostic at its level, or `None` if it is off.
     fn at(&self, found: Diagnostic) -> Option<Diagnostic> {
+        // No policy can make a wrong contract right.
         if found.severity == Severity::Error {
             return Some(found);
         }

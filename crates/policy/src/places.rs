@@ -49,6 +49,7 @@ impl Places {
             let mut alone = Sources::default();
             let text = file.text.as_bytes();
             let node = read::read(&mut alone, &file.name, text, &mut Vec::new())?;
+            // A copy of it may have any other name.
             let is_metaschema = node.get("$id").and_then(Node::as_str) == Some(METASCHEMA);
             (!is_metaschema).then(|| Root {
                 file: id,

@@ -200,6 +200,7 @@ impl Reading {
                 );
             }
         }
+        // Own rules first, since the entries that follow may name them.
         let own: Vec<OwnRule> = lint
             .own
             .into_iter()

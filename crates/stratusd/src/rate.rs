@@ -23,7 +23,7 @@ pub struct RateLimit {
 }
 
 impl RateLimit {
-    /// Returns the time after which one who has used up the burst may make all of it again.
+    /// Returns the time in which a burst that is used up becomes whole again.
     #[must_use]
     pub fn window(self) -> Duration {
         Duration::from_secs(1) * self.burst.get() / self.per_second.get()

@@ -173,6 +173,7 @@ impl<P: Provisioner> Reconciler<P> {
             };
             tasks.spawn(async move {
                 this.work(&due, &lease, taken.expires).await;
+                // Named here, so that the task owns both until its step has ended.
                 drop((worker, at_work));
             });
         }
@@ -213,6 +214,7 @@ impl<P: Provisioner> Reconciler<P> {
             due: due.clone(),
             lease: lease.to_owned(),
             record: record.map(|record| StepRecord {
+                // A database that is due later than this counts as one whose clock was set back.
                 wait: record.wait.min(self.longest()),
                 ..record
             }),
@@ -327,6 +329,7 @@ impl<P: Provisioner> Reconciler<P> {
             version: PostgresVersion::from(&*observed.shape.version),
             vm_size: PostgresSize::from(&*observed.shape.vm_size),
             password_is_set: true,
+            // A restart counts once it has ended, so that a crash in between asks for it again.
             restarts: match restart {
                 Progress::Done => due.target_restarts,
                 Progress::Pending(_) => due.restarts,
@@ -485,6 +488,8 @@ fn wanted(due: &Due) -> Wanted {
             from: from.to_string(),
             until,
         }),
+        // While a database is being created, the row has what was asked for, and nobody has
+        // observed it.
         known: (!is_creating).then_some(known),
     }
 }
@@ -575,6 +580,8 @@ impl AtWork {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .insert(id.clone());
+        // Not `then_some`: a value that is made and dropped would remove the entry of the other
+        // worker.
         is_first.then(|| Self {
             all: Arc::clone(all),
             id,

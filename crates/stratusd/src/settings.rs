@@ -245,13 +245,13 @@ impl ServiceSettings {
 /// The settings that `stratusd serve` runs the service with.
 #[derive(Debug, Clone, Copy)]
 pub struct ServeSettings<'s> {
-    /// Those of the database.
+    /// The settings of the database.
     pub store: &'s StoreSettings,
-    /// Those of each process.
+    /// The settings of each process.
     pub process: &'s ProcessSettings,
-    /// Those of the service.
+    /// The settings of the service.
     pub service: &'s ServiceSettings,
-    /// Those of the gateway.
+    /// The settings of the gateway.
     pub gateway: &'s GatewaySettings,
 }
 

@@ -154,6 +154,8 @@ impl Traces {
     {
         tracing_opentelemetry::layer()
             .with_tracer(self.provider.tracer("stratusd"))
+            // Where in the code a span was made would be sent with each, and says nothing of a
+            // request.
             .with_location(false)
             .with_threads(false)
             .with_level(false)
@@ -204,6 +206,7 @@ pub fn join(span: &Span, head: &Parts, caller: Option<&TraceContext>) -> Option<
 /// Returns the sampler: the caller's flag decides, and without a caller a share of the traces.
 fn sampler(share: Percent) -> Sampler {
     let ratio = f64::from(share.get()) / 100.0;
+    // A caller that samples its trace wants our part of it too, and one that does not, none.
     Sampler::ParentBased(Box::new(Sampler::TraceIdRatioBased(ratio)))
 }
 
@@ -211,6 +214,8 @@ fn sampler(share: Percent) -> Sampler {
 fn http_client() -> Result<reqwest::blocking::Client> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut roots = rustls::RootCertStore::empty();
+    // Systems trust some certificates that rustls cannot parse, and the collector hardly needs
+    // those.
     roots.add_parsable_certificates(load_native_certs().certs);
     let tls = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()

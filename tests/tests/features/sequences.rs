@@ -235,7 +235,7 @@ async fn server_by_hand(url: &str) {
             "1", "invalid", "invalid", "invalid", "invalid", "2", "invalid"
         ]
     );
-    // More than the server takes, whatever the items are: 413, as for every body.
+    // More than the server takes, of any items: 413, as for every body.
     let lines = "{\"number\":1}\n".repeat(1 << 17);
     let told = write("log", "application/x-ndjson", lines)
         .await

@@ -100,7 +100,7 @@ pub async fn check(client: &Client, url: &str) {
             .into_inner();
         assert_eq!(response, point);
     }
-    // The discriminator names a property that neither branch has, and that each refuses.
+    // The discriminator names a property that no branch has, and that each refuses.
     for pet in [Pet::from(Cat::new(9)), Pet::from(Dog::new(true))] {
         let response = client.pet_echo().body(pet.clone()).send().await;
         assert_eq!(response.expect("a success").into_inner(), pet);

@@ -16,9 +16,9 @@ use crate::service::{Build, PROJECT, Service};
 /// The addresses that the demo is served at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Addresses {
-    /// That of the API.
+    /// The address of the API.
     pub listen: SocketAddr,
-    /// That of health and metrics.
+    /// The address of health and metrics.
     pub management_listen: SocketAddr,
 }
 

@@ -65,8 +65,8 @@ struct Row {
     types: usize,
     types_crate: Cost,
     client_crate: Cost,
-    /// Those of the types and the client that openapi-to-rust generates, which are one crate, or why
-    /// there are none.
+    /// The cost of the one crate of types and client that openapi-to-rust generates, or why there is
+    /// none.
     theirs: Result<Cost, &'static str>,
 }
 

@@ -63,9 +63,9 @@ pub(super) enum Outcome {
 /// The result of compiling generated crates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Check {
-    /// With warnings.
+    /// The crates compile with warnings.
     Warns,
-    /// Without warnings.
+    /// The crates compile without warnings.
     Compiles,
 }
 

@@ -49,6 +49,7 @@ pub(super) fn expand(object: &Object<'_>) -> TokenStream {
             }
         });
         let types = required.iter().map(|property| taken(&property.ty));
+        // The struct is built from the names alone, so texts are converted before.
         let texts = required.iter().filter(|property| is_text(&property.ty));
         let texts = texts.map(|property| {
             let name = &property.ident;
@@ -100,6 +101,7 @@ fn from_fields(object: &Object<'_>, required: &[&Property], made: &TokenStream) 
         #[automatically_derived]
         impl ::core::convert::From<#fields> for #ident {
             fn from(fields: #fields) -> Self {
+                // A pattern without `..` makes a field that is not moved over a compile error.
                 let #fields { #(#names),* } = fields;
                 #made
             }

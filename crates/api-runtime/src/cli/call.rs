@@ -13,7 +13,6 @@ use super::input::{self, Arguments};
 use super::settings::Settings;
 use super::{curl, output, pages, request};
 use crate::client::{self, ByteStream, ResponseValue, Transport};
-use crate::items::Framing;
 
 /// The most bytes of a response that is read into memory. `--save` has no bound.
 const MOST_BYTES: usize = 64 << 20;
@@ -163,9 +162,4 @@ fn text(value: &Value) -> String {
     value
         .as_str()
         .map_or_else(|| value.to_string(), str::to_owned)
-}
-
-/// Returns whether a media type is a sequence of items.
-pub(super) fn is_stream(media: &str) -> bool {
-    Framing::of(media).is_some()
 }

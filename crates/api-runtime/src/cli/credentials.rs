@@ -11,13 +11,13 @@ use crate::client::Secret;
 
 /// Where a credential is.
 pub(super) enum Found {
-    /// In the file that a flag names.
+    /// The credential is in the file that a flag names.
     Flag(String),
-    /// In a variable.
+    /// The credential is in a variable of the environment.
     Variable(String),
-    /// In a file that a variable or the configuration file names.
+    /// The credential is in a file that a variable or the configuration file names.
     File(String),
-    /// Where `auth login` has kept it.
+    /// `auth login` has kept the credential in this place.
     Kept(Secret, Place),
 }
 

@@ -1,12 +1,11 @@
 //! Why a command failed, in words for people and as an exit code for scripts.
 
+mod call;
+
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use serde_json::Value;
-
-use super::refusal;
-use super::sources::Sources;
 
 /// The exit code of any failure that has no other.
 const OTHER: u8 = 1;
@@ -68,31 +67,6 @@ impl Failure {
         Self::other(format!("the output cannot be written: {error}"))
     }
 
-    /// Returns the failure of a call.
-    pub(super) fn call(error: &CallError, sources: &Sources<'_>) -> Self {
-        let words = error.to_string();
-        match error {
-            CallError::ErrorResponse(response) => {
-                let message = refusal::words(response.status(), response.headers(), response);
-                Self::response(response.status().as_u16(), message)
-            }
-            CallError::InvalidRequest(_) => Self::usage(words),
-            CallError::NoCredential(_) | CallError::Around(_) | CallError::Paging { .. } => {
-                Self::other(words)
-            }
-            _ if error.is_timeout() => Self::transport(format!(
-                "{words}; give the call more time with --timeout SECONDS"
-            )),
-            _ => {
-                let words = with_causes(error, words);
-                let origin = sources.origin().ok().flatten().unwrap_or_default();
-                Self::transport(format!(
-                    "{words}; the API is called at {origin}, which --url changes"
-                ))
-            }
-        }
-    }
-
     fn new(code: u8, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -118,16 +92,3 @@ impl Failure {
 
 /// The error of a call, with the error body as JSON.
 pub(super) type CallError = crate::client::Error<Value>;
-
-/// Returns the words of an error with those of its causes, which say what failed.
-fn with_causes(error: &CallError, mut words: String) -> String {
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        let next = error.to_string();
-        if !words.contains(&next) {
-            words.push_str(&format!(": {next}"));
-        }
-        cause = error.source();
-    }
-    words
-}

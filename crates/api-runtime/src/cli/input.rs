@@ -8,6 +8,7 @@ use super::failure::Failure;
 use super::secrets;
 use super::settings::Settings;
 use crate::Schemas;
+use crate::pointer::unescape;
 
 /// The most bytes of a request body.
 const MOST_BYTES: u64 = 256 << 20;
@@ -56,6 +57,7 @@ pub(super) fn read(settings: &Settings<'_>) -> Result<Arguments, Failure> {
     }
     let body = body(settings, &mut problems)?;
     problems.end()?;
+    // Hidden only now, since the checks above need the values. A dry run prints the request.
     if settings.sources.has("dry-run") {
         for (_, value) in parameters.iter_mut().filter(|(input, _)| input.secret) {
             *value = secrets::HIDDEN.into();
@@ -134,6 +136,7 @@ fn secret(settings: &Settings<'_>, bound: Bound) -> Result<Option<Value>, Failur
     }
     let has_body =
         settings.operation.body.is_some() && settings.sources.matches.contains_id("body");
+    // A body in `--body` may have the secret in it.
     if bound.input.required && !has_body {
         let typed = secrets::ask(name)?;
         return Ok(typed.map(|secret| secret.expose().into()));
@@ -164,6 +167,7 @@ fn parse(kind: Kind, text: &str) -> Result<Value, String> {
         },
         Kind::Integer => number().ok_or_else(|| "must be an integer".to_owned()),
         Kind::Number => number().ok_or_else(|| "must be a number".to_owned()),
+        // What is not JSON is a text, so that a word needs no quotes.
         Kind::Any => Ok(serde_json::from_str(text).unwrap_or_else(|_| text.into())),
         Kind::Json => json(text),
     }
@@ -286,11 +290,7 @@ fn check_body(settings: &Settings<'_>, pointer: &str, body: &Value, problems: &m
     };
     for violation in violations {
         let mut parts = violation.pointer.trim_start_matches('/').splitn(2, '/');
-        let name = parts
-            .next()
-            .unwrap_or_default()
-            .replace("~1", "/")
-            .replace("~0", "~");
+        let name = unescape(parts.next().unwrap_or_default());
         let rest = parts
             .next()
             .map_or_else(String::new, |rest| format!(" at /{rest}"));

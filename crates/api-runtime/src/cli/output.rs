@@ -46,6 +46,7 @@ pub(super) fn format(settings: &Settings<'_>) -> Result<String, Failure> {
             let known = known.join(", ");
             Err(Failure::usage(format!("`output` must be one of: {known}")))
         }
+        // Tables are for people. A program that reads the output gets JSON.
         None if io::stdout().is_terminal() => Ok("table".to_owned()),
         None => Ok("json".to_owned()),
     }
@@ -102,6 +103,7 @@ pub(super) fn value(settings: &Settings<'_>, mut value: Value) -> Result<(), Fai
         return queried(settings, found);
     }
     let format = format(settings)?;
+    // The table of a page would have one row, and its items in one cell.
     if format == "table"
         && let Some(paging) = &settings.operation.paging
         && let Some(items) = value.get_mut(&paging.items)
@@ -122,6 +124,7 @@ pub(super) fn value(settings: &Settings<'_>, mut value: Value) -> Result<(), Fai
 fn queried(settings: &Settings<'_>, found: Vec<Value>) -> Result<(), Failure> {
     let text = match format(settings)?.as_str() {
         "yaml" => escaped(&yaml::document(&Value::Array(found))),
+        // What a query finds may be anything, so there are no columns.
         "table" | "text" => texts(&Value::Array(found)),
         "jsonl" => lines(&Value::Array(found)),
         _ => pretty(&Value::Array(found)),
@@ -140,6 +143,7 @@ fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
+            // JSON may have these control characters as they are, and a terminal obeys them.
             '\u{7f}'..='\u{9f}' => escaped.push_str(&format!("\\u{:04x}", u32::from(character))),
             character => escaped.push(character),
         }
@@ -222,6 +226,7 @@ fn line(settings: &Settings<'_>, mut item: Value) -> Result<(), Failure> {
 
 /// Prints a body that is no JSON. On a terminal, bytes that are no text could do anything.
 async fn plain(reply: ResponseValue<ByteStream>, is_text: bool) -> Result<(), Failure> {
+    // A file or a program gets the bytes as they are: only a terminal obeys control characters.
     if !io::stdout().is_terminal() {
         return copy(reply.into_inner(), &mut io::stdout()).await;
     }
@@ -246,6 +251,7 @@ async fn save(path: &str, body: ByteStream) -> Result<(), Failure> {
     let wrong = |error: &io::Error| Failure::other(format!("failed to write {path}: {error}"));
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
+    // Only for the owner, since the response may have secrets.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file: File = options.open(path).map_err(|error| wrong(&error))?;

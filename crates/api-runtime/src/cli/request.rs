@@ -44,6 +44,7 @@ fn url(call: Call<'_>, operation: &Operation, arguments: &Arguments) -> Argument
         for part in &segment {
             match part {
                 Part::Literal(literal) => {
+                    // `{}` stands for a segment in the template.
                     text.push_str(&literal.replace('{', "%7B").replace('}', "%7D"));
                 }
                 Part::Parameter(input) => text.push_str(&path_text(input, arguments)?),
@@ -93,6 +94,7 @@ fn segments_of(operation: &Operation) -> Vec<Vec<Part<'_>>> {
             .filter(|input| input.place == Place::Path)
     };
     while let Some(first) = rest.chars().next() {
+        // By the names of parameters, since the text of a path may have braces too.
         let used = inputs().find_map(|input| {
             let behind = rest.strip_prefix('{')?.strip_prefix(input.name.as_str())?;
             Some((input, behind.strip_prefix('}')?))
@@ -118,6 +120,7 @@ fn segments_of(operation: &Operation) -> Vec<Vec<Part<'_>>> {
 /// Returns the escaped text of a path parameter.
 fn path_text(input: &Input, arguments: &Arguments) -> Argument<String> {
     let mut given = arguments.parameters.iter();
+    // By address, since parameters of other places may have the same name.
     let value = given.find(|(other, _)| std::ptr::eq(*other, input));
     let value = value.map_or(&Value::Null, |(_, value)| value);
     if input.json {
@@ -151,6 +154,7 @@ fn headers(
     }
     let mut cookies = Cookies::new();
     for (input, value) in located(arguments, Place::Cookie) {
+        // Without a style, cookies have `form`, which explodes by default.
         let explode = input.style.is_none() || input.explode;
         if input.json {
             cookies.add_text(&input.name, &client::content(&input.name, value)?);
@@ -242,6 +246,8 @@ fn parts(value: &Value) -> Result<Multipart, Failure> {
             .as_array()
             .map_or(std::slice::from_ref(value), Vec::as_slice);
         let paths: Vec<&str> = values.iter().filter_map(file).collect();
+        // Texts and files are different parts, so a list of both stays as it is, and the API judges
+        // it.
         if !paths.is_empty() && paths.len() == values.len() {
             texts.remove(name);
             files.extend(paths.into_iter().map(|path| (name, path)));

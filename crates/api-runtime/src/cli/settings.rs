@@ -11,6 +11,7 @@ use super::description::{Description, Operation, SchemeKind};
 use super::failure::Failure;
 use super::sources::Sources;
 use crate::client::{self, Retries, Scheme, Secret, Security, Transport};
+use crate::items::Framing;
 
 /// The repeats of a call that failed temporarily, unless `--retries` says otherwise.
 const RETRIES: u32 = 2;
@@ -90,7 +91,7 @@ impl<'m> Settings<'m> {
     /// Returns whether the response may be a stream.
     pub(super) fn is_stream(&self) -> bool {
         let mut media = self.operation.accept.split(", ");
-        media.any(super::call::is_stream)
+        media.any(is_stream)
     }
 
     /// Returns the schemes whose credentials the call has: those of the first alternative that is
@@ -148,4 +149,9 @@ impl<'m> Settings<'m> {
             SchemeKind::Certificate => Scheme::Certificate,
         }
     }
+}
+
+/// Returns whether a media type is a sequence of items.
+fn is_stream(media: &str) -> bool {
+    Framing::of(media).is_some()
 }

@@ -63,7 +63,7 @@ fn written(mut table: Table) -> String {
 
 fn plain() -> Table {
     let mut table = Table::new();
-    // Rows are lines, whatever the width of the terminal, so that other programs can read them.
+    // Rows are lines also where the terminal is narrower, so that other programs can read them.
     table
         .load_style(presets::NOTHING)
         .set_content_arrangement(ContentArrangement::Disabled);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use reqwest::{Request, Response};
 
-use super::secret_source::BoxError;
+use super::BoxError;
 
 /// The future of a function that runs around an attempt. Its error is that of
 /// [`Next::run`], or one of its own, which ends the call.

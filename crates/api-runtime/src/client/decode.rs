@@ -7,11 +7,11 @@ use http::header::CONTENT_TYPE;
 use reqwest::{Response, Upgraded};
 use serde_json::Value;
 
-use super::call::Received;
 use super::lenient::{self, Body};
+use super::response::map;
 use super::{
     ByteStream, Error, EventStream, InterruptedResponse, InvalidResponse, OversizedResponse,
-    ResponseValue,
+    Received, ResponseValue,
 };
 use crate::Wire;
 use crate::json::from_slice_lenient;
@@ -149,11 +149,6 @@ pub async fn upgrade<E>(response: Received) -> Result<ResponseValue<Upgraded>, E
     let upgraded = response.upgrade().await;
     let upgraded = upgraded.map_err(|error| Error::<E>::from(error).of(operation))?;
     Ok(ResponseValue::new(upgraded, status, headers).of(operation))
-}
-
-/// Converts the value of a response with `change`. The status and the headers stay.
-pub fn map<T, U>(response: ResponseValue<T>, change: impl FnOnce(T) -> U) -> ResponseValue<U> {
-    response.map(change)
 }
 
 /// Returns the media type of a response, in lower case and without parameters. Returns an empty

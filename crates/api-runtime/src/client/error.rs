@@ -1,6 +1,11 @@
 //! Errors of calls: they keep the status, the headers and the contract's error body, and print no
 //! secrets.
 
+mod cause;
+mod print;
+
+pub use cause::{InterruptedResponse, InvalidResponse, NoResponse, OversizedResponse, OwnError};
+
 use std::convert::Infallible;
 use std::fmt;
 use std::time::Duration;
@@ -9,11 +14,9 @@ use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use reqwest::header::InvalidHeaderValue;
 
-use super::call::{Origin, Received};
-use super::misfit::Misfit;
+use super::received::Origin;
 use super::retry_after::retry_after;
-use super::secret_source::BoxError;
-use super::{InvalidArgument, ResponseValue, map};
+use super::{BoxError, InvalidArgument, Received, ResponseValue, map};
 
 /// The result of a call: the response, or why there is none. `E` is the body of the errors that the
 /// contract lists.
@@ -63,152 +66,6 @@ pub enum Error<E = ()> {
         /// The id of the operation.
         operation: &'static str,
     },
-}
-
-/// The error of a function of the program, which the client has called.
-pub struct OwnError {
-    operation: Option<&'static str>,
-    source: BoxError,
-}
-
-/// Why there was no response.
-pub struct NoResponse {
-    operation: Option<&'static str>,
-    source: reqwest::Error,
-}
-
-/// A response whose body ended early.
-pub struct InterruptedResponse {
-    status: StatusCode,
-    headers: HeaderMap,
-    operation: Option<&'static str>,
-    source: reqwest::Error,
-}
-
-/// A listed response whose body has more bytes than the client reads into memory.
-pub struct OversizedResponse {
-    status: StatusCode,
-    headers: HeaderMap,
-    origin: Origin,
-}
-
-/// A listed response whose body does not fit the contract.
-pub struct InvalidResponse {
-    status: StatusCode,
-    headers: HeaderMap,
-    body: Bytes,
-    error: serde_json::Error,
-    misfit: Misfit,
-}
-
-impl OwnError {
-    fn new(source: BoxError) -> Box<Self> {
-        Box::new(Self {
-            operation: None,
-            source,
-        })
-    }
-
-    /// Returns the error of the function.
-    #[must_use]
-    pub fn error(&self) -> &(dyn std::error::Error + Send + Sync + 'static) {
-        &*self.source
-    }
-
-    /// Returns the error of the function by value.
-    #[must_use]
-    pub fn into_error(self) -> Box<dyn std::error::Error + Send + Sync> {
-        self.source
-    }
-}
-
-impl NoResponse {
-    /// Returns the error of the HTTP client. It does not contain the URL.
-    #[must_use]
-    pub fn error(&self) -> &reqwest::Error {
-        &self.source
-    }
-}
-
-impl InterruptedResponse {
-    pub(super) fn new(
-        status: StatusCode,
-        headers: HeaderMap,
-        operation: Option<&'static str>,
-        source: reqwest::Error,
-    ) -> Self {
-        Self {
-            status,
-            headers,
-            operation,
-            // The query may have a credential.
-            source: source.without_url(),
-        }
-    }
-}
-
-impl OversizedResponse {
-    pub(super) fn new(status: StatusCode, headers: HeaderMap, origin: Origin) -> Self {
-        Self {
-            status,
-            headers,
-            origin,
-        }
-    }
-
-    /// Returns the most bytes that the client reads into memory.
-    #[must_use]
-    pub fn limit(&self) -> usize {
-        self.origin.limit
-    }
-}
-
-impl InvalidResponse {
-    pub(super) fn new(
-        status: StatusCode,
-        headers: HeaderMap,
-        body: Bytes,
-        error: serde_json::Error,
-        operation: Option<&'static str>,
-        check: fn(&[u8]) -> serde_json::Result<()>,
-    ) -> Self {
-        // Decoded again, now that it has failed, to find the part that does not fit.
-        let misfit = Misfit::of(operation, &body, check);
-        Self {
-            status,
-            headers,
-            body,
-            error,
-            misfit,
-        }
-    }
-
-    pub(super) fn status(&self) -> StatusCode {
-        self.status
-    }
-
-    pub(super) fn into_parts(self) -> (StatusCode, HeaderMap, Misfit) {
-        (self.status, self.headers, self.misfit)
-    }
-
-    /// Returns the part of the body that does not fit, and the rule that it breaks. Unlike
-    /// [`error`](Self::error), it can be logged.
-    #[must_use]
-    pub fn misfit(&self) -> &Misfit {
-        &self.misfit
-    }
-
-    /// Returns the body as it was received. Do not log it: it may have secrets.
-    #[must_use]
-    pub fn body(&self) -> &Bytes {
-        &self.body
-    }
-
-    /// Returns the error of decoding the body. Do not log it: its message may quote the body.
-    #[must_use]
-    pub fn error(&self) -> &serde_json::Error {
-        &self.error
-    }
 }
 
 impl<E> Error<E> {
@@ -402,154 +259,6 @@ impl<E> Error<E> {
             Self::UnexpectedResponse(response) => Error::UnexpectedResponse(response),
             Self::Paging { reason, operation } => Error::Paging { reason, operation },
         }
-    }
-}
-
-/// Says where the body does not fit, and by which rule, without a value of the body.
-impl fmt::Display for InvalidResponse {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the response ({})", self.status)?;
-        if let Some(operation) = self.misfit.operation() {
-            write!(f, " of `{operation}`")?;
-        }
-        f.write_str(" does not fit the contract")?;
-        let (line, column) = (self.error.line(), self.error.column());
-        if line > 0 {
-            write!(f, " at line {line} column {column} of its body")?;
-        }
-        match self.misfit.printed() {
-            "" => write!(f, ": {}", self.misfit.rule()),
-            pointer => write!(f, ": {pointer} {}", self.misfit.rule()),
-        }
-    }
-}
-
-impl<E> fmt::Display for Error<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::InvalidRequest(reason) => {
-                write!(f, "the request{} was not sent: {reason}", self.words("of"))
-            }
-            Self::NoCredential(_) => write!(
-                f,
-                "the request{} was not sent: the source of its credential failed",
-                self.words("of")
-            ),
-            Self::Around(_) => write!(
-                f,
-                "the call{} failed: the function around its attempts returned an error",
-                self.words("of")
-            ),
-            Self::Communication(error) if error.source.is_timeout() => {
-                write!(f, "no response from the API{} in time", self.words("to"))
-            }
-            Self::Communication(error) if error.source.is_connect() => {
-                write!(f, "cannot connect to the API{}", self.words("for"))
-            }
-            Self::Communication(_) => {
-                write!(
-                    f,
-                    "the connection to the API failed{}",
-                    self.words("during")
-                )
-            }
-            Self::ErrorResponse(response) => {
-                let status = response.status();
-                write!(f, "the API responded{} with {status}", self.words("to"))
-            }
-            Self::InterruptedResponse(response) => write!(
-                f,
-                "the response ({}){} ended early",
-                response.status,
-                self.words("of")
-            ),
-            Self::OversizedResponse(response) => write!(
-                f,
-                "the response ({}){} has more than {} bytes; set a larger `response_limit` to read it",
-                response.status,
-                self.words("of"),
-                response.origin.limit
-            ),
-            Self::OversizedEvent { limit, .. } => write!(
-                f,
-                "an event{} has more than {limit} bytes; set a larger `max_item_bytes` to read it",
-                self.words("of")
-            ),
-            Self::InvalidResponse(response) => response.fmt(f),
-            Self::UnexpectedResponse(response) => {
-                write!(
-                    f,
-                    "the API responded{} with {}, which the contract does not list",
-                    self.words("to"),
-                    response.status()
-                )
-            }
-            Self::Paging { reason, .. } => write!(
-                f,
-                "the list{} cannot be read to its end: {reason}",
-                self.words("of")
-            ),
-        }
-    }
-}
-
-impl<E: fmt::Debug> fmt::Debug for Error<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::InvalidRequest(reason) => f.debug_tuple("InvalidRequest").field(reason).finish(),
-            Self::NoCredential(error) => f.debug_tuple("NoCredential").field(error).finish(),
-            Self::Around(error) => f.debug_tuple("Around").field(error).finish(),
-            Self::Communication(error) => f
-                .debug_struct("Communication")
-                .field("operation", &error.operation)
-                .field("source", &error.source)
-                .finish(),
-            Self::ErrorResponse(response) => f
-                .debug_struct("ErrorResponse")
-                .field("status", &response.status())
-                .field("body", &***response)
-                .finish_non_exhaustive(),
-            Self::InterruptedResponse(response) => f
-                .debug_struct("InterruptedResponse")
-                .field("status", &response.status)
-                .field("source", &response.source)
-                .finish_non_exhaustive(),
-            Self::OversizedResponse(response) => f
-                .debug_struct("OversizedResponse")
-                .field("status", &response.status)
-                .field("limit", &response.origin.limit)
-                .finish_non_exhaustive(),
-            Self::InvalidResponse(response) => f
-                .debug_struct("InvalidResponse")
-                .field("status", &response.status)
-                .field("misfit", &response.misfit)
-                .field("line", &response.error.line())
-                .field("column", &response.error.column())
-                .finish_non_exhaustive(),
-            Self::UnexpectedResponse(response) => f
-                .debug_struct("UnexpectedResponse")
-                .field("status", &response.status())
-                .finish_non_exhaustive(),
-            Self::OversizedEvent { limit, operation } => f
-                .debug_struct("OversizedEvent")
-                .field("limit", limit)
-                .field("operation", operation)
-                .finish(),
-            Self::Paging { reason, operation } => f
-                .debug_struct("Paging")
-                .field("reason", reason)
-                .field("operation", operation)
-                .finish(),
-        }
-    }
-}
-
-/// Prints no error of the program, which may have secrets.
-impl fmt::Debug for OwnError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OwnError")
-            .field("operation", &self.operation)
-            .finish_non_exhaustive()
     }
 }
 

@@ -1,7 +1,6 @@
 //! Response bodies that are sequences of items.
 
-use super::call::Received;
-use super::{ByteStream, Error, ResponseValue, content_type, map, stream};
+use super::{ByteStream, Error, Received, ResponseValue, content_type, map, stream};
 use crate::items::{self, Framing};
 
 /// The items of a response body.

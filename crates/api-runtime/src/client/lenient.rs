@@ -74,8 +74,8 @@ impl<T> Lenient<T> {
     /// Returns the body as JSON. Returns `None` if the body is no JSON, is nested more than 127
     /// levels deep, or was not read into memory: an empty response or a stream.
     ///
-    /// Of a property that an object has twice, the last value is kept, and a number that neither 64
-    /// bits nor a `double` can hold is rounded; [`text`](Self::text) has all of it. The value is
+    /// Of a property that an object has twice, the last value is kept, and a number that fits no 64-bit
+    /// integer and no `double` is rounded; [`text`](Self::text) has all of it. The value is
     /// parsed when it is first asked for. Do not log it: it may have secrets.
     #[must_use]
     pub fn raw(&self) -> Option<&Value> {

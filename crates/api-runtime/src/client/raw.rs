@@ -89,7 +89,7 @@ impl Cursor<'_> {
         is_next
     }
 
-    /// Skips the value here, and returns its range. Returns `None` if there is no value.
+    /// Skips the value at the current position, and returns its range. Returns `None` if there is no value.
     fn value(&mut self) -> Option<Range<usize>> {
         self.blank();
         let rest = serde_json::Deserializer::from_slice(&self.text[self.at..]);

@@ -115,3 +115,8 @@ impl<T: fmt::Debug> fmt::Debug for ResponseValue<T> {
             .finish_non_exhaustive()
     }
 }
+
+/// Converts the value of a response with `change`. The status and the headers stay.
+pub fn map<T, U>(response: ResponseValue<T>, change: impl FnOnce(T) -> U) -> ResponseValue<U> {
+    response.map(change)
+}

@@ -1,15 +1,11 @@
 //! Secrets that are asked for when a call needs them.
 
-use std::error::Error;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use super::Secret;
-
-/// The error of a program's function.
-pub(super) type BoxError = Box<dyn Error + Send + Sync>;
+use super::{BoxError, Secret};
 
 /// The future of a function that returns a secret.
 type Asked = Pin<Box<dyn Future<Output = Result<Secret, BoxError>> + Send>>;

@@ -1,12 +1,18 @@
 //! Writes the parameters of requests in every style of OpenAPI: in paths, queries, headers and
 //! cookies.
 
+mod cookies;
+mod query;
+
+pub use cookies::Cookies;
+pub use query::Query;
+
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::RequestBuilder;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::path::escape;
+use super::segment::escape;
 use super::{Argument, InvalidArgument};
 
 /// How an array or object is written in a parameter.
@@ -32,23 +38,6 @@ const QUERY: &AsciiSet = &NON_ALPHANUMERIC
 /// The characters that are escaped in an item of a list in a path. A dot is among them because it
 /// separates labels.
 const ITEM: &AsciiSet = &QUERY.add(b'.');
-
-/// The characters that are escaped where `allowReserved` is set: of the reserved ones, those that
-/// would end the value.
-const QUERY_RESERVED: &AsciiSet = &QUERY
-    .remove(b':')
-    .remove(b'/')
-    .remove(b'?')
-    .remove(b'@')
-    .remove(b'!')
-    .remove(b'$')
-    .remove(b'\'')
-    .remove(b'(')
-    .remove(b')')
-    .remove(b'*')
-    .remove(b',')
-    .remove(b';')
-    .remove(b'=');
 
 /// The three kinds of values that a style distinguishes.
 enum Kind {
@@ -245,285 +234,6 @@ fn prefixed(
     }
 }
 
-/// The query of a request.
-#[derive(Debug, Clone, Default)]
-pub struct Query(String);
-
-impl Query {
-    /// Returns an empty query.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Adds a parameter with its style, `explode` and `allowReserved`.
-    pub fn add(
-        &mut self,
-        name: &str,
-        value: &impl Serialize,
-        (style, explode, reserved): (Style, bool, bool),
-    ) -> Result<(), InvalidArgument> {
-        let set = if reserved { QUERY_RESERVED } else { QUERY };
-        let value = json(name, value)?;
-        if style == Style::DeepObject {
-            self.deep(name, &value, set);
-            return Ok(());
-        }
-        if explode && let Value::Object(members) = &value {
-            for (name, value) in members.iter().filter(|(_, value)| !value.is_null()) {
-                self.member(name, value, set);
-            }
-            return Ok(());
-        }
-        // Encoded, since a URL can have no blank and no bar.
-        let separator = match style {
-            Style::SpaceDelimited => "%20",
-            Style::PipeDelimited => "%7C",
-            _ => ",",
-        };
-        match kind(&value) {
-            Kind::List(items) if explode => {
-                for item in &items {
-                    self.pair(name, item, set);
-                }
-            }
-            kind => {
-                let text = joined(kind, false, separator, |text| {
-                    utf8_percent_encode(text, set).to_string()
-                });
-                self.escaped(name, &text);
-            }
-        }
-        Ok(())
-    }
-
-    /// Adds a parameter with the value `text`, which this function escapes.
-    pub fn add_text(&mut self, name: &str, text: &str) {
-        self.pair(name, text, QUERY);
-    }
-
-    /// Adds the pairs of a path's label, except those that a parameter has given another value.
-    pub fn label(&mut self, pairs: &[(&str, &str)]) {
-        let is_given = |name: &str| {
-            let name = utf8_percent_encode(name, QUERY).to_string();
-            let mut given = self.0.split('&').filter_map(|pair| pair.split('=').next());
-            given.any(|given| given == name)
-        };
-        let left: Vec<_> = pairs.iter().filter(|(name, _)| !is_given(name)).collect();
-        for (name, text) in left {
-            self.add_text(name, text);
-        }
-    }
-
-    /// Appends the query to a URL, which may have a query already.
-    #[must_use]
-    pub fn on(self, url: String) -> String {
-        match (self.0.is_empty(), url.contains('?')) {
-            (true, _) => url,
-            (false, false) => format!("{url}?{}", self.0),
-            (false, true) => format!("{url}&{}", self.0),
-        }
-    }
-
-    /// Returns the query without `?`. A form has the same syntax.
-    pub(super) fn into_text(self) -> String {
-        self.0
-    }
-
-    /// Adds a value in the style `deepObject`: `name[a][b]=value` for each property that is not
-    /// null, with arrays as repeated pairs.
-    fn deep(&mut self, name: &str, value: &Value, set: &'static AsciiSet) {
-        match value {
-            Value::Object(members) => {
-                for (member, value) in members.iter().filter(|(_, value)| !value.is_null()) {
-                    self.deep(&format!("{name}[{member}]"), value, set);
-                }
-            }
-            // OpenAPI does not define arrays here; repeated pairs are what generated servers read.
-            Value::Array(items) => {
-                for item in items {
-                    self.deep(name, item, set);
-                }
-            }
-            single => self.pair(name, &scalar(single), set),
-        }
-    }
-
-    /// Adds a property of an object, an array as repeated pairs. OpenAPI does not define arrays
-    /// here; this is what generated servers read.
-    fn member(&mut self, name: &str, value: &Value, set: &'static AsciiSet) {
-        match value {
-            Value::Array(items) => {
-                for item in items {
-                    self.pair(name, &scalar(item), set);
-                }
-            }
-            single => self.pair(name, &scalar(single), set),
-        }
-    }
-
-    fn pair(&mut self, name: &str, text: &str, set: &'static AsciiSet) {
-        self.escaped(name, &utf8_percent_encode(text, set).to_string());
-    }
-
-    fn escaped(&mut self, name: &str, text: &str) {
-        if !self.0.is_empty() {
-            self.0.push('&');
-        }
-        self.0.extend(utf8_percent_encode(name, QUERY));
-        self.0.push('=');
-        self.0.push_str(text);
-    }
-}
-
-/// The cookies of a request.
-#[derive(Debug, Clone, Default)]
-pub struct Cookies(String);
-
-impl Cookies {
-    /// Returns an empty list of cookies.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Adds a parameter in the style `form`. With `explode`, each item of a list or property of an
-    /// object is a cookie of its own.
-    ///
-    /// # Errors
-    ///
-    /// If with `explode` a property of an object is an array or object, for which OpenAPI defines no
-    /// form, or its name, which may be the key of a map, cannot be the name of a cookie.
-    pub fn add(
-        &mut self,
-        name: &str,
-        value: &impl Serialize,
-        explode: bool,
-    ) -> Result<(), InvalidArgument> {
-        let value = json(name, value)?;
-        match kind(&value) {
-            Kind::List(items) if explode => {
-                for item in &items {
-                    self.add_text(name, item);
-                }
-            }
-            Kind::Object(members) if explode => {
-                check_members(name, &value)?;
-                for (name, value) in &members {
-                    self.add_text(name, value);
-                }
-            }
-            kind => {
-                let text = joined(kind, false, ",", |text| {
-                    utf8_percent_encode(text, QUERY).to_string()
-                });
-                self.escaped(name, &text);
-            }
-        }
-        Ok(())
-    }
-
-    /// Adds a parameter in the style `cookie`, which writes values as they are.
-    ///
-    /// # Errors
-    ///
-    /// As [`add`](Self::add), or if a value has a character that no value of a cookie can have (RFC
-    /// 6265, section 4.1.1), such as a comma: the API decides how values are escaped, and the caller
-    /// escapes them before.
-    pub fn add_plain(
-        &mut self,
-        name: &str,
-        value: &impl Serialize,
-        explode: bool,
-    ) -> Result<(), InvalidArgument> {
-        let value = json(name, value)?;
-        let kind = kind(&value);
-        if explode && matches!(kind, Kind::Object(_)) {
-            check_members(name, &value)?;
-        }
-        match &kind {
-            Kind::Scalar(text) => check_plain(name, text)?,
-            Kind::List(items) => items.iter().try_for_each(|item| check_plain(name, item))?,
-            Kind::Object(members) => members.iter().try_for_each(|(member, value)| {
-                check_plain(name, member)?;
-                check_plain(name, value)
-            })?,
-        }
-        match kind {
-            Kind::List(items) if explode => {
-                for item in &items {
-                    self.escaped(name, item);
-                }
-            }
-            Kind::Object(members) if explode => {
-                for (name, value) in &members {
-                    self.escaped(name, value);
-                }
-            }
-            kind => self.escaped(name, &joined(kind, false, ",", str::to_owned)),
-        }
-        Ok(())
-    }
-
-    /// Adds a parameter with the value `text`, which this function escapes.
-    pub fn add_text(&mut self, name: &str, text: &str) {
-        self.escaped(name, &utf8_percent_encode(text, QUERY).to_string());
-    }
-
-    /// Sets the header `Cookie` of a request, if there are cookies.
-    pub fn on(self, request: RequestBuilder) -> RequestBuilder {
-        if self.0.is_empty() {
-            request
-        } else {
-            request.header("cookie", self.0)
-        }
-    }
-
-    fn escaped(&mut self, name: &str, text: &str) {
-        if !self.0.is_empty() {
-            self.0.push_str("; ");
-        }
-        self.0.push_str(name);
-        self.0.push('=');
-        self.0.push_str(text);
-    }
-}
-
-/// Checks that each property of an object can be a cookie of its own.
-fn check_members(name: &str, object: &Value) -> Argument<()> {
-    let members = object.as_object().into_iter().flatten();
-    for (member, value) in members.filter(|(_, value)| !value.is_null()) {
-        if matches!(value, Value::Array(_) | Value::Object(_)) {
-            return Err(InvalidArgument::new(format!(
-                "a property of `{name}` is an array or object, which no cookie can be"
-            )));
-        }
-        // A percent sign is a letter of names by RFC 6265, but readers decode it.
-        let fits = |byte: u8| byte.is_ascii_graphic() && !b"()<>@,;:\\\"/[]?={}%".contains(&byte);
-        if member.is_empty() || !member.bytes().all(fits) {
-            return Err(InvalidArgument::new(format!(
-                "a property of `{name}` has a name that no cookie can have: use letters, digits, `-` and `_`"
-            )));
-        }
-    }
-    Ok(())
-}
-
-/// Checks that a text can be the value of a cookie, or an item of it, as it is.
-fn check_plain(name: &str, text: &str) -> Argument<()> {
-    // The value as a whole may be in double quotes.
-    let inner = text
-        .strip_prefix('"')
-        .and_then(|text| text.strip_suffix('"'));
-    let fits = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b',' | b';' | b'\\');
-    if inner.unwrap_or(text).bytes().all(fits) {
-        return Ok(());
-    }
-    Err(InvalidArgument::new(format!(
-        "`{name}` has a character that no cookie can have; escape it as the API expects"
-    )))
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -583,24 +293,5 @@ mod tests {
             query(&object, Style::DeepObject, true),
             "color%5BR%5D=100&color%5BG%5D=200&color%5BB%5D=150"
         );
-    }
-
-    #[test]
-    fn values_are_escaped_and_separators_are_not() {
-        let mut query = Query::new();
-        query
-            .add("a", &json!(["x,y", "&"]), (Style::Form, false, false))
-            .unwrap();
-        query
-            .add("b", &json!("/x?&#+"), (Style::Form, true, true))
-            .unwrap();
-        assert_eq!(
-            query.on("/p?z=1".to_owned()),
-            "/p?z=1&a=x%2Cy,%26&b=/x?%26%23%2B"
-        );
-        let mut cookies = Cookies::new();
-        cookies.add("a", &json!("1; b=2"), true).unwrap();
-        cookies.add("c", &json!([1, 2]), false).unwrap();
-        assert_eq!(cookies.0, "a=1%3B%20b%3D2; c=1,2");
     }
 }

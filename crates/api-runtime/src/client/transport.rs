@@ -11,9 +11,9 @@ use tokio::time::Instant;
 use tracing::Instrument as _;
 
 use super::around::{Attempt, Run};
-use super::call::{Origin, Received};
 use super::config::{self, Target};
 use super::credential::{self, Slot};
+use super::received::{Origin, Received};
 use super::retry::{IDEMPOTENCY_KEY, idempotency_key};
 use super::traces::{self, Operation};
 use super::{Argument, BuildError, Error, Next, Retries, header};
@@ -84,8 +84,8 @@ impl Transport {
         }
     }
 
-    /// Adds the header `Idempotency-Key` with the caller's key. A call that is retried and has no key,
-    /// neither its own nor one among the headers of the client, gets a random key, which makes it
+    /// Adds the header `Idempotency-Key` with the caller's key. A call that may be retried and has no
+    /// key, of its own or among the headers of the client, gets a random key, which makes it
     /// safe to repeat.
     pub fn idempotent<T: Serialize>(
         &self,

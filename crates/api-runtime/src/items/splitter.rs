@@ -52,9 +52,9 @@ struct Scan {
 
 /// What a byte means for the item that it is in.
 enum Step {
-    /// It belongs to the item.
+    /// The byte belongs to the item.
     Inside,
-    /// It belongs to no item.
+    /// The byte belongs to no item.
     Outside,
     /// The item ends before this byte, which is dropped.
     End,

@@ -9,7 +9,7 @@ use super::received::Received;
 use super::state::Shared;
 use crate::server::{AuthError, Operation, not_implemented};
 
-/// What the implementation of the server's traits asks for each request.
+/// Decides the response to each request, for the generated implementation of the server's traits.
 #[derive(Debug, Clone)]
 pub struct Responder(Arc<Shared>);
 

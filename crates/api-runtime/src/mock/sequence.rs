@@ -10,7 +10,8 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Default)]
 pub struct Sequence(Arc<Identity>);
 
-/// Not of size zero, so that each allocation has an address of its own.
+/// What tells sequences apart: the address of its allocation. A type of size zero would have none of
+/// its own.
 #[derive(Debug, Default)]
 struct Identity(#[expect(dead_code, reason = "only its address counts")] u8);
 

@@ -37,7 +37,7 @@ struct State {
 /// A complete expectation.
 pub(super) struct Entry {
     pub(super) operation: &'static Operation,
-    /// Where the test states it.
+    /// The place in the test that states the expectation.
     pub(super) place: &'static Location<'static>,
     pub(super) times: Times,
     pub(super) received: usize,
@@ -47,7 +47,7 @@ pub(super) struct Entry {
 }
 
 impl Shared {
-    /// No code of the test runs while the state is locked, so a panic leaves it whole.
+    /// Locks the state. No code of the test runs meanwhile, so a panic never leaves it half changed.
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -31,7 +31,7 @@ pub struct Call {
     pub(super) operation: &'static Operation,
     /// The names of the path's parameters, in order.
     pub(super) names: Arc<[&'static str]>,
-    /// Where the path has them.
+    /// The values of these parameters, as ranges of the path.
     pub(super) captures: Captures,
     pub(super) limits: Limits,
     /// Becomes true when a body that the handler reads as a stream exceeds the limit. `None` if the

@@ -131,10 +131,12 @@ impl<'c> Inputs<'c> {
     /// `Content-Type` is read before, since it may turn out to be empty.
     async fn chosen(&mut self, body: &Body) -> Chosen {
         let is_named = self.call.parts.headers.contains_key(header::CONTENT_TYPE);
+        // Without a media type and a length, the body may be absent, and only its end shows that.
         if !is_named && self.call.body().size_hint().exact().is_none() {
             let Some(bytes) = self.read().await else {
                 return Chosen::Unsupported;
             };
+            // Put back as it was read, so that the rest goes on as with a length.
             *self.call.body() = HttpBody::from(bytes);
         }
         self.choose(body)

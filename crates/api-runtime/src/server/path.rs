@@ -137,6 +137,7 @@ impl Paths {
         };
         let node = self
             .walk(0, path, start, &mut captures, &is_for)
+            // Any template will do now: it says which methods the path has.
             .or_else(|| self.walk(0, path, start, &mut captures, &|_| true));
         let Some(node) = node else {
             return Found::Nothing;
@@ -305,6 +306,7 @@ fn label_query(label: &str) -> Vec<(Box<str>, Box<str>)> {
 
 /// Returns a name or value of a query without its encoding, in which a plus is a blank.
 fn decoded(text: &str) -> Box<str> {
+    // Compared with pairs of queries, in which a plus is a blank.
     let text = text.replace('+', " ");
     let text = percent_decode_str(&text).decode_utf8_lossy();
     text.into_owned().into_boxed_str()
@@ -363,10 +365,12 @@ fn capture(parts: &[Part], path: &str, start: usize, end: usize, captures: &mut 
         let next = match part {
             Part::Literal(text) => rest.starts_with(&**text).then_some(at + text.len()),
             Part::Parameter => {
+                // A parameter takes a character at least: no value is empty.
                 let least = rest.chars().next().map(|first| at + first.len_utf8());
                 least.and_then(|least| match parts[index + 1..] {
                     [] => Some(end),
                     [Part::Parameter, ..] => Some(least),
+                    // From the end, since the value may contain the literal too.
                     [Part::Literal(ref text)] => path[least..end]
                         .ends_with(&**text)
                         .then(|| end - text.len()),

@@ -221,6 +221,7 @@ where
         if waiting.is_on() {
             response.headers_mut().insert(header::CONNECTION, CLOSE);
         }
+        // Last, so that a HEAD has all headers of a GET.
         if is_head {
             without_body(response)
         } else {

@@ -211,6 +211,7 @@ impl Event {
     /// Sets the event's type. Line breaks in it are removed.
     #[must_use]
     pub fn with_name(mut self, name: &str) -> Self {
+        // A line break would begin another field.
         self.name = Some(name.replace(['\r', '\n'], ""));
         self
     }
@@ -218,6 +219,7 @@ impl Event {
     /// Sets the event's id. Line breaks and NUL in it are removed.
     #[must_use]
     pub fn with_id(mut self, id: &str) -> Self {
+        // By the standard, readers ignore an id with a null character.
         self.id = Some(id.replace(['\r', '\n', '\0'], ""));
         self
     }

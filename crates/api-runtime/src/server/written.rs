@@ -135,6 +135,7 @@ impl<'a> Written<'a> {
             RawParameter::Segment(text) => Ok(text),
             RawParameter::Header(text, false) => Ok(text),
             RawParameter::Header(_, true) => Err(InputError::new("must be given once")),
+            // Readers differ in which of two values they take, so none is taken.
             RawParameter::Pairs(pairs, _) => {
                 let mut values = pairs.values(self.parameter.name);
                 match (values.next(), values.next()) {
@@ -150,6 +151,7 @@ impl<'a> Written<'a> {
         let encoding = match self.raw {
             RawParameter::Segment(_) => Encoding::Percent,
             RawParameter::Header(..) => Encoding::Plain,
+            // The style `cookie` writes values as they are, a percent sign too.
             RawParameter::Pairs(..) if self.parameter.style == Style::Cookie => Encoding::Plain,
             RawParameter::Pairs(pairs, _) => pairs.encoding,
         };

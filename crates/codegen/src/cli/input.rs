@@ -127,6 +127,7 @@ fn encoding(parameter: &Parameter) -> Vec<(&'static str, Value)> {
             style,
             explode,
             allow_reserved,
+            // Only what differs from the defaults, so that most parameters say nothing.
         } if (*style, *explode) != usual || *allow_reserved => vec![
             ("style", json!(self::style(*style))),
             ("explode", json!(explode)),
@@ -191,6 +192,7 @@ impl Form {
             TypeKind::Object(_) | TypeKind::Map(_) => Self::plain("json"),
             TypeKind::Json { .. } => Self::plain("any"),
             TypeKind::Union(union) => {
+                // A union may be one of its own variants.
                 let Some(depth) = depth.checked_sub(1) else {
                     return Self::plain("any");
                 };

@@ -72,6 +72,7 @@ pub(super) fn edit(
         .as_table_like_mut()
         .ok_or_else(|| wrong("`workspace` is not a table"))?;
     if is_new {
+        // A workspace without a package of its own has no edition that would choose the resolver.
         workspace.insert("resolver", toml_edit::value("3"));
     }
     let members = workspace
@@ -119,6 +120,8 @@ struct Manifest {
 impl Manifest {
     /// Reads a manifest. Returns `None` if there is none.
     fn read(path: &Path) -> Result<Option<Self>, EmitError> {
+        // Writing would replace the link, and leave the manifest that it leads to without the
+        // members.
         if fs::symlink_metadata(path).is_ok_and(|about| about.is_symlink()) {
             return Err(EmitError::Link(path.to_owned()));
         }
@@ -175,6 +178,7 @@ fn lookup_workspace(folder: &Path) -> Result<Option<Manifest>, EmitError> {
 /// a member.
 fn matches(entry: &str, member: &str) -> bool {
     let options = MatchOptions {
+        // As for cargo, `crates/*` does not name `crates/a/b`.
         require_literal_separator: true,
         ..MatchOptions::new()
     };

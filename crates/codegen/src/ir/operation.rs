@@ -33,9 +33,9 @@ pub struct Operation {
     pub docs: String,
     /// Whether the operation is deprecated.
     pub deprecated: bool,
-    /// Since when it is deprecated, if the document says so.
+    /// The moment since which the operation is deprecated, if the document has it.
     pub deprecation: Option<Moment>,
-    /// When it ends, if the document says so.
+    /// The moment at which the operation ends, if the document has it.
     pub sunset: Option<Moment>,
     /// The parameters, in the document's order.
     pub parameters: Vec<Parameter>,

@@ -271,6 +271,7 @@ impl FlatSchema {
 
     /// Adds the keywords of strings.
     fn add_strings(&mut self, k: &Keywords, formats: Formats) {
+        // `None` is less than every number, so this is the larger bound, if there is one.
         self.min_length = self.min_length.max(k.min_length);
         self.max_length = smaller(self.max_length, k.max_length);
         self.residual |= keep_first(&mut self.pattern, k.pattern.as_ref());

@@ -219,14 +219,26 @@ fn server(api: &Api<'_>) -> String {
         roles.push("checks credentials");
         items.push_str(&security(api, is_secured));
     }
+    let mut begin = "#[tokio::main]\nasync fn main() -> std::io::Result<()> {\n".to_owned();
     if let Some(error) = &api.error {
-        arguments.push("Service");
-        roles.push("writes the bodies of rejections");
-        let rejections = rejections(api, &types, error);
-        if rejections.contains(&format!("{types}::")) {
+        let ty = foreign_type(api, error).to_string().replace(' ', "");
+        let ty = ty.replace(&api.names.krate("types"), &types);
+        if let Some(statements) = rejection::statements(api, &types, error) {
+            arguments.push("Service");
+            roles.push("writes the bodies of rejections");
+            items.push_str(&rejections(&ty, &statements));
+        } else {
+            // An error that only the author of the API can fill in is an argument: a function that
+            // panics in its place would fail requests.
+            arguments.push("rejections");
+            begin = serve(&ty);
+        }
+        if [&items, &begin]
+            .iter()
+            .any(|text| text.contains(&format!("{types}::")))
+        {
             imports.push(&types);
         }
-        items.push_str(&rejections);
     } else {
         arguments.push("server::Problem");
     }
@@ -238,7 +250,7 @@ fn server(api: &Api<'_>) -> String {
     let roles = roles.replacen('i', "I", 1);
     format!(
         "use {krate}::{{{}}};\n\n/// {roles}.\nstruct Service;\n\n{items}\
-         #[tokio::main]\nasync fn main() -> std::io::Result<()> {{\n    \
+         {begin}    \
          let app = router({}, server::Config::default());\n    \
          let listener = tokio::net::TcpListener::bind(\"127.0.0.1:8080\").await?;\n    \
          axum::serve(listener, app).await\n}}\n",
@@ -316,25 +328,23 @@ fn security(api: &Api<'_>, is_secured: bool) -> String {
     text
 }
 
-/// Returns an implementation of `RenderRejection`. Its types are those of the module `types`.
-fn rejections(api: &Api<'_>, types: &str, error: &TypeRef) -> String {
-    let ty = foreign_type(api, error).to_string().replace(' ', "");
-    let ty = ty.replace(&api.names.krate("types"), types);
-    let body = rejection::statements(api, types, error).map_or_else(
-        || {
-            "        // Write the contract's own error here: until then, a request that the router rejects fails.\n        \
-             unimplemented!(\"an error for {}: {}\", rejection.status, rejection.message)\n"
-                .to_owned()
-        },
-        |statements| {
-            format!(
-                "        // For what the router rejects, such as an unknown path: `rejection.kind` says why, and\n        \
-                 // `rejection.violations` which parts of the request do not fit.\n{statements}"
-            )
-        },
-    );
+/// Returns an implementation of `RenderRejection` for the contract's error `ty`, which some statements
+/// make.
+fn rejections(ty: &str, statements: &str) -> String {
     format!(
         "impl server::RenderRejection for Service {{\n    type Body = {ty};\n\n    \
-         fn render(&self, rejection: &server::Rejection) -> Self::Body {{\n{body}    }}\n}}\n\n"
+         fn render(&self, rejection: &server::Rejection) -> Self::Body {{\n        \
+         // For what the router rejects, such as an unknown path: `rejection.kind` says why, and\n        \
+         // `rejection.violations` which parts of the request do not fit.\n{statements}    }}\n}}\n\n"
+    )
+}
+
+/// Returns the head of a function that serves the API with a given renderer of the contract's error.
+fn serve(ty: &str) -> String {
+    format!(
+        "/// Serves the API. `rejections` writes the contract's error for what the router rejects, such as\n\
+         /// an unknown path. Call it in `main` with a type of yours that implements `server::RenderRejection`.\n\
+         async fn serve(\n    rejections: impl server::RenderRejection<Body = {ty}>,\n\
+         ) -> std::io::Result<()> {{\n"
     )
 }

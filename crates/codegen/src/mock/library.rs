@@ -9,7 +9,7 @@ use crate::server;
 use crate::tokens::{file_attribute, foreign_type, ident, inner_docs, letters, rust_file};
 
 /// Returns whether the mock can write the contract's error for a rejection. It cannot if a required
-/// part of the error fits neither the status nor the message; then the test gives a renderer.
+/// part of the error can hold none of the status and the message; then the test gives a renderer.
 pub(crate) fn makes_errors(api: &Api<'_>) -> bool {
     let Some(error) = &api.error else {
         return true;
@@ -194,7 +194,7 @@ fn creation(api: &Api<'_>) -> (TokenStream, TokenStream, Option<TokenStream>) {
         #with_errors
     };
     let default = by_default();
-    // The contract's error may take neither the status nor the message of the rejection.
+    // The contract's error may have no place for the status and the message of the rejection.
     let is_used = statements.to_string().contains("rejection .");
     let rejection = if is_used {
         quote!(rejection)

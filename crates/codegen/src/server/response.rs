@@ -15,7 +15,7 @@ struct Side<'a> {
     api: &'a Api<'a>,
     operation: &'a Operation,
     name: Ident,
-    /// The other enum of the operation.
+    /// The name of the operation's other enum: that of its errors if this one has the successes.
     beside: Ident,
     words: &'static str,
     responses: Vec<&'a Response>,

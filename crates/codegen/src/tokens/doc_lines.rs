@@ -229,7 +229,8 @@ fn marker_length(line: &str) -> Option<usize> {
 /// What precedes a line, which decides whether indentation can make it a code block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Preceding {
-    /// Nothing that the line could continue, so indentation would make a code block.
+    /// An empty line or the start: the next line continues nothing, so indentation would make it a
+    /// code block.
     Gap,
     /// A paragraph, which an indented line continues.
     Prose,

@@ -55,7 +55,7 @@ const GENERAL: &str = "In general";
 /// The start of a changelog, above its sections.
 const HEAD: &str = "# Changelog\n";
 
-/// Returns the section of a changelog.
+/// Returns the section of a changelog that lists the findings of a comparison.
 pub(super) fn section(comparison: &Comparison) -> String {
     let version = &comparison.report.version;
     let mut out = format!(

@@ -46,7 +46,7 @@ impl Judged {
     }
 }
 
-/// Judges the document by `lint`.
+/// Lints the document, and returns the report, or why there is none.
 pub(super) fn judge(arguments: &Arguments) -> Judged {
     let mut judged = Judged {
         number: 0,

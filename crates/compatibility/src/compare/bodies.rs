@@ -194,6 +194,7 @@ impl<'c> Comparison<'c> {
             .content
             .iter()
             .any(|new| covers(&old.name, &new.name).is_some());
+        // A part of the old range is what old clients expect.
         if is_narrowed && !flow.is_to_api() {
             return;
         }
@@ -332,7 +333,7 @@ impl<'c> Comparison<'c> {
         if essence == "application/json" || essence.ends_with("+json") {
             return found;
         }
-        // Only this holds for texts and objects too: a value that is refused may be neither.
+        // Only this holds for texts and objects too: a value that is refused may be of another type.
         if found == Containment::Contained {
             return found;
         }
@@ -392,6 +393,7 @@ pub(super) fn covers(range: &str, name: &str) -> Option<(usize, usize)> {
         let kind = range.strip_suffix("/*")?;
         (name.split('/').next() == Some(kind)).then_some(1)?
     };
+    // As servers choose for `Accept` (RFC 9110, section 12.5.1): the more is named, the better.
     Some((named, asked.len()))
 }
 
@@ -404,6 +406,7 @@ fn parts(name: &str) -> (String, Vec<(String, String)>) {
         let (key, value) = part.split_once('=')?;
         let key = key.trim().to_ascii_lowercase();
         let value = value.trim().trim_matches('"').to_owned();
+        // JSON is in UTF-8 anyway, and with the parameter it is no other type.
         let is_usual = key == "charset" && value.eq_ignore_ascii_case("utf-8");
         (!is_usual).then_some((key, value))
     });

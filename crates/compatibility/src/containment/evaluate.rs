@@ -109,6 +109,7 @@ impl Evaluation<'_, '_> {
     fn listed(&self, keywords: &Keywords, value: &Value) -> bool {
         let of_type = keywords.types.is_none_or(|types| {
             types.contains(Type::of(value).set())
+                // By JSON Schema, `1.0` is an integer too.
                 || (types.contains(Types::INTEGER) && is_integer(value))
         });
         let is_open = self.is_lenient && keywords.extensible;
@@ -227,6 +228,7 @@ fn in_place(keywords: &Keywords, part: &dyn Fn(SchemaId) -> Option<bool>) -> Opt
         None => Some(true),
         Some(Some(true)) => keywords.then_schema.map_or(Some(true), part),
         Some(Some(false)) => keywords.else_schema.map_or(Some(true), part),
+        // The branches are not compared: that both decide the same is rare.
         Some(None) => None,
     };
     let list = |ids: &[SchemaId]| ids.iter().map(|id| part(*id)).collect::<Vec<_>>();
@@ -267,6 +269,7 @@ fn array(
         let min = keywords.min_contains.unwrap_or(1);
         results.push(counts(found, min, keywords.max_contains));
     }
+    // Which items are evaluated is not recorded, as with properties.
     if keywords.unevaluated_items.is_some() && !items.is_empty() {
         results.push(None);
     }
@@ -277,6 +280,7 @@ fn is_unique(items: &[Value]) -> bool {
     items
         .iter()
         .enumerate()
+        // Pair by pair, since values that are equal, such as `1` and `1.0`, have no common hash.
         .all(|(index, item)| items[..index].iter().all(|other| !is_equal(item, other)))
 }
 

@@ -235,6 +235,8 @@ impl Schema<'_, '_, '_> {
             facts.push(Fact::Dependent(name.clone(), others.clone()));
         }
         out.atoms.extend(facts.into_iter().map(Atom::Fact));
+        // The second alternative says that the property is there, although it need not: so the two
+        // exclude each other, and no value is searched for twice.
         for (name, id) in &keywords.dependent_schemas {
             out.alternatives.push(vec![
                 vec![Atom::Fact(Fact::Absent(name.clone()))],
@@ -346,6 +348,7 @@ impl Schema<'_, '_, '_> {
         ways.extend(keywords.all_of.iter().map(|id| vec![self.fails(*id)]));
         ways.extend(keywords.not.map(|id| vec![self.holds(id)]));
         if !keywords.any_of.is_empty() {
+            // `anyOf` fails only as a whole, so its branches are one way and not one each.
             ways.push(keywords.any_of.iter().map(|id| self.fails(*id)).collect());
         }
         if !keywords.one_of.is_empty() {
@@ -357,6 +360,7 @@ impl Schema<'_, '_, '_> {
             let other = keywords.else_schema;
             ways.extend(other.map(|id| vec![self.fails(condition), self.fails(id)]));
         }
+        // No keyword can fail, so all values of the type fulfil the schema.
         if ways.is_empty() {
             return None;
         }
@@ -366,6 +370,7 @@ impl Schema<'_, '_, '_> {
 
     fn not_exactly_one(&self, ways: &mut Alternatives) {
         let ids = &self.keywords.one_of;
+        // Either no branch holds, or some two of them do.
         ways.push(ids.iter().map(|id| self.fails(*id)).collect());
         if has_many_pairs(ids) {
             ways.push(unclear("a `oneOf` with many branches"));
@@ -380,6 +385,7 @@ impl Schema<'_, '_, '_> {
     fn array_ways(&self, ways: &mut Alternatives) {
         let keywords = self.keywords;
         let mut way = |fact: Fact| ways.push(vec![Atom::Fact(fact)]);
+        // No list breaks `minItems: 0`.
         if let Some(min) = keywords.min_items.filter(|min| *min > 0) {
             way(Fact::MaxItems(min - 1));
         }

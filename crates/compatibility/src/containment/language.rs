@@ -31,7 +31,7 @@ pub(crate) struct Language {
 struct Edge {
     to: usize,
     characters: Vec<char>,
-    /// Whether other characters lead there as well.
+    /// Whether the edge stands for more characters than those that are listed.
     is_abridged: bool,
 }
 
@@ -347,7 +347,7 @@ fn step(parts: &[Part], state: &[Position], character: char) -> Step {
                 None => return Step::GivenUp,
             }
         }
-        // A match stays a match whatever follows, so no longer string can be in the language.
+        // A match stays a match with any text after it, so no longer string can be in the language.
         if at == Position::Matched && !part.is_wanted {
             return Step::Refused;
         }

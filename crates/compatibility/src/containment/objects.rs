@@ -308,6 +308,7 @@ impl Tableau<'_, '_> {
             return Outcome::Unknown("objects with many properties");
         }
         let count = least + NAMES;
+        // Names that the schemas know come first, because a closed object has no others.
         let mut fillers = Names {
             list: search.names.iter().cloned().collect(),
             is_whole: !search.is_partial,
@@ -389,6 +390,8 @@ impl Tableau<'_, '_> {
                 }
             }
             if !is_named {
+                // `additionalProperties` looks only at the names of its own schema, not at those of
+                // the other schemas that hold as well.
                 literals.extend(group.rest);
             }
             if group.is_sent {
@@ -452,6 +455,7 @@ impl Names {
 /// Adds the properties that others need.
 fn add_dependent(objects: &Objects, chosen: &mut Chosen) {
     loop {
+        // Repeated, because a property that is added may need others itself.
         let before = chosen.len();
         for (name, others) in &objects.dependent {
             if chosen.contains_key(name) {

@@ -36,6 +36,7 @@ impl Context<'_> {
             let Some(value) = self.random(question.sender, question.sent, &mut random, 0) else {
                 continue;
             };
+            // What is never sent says nothing about the receiver.
             if self.is_valid(question.sender, question.sent, &value) != Some(true) {
                 continue;
             }
@@ -69,6 +70,7 @@ impl Context<'_> {
             SchemaKind::Bool(false) => return None,
             SchemaKind::Object(keywords) => keywords,
         };
+        // First, since no other keyword can add to a fixed value.
         if let Some(value) = &keywords.constant {
             return Some(value.clone());
         }
@@ -81,6 +83,8 @@ impl Context<'_> {
             .copied()
             .collect();
         let also = keywords.reference.iter().chain(&keywords.all_of).copied();
+        // One branch alone: a second would mostly break a `oneOf`. Where that is too few, the value
+        // is dropped like all that do not fit.
         let also = also.chain(random.of(&branches).copied());
         let mut value = None;
         for part in also.collect::<Vec<_>>() {
@@ -120,9 +124,12 @@ impl Context<'_> {
             Types::BOOLEAN => random.flip().into(),
             Types::STRING => Value::String(self.text(keywords, random)),
             Types::ARRAY => {
+                // Longer lists would use up the budget of all samples. A list that is too short is
+                // dropped.
                 let least = usize::try_from(keywords.min_items.unwrap_or(0))
                     .ok()?
                     .min(50);
+                // A schema that contains itself would otherwise not end.
                 let count = if depth > DEEP {
                     least
                 } else {
@@ -155,6 +162,7 @@ impl Context<'_> {
                         entries.insert(name.clone(), random.any());
                     }
                 }
+                // One more property shows whether the receiver has a closed object.
                 if let Some(id) = keywords.additional_properties
                     && random.flip()
                     && let Some(value) = self.random(side, id, random, depth + 1)

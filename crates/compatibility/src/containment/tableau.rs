@@ -86,6 +86,7 @@ impl<'p, 'c> Tableau<'p, 'c> {
 
     /// Searches for a value that fulfils all literals.
     pub(crate) fn solve(&self, mut literals: Vec<Literal>, extra: &Extra) -> Outcome {
+        // The same set must be found again, in any order.
         literals.sort_unstable();
         literals.dedup();
         let is_plain = extra.is_empty();
@@ -213,6 +214,7 @@ impl<'p, 'c> Tableau<'p, 'c> {
             self.count(alternatives.iter().map(Vec::len).sum());
             match alternatives.len() {
                 0 => return false,
+                // Without a choice there is nothing to try again, and the branch is not copied.
                 1 => atoms.append(&mut alternatives[0]),
                 _ => branch.open.push(Rc::new(alternatives)),
             }

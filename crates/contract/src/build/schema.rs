@@ -269,7 +269,7 @@ impl<'a> Builder<'_, 'a> {
 
     /// Returns the schema that `target`, an entry of a discriminator's mapping, names: the
     /// component schema with that name, or else the target of the reference. Returns `None` if
-    /// neither exists.
+    /// both do not exist.
     fn mapped(&mut self, at: &NodeRef<'a>, holder: &Node, target: &'a str) -> Option<SchemaId> {
         if let Some(named) = self.resolver.component_schema(target) {
             return Some(self.schema(&named));

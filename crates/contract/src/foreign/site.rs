@@ -149,6 +149,7 @@ impl<'s> Site<'s> {
     pub(super) fn declare(&mut self, section: &str, name: &str, value: NodeValue) -> Option<()> {
         let existing = self.root.get("components");
         let of_section = existing.and_then(|components| components.get(section));
+        // What is no object has a diagnostic of its own, and nothing can be added to it.
         for node in existing.into_iter().chain(of_section) {
             node.as_object()?;
         }

@@ -300,6 +300,7 @@ impl<'c> Whole<'c> {
             }
             let forbidden = |name: &&str| !closed.properties.contains_key(*name);
             let mut names: Vec<&str> = required.iter().copied().filter(forbidden).collect();
+            // A set has no order, and a message must be the same each time.
             names.sort_unstable();
             // Of the part itself, the check of the syntax has reported it.
             let own: HashSet<&str> = closed.required.iter().map(String::as_str).collect();

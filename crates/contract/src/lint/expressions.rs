@@ -34,6 +34,7 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
                 continue;
             };
             for (entry, _) in callback.entries() {
+                // Extensions are no expressions.
                 if !entry.key.starts_with("x-") {
                     let found = match within(&entry.key) {
                         Some(written) => wrong(context, sender, None, &written),
@@ -229,6 +230,7 @@ fn missing<'a>(
             (!holds(context, &body, pointer)).then_some("the request body declares nothing there")
         }
         Part::Body(Side::Response, pointer) => {
+            // A callback may follow any of the responses, so nothing is said of its own.
             let response = response?;
             (!holds_at(context, response, pointer)).then_some("the response declares nothing there")
         }
@@ -249,5 +251,6 @@ fn holds_at<'a>(context: &Context<'_, 'a>, body: &NodeRef<'a>, pointer: &str) ->
         let media = context.resolver.follow(&media)?;
         media.key("schema")
     });
+    // One media type that may hold the part is enough: which one is sent is not known.
     schemas.any(|schema| schema.is_none_or(|schema| may_hold(context.resolver, &schema, &path)))
 }

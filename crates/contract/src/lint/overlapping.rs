@@ -16,8 +16,8 @@ const MOST_PAIRS: usize = 1_000_000;
 /// The most values that a parameter may list for its path to be compared.
 const MOST_VALUES: usize = 100;
 
-/// Reports operations of one method whose paths match the same request, and of which neither path is
-/// more specific: by the standard, tools may choose either.
+/// Reports operations of one method whose paths match the same request, and whose paths are equally
+/// specific: by the standard, tools may choose either.
 pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
     let spans: HashMap<&str, Span> = context
         .origins

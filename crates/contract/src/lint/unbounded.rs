@@ -110,8 +110,8 @@ fn same_value(keywords: &Keywords) -> Vec<SchemaId> {
         .collect()
 }
 
-/// Returns the schemas of the items and properties of a value. What is compared with a value only,
-/// as by `contains`, allows nothing.
+/// Returns the schemas of the items and properties of a value. Schemas that only judge parts, such as
+/// that of `contains`, are left out: they allow no further part.
 fn parts(keywords: &Keywords) -> Vec<SchemaId> {
     let single = [
         keywords.items,

@@ -50,7 +50,7 @@ pub struct Operation {
     /// The security that the operation declares. If it declares none, an operation of a path has
     /// that of the document, and a webhook or callback needs no credential.
     pub security: Security,
-    /// The servers of the operation, or else of its path item. Empty if neither declares any.
+    /// The servers of the operation, or else of its path item. Empty if both declare none.
     pub servers: Vec<Server>,
     /// The operations that the API calls back. `path` is the callback's expression.
     pub callbacks: Vec<Operation>,

@@ -21,9 +21,9 @@ pub(crate) struct OneWay {
 /// The direction of a body.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// In a request.
+    /// From the caller to the API: the body of a request.
     Request,
-    /// In a response.
+    /// From the API to the caller: the body of a response, or of a webhook or callback.
     Response,
 }
 

@@ -62,6 +62,8 @@ impl Run<'_> {
             Change::Remove => {
                 self.ensure_removable(root, &found, action.span)?;
                 let mut locations = locations(found);
+                // `remove` takes the locations below one node together, so they must follow each
+                // other.
                 locations.sort_unstable();
                 remove(root, 0, &locations);
             }
@@ -77,6 +79,7 @@ impl Run<'_> {
                 let [source] = source.as_slice() else {
                     return Err(Box::new(not_one(query, root, &source, *span)));
                 };
+                // One of the targets may hold it, so a reference would see it change.
                 let source = source.node.clone();
                 self.merge(root, &locations, &source, Some(*span))?;
             }

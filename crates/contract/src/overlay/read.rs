@@ -38,7 +38,7 @@ pub(super) struct Action {
 /// What an action does with the nodes that its target selects.
 #[derive(Debug)]
 pub(super) enum Change {
-    /// Removes them.
+    /// Removes the nodes.
     Remove,
     /// Merges a node of the overlay with each of them.
     Update(Node),
@@ -263,6 +263,7 @@ impl Reader<'_> {
             return None;
         }
         self.fields(node, &ACTION, version);
+        // Nothing reads it, but it must be a text.
         self.text(node, "description");
         let (target, span) = self.query(node, "target")?;
         let change = self.change(node)?;
@@ -310,6 +311,7 @@ impl Reader<'_> {
         };
         let update = action.entry("update");
         let copy = action.entry("copy");
+        // Beside `remove: true`, the standard gives the two others no effect.
         if remove {
             for entry in update.into_iter().chain(copy) {
                 self.idle(entry, "beside `remove: true`");

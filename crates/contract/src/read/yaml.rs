@@ -109,7 +109,7 @@ struct Reader<'a, 'd> {
 /// A node with an anchor.
 struct Anchored {
     node: Node,
-    /// Its weight, of which the budget of copies is made.
+    /// What a copy of the node takes of the budget of copies.
     weight: usize,
     /// The number of levels below it.
     height: usize,

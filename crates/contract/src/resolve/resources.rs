@@ -105,8 +105,8 @@ impl<'a> Resources<'a> {
         }
     }
 
-    /// Returns the address of an `$id`, or of a reference to one. If neither a resource nor the
-    /// document has an address, a relative one is used as written, so that references still find
+    /// Returns the address of an `$id`, or of a reference to one. If no resource around it and
+    /// no document has an address, a relative one is used as written, so that references still find
     /// the `$id`.
     fn absolute(
         &self,

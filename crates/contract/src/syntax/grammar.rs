@@ -81,11 +81,11 @@ pub(crate) enum Need {
     Essential,
     /// A warning: the standard requires the field, but generating does not.
     Expected,
-    /// As [`Essential`](Self::Essential), but in 3.0 only.
+    /// An error as of [`Essential`](Self::Essential), in 3.0 only.
     Essential30,
-    /// As [`Expected`](Self::Expected), but in 3.0 only.
+    /// A warning as of [`Expected`](Self::Expected), in 3.0 only.
     Expected30,
-    /// As [`Expected`](Self::Expected), but not since 3.2.
+    /// A warning as of [`Expected`](Self::Expected), before 3.2 only.
     Expected31,
 }
 

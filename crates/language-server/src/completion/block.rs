@@ -152,11 +152,11 @@ fn split(content: &str) -> Option<(&str, &str)> {
 
 /// Where a search of the lines above ends.
 enum End {
-    /// At the top of the document.
+    /// The search ends at the top of the document.
     Top,
-    /// At a text, which the line is part of.
+    /// The search ends at a text of several lines, of which the cursor's line is one.
     Text,
-    /// At a bracket, which is still open.
+    /// The search ends at a bracket that is still open.
     Flow(Option<Box<Context>>),
 }
 

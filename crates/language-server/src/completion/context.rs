@@ -35,7 +35,7 @@ pub(super) enum Spot {
     Key,
     /// The value of a key, or an item of a list.
     Value,
-    /// One of both.
+    /// A key or a value: the text so far allows both.
     Either,
 }
 

@@ -41,6 +41,7 @@ impl Walk<'_> {
                     }
                 }
                 NodeValue::Object(entries) => {
+                    // References may lead to one node from many places, and in a circle.
                     if !self.seen.insert(std::ptr::from_ref(node).addr()) {
                         continue;
                     }
@@ -149,7 +150,8 @@ impl Walk<'_> {
         let mut named = Vec::new();
         for value in mapped.chain(discriminator.get("defaultMapping")) {
             let Some(text) = value.as_str() else { continue };
-            // A mapping has references and names of components, and names have neither of these.
+            // A value of a mapping is a reference or the name of a component, and names have none of
+            // these characters.
             if text.contains(['#', '/']) {
                 if let Some(target) = self.refer(value) {
                     named.push(target.clone());
@@ -165,6 +167,8 @@ impl Walk<'_> {
                 let Some(value) = branch.get("$ref") else {
                     continue;
                 };
+                // Not `refer`: the walk comes to the branch itself, and records its reference
+                // there.
                 let target = value.as_str().and_then(|text| self.resolve(text));
                 if let Some(target) = target.filter(|target| !named.contains(target)) {
                     self.push(value.span, target, ReferenceForm::Implied);

@@ -84,6 +84,7 @@ impl Responses {
             let media: &'static [Media] = Vec::leak(media.collect());
             let operation = Operation {
                 id: at,
+                // A method whose requests may have a body.
                 method: Method::new("POST"),
                 path: format!("/{at}").leak(),
                 tag: None,
@@ -186,6 +187,7 @@ impl Responses {
                 let name: String = name.chars().take(MOST_NAME).collect();
                 let message = format!("is `{name}`, but the contract lists {}", names());
                 findings.push(finding("header content-type", message));
+                // The router would refuse the body for its media type once more.
                 body = None;
             }
             None => {
@@ -227,6 +229,7 @@ impl Responses {
         request.extensions_mut().insert(reading);
         let mut router = self.router.clone();
         let running = async {
+            // Only the rejection counts, which `Kept` has kept.
             let _ = router.call(request).await;
             REJECTED.with(RefCell::take)
         };

@@ -112,7 +112,7 @@ pub(super) struct Sender {
     name: String,
 }
 
-/// A client, with TLS if the server has it.
+/// The HTTP client of the proxied server, with TLS if the server has it.
 enum Sending {
     Plain(Client<HttpConnector, Body>),
     Tls(Client<HttpsConnector<HttpConnector>, Body>),

@@ -327,6 +327,7 @@ impl Maker {
         });
         let schemas = property_schemas(gathered, name);
         let is_sent = schemas.iter().all(|id| !self.is_write_only(*id));
+        // A property with dependants would need others that may not be chosen.
         is_allowed && !has_dependants && is_sent
     }
 

@@ -112,7 +112,7 @@ impl Security for Gate {
     }
 }
 
-/// Returns whether a stored token is neither expired nor revoked.
+/// Returns whether a stored token has not expired and is not revoked.
 fn is_valid(stored: &Token, now: i64) -> bool {
     stored.revoked_at.is_none() && stored.expires_at.is_none_or(|end| now < end)
 }

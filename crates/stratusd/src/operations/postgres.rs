@@ -273,6 +273,7 @@ impl Change for Update {
         if changed != found {
             let now = storage::clock::now(tx, &self.context.world).await?;
             storage::database::retarget(tx, &self.scope.project, &changed, now).await?;
+            // As the statement has done in the row.
             changed.revision += 1;
         }
         Ok(shown(changed, &self.scope, &self.context.sealer)?)

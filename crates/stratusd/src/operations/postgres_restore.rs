@@ -131,7 +131,7 @@ impl Restore {
             state: PostgresState::Creating,
             storage_size_gib: other.target_storage_size_gib,
             target_storage_size_gib: other.target_storage_size_gib,
-            // The data is that of the version which the other database has, whatever its target is.
+            // The version of the data, and not that to which the other database is to be upgraded.
             version: other.version.clone(),
             target_version: other.version.clone(),
             vm_size: other.target_vm_size.clone(),

@@ -17,7 +17,7 @@ pub(super) struct Listeners {
     /// The socket of the API, bound but not listening yet. Connections are refused until the API
     /// can be served, so that a load balancer in front tries another replica.
     pub(super) api: TcpSocket,
-    /// That of the gateway, in the same state, if it is on.
+    /// The socket of the gateway, in the same state, if the gateway is on.
     pub(super) gateway: Option<TcpSocket>,
     pub(super) management: TcpListener,
 }

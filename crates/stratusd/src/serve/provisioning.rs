@@ -25,7 +25,7 @@ const NAME: &str = "provisioner";
 pub(super) enum Chosen {
     /// Servers on this machine.
     Local(Local),
-    /// Nothing: they are simulated.
+    /// A simulator: no servers run.
     Simulated(Box<Simulator>),
 }
 

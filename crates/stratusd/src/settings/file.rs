@@ -60,7 +60,7 @@ impl SettingsFile {
     ///
     /// # Errors
     ///
-    /// If the value is neither a string nor an integer, or cannot be parsed as a `T`.
+    /// If the value is not a string or an integer, or cannot be parsed as a `T`.
     pub(super) fn value<T>(&self, name: &str) -> Result<Option<T>>
     where
         T: FromStr,

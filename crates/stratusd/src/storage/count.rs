@@ -1,5 +1,5 @@
-//! The number of resources of each kind, stored beside them, so that neither a page nor a quota
-//! counts them.
+//! The number of resources of each kind, stored beside them, so that pages and quotas need not
+//! count them.
 //!
 //! A count is the sum of several rows, its slots. With a single row, PostgreSQL would run all
 //! creates of a project one after the other, since each holds a lock on the row until it commits.

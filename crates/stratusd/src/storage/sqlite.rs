@@ -271,11 +271,14 @@ impl<W: Watch> Writer<W> {
                 }
                 Ok(false) => {}
                 Err(error) => {
+                    // 1, because the next commit need not wait for callers with an error: they may
+                    // not come again.
                     self.fail(batch, error);
                     return 1;
                 }
             }
         }
+        // For a job that is alone, a savepoint would be two statements for nothing.
         let results = if let [job] = &mut batch[..] {
             self.alone(&mut **job).map(|()| vec![Ok(())])
         } else {
@@ -412,6 +415,8 @@ impl<W: Watch> Writer<W> {
             .and_then(|()| self.execute(statement!("RELEASE job")));
         match (undone, result) {
             (Ok(()), result) => Ok(result),
+            // The error of the job says why SQLite rolled everything back; that of the savepoint
+            // only says that it is gone.
             (Err(_), Err(error)) | (Err(error), Ok(())) => Err(error),
         }
     }
@@ -446,6 +451,7 @@ impl<W: Watch> Writer<W> {
             // submit another change, which has waited for nothing.
             batch.extend(std::iter::from_fn(|| self.waiting.try_next()));
         }
+        // An error cannot be cloned: one caller gets it with its causes, the others its words.
         let last = batch.pop();
         for job in batch.drain(..) {
             job.send(Err(copy(message.clone().into())));

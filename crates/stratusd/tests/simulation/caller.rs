@@ -1,13 +1,18 @@
 //! Callers of a simulated service: random operations through its router, each recorded with its
 //! response.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod balancers;
+mod databases;
+
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use api_server::server::Router;
 use axum::body::Body;
+use balancers::attached;
+use databases::{ensure_named, password, see_database};
 use http::Request;
 use http_body_util::BodyExt;
 use rand::rngs::StdRng;
@@ -20,7 +25,7 @@ use tower::ServiceExt;
 
 use crate::batches;
 use crate::ground::{Event, Ground, Said};
-use crate::history::{Balancer, Balancers, OnBalancers, OnName, OnValue, Outcome};
+use crate::history::{Balancer, Balancers, OnBalancers, OnName};
 use crate::template::{BALANCERS, ELSEWHERE, PLACE, PROJECT, Template};
 
 /// How long a revoked token may be accepted.
@@ -323,199 +328,6 @@ impl Caller {
         self.ground.back(call, said);
     }
 
-    async fn set_balancer(&mut self) {
-        let name = BALANCERS[self.random.random_range(0..BALANCERS.len())];
-        let vms: BTreeSet<String> = self
-            .template
-            .vms
-            .iter()
-            .filter(|_| self.random.random_ratio(1, 3))
-            .cloned()
-            .collect();
-        let value = self.random.random_range(1000..60_000);
-        let set = |outcome| {
-            Event::Balancers(OnBalancers::Set {
-                name: name.to_owned(),
-                to: Balancer {
-                    value,
-                    vms: vms.clone(),
-                },
-                outcome,
-            })
-        };
-        let call = self.ground.call(set(Outcome::Lost));
-        let body = json!({ "algorithm": "round_robin", "src_port": value, "dst_port": 80,
-            "health_check_endpoint": "/up", "vms": vms });
-        let path = format!("{PLACE}/load-balancer/{name}");
-        let heard = self.ask("PATCH", &path, Some(body)).await;
-        let said = match heard.status {
-            200 => {
-                if attached(&heard.body) != vms {
-                    self.ground.broken(format!("other vms: {}", heard.body));
-                }
-                Said::This(set(Outcome::Done))
-            }
-            400 => Said::This(set(Outcome::Refused)),
-            500.. => Said::Lost,
-            _ => {
-                self.ground
-                    .broken(format!("set: {} {}", heard.status, heard.body));
-                Said::Nothing
-            }
-        };
-        self.ground.back(call, said);
-    }
-
-    async fn detach(&mut self) {
-        let name = BALANCERS[self.random.random_range(0..BALANCERS.len())];
-        let vms = &self.template.vms;
-        let vm = vms[self.random.random_range(0..vms.len())].clone();
-        let detach = |stay| {
-            Event::Balancers(OnBalancers::Detach {
-                name: name.to_owned(),
-                vm: vm.clone(),
-                stay,
-            })
-        };
-        let call = self.ground.call(detach(None));
-        let path = format!("{PLACE}/load-balancer/{name}/detach-vm");
-        let heard = self.ask("POST", &path, Some(json!({ "vm_id": vm }))).await;
-        let said = match heard.status {
-            200 => Said::This(detach(Some(attached(&heard.body)))),
-            500.. => Said::Lost,
-            _ => {
-                self.ground
-                    .broken(format!("detach: {} {}", heard.status, heard.body));
-                Said::Nothing
-            }
-        };
-        self.ground.back(call, said);
-    }
-
-    async fn list_balancers(&mut self) {
-        let call = self
-            .ground
-            .call(Event::Balancers(OnBalancers::Values(BTreeMap::new())));
-        let heard = self
-            .ask("GET", &format!("{PLACE}/load-balancer"), None)
-            .await;
-        let said = match heard.status {
-            200 => Said::This(Event::Balancers(OnBalancers::Values(values(&heard.body)))),
-            _ => Said::Nothing,
-        };
-        self.ground.back(call, said);
-    }
-
-    async fn make_database(&mut self) {
-        let name = format!("d{}", self.random.random_range(0..4));
-        let register = format!("database {name}");
-        let call = self
-            .ground
-            .call(Event::Name(register.clone(), OnName::Lost));
-        let body = json!({ "size": "standard-2", "storage_size": 64 });
-        let path = format!("{PLACE}/postgres/{name}");
-        let heard = self.create(&path, Some(body)).await;
-        self.ground.back(call, self.made(&register, &heard));
-    }
-
-    /// Creates a database of a name that is deleted again and again.
-    async fn make_transient(&mut self) {
-        let name = format!("x{}", self.random.random_range(0..2));
-        let register = format!("database {name}");
-        let call = self
-            .ground
-            .call(Event::Name(register.clone(), OnName::Lost));
-        let body = json!({ "size": "standard-2", "storage_size": 64 });
-        let path = format!("{PLACE}/postgres/{name}");
-        let heard = self.ask("POST", &path, Some(body)).await;
-        self.ground.back(call, self.made(&register, &heard));
-    }
-
-    async fn delete_transient(&mut self) {
-        let name = format!("x{}", self.random.random_range(0..2));
-        let removed = Event::Name(format!("database {name}"), OnName::Removed);
-        let call = self.ground.call(removed.clone());
-        let path = format!("{PLACE}/postgres/{name}");
-        let heard = self.ask("DELETE", &path, None).await;
-        let said = match heard.status {
-            204 => Said::This(removed),
-            500.. => Said::Lost,
-            _ => {
-                self.ground
-                    .broken(format!("delete: {} {}", heard.status, heard.body));
-                Said::Nothing
-            }
-        };
-        self.ground.back(call, said);
-    }
-
-    async fn retarget(&mut self) {
-        let name = format!("d{}", self.random.random_range(0..4));
-        let tag = self.random.random_range(0..1_000_000_u32).to_string();
-        let storage = [64, 128, 256][self.random.random_range(0..3)];
-        let write = Event::Value(
-            format!("tag of {name}"),
-            OnValue::Write(format!("{tag} {storage}")),
-        );
-        let call = self.ground.call(write.clone());
-        let body = json!({ "tags": [{ "key": "n", "value": tag }], "storage_size": storage });
-        let path = format!("{PLACE}/postgres/{name}");
-        let heard = self.ask("PATCH", &path, Some(body)).await;
-        self.written(call, write, &heard);
-    }
-
-    async fn reset_password(&mut self) {
-        let name = format!("d{}", self.random.random_range(0..4));
-        let password = format!("Password{}", self.random.random_range(1000..1_000_000_u32));
-        let write = Event::Value(
-            format!("password of {name}"),
-            OnValue::Write(password.clone()),
-        );
-        let call = self.ground.call(write.clone());
-        let path = format!("{PLACE}/postgres/{name}/reset-superuser-password");
-        let body = json!({ "password": password });
-        let heard = self.ask("POST", &path, Some(body)).await;
-        self.written(call, write, &heard);
-    }
-
-    async fn restart(&mut self) {
-        let name = format!("d{}", self.random.random_range(0..4));
-        let path = format!("{PLACE}/postgres/{name}/restart");
-        let heard = self.ask("POST", &path, None).await;
-        match heard.status {
-            // One that is being created has nothing to restart.
-            200 if heard.body["state"] != "creating" => {
-                *self.ground.kept().restarts.entry(heard.id()).or_insert(0) += 1;
-            }
-            200 | 404 | 500.. => {}
-            _ => self
-                .ground
-                .broken(format!("restart: {} {}", heard.status, heard.body)),
-        }
-    }
-
-    fn written(&self, call: u64, write: Event, heard: &Heard) {
-        let said = match heard.status {
-            200 => Said::This(write),
-            404 => Said::Nothing,
-            500.. => Said::Lost,
-            _ => {
-                self.ground
-                    .broken(format!("write: {} {}", heard.status, heard.body));
-                Said::Nothing
-            }
-        };
-        self.ground.back(call, said);
-    }
-
-    async fn view_database(&mut self) {
-        let name = match self.random.random_range(0..6) {
-            of @ 0..4 => format!("d{of}"),
-            of => format!("x{}", of - 4),
-        };
-        see_database(self, &name).await;
-    }
-
     async fn make_key(&mut self) {
         let call = self.ground.call(Event::Key);
         let heard = self.create("/inference-api-key", None).await;
@@ -602,53 +414,6 @@ impl Caller {
     }
 }
 
-/// Views a database, and records its existence, its targets and its password.
-async fn see_database(caller: &Caller, name: &str) -> Option<Value> {
-    let ground = &caller.ground;
-    let register = format!("database {name}");
-    let call = ground.call(Event::Name(register.clone(), OnName::Seen(None)));
-    let tag_call = ground.moment();
-    let path = format!("{PLACE}/postgres/{name}");
-    let heard = caller.ask("GET", &path, None).await;
-    let seen = |id| Said::This(Event::Name(register.clone(), OnName::Seen(id)));
-    match heard.status {
-        200 => {
-            let of = &heard.body;
-            ensure_named(ground, name, of);
-            ground.back(call, seen(Some(heard.id())));
-            let back = ground.moment();
-            let tag = of["tags"][0]["value"]
-                .as_str()
-                .map(|tag| format!("{tag} {}", of["target_storage_size_gib"]));
-            let mut kept = ground.kept();
-            let read = Event::Value(format!("tag of {name}"), OnValue::Read(tag));
-            kept.done.push((tag_call, Some(back), read));
-            if let Some(url) = of["connection_string"].as_str() {
-                let password = password(url).filter(|password| password.starts_with("Password"));
-                let read = Event::Value(format!("password of {name}"), OnValue::Read(password));
-                kept.done.push((tag_call, Some(back), read));
-            }
-            return Some(heard.body);
-        }
-        404 => ground.back(call, seen(None)),
-        _ => ground.back(call, Said::Nothing),
-    }
-    None
-}
-
-/// Checks that a resource has the name by which it was found.
-fn ensure_named(ground: &Ground, name: &str, is: &Value) {
-    if is["name"] != name {
-        ground.broken(format!("{name} is {is}"));
-    }
-}
-
-/// Returns the password in a connection string. It has only letters and digits.
-fn password(url: &str) -> Option<String> {
-    let rest = url.strip_prefix("postgres://postgres:")?;
-    Some(rest.split_once('@')?.0.to_owned())
-}
-
 /// Views a subnet, and records its existence.
 async fn see_subnet(caller: &Caller, name: &str) {
     let ground = &caller.ground;
@@ -708,12 +473,6 @@ pub async fn see_all(mut caller: Caller) {
     let all = Event::Balancers(OnBalancers::All(all));
     ground.back(call, Said::This(all));
     ground.calls.fetch_sub(1, Ordering::SeqCst);
-}
-
-/// Returns the virtual machines of a load balancer.
-fn attached(of: &Value) -> BTreeSet<String> {
-    let vms = of["vms"].as_array().into_iter().flatten();
-    vms.map(|vm| text(&vm["id"])).collect()
 }
 
 /// Returns the values in a list of load balancers.

@@ -6,6 +6,8 @@
 //! paused for any time, or drop it, which ends each of its tasks at the `await` that it has reached.
 //! The writer of a process runs beside its tasks: at each moment that it reaches, other tasks run.
 
+mod disk;
+
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::path::{Path, PathBuf};
@@ -16,6 +18,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use api_server::server::Config;
+use disk::{Image, log_of};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use stratusd::operations::Context;
@@ -44,10 +47,6 @@ const CALLERS: usize = 2;
 const AUDIT_RETENTION: Duration = Duration::from_hours(90 * 24);
 /// A key, in base64.
 const KEY: &str = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
-/// The size of the pieces in which a disk writes.
-const SECTOR: usize = 512;
-/// The length of the header of the log, which SQLite writes and syncs before what comes after it.
-const LOG_HEADER: usize = 32;
 
 /// The faults of a simulation. Each has only some of them, so that one does not hide another.
 #[derive(Debug)]
@@ -105,27 +104,6 @@ struct Process {
     router: api_server::server::Router,
     store: Store,
     world: stratusd::world::World,
-}
-
-/// The database and its log.
-struct Image {
-    database: Vec<u8>,
-    log: Vec<u8>,
-}
-
-impl Image {
-    fn of(file: &Path) -> Self {
-        Self {
-            database: std::fs::read(file).expect("the file can be read"),
-            log: std::fs::read(log_of(file)).unwrap_or_default(),
-        }
-    }
-}
-
-fn log_of(file: &Path) -> PathBuf {
-    let mut path = file.as_os_str().to_owned();
-    path.push("-wal");
-    path.into()
 }
 
 /// Tells the machine what the writer of a slot does.
@@ -199,20 +177,6 @@ impl Host {
 
     fn once_in(&self, n: u32) -> bool {
         self.random.borrow_mut().random_ratio(1, n)
-    }
-
-    /// Writes files as the disk has them, and moves to them.
-    fn write(&self, image: &Image) {
-        let number = self.files.get();
-        self.files.set(number + 1);
-        let file = self.folder.path().join(format!("{number}.db"));
-        std::fs::write(&file, &image.database).expect("the folder is writable");
-        if !image.log.is_empty() {
-            std::fs::write(log_of(&file), &image.log).expect("the folder is writable");
-        }
-        self.ground.move_to(file);
-        // A power cut takes commits back.
-        self.leases.replace(Leases::of(&self.ground));
     }
 
     fn file(&self) -> PathBuf {
@@ -398,13 +362,6 @@ impl Host {
         *self.slots[slot].borrow_mut() = Slot::Down(again);
     }
 
-    /// Cuts the power, after which the disk has an image.
-    fn cut_power(&self, image: &Image) {
-        self.ground.trace(format_args!("the power is cut"));
-        self.drop_all();
-        self.write(image);
-    }
-
     fn drop_all(&self) {
         for slot in &self.slots {
             let again = self.ground.now() + self.below(1500);
@@ -568,33 +525,6 @@ impl Host {
             self.ground.pass(self.below(3000));
             self.poll(slot, 12);
         }
-    }
-
-    /// Returns a log of whose last writes the disk has only some.
-    fn tear(&self, before: &[u8], after: &[u8]) -> Vec<u8> {
-        let mut torn = before.to_vec();
-        torn.resize(after.len().max(before.len()), 0);
-        if before.get(..LOG_HEADER) != after.get(..LOG_HEADER) {
-            if self.once_in(3) || after.len() < LOG_HEADER {
-                return before.to_vec();
-            }
-            torn[..LOG_HEADER].copy_from_slice(&after[..LOG_HEADER]);
-        }
-        // Mostly all or most of it, so that single sectors are what is missing.
-        let most = [2, 4, 50][usize::try_from(self.below(3)).unwrap_or_default()];
-        for (number, sector) in after.chunks(SECTOR).enumerate() {
-            let is_header = number == 0;
-            if is_header || !self.once_in(most) {
-                let at = number * SECTOR;
-                torn[at..at + sector.len()].copy_from_slice(sector);
-            }
-        }
-        if self.once_in(3) {
-            let new = torn.len() - before.len().min(torn.len());
-            let gone = self.below(i64::try_from(new + 1).unwrap_or(1));
-            torn.truncate(torn.len() - usize::try_from(gone).unwrap_or_default());
-        }
-        torn
     }
 
     /// Ends all faults, and lets everything come to rest.

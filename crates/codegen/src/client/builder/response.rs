@@ -120,7 +120,7 @@ impl Builder<'_> {
         });
         let values = choices()
             .all(|choice| matches!(choice.body, Body::Empty | Body::Json(_) | Body::Text(_)));
-        // A stream can be neither cloned nor compared.
+        // A stream cannot be cloned or compared.
         let derive = if values {
             quote!(Clone, Debug, PartialEq)
         } else {

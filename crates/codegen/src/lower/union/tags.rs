@@ -11,10 +11,10 @@ use crate::lower::lowering::Lowering;
 impl Lowering<'_> {
     /// Returns the property that `discriminator` names, with its values for each member.
     ///
-    /// The member that the discriminator selects by default needs neither value nor property. Returns
+    /// The member that the discriminator selects by default needs no value and no property. Returns
     /// `None` if another member has no value, since a tagged union could never select that
     /// variant, if a member accepts values other than objects, or if a member does not declare the
-    /// property, since its type would neither write nor, if it is closed, accept the tag.
+    /// property, since its type would not write the tag, nor accept it if it is closed.
     pub(super) fn declared_tags(
         &self,
         members: &[SchemaId],

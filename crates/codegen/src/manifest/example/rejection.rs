@@ -22,7 +22,7 @@ struct Statements<'a> {
 }
 
 /// Returns the body of a function that makes an error from a `rejection`, with the types of a module.
-/// Returns `None` if a required part of the error can be neither the status nor the message, such as
+/// Returns `None` if a required part of the error can hold none of the status and the message, such as
 /// a text with a pattern.
 pub(crate) fn statements<'a>(api: &'a Api<'a>, types: &'a str, ty: &'a TypeRef) -> Option<String> {
     let mut statements = Statements {

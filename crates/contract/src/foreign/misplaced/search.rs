@@ -239,6 +239,7 @@ impl<'d> Operations<'d> {
             node: at.node,
             pointer: "".into(),
         })?;
+        // Several references may lead to one path item, and callbacks in a circle.
         if !self.seen.insert(address(end.node)) {
             return None;
         }
@@ -262,6 +263,7 @@ fn path_of(root: &Node, pointer: &str) -> Option<Vec<usize>> {
     for token in tokens(pointer) {
         let index = match at.as_object() {
             Some(entries) => entries.iter().position(|entry| entry.key == token)?,
+            // By the place and not the name: a list has no keys.
             None => token.parse().ok()?,
         };
         path.push(index);

@@ -136,7 +136,7 @@ fn defaults(context: &Context<'_, '_>, operation: &Operation, diagnostics: &mut 
     }
 }
 
-/// Reports an operation that says nothing about requests that it refuses.
+/// Reports an operation that lists no response to requests that it refuses: no 4XX and no default.
 fn client_error(operation: &Operation, diagnostics: &mut Vec<Diagnostic>) {
     let is_refusal = |status: &StatusKey| {
         matches!(

@@ -1,4 +1,4 @@
-//! Bounds of connections: how many, how long, and what a virtual machine is told of their callers.
+//! Bounds of connections: how many, how long, and what a virtual machine learns of their callers.
 
 use std::time::Duration;
 

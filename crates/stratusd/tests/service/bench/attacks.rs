@@ -174,7 +174,7 @@ impl Hostile {
         }
     }
 
-    /// Calls with the token for everything. Its response is as expected whatever it is.
+    /// Calls with the token for everything. Any response is as expected.
     async fn call(&self, method: Method, path: &str, body: Option<&Value>) {
         let _ = self.caller.try_call(method, path, body).await;
     }

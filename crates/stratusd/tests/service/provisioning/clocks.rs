@@ -1,4 +1,4 @@
-//! Leases, and clocks that are wrong or set while the service runs: work neither stops nor is done
+//! Leases, and clocks that are wrong or set while the service runs: work goes on, and none is done
 //! twice.
 
 use std::sync::Arc;

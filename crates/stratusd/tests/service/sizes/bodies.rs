@@ -1,5 +1,5 @@
-//! The budget for the bytes of bodies in progress: neither responses that nobody reads nor bodies
-//! that never end hold the service.
+//! The budget for the bytes of bodies in progress: responses that nobody reads and
+//! bodies that never end do not hold up the service.
 
 use std::io::Write;
 use std::net::TcpStream;

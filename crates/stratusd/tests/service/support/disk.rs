@@ -273,8 +273,8 @@ impl Action {
 }
 
 impl Disk {
-    /// Reads a call as strace prints it. Returns `None` if it has changed neither the file nor its
-    /// log.
+    /// Reads a call as strace prints it. Returns `None` if the file and its log are as
+    /// before.
     fn action(&self, call: &str, after: usize) -> Option<(usize, Action)> {
         let (name, rest) = call.split_once('(')?;
         let (arguments, result) = rest.rsplit_once(" = ")?;

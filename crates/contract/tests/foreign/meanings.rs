@@ -1,0 +1,217 @@
+//! The readings of schemas and operations, each on a document that needs it.
+
+use serde_json::{Value, json};
+
+use super::{SCHEMA, repaired, with_path, with_schema};
+
+/// Checks the repair of a schema, at `keyword` in it.
+#[track_caller]
+pub(super) fn schema(version: &str, schema: &str, rule: &str, keyword: &str, expected: &Value) {
+    let pointer = format!("{SCHEMA}{keyword}");
+    let read = repaired(&with_schema(version, schema), rule, &pointer, SCHEMA);
+    assert_eq!(read, *expected);
+}
+
+#[test]
+fn schemas_mean_what_their_authors_mean() {
+    for default in ["null", "\"true\"", "\"[]\""] {
+        schema(
+            "3.0.3",
+            &format!("{{ type: boolean, default: {default} }}"),
+            "bad-default",
+            "/default",
+            &json!({"type": "boolean"}),
+        );
+    }
+    schema(
+        "3.0.3",
+        "{ type: string, enum: [a], nullable: true }",
+        "nullable-enum",
+        "/nullable",
+        &json!({"type": "string", "enum": ["a", null], "nullable": true}),
+    );
+    schema(
+        "3.0.3",
+        "{ $ref: '#/components/schemas/Thing', nullable: true }",
+        "ignored-sibling",
+        "/nullable",
+        &json!({"nullable": true, "allOf": [{"$ref": "#/components/schemas/Thing"}]}),
+    );
+    schema(
+        "3.1.0",
+        "{ type: string, enum: [a], nullable: true }",
+        "wrong-dialect",
+        "/nullable",
+        &json!({"type": ["string", "null"], "enum": ["a", null]}),
+    );
+    schema(
+        "3.1.0",
+        "{ $ref: '#/components/schemas/Thing', nullable: true, description: One. }",
+        "wrong-dialect",
+        "/nullable",
+        &json!({
+            "description": "One.",
+            "anyOf": [{"$ref": "#/components/schemas/Thing"}, {"type": "null"}],
+        }),
+    );
+    schema(
+        "3.1.0",
+        "{ type: number, minimum: 1, exclusiveMinimum: true }",
+        "wrong-dialect",
+        "/exclusiveMinimum",
+        &json!({"type": "number", "exclusiveMinimum": 1}),
+    );
+    schema(
+        "3.0.3",
+        "{ type: number, exclusiveMaximum: 9 }",
+        "wrong-dialect",
+        "/exclusiveMaximum",
+        &json!({"type": "number", "maximum": 9, "exclusiveMaximum": true}),
+    );
+    schema(
+        "3.0.3",
+        "{ type: [string, \"null\"] }",
+        "wrong-dialect",
+        "/type",
+        &json!({"type": "string", "nullable": true}),
+    );
+    schema(
+        "3.1.0",
+        "{ type: any, description: Anything. }",
+        "unknown-type",
+        "/type",
+        &json!({"description": "Anything."}),
+    );
+    schema(
+        "3.1.0",
+        "{ type: array, min_items: 1 }",
+        "misspelt-keyword",
+        "/min_items",
+        &json!({"type": "array", "min_items": 1}),
+    );
+    schema(
+        "3.1.0",
+        "{ type: string, maxLength: \"9\" }",
+        "wrong-type",
+        "/maxLength",
+        &json!({"type": "string", "maxLength": 9}),
+    );
+    schema(
+        "3.1.0",
+        "{ oneOf: [{ $ref: '#/components/schemas/Thing' }], discriminator: { propertyName: a, mapping: { b: Gone } } }",
+        "unknown-mapping",
+        "/discriminator/mapping/b",
+        &json!({
+            "oneOf": [{"$ref": "#/components/schemas/Thing"}],
+            "discriminator": {"propertyName": "a", "mapping": {}},
+        }),
+    );
+}
+
+#[test]
+fn operations_mean_what_their_authors_mean() {
+    let ok = r#"responses: { "204": { description: Done. } }"#;
+    let at = |path: &str, item: &str, rule: &str, pointer: &str, place: &str| {
+        repaired(&with_path(path, item), rule, pointer, place)
+    };
+    let declared = at(
+        "/a/{b}",
+        &format!("{{ get: {{ {ok} }} }}"),
+        "path-parameter-undeclared",
+        "/paths/~1a~1{b}",
+        "/paths/~1a~1{b}/parameters",
+    );
+    let parameter =
+        json!({"name": "b", "in": "path", "required": true, "schema": {"type": "string"}});
+    assert_eq!(declared, json!([parameter]));
+    let unused = at(
+        "/a",
+        &format!(
+            "{{ get: {{ parameters: [{{ name: b, in: path, required: true, schema: {{}} }}], {ok} }} }}"
+        ),
+        "path-parameter-unused",
+        "/paths/~1a/get/parameters/0/name",
+        "/paths/~1a/get/parameters",
+    );
+    assert_eq!(unused, json!([]));
+    let optional = at(
+        "/a/{b}",
+        &format!(
+            "{{ get: {{ parameters: [{{ name: b, in: path, schema: {{ type: string }} }}], {ok} }} }}"
+        ),
+        "path-parameter-optional",
+        "/paths/~1a~1{b}/get/parameters/0",
+        "/paths/~1a~1{b}/get/parameters/0/required",
+    );
+    assert_eq!(optional, json!(true));
+    let twice = at(
+        "/a",
+        &format!("{{ get: {{ operationId: do, {ok} }}, put: {{ operationId: do, {ok} }} }}"),
+        "duplicate-operation-id",
+        "/paths/~1a/put/operationId",
+        "/paths/~1a/put/operationId",
+    );
+    assert_eq!(twice, json!("do_put_a"));
+    let scheme = at(
+        "/a",
+        &format!("{{ get: {{ security: [{{ key: [] }}], {ok} }} }}"),
+        "unknown-security-scheme",
+        "/paths/~1a/get/security/0/key",
+        "/paths/~1a/get/security",
+    );
+    assert_eq!(scheme, json!([{}]));
+    let status = at(
+        "/a",
+        "{ get: { responses: { 4xx: { description: Refused. } } } }",
+        "impossible-status",
+        "/paths/~1a/get/responses/4xx",
+        "/paths/~1a/get/responses/4XX/description",
+    );
+    assert_eq!(status, json!("Refused."));
+    let deep = "{ name: a, in: query, style: deepObject, schema: { type: array, items: {} } }";
+    let deep = at(
+        "/a",
+        &format!("{{ get: {{ parameters: [{deep}], {ok} }} }}"),
+        "impossible-style",
+        "/paths/~1a/get/parameters/0/style",
+        "/paths/~1a/get/parameters/0",
+    );
+    assert_eq!(
+        (&deep["name"], &deep["style"]),
+        (&json!("a[]"), &Value::Null)
+    );
+    let simple = "{ name: a, in: query, style: simple, schema: { type: array, items: {} } }";
+    let simple = at(
+        "/a",
+        &format!("{{ get: {{ parameters: [{simple}], {ok} }} }}"),
+        "impossible-style",
+        "/paths/~1a/get/parameters/0/style",
+        "/paths/~1a/get/parameters/0",
+    );
+    assert_eq!(
+        (&simple["style"], &simple["explode"]),
+        (&Value::Null, &json!(false))
+    );
+    let body = "{ '*/*': { schema: { type: object } } }";
+    let body = at(
+        "/a",
+        &format!("{{ get: {{ responses: {{ '200': {{ description: A., content: {body} }} }} }} }}"),
+        "unapplied-schema",
+        "/paths/~1a/get/responses/200/content/*~1*",
+        "/paths/~1a/get/responses/200/content",
+    );
+    assert_eq!(
+        body,
+        json!({"application/json": {"schema": {"type": "object"}}})
+    );
+    let same = at(
+        "/a/{b}",
+        &format!(
+            "{{ parameters: [{{ name: b, in: path, required: true, schema: {{ type: string }} }}], get: {{ {ok} }} }}\n  /a/{{c}}: {{ parameters: [{{ name: c, in: path, required: true, schema: {{ type: string }} }}], put: {{ {ok} }} }}"
+        ),
+        "duplicate-path",
+        "/paths/~1a~1{c}",
+        "/paths/~1a~1{c}/put/responses/204/description",
+    );
+    assert_eq!(same, json!("Done."));
+}
