@@ -10,6 +10,8 @@ use serde_json::{json, Value};
 const BUNDLE: &str = include_str!("bundle.json");
 /// The number of values of each type.
 const CASES: usize = 64;
+/// The most values that one value holds: 1,000, and those that a schema of these contracts demands.
+const MOST_PARTS: usize = 1_100;
 
 pub fn check() {
     let mut bundle: Value = serde_json::from_str(BUNDLE).expect("it is JSON");
@@ -32,9 +34,20 @@ pub fn check() {
         });
         for value in drawn.chain([(fake.example)(&SCHEMAS)]) {
             assert!(validator.is_valid(&value), "{name}: {value}");
+            assert!(parts(&value) < MOST_PARTS, "{name} has {} parts", parts(&value));
             let again = recode(value.to_string().as_bytes()).expect("the type encodes what it decodes");
             let again: Value = serde_json::from_slice(&again).expect("it is JSON");
             assert_eq!(again, value, "{name}");
         }
     }
+}
+
+/// Returns the number of values that a value holds, itself among them.
+fn parts(value: &Value) -> usize {
+    let inner: usize = match value {
+        Value::Array(items) => items.iter().map(parts).sum(),
+        Value::Object(members) => members.values().map(parts).sum(),
+        _ => 0,
+    };
+    1 + inner
 }
