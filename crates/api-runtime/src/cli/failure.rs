@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use serde_json::Value;
 
 use super::refusal;
-use super::sources::Sources;
+use super::settings::Settings;
 
 /// The exit code of any failure that has no other.
 const OTHER: u8 = 1;
@@ -22,7 +22,7 @@ const TRANSPORT: u8 = 6;
 const WAITED: u8 = 7;
 
 /// Why a command failed.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Failure {
     code: u8,
     message: String,
@@ -69,12 +69,15 @@ impl Failure {
     }
 
     /// Returns the failure of a call.
-    pub(super) fn call(error: &CallError, sources: &Sources<'_>) -> Self {
+    pub(super) fn call(error: &CallError, settings: &Settings<'_>) -> Self {
         let words = error.to_string();
         match error {
             CallError::ErrorResponse(response) => {
-                let message = refusal::words(response.status(), response.headers(), response);
-                Self::response(response.status().as_u16(), message)
+                let status = response.status();
+                let mut said = Value::clone(response);
+                settings.hide(status, &mut said);
+                let message = refusal::words(status, response.headers(), &said);
+                Self::response(status.as_u16(), message)
             }
             CallError::InvalidRequest(_) => Self::usage(words),
             CallError::NoCredential(_) | CallError::Around(_) | CallError::Paging { .. } => {
@@ -85,7 +88,7 @@ impl Failure {
             )),
             _ => {
                 let words = with_causes(error, words);
-                let origin = sources.origin().ok().flatten().unwrap_or_default();
+                let origin = settings.sources.origin().ok().flatten().unwrap_or_default();
                 Self::transport(format!(
                     "{words}; the API is called at {origin}, which --url changes"
                 ))
