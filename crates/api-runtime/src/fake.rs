@@ -14,7 +14,7 @@ mod texts;
 mod tree;
 
 use std::fmt::Debug;
-use std::sync::Arc;
+use std::rc::Rc;
 
 use proptest::strategy::{BoxedStrategy, Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
@@ -70,7 +70,7 @@ pub fn example<T: Described + Wire + Debug + 'static>(schemas: &'static Schemas)
 fn drawn<T: Described>(schemas: &'static Schemas, taste: Taste) -> Drawn {
     let source = Source::of::<T>(schemas.document());
     Drawn {
-        plan: Arc::new(Plan::of(&source, &T::reference())),
+        plan: Rc::new(Plan::of(&source, &T::reference())),
         taste,
     }
 }

@@ -1,7 +1,7 @@
 //! Drawing a value: which of its alternatives, properties and items there are.
 
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::rc::Rc;
 
 use proptest::sample::select;
 use proptest::strategy::{BoxedStrategy, Just, NewTree, Strategy, ValueTree as _};
@@ -37,7 +37,7 @@ pub(super) enum Taste {
 /// A strategy for the values of a schema. What keywords demand that it does not know must be checked.
 #[derive(Debug)]
 pub(super) struct Drawn {
-    pub(super) plan: Arc<Plan>,
+    pub(super) plan: Rc<Plan>,
     pub(super) taste: Taste,
 }
 
@@ -64,7 +64,7 @@ impl Strategy for Drawn {
 }
 
 /// Draws the least value of a schema, for a value that shrinks to it.
-pub(super) fn least(plan: &Arc<Plan>, id: Id, runner: &mut TestRunner) -> Result<Tree, Reason> {
+pub(super) fn least(plan: &Rc<Plan>, id: Id, runner: &mut TestRunner) -> Result<Tree, Reason> {
     let mut drawing = Drawing {
         plan,
         taste: Taste::Any,
@@ -79,7 +79,7 @@ pub(super) fn least(plan: &Arc<Plan>, id: Id, runner: &mut TestRunner) -> Result
 /// What a schema demands is drawn in any case, and ends, since it is what the least number of parts
 /// counts. Everything else is taken from what is left of [`MORE_PARTS`] before it is drawn.
 struct Drawing<'d> {
-    plan: &'d Arc<Plan>,
+    plan: &'d Rc<Plan>,
     taste: Taste,
     left: usize,
     runner: &'d mut TestRunner,
@@ -149,16 +149,13 @@ impl Drawing<'_> {
         // A value that shrinks has no more parts than before.
         let is_simpler = first.id != branch.id && more(first) <= more(branch);
         let later = is_simpler.then(|| Later {
-            plan: Arc::clone(self.plan),
+            plan: Rc::clone(self.plan),
             id: first.id,
             tag: first.tag.clone(),
             runner: TestRunner::new_with_rng(self.runner.config().clone(), self.runner.new_rng()),
         });
-        Ok(Tree::Choice(Alternative::new(
-            tree,
-            branch.tag.clone(),
-            later,
-        )))
+        let chosen = Alternative::new(tree, branch.tag.clone(), later);
+        Ok(Tree::Choice(Box::new(chosen)))
     }
 
     fn object(&mut self, object: &Object, depth: i32) -> Result<Tree, Reason> {

@@ -1,7 +1,7 @@
 //! A drawn value, which shrinks: parts that are not needed leave it, alternatives become the first
 //! one, and then each part shrinks by itself.
 
-use std::sync::Arc;
+use std::rc::Rc;
 
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -13,7 +13,7 @@ use super::plan::{Id, Plan};
 /// A drawn value.
 pub(super) enum Tree {
     Leaf(Box<dyn ValueTree<Value = Value>>),
-    Choice(Alternative),
+    Choice(Box<Alternative>),
     Parts(Parts),
 }
 
@@ -50,17 +50,17 @@ type Tag = Option<(String, Vec<Value>)>;
 
 /// A value of an alternative.
 pub(super) struct Alternative {
-    tree: Box<Tree>,
+    tree: Tree,
     tag: Tag,
     /// The alternative that it shrinks to.
     later: Option<Later>,
     /// The value before the last step, if that was to another alternative.
-    before: Option<(Box<Tree>, Tag)>,
+    before: Option<(Tree, Tag)>,
 }
 
 /// An alternative of which a value is drawn when it is needed.
 pub(super) struct Later {
-    pub(super) plan: Arc<Plan>,
+    pub(super) plan: Rc<Plan>,
     pub(super) id: Id,
     pub(super) tag: Tag,
     pub(super) runner: TestRunner,
@@ -69,7 +69,7 @@ pub(super) struct Later {
 impl Alternative {
     pub(super) fn new(tree: Tree, tag: Tag, later: Option<Later>) -> Self {
         Self {
-            tree: Box::new(tree),
+            tree,
             tag,
             later,
             before: None,
@@ -93,7 +93,7 @@ impl Alternative {
         if let Some(mut later) = self.later.take()
             && let Ok(tree) = draw::least(&later.plan, later.id, &mut later.runner)
         {
-            let before = std::mem::replace(&mut self.tree, Box::new(tree));
+            let before = std::mem::replace(&mut self.tree, tree);
             let tag = std::mem::replace(&mut self.tag, later.tag);
             self.before = Some((before, tag));
             return true;
