@@ -24,6 +24,10 @@ struct Readme;
 struct Callers;
 
 #[cfg(doctest)]
+#[doc = include_str!("../../docs/foreign.md")]
+struct Foreign;
+
+#[cfg(doctest)]
 #[doc = include_str!("../../docs/implementers.md")]
 struct Implementers;
 

@@ -19,16 +19,28 @@ use support::{Program, serve};
 
 /// Returns the files of the museum's crates, by path.
 fn files() -> Vec<codegen::File> {
-    let yaml = include_bytes!("command_line/museum.yaml");
-    let loaded = contract::load_text("museum.yaml", yaml);
+    files_of("museum", include_bytes!("command_line/museum.yaml"))
+}
+
+/// Returns the files of the crates of a contract, by path.
+fn files_of(name: &str, yaml: &[u8]) -> Vec<codegen::File> {
+    let loaded = contract::load_text("contract.yaml", yaml);
     let found = contract::render(&loaded.sources, &loaded.diagnostics);
     let contract = loaded.contract.unwrap_or_else(|| panic!("{found}"));
     let options = codegen::Options {
-        cli: Some("museum".to_owned()),
+        cli: Some(name.to_owned()),
         runtime: codegen::Runtime::Path("../api-runtime".to_owned()),
-        ..codegen::Options::new("museum")
+        ..codegen::Options::new(name)
     };
     codegen::generate(&contract, &options).expect("it is generated")
+}
+
+/// Returns the program of a contract.
+fn program_of(name: &'static str, yaml: &[u8]) -> Program {
+    let files = files_of(name, yaml);
+    let operations = text(&files, &format!("{name}-cli/src/operations.json"));
+    let schemas = text(&files, &format!("{name}-types/src/schemas.json"));
+    Program::new(name, &operations, &schemas)
 }
 
 fn text(files: &[codegen::File], path: &str) -> String {
@@ -43,10 +55,7 @@ fn museum() -> Program {
 
 /// Returns the museum's program.
 fn without_credential() -> Program {
-    let files = files();
-    let operations = text(&files, "museum-cli/src/operations.json");
-    let schemas = text(&files, "museum-types/src/schemas.json");
-    Program::new("museum", &operations, &schemas)
+    program_of("museum", include_bytes!("command_line/museum.yaml"))
 }
 
 #[test]

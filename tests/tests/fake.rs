@@ -14,6 +14,8 @@ use proptest::test_runner::TestError;
 use serde_json::{Value, json};
 use tests::random::Run;
 
+/// The number of values of each type, by default.
+const CASES: u32 = 25;
 /// The types that have one value.
 const SINGLE: [&str; 4] = [
     "InferenceApiKeyCreate",
@@ -35,7 +37,7 @@ fn validator(name: &str) -> Validator {
 
 #[test]
 fn every_value_and_every_example_of_a_type_is_valid() {
-    let Run { seed, cases } = Run::from_environment(25);
+    let Run { seed, cases } = Run::from_environment(CASES);
     let mut single = Vec::new();
     assert_eq!(FAKES.len(), TYPES.len());
     for ((name, fake), (_, recode)) in FAKES.iter().zip(TYPES) {
@@ -63,7 +65,10 @@ fn every_value_and_every_example_of_a_type_is_valid() {
             single.push(*name);
         }
     }
-    assert_eq!(single, SINGLE);
+    // Fewer values of a type may be the same by chance.
+    if cases >= CASES {
+        assert_eq!(single, SINGLE);
+    }
 }
 
 #[test]
@@ -81,7 +86,10 @@ fn an_example_is_that_of_the_contract() {
 
 #[test]
 fn a_value_shrinks_to_the_smallest_that_fails() {
-    let mut runner = Run::from_environment(1000).runner();
+    let Run { seed, cases } = Run::from_environment(1000);
+    // Among few values none may fail.
+    let cases = cases.max(1000);
+    let mut runner = Run { seed, cases }.runner();
     let result = runner.run(&any::<LoadBalancerUpdate>(), |update| {
         prop_assert!(update.vms.len() < 2 || update.src_port < 100.try_into().expect("a port"));
         Ok(())

@@ -270,14 +270,37 @@ mod tests {
         is_program && words.all(|word| rest.any(|other| *other == word))
     }
 
+    /// Returns whether a line installs or runs what the example in TypeScript does.
+    fn in_typescript(line: &str) -> bool {
+        let package = include_str!("../../examples/typescript/package.json");
+        let mut words = line.split(' ').filter(|word| *word != "--save-dev");
+        match (words.next(), words.next()) {
+            (Some("npm"), Some("install")) => words.all(|word| {
+                let (name, version) = word.split_once('@').unwrap_or((word, ""));
+                package.contains(&format!("\"{name}\": ")) && package.contains(version)
+            }),
+            (Some("npx"), Some(program)) => {
+                let script = package.split('"').find(|text| text.starts_with(program));
+                script.is_some_and(|script| {
+                    let script: Vec<&str> = script.split(' ').collect();
+                    words.all(|word| script.iter().any(|own| own.ends_with(word)))
+                })
+            }
+            _ => false,
+        }
+    }
+
     #[test]
     fn the_commands_of_the_page_are_run() {
         let page = include_str!("../../docs/languages.md");
         let blocks = page.split("```sh\n").skip(1);
         let mut count = 0;
         for block in blocks.filter_map(|block| block.split("```").next()) {
-            // The others are for a project of the reader's.
+            // The first block starts a service, and the one for a project of the reader's does what
+            // the example's own scripts do.
             let Some(folder) = block.lines().find_map(|line| line.strip_prefix("cd ")) else {
+                let is_own = block.lines().all(in_typescript);
+                assert!(is_own || block.starts_with("cargo xtask serve "), "{block}");
                 continue;
             };
             let examples = EXAMPLES.iter().filter(|example| example.folder == folder);

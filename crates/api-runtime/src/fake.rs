@@ -1,23 +1,28 @@
 //! Values of generated types for tests: any valid ones, which shrink, and one example of each.
 //!
 //! Start at [`values`] and [`example`], which the derives call for every type. Both read the schema
-//! that the type describes itself by, so there is no code for a particular type: `Part` makes a
-//! strategy of proptest for a schema, and a value is only returned if the type decodes it.
+//! that the type describes itself by, so there is no code for a particular type: `Plan` says what
+//! values are made of, `Drawn` draws one, and a value is only returned if the type decodes it.
 
+mod automaton;
+mod draw;
+mod formats;
 mod numbers;
-mod part;
+mod plan;
 mod source;
 mod texts;
+mod tree;
 
 use std::fmt::Debug;
-use std::sync::Arc;
+use std::rc::Rc;
 
 use proptest::strategy::{BoxedStrategy, Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
 use serde_json::Value;
 
 use crate::{Described, Schemas, Wire, strict};
-use part::{Part, Taste};
+use draw::{Drawn, Taste};
+use plan::Plan;
 use source::Source;
 
 /// The number of values that are made before a type is said to have no example.
@@ -28,7 +33,9 @@ const ATTEMPTS: usize = 1000;
 pub fn values<T: Described + Wire + Debug + 'static>(
     schemas: &'static Schemas,
 ) -> BoxedStrategy<T> {
-    strategy(schemas, Taste::Any)
+    drawn::<T>(schemas, Taste::Any)
+        .prop_filter_map("the type accepts it", decoded)
+        .boxed()
 }
 
 /// Returns an example of a type: that of its schema, or else one that is made of the examples of
@@ -47,8 +54,9 @@ pub fn example<T: Described + Wire + Debug + 'static>(schemas: &'static Schemas)
     // The same one each time.
     let mut runner = TestRunner::deterministic();
     let mut find = |taste: Taste, attempts: usize| {
-        let strategy = strategy(schemas, taste);
-        (0..attempts).find_map(|_| Some(strategy.new_tree(&mut runner).ok()?.current()))
+        let drawn = drawn::<T>(schemas, taste);
+        let mut values = (0..attempts).map(|_| drawn.new_tree(&mut runner));
+        values.find_map(|value| decoded(value.ok()?.current()))
     };
     // Examples of parts need not fit together.
     find(Taste::Example, 1)
@@ -59,14 +67,12 @@ pub fn example<T: Described + Wire + Debug + 'static>(schemas: &'static Schemas)
         })
 }
 
-fn strategy<T: Described + Wire + Debug + 'static>(
-    schemas: &'static Schemas,
-    taste: Taste,
-) -> BoxedStrategy<T> {
-    let source = Arc::new(Source::of::<T>(schemas.document()));
-    Part::new(source, T::reference(), taste)
-        .prop_filter_map("the type accepts it", decoded)
-        .boxed()
+fn drawn<T: Described>(schemas: &'static Schemas, taste: Taste) -> Drawn {
+    let source = Source::of::<T>(schemas.document());
+    Drawn {
+        plan: Rc::new(Plan::of(&source, &T::reference())),
+        taste,
+    }
 }
 
 fn decoded<T: Wire>(value: Value) -> Option<T> {

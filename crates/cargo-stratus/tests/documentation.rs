@@ -343,8 +343,76 @@ fn blocks(page: &str, language: &str) -> Vec<String> {
     blocks.map(str::to_owned).collect()
 }
 
+/// The languages of blocks on all pages, or on one, and what checks these blocks.
+const LANGUAGES: &[(&str, &str, &str)] = &[
+    ("sh", "", "every_command_of_the_documentation_runs"),
+    ("json", "", "every_file_in_the_documentation_is_well_formed"),
+    ("lua", "", "every_file_in_the_documentation_is_well_formed"),
+    ("toml", "", "every_file_in_the_documentation_is_well_formed"),
+    ("yaml", "", "every_file_in_the_documentation_is_well_formed"),
+    (
+        "nginx",
+        "docs/operating.md",
+        "crates/stratusd/tests/service/gateway/nginx.rs",
+    ),
+    ("json5", "docs/extensions.md", "tests/tests/extensions.rs"),
+    ("rust", "docs/extensions.md", "tests/tests/extensions.rs"),
+    ("rust", "README.md", "tests/src/lib.rs"),
+    ("rust", "docs/callers.md", "tests/src/lib.rs"),
+    ("rust", "docs/foreign.md", "tests/src/lib.rs"),
+    ("rust", "docs/implementers.md", "tests/src/lib.rs"),
+    ("rust", "docs/testing.md", "tests/src/lib.rs"),
+    (
+        "text",
+        "docs/diff.md",
+        "people: it is a part of what diff prints",
+    ),
+    (
+        "text",
+        "docs/mock.md",
+        "people: it is a part of what a mock prints",
+    ),
+    (
+        "text",
+        "docs/testing.md",
+        "tests/tests/snapshots/expectations__the_verification_says_what_was_expected_and_what_was_received.snap",
+    ),
+];
+
+#[test]
+fn every_block_of_the_documentation_is_checked_by_something() {
+    let mut used = vec![false; LANGUAGES.len()];
+    for page in pages() {
+        let text = fs::read_to_string(Path::new(ROOT).join(&page)).expect("the page can be read");
+        let fences = text
+            .lines()
+            .map(str::trim)
+            .filter(|line| line.starts_with("```"));
+        for fence in fences.step_by(2) {
+            let language = match fence.trim_start_matches('`') {
+                "rust,no_run" => "rust",
+                language => language,
+            };
+            let check = LANGUAGES
+                .iter()
+                .position(|(known, on, _)| *known == language && (on.is_empty() || *on == page));
+            let check = check.unwrap_or_else(|| panic!("{page}: nothing checks `{fence}`"));
+            used[check] = true;
+        }
+    }
+    for (is_used, (language, page, runner)) in used.iter().zip(LANGUAGES) {
+        assert!(is_used, "there is no {language} any more on {page}");
+        let is_path = !runner.contains(' ') && runner.contains('/');
+        assert!(
+            !is_path || Path::new(ROOT).join(runner).exists(),
+            "{runner} is gone"
+        );
+    }
+}
+
 /// Files of other programs, such as editors and proxies, are not run here; what they contain is at
-/// least what their formats allow.
+/// least what their formats allow. Only nginx is asked itself: neither Debian nor a registry has Envoy,
+/// Traefik, Helix or Neovim as programs that tests can install.
 #[test]
 fn every_file_in_the_documentation_is_well_formed() {
     let mut count = 0;
@@ -362,6 +430,11 @@ fn every_file_in_the_documentation_is_well_formed() {
         for block in blocks(&page, "yaml") {
             let read = serde_saphyr::from_str::<serde_json::Value>(&block);
             assert!(read.is_ok(), "{page}: {read:?}\n{block}");
+            count += 1;
+        }
+        for block in blocks(&page, "lua") {
+            let read = full_moon::parse(&block);
+            assert!(read.is_ok(), "{page}: {:?}\n{block}", read.err());
             count += 1;
         }
     }

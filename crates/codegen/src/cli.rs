@@ -7,6 +7,7 @@
 mod describe;
 mod input;
 mod names;
+mod secret;
 mod shown;
 
 use quote::quote;

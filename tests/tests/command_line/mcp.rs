@@ -6,8 +6,14 @@ mod bounds;
 mod client;
 #[path = "mcp/page.rs"]
 mod page;
+#[path = "mcp/pipes.rs"]
+mod pipes;
 #[path = "mcp/schemas.rs"]
 mod schemas;
+#[path = "mcp/secrets.rs"]
+mod secrets;
+#[path = "mcp/streams.rs"]
+mod streams;
 
 use serde_json::{Value, json};
 use tests::memory::{LOCATION, PROJECT, TOKEN};

@@ -17,6 +17,7 @@ pub(super) enum Tool {
     Postgres,
     Git,
     Strace,
+    Nginx,
     Python,
     Chromium,
     Npm,
@@ -26,17 +27,18 @@ pub(super) enum Tool {
 }
 
 use Tool::{
-    Chromium, Clippy, Corpus, Git, JsonSchemaSuite, Nextest, Npm, Postgres, Python, Rustfmt,
+    Chromium, Clippy, Corpus, Git, JsonSchemaSuite, Nextest, Nginx, Npm, Postgres, Python, Rustfmt,
     SemverChecks, Strace,
 };
 
-const ALL: [Tool; 12] = [
+const ALL: [Tool; 13] = [
     Rustfmt,
     Clippy,
     Nextest,
     Postgres,
     Git,
     Strace,
+    Nginx,
     Python,
     Chromium,
     Npm,
@@ -54,6 +56,7 @@ impl Tool {
             Postgres => "PostgreSQL",
             Git => "git",
             Strace => "strace",
+            Nginx => "nginx",
             Python => "Python",
             Chromium => "Chromium with Node.js",
             Npm => "npm",
@@ -73,6 +76,7 @@ impl Tool {
             Postgres => "apt-get install postgresql (or brew install postgresql)",
             Git => "apt-get install git (or brew install git)",
             Strace => "apt-get install strace, on Linux",
+            Nginx => "apt-get install nginx (or brew install nginx)",
             Python => "apt-get install python3 python3-venv (or brew install python)",
             Chromium => "apt-get install chromium-headless-shell nodejs npm",
             Npm => "apt-get install nodejs npm (or brew install node)",
@@ -95,6 +99,7 @@ impl Tool {
             Postgres => Some("the service's tests on PostgreSQL; those on SQLite run"),
             Git => Some("comparing with the document of another git revision"),
             Strace => Some("power cuts and failing disks"),
+            Nginx => Some("the configuration of nginx in the documentation"),
             Python => Some("conformance: schemathesis calls the service"),
             Chromium => Some("the reference page in a browser"),
             Npm => Some(
@@ -119,6 +124,10 @@ impl Tool {
             Strace => {
                 succeeds(Command::new("strace").args(["-D", "-f", "-o", "/dev/null", "true"]))
             }
+            // Debian has it where not every path leads.
+            Nginx => ["nginx", "/usr/sbin/nginx"]
+                .into_iter()
+                .any(|program| succeeds(Command::new(program).arg("-v"))),
             // A distribution's Python may come without what makes a virtual environment.
             Python => succeeds(Command::new("python3").args(["-c", "import ensurepip, venv"])),
             Chromium => {

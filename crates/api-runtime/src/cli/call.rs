@@ -68,7 +68,7 @@ pub(super) async fn send(
         Ok(received) => checked(client::stream(received)).await,
         Err(error) => Err(error),
     };
-    checked.map_err(|error| Failure::call(&error, &settings.sources))
+    checked.map_err(|error| Failure::call(&error, settings))
 }
 
 /// Returns a response that is a success, or else its error with what the body says.
@@ -132,16 +132,17 @@ async fn wait(
     let begun = Instant::now();
     loop {
         let reply = send(settings, transport, arguments).await?;
+        let status = reply.status();
         let bytes = body(reply).await?;
         let value: Value = serde_json::from_slice(&bytes)
             .map_err(|_| Failure::other("the response is not JSON"))?;
         let now = value.get(&wait.property).map(text).unwrap_or_default();
         if wait.until.contains(&now) {
-            return output::value(settings, value);
+            return output::value(settings, status, value);
         }
         let shown = super::table::visible(&now);
         if wait.failed.contains(&now) {
-            output::value(settings, value)?;
+            output::value(settings, status, value)?;
             return Err(Failure::waited(format!(
                 "`{}` is `{shown}`, after which it becomes nothing else",
                 wait.property

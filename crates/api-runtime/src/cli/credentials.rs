@@ -78,7 +78,7 @@ impl Sources<'_> {
     }
 
     /// Returns where the credential for a scheme is, if it is set and not kept.
-    fn set(&self, at: usize) -> Result<Option<Found>, Failure> {
+    pub(super) fn set(&self, at: usize) -> Result<Option<Found>, Failure> {
         let flag = self.flag(&format!("{}-file", self.scheme_name(at)));
         match flag {
             Some(path) => Ok(Some(Found::Flag(path.clone()))),

@@ -76,8 +76,10 @@ pub(super) struct Operation {
     pub(super) wait: Option<Wait>,
     /// The columns of a table of the response.
     pub(super) columns: Vec<String>,
-    /// The names of the secret properties of the response.
+    /// The names of the secret properties of the responses.
     pub(super) secrets: Vec<String>,
+    /// The statuses of the responses whose body is a secret: `200`, `4XX`, `default`.
+    pub(super) secret_bodies: Vec<String>,
 }
 
 /// A request body.
@@ -96,6 +98,10 @@ pub(super) struct Body {
     pub(super) fields: Vec<Input>,
     /// The names of the secret properties, those of properties too.
     pub(super) secrets: Vec<String>,
+    /// Whether the body is a secret as a whole.
+    pub(super) secret: bool,
+    /// The path of a secret that every body has.
+    pub(super) needed_secret: Option<String>,
 }
 
 /// How a body is written.

@@ -21,7 +21,7 @@ const TRANSPORT: u8 = 6;
 const WAITED: u8 = 7;
 
 /// Why a command failed.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Failure {
     code: u8,
     message: String,

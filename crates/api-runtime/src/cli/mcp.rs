@@ -125,8 +125,9 @@ fn check(sources: &Sources<'_>) -> Result<(), Failure> {
         )));
     }
     for at in 0..sources.description.schemes.len() {
-        let found = sources.found(at)?;
-        if let Some(Found::Flag(path) | Found::File(path)) = found
+        // What is kept is not looked for yet, since a keyring may wait for its owner.
+        let set = sources.set(at)?;
+        if let Some(Found::Flag(path) | Found::File(path)) = set
             && path == "-"
         {
             let scheme = sources.scheme_name(at);

@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal as _, Write};
 
 use futures_util::TryStreamExt as _;
-use http::HeaderMap;
+use http::{HeaderMap, StatusCode};
 use jsonpath_rust::JsonPath as _;
 use serde_json::Value;
 
@@ -60,9 +60,9 @@ pub(super) async fn print(
     if let Some(path) = settings.sources.flag("save") {
         return save(path, reply.into_inner()).await;
     }
-    let essence = essence(reply.headers());
+    let (status, essence) = (reply.status(), essence(reply.headers()));
     if let Some(framing) = Framing::of(&essence) {
-        return stream(settings, framing, reply.into_inner()).await;
+        return stream(settings, framing, reply).await;
     }
     if is_json(&essence) {
         let bytes = call::body(reply).await?;
@@ -70,7 +70,10 @@ pub(super) async fn print(
         let decoded = decoded.map_err(|error| {
             Failure::other(format!("the response is not JSON, as it says ({error})"))
         })?;
-        return value(settings, decoded);
+        return value(settings, status, decoded);
+    }
+    if settings.hides_body(status) {
+        return write(format!("{}\n", secrets::HIDDEN).as_bytes());
     }
     let is_text = essence.starts_with("text/");
     plain(reply, is_text).await
@@ -92,10 +95,12 @@ pub(super) fn is_json(essence: &str) -> bool {
 }
 
 /// Prints a value of JSON.
-pub(super) fn value(settings: &Settings<'_>, mut value: Value) -> Result<(), Failure> {
-    if !settings.sources.has("show-secrets") {
-        secrets::hide(&mut value, &settings.operation.secrets);
-    }
+pub(super) fn value(
+    settings: &Settings<'_>,
+    status: StatusCode,
+    mut value: Value,
+) -> Result<(), Failure> {
+    settings.hide(status, &mut value);
     if let Some(query) = settings.sources.flag("query") {
         let found = value.query(query);
         let found = found.map_err(|error| Failure::usage(format!("--query: {error}")))?;
@@ -176,8 +181,9 @@ fn lines(value: &Value) -> String {
 async fn stream(
     settings: &Settings<'_>,
     framing: Framing,
-    body: ByteStream,
+    reply: ResponseValue<ByteStream>,
 ) -> Result<(), Failure> {
+    let (status, body) = (reply.status(), reply.into_inner());
     let interrupted =
         |error: String| Failure::transport(format!("the stream ended early: {error}"));
     if framing == Framing::Events {
@@ -185,7 +191,7 @@ async fn stream(
         loop {
             let event = events.try_next().await;
             match event.map_err(|error| interrupted(error.to_string()))? {
-                Some(event) => line(settings, self::event(&event))?,
+                Some(event) => line(settings, status, self::event(&event))?,
                 None => return Ok(()),
             }
         }
@@ -194,7 +200,7 @@ async fn stream(
     loop {
         let item = items.try_next().await;
         match item.map_err(|error| interrupted(error.to_string()))? {
-            Some(item) => line(settings, item)?,
+            Some(item) => line(settings, status, item)?,
             None => return Ok(()),
         }
     }
@@ -208,10 +214,8 @@ pub(super) fn event(event: &Event) -> Value {
 }
 
 /// Prints an item of a stream.
-fn line(settings: &Settings<'_>, mut item: Value) -> Result<(), Failure> {
-    if !settings.sources.has("show-secrets") {
-        secrets::hide(&mut item, &settings.operation.secrets);
-    }
+fn line(settings: &Settings<'_>, status: StatusCode, mut item: Value) -> Result<(), Failure> {
+    settings.hide(status, &mut item);
     let Some(query) = settings.sources.flag("query") else {
         return write(escaped(&format!("{item}\n")).as_bytes());
     };

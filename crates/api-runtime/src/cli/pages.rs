@@ -1,5 +1,6 @@
 //! `--all`: every item of a list, page by page.
 
+use http::StatusCode;
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 use serde_json::Value;
 
@@ -32,16 +33,18 @@ pub(super) async fn all(
     let prints_at_once =
         output::format(settings)? == "jsonl" && settings.sources.flag("query").is_none();
     let mut collected = Vec::new();
+    let mut status = StatusCode::OK;
     let (mut bytes, mut items) = (0, 0);
     while !walk.ended {
         let reply = call::send(settings, transport, &walk.arguments).await?;
+        status = reply.status();
         let page = call::body(reply).await?;
         bytes += page.len();
         let page = walk.turn(&page)?;
         items += page.len();
         walk.report(items);
         if prints_at_once {
-            let printed = || output::value(settings, Value::Array(page));
+            let printed = || output::value(settings, status, Value::Array(page));
             walk.progress.suspend(printed)?;
         } else if bytes > MOST_BYTES {
             return Err(Failure::other(format!(
@@ -55,7 +58,7 @@ pub(super) async fn all(
     if prints_at_once {
         return Ok(());
     }
-    output::value(settings, Value::Array(collected))
+    output::value(settings, status, Value::Array(collected))
 }
 
 /// A walk over the pages of a list.

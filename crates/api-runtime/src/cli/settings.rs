@@ -3,12 +3,15 @@
 use std::time::Duration;
 
 use clap::ArgMatches;
+use http::StatusCode;
+use serde_json::Value;
 
 use super::Program;
 use super::argument::{self, Bound};
 use super::auth;
 use super::description::{Description, Operation, SchemeKind};
 use super::failure::Failure;
+use super::secrets;
 use super::sources::Sources;
 use crate::client::{self, Retries, Scheme, Secret, Security, Transport};
 use crate::items::Framing;
@@ -21,6 +24,7 @@ const TIMEOUT: f64 = 60.0;
 const CONNECT_TIMEOUT: f64 = 10.0;
 
 /// The settings of a call.
+#[derive(Clone)]
 pub(super) struct Settings<'m> {
     /// Where settings come from.
     pub(super) sources: Sources<'m>,
@@ -92,6 +96,22 @@ impl<'m> Settings<'m> {
     pub(super) fn is_stream(&self) -> bool {
         let mut media = self.operation.accept.split(", ");
         media.any(is_stream)
+    }
+
+    /// Returns whether the body of a response is a secret that is not shown.
+    pub(super) fn hides_body(&self, status: StatusCode) -> bool {
+        let range = format!("{}XX", status.as_u16() / 100);
+        let is_own = |key: &String| [status.as_str(), &range, "default"].contains(&&key[..]);
+        !self.sources.has("show-secrets") && self.operation.secret_bodies.iter().any(is_own)
+    }
+
+    /// Replaces the secrets of a response body, or of an item of one, unless they are shown.
+    pub(super) fn hide(&self, status: StatusCode, value: &mut Value) {
+        if self.hides_body(status) {
+            *value = secrets::HIDDEN.into();
+        } else if !self.sources.has("show-secrets") {
+            secrets::hide(value, &self.operation.secrets);
+        }
     }
 
     /// Returns the schemes whose credentials the call has: those of the first alternative that is

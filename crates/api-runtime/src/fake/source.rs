@@ -8,6 +8,22 @@ use crate::Described;
 
 /// The most references that are followed, and `allOf` that are entered, to read one schema.
 const MOST_STEPS: usize = 64;
+/// The keywords of which the greater value is narrower.
+const LOW: [&str; 5] = [
+    "minimum",
+    "exclusiveMinimum",
+    "minLength",
+    "minItems",
+    "minProperties",
+];
+/// The keywords of which the smaller value is narrower.
+const HIGH: [&str; 5] = [
+    "maximum",
+    "exclusiveMaximum",
+    "maxLength",
+    "maxItems",
+    "maxProperties",
+];
 /// The pointer to the components, as the start of a reference.
 const COMPONENTS: &str = "#/components/schemas/";
 
@@ -64,9 +80,9 @@ impl Source {
     }
 }
 
-/// Adds the keywords of another schema for the same value. Of those that both have, `properties` and
-/// `required` are joined, and of others the first one is kept: what it leaves out is found when a
-/// value is decoded.
+/// Adds the keywords of another schema for the same value. `properties`, `required` and patterns are
+/// joined, and of bounds the narrower one is kept. Of others the first one is kept: what it leaves
+/// out is found when a value is decoded.
 fn merge(into: &mut Map<String, Value>, other: Map<String, Value>) {
     for (name, value) in other {
         match (name.as_str(), into.get_mut(&name), value) {
@@ -82,6 +98,13 @@ fn merge(into: &mut Map<String, Value>, other: Map<String, Value>) {
                     }
                 }
             }
+            ("pattern", Some(known), Value::String(pattern)) => join(known, pattern),
+            (name, Some(known), value) if LOW.contains(&name) || HIGH.contains(&name) => {
+                let is_above = value.as_f64() > known.as_f64();
+                if is_above == LOW.contains(&name) {
+                    *known = value;
+                }
+            }
             // What these lead to is merged by itself.
             ("$ref" | "allOf", ..) | (_, Some(_), _) => {}
             (_, None, value) => {
@@ -89,4 +112,17 @@ fn merge(into: &mut Map<String, Value>, other: Map<String, Value>) {
             }
         }
     }
+}
+
+/// Adds a pattern to one, or to a list of them.
+fn join(known: &mut Value, pattern: String) {
+    let mut all = match known.take() {
+        Value::Array(all) => all,
+        one => vec![one],
+    };
+    let pattern = Value::String(pattern);
+    if !all.contains(&pattern) {
+        all.push(pattern);
+    }
+    *known = Value::Array(all);
 }

@@ -7,44 +7,13 @@ use proptest::string::string_regex_parsed;
 use regex_syntax::hir::{Hir, HirKind, Look, Repetition};
 use serde_json::{Map, Value};
 
+use super::automaton;
+use super::formats::Format;
+
 /// How many more characters than it needs a string may have.
 const SLACK: usize = 24;
 /// The most characters on either side of what a pattern is about.
 const AROUND: usize = 6;
-
-/// Regular expressions of formats. Names and addresses are those that are reserved for documents
-/// (RFC 2606, RFC 5737, RFC 3849), so that nobody is called by mistake.
-const FORMATS: [(&str, &str); 20] = [
-    ("byte", "([a-zA-Z0-9]{4}){0,6}"),
-    ("date", "20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])"),
-    (
-        "date-time",
-        "20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,6})?Z",
-    ),
-    ("duration", "P([1-9][0-9]{0,2}D|T[1-9][0-9]{0,2}[HMS])"),
-    ("email", "[a-z]{1,12}@example\\.com"),
-    ("hostname", "[a-z][a-z0-9]{0,12}\\.example\\.com"),
-    ("http-date", "Fri, 31 Dec 1999 23:[0-5][0-9]:[0-5][0-9] GMT"),
-    ("idn-email", "[a-z]{1,12}@example\\.com"),
-    ("idn-hostname", "[a-z][a-z0-9]{0,12}\\.example\\.com"),
-    (
-        "ipv4",
-        "192\\.0\\.2\\.(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])",
-    ),
-    ("ipv6", "2001:db8(:[1-9a-f][0-9a-f]{0,3}){6}"),
-    ("iri", "https://example\\.com/[a-z0-9]{0,24}"),
-    ("iri-reference", "(https://example\\.com)?/[a-z0-9]{0,24}"),
-    ("json-pointer", "(/[a-z]{1,8}){0,3}"),
-    ("regex", "\\^[a-z]{1,12}\\$"),
-    ("relative-json-pointer", "[0-9](/[a-z]{1,8}){0,3}"),
-    ("time", "([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z"),
-    ("uri", "https://example\\.com/[a-z0-9]{0,24}"),
-    ("uri-reference", "(https://example\\.com)?/[a-z0-9]{0,24}"),
-    (
-        "uuid",
-        "[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}",
-    ),
-];
 
 /// Returns a strategy for strings.
 pub(super) fn text(keywords: &Map<String, Value>) -> BoxedStrategy<String> {
@@ -57,12 +26,27 @@ pub(super) fn text(keywords: &Map<String, Value>) -> BoxedStrategy<String> {
     if least > most {
         return Just(String::new()).boxed();
     }
-    let word = |name: &str| keywords.get(name).and_then(Value::as_str);
-    let format = word("format").and_then(|format| {
-        let known = FORMATS.iter().find(|(name, _)| *name == format)?;
-        of_regex(known.1, least)
-    });
-    let pattern = word("pattern").and_then(|pattern| of_pattern(pattern, least));
+    let format = keywords.get("format").and_then(Value::as_str);
+    let format = format.and_then(Format::named);
+    let patterns = patterns(keywords);
+    let demands = patterns.len() + usize::from(format.is_some());
+    if demands == 0 {
+        return free(least, most);
+    }
+    if demands > 1 || least > 0 || most < usize::MAX {
+        let ours = format.map(|format| vec![format.ours, format.any]);
+        let ours = ours.map_or_else(|| vec![None], |ours| ours.into_iter().map(Some).collect());
+        let mut joint = ours.into_iter().map(|format| {
+            let format = format.map(|regex| format!("^(?:{regex})$"));
+            let regexes: Vec<String> = format.into_iter().chain(patterns.clone()).collect();
+            automaton::joint(&regexes, least..=most)
+        });
+        if let Some(strategy) = joint.find_map(|joint| joint) {
+            return strategy;
+        }
+    }
+    let format = format.and_then(|format| of_regex(format.ours, least));
+    let pattern = patterns.first().and_then(|regex| of_match(regex, least));
     match format.or(pattern) {
         Some(strategy) => strategy
             .prop_filter("it has the length of its schema", move |text| {
@@ -73,12 +57,29 @@ pub(super) fn text(keywords: &Map<String, Value>) -> BoxedStrategy<String> {
     }
 }
 
+/// Returns the patterns of a schema in the syntax of the regex crate.
+fn patterns(keywords: &Map<String, Value>) -> Vec<String> {
+    let patterns = keywords.get("pattern").map(|pattern| match pattern {
+        Value::Array(patterns) => &patterns[..],
+        one => std::slice::from_ref(one),
+    });
+    let patterns = patterns.into_iter().flatten().filter_map(Value::as_str);
+    patterns
+        .filter_map(|pattern| jsonschema_regex::to_rust_regex(pattern).ok())
+        .map(|regex| regex.to_string())
+        .collect()
+}
+
 /// Returns a strategy for strings that match a pattern, with any text before and after what the
 /// pattern is about. Returns `None` if the pattern looks around, of which random strings are tried.
 pub(super) fn of_pattern(pattern: &str, least: usize) -> Option<BoxedStrategy<String>> {
-    let regex = jsonschema_regex::to_rust_regex(pattern).ok()?;
-    let expression = regex_syntax::parse(&regex).ok()?;
-    let compiled = regex::Regex::new(&regex).ok()?;
+    of_match(&jsonschema_regex::to_rust_regex(pattern).ok()?, least)
+}
+
+/// Returns a strategy for strings in which a regular expression has a match.
+fn of_match(regex: &str, least: usize) -> Option<BoxedStrategy<String>> {
+    let expression = regex_syntax::parse(regex).ok()?;
+    let compiled = regex::Regex::new(regex).ok()?;
     let around = |is_end: bool| {
         if is_end {
             Just(String::new()).boxed()
@@ -89,7 +90,7 @@ pub(super) fn of_pattern(pattern: &str, least: usize) -> Option<BoxedStrategy<St
     let properties = expression.properties();
     let before = around(properties.look_set_prefix().contains(Look::Start));
     let after = around(properties.look_set_suffix().contains(Look::End));
-    let strategy = (before, of_regex(&regex, least)?, after)
+    let strategy = (before, of_regex(regex, least)?, after)
         .prop_map(|(before, inner, after)| before + &inner + &after)
         .prop_filter("it matches the pattern of its schema", move |text| {
             compiled.is_match(text)

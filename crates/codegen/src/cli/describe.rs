@@ -4,7 +4,7 @@ use contract::model::{Location, SecurityKind, Style};
 use serde_json::{Value, json};
 
 use super::names::Names;
-use super::{input, object, shown, text};
+use super::{input, object, secret, shown, text};
 use crate::ir::{Api, Media, MediaKind, Operation, SecurityScheme};
 
 /// Returns the description of an API.
@@ -84,6 +84,7 @@ fn operation(api: &Api<'_>, names: &Names, at: usize, operation: &Operation) -> 
     let path = contract::model::split_label(&operation.path).0;
     let parameters = operation.parameters.iter();
     let success = shown::success(operation);
+    let bodies = operation.responses.iter().flat_map(|it| &it.media);
     object([
         ("id", json!(operation.id)),
         ("group", json!(names.groups[operation.tag])),
@@ -105,7 +106,11 @@ fn operation(api: &Api<'_>, names: &Names, at: usize, operation: &Operation) -> 
         ("paging", paging(api, operation)),
         ("wait", shown::wait(api, operation, success)),
         ("columns", json!(shown::columns(api, operation, success))),
-        ("secrets", json!(shown::secrets(api, success))),
+        ("secrets", json!(secret::secrets(api, bodies))),
+        (
+            "secret_bodies",
+            json!(secret::secret_bodies(api, operation)),
+        ),
     ])
 }
 
@@ -153,7 +158,12 @@ fn body(api: &Api<'_>, operation: &Operation) -> Value {
         ("schema", json!(input::pointer(api, media.schema))),
         ("styles", styles(api, operation, media)),
         ("fields", input::fields(api, media)),
-        ("secrets", json!(shown::secrets(api, Some(media)))),
+        (
+            "secrets",
+            json!(secret::secrets(api, std::iter::once(media))),
+        ),
+        ("secret", json!(secret::is_secret_body(api, media))),
+        ("needed_secret", json!(secret::needed_secret(api, media))),
     ])
 }
 

@@ -1,13 +1,13 @@
-//! What is shown of a response: the columns of a table, and which properties are secret.
+//! What is shown of a response: the columns of a table, and what a caller can wait for.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 
 use contract::model::Method;
 use serde_json::{Value, json};
 
 use super::input::{Form, keywords, kind};
 use super::object;
-use crate::ir::{Api, Media, MediaKind, Operation, TypeDef, TypeId, TypeKind, TypeRef};
+use crate::ir::{Api, Media, MediaKind, Operation, TypeDef, TypeKind, TypeRef};
 
 /// The extension of a schema that chooses the columns of tables.
 const COLUMNS: &str = "x-columns";
@@ -136,35 +136,6 @@ pub(super) fn wait(api: &Api<'_>, operation: &Operation, success: Option<&Media>
         ("until", values("until")),
         ("failed", values("failed")),
     ])
-}
-
-/// Returns the names of the secret properties that a response can have.
-pub(super) fn secrets(api: &Api<'_>, success: Option<&Media>) -> BTreeSet<String> {
-    let mut names = BTreeSet::new();
-    let mut seen = HashSet::new();
-    if let Some(ty) = success.and_then(|media| media.ty.as_ref()) {
-        let mut left = Vec::new();
-        ty.collect_mentions(&mut left);
-        while let Some(id) = left.pop() {
-            if seen.insert(id) {
-                add_secrets(api, id, &mut names);
-                left.extend(api.type_def(id).kind.mentions());
-            }
-        }
-    }
-    names
-}
-
-fn add_secrets(api: &Api<'_>, id: TypeId, names: &mut BTreeSet<String>) {
-    let TypeKind::Object(object) = &api.type_def(id).kind else {
-        return;
-    };
-    for field in &object.fields {
-        let own = keywords(api, field.schema).is_some_and(|own| own.secret);
-        if own || Form::of(api, &field.ty, 1).secret {
-            names.insert(field.wire.clone());
-        }
-    }
 }
 
 /// Returns the type of the items of a list.

@@ -4,6 +4,7 @@ mod auth;
 mod failures;
 mod forwarding;
 mod limits;
+mod nginx;
 mod revocation;
 mod scene;
 mod settings;

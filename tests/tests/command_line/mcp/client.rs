@@ -154,9 +154,14 @@ impl Client {
 
     /// Shakes hands, and returns the result of `initialize`.
     pub fn shake_hands(&mut self) -> Value {
+        self.shake_hands_in("2025-06-18")
+    }
+
+    /// Shakes hands in a version of the protocol, and returns the result of `initialize`.
+    pub fn shake_hands_in(&mut self, version: &str) -> Value {
         let client = json!({"name": "test", "version": "1"});
         let parameters =
-            json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client});
+            json!({"protocolVersion": version, "capabilities": {}, "clientInfo": client});
         let result = self.request("initialize", &parameters)["result"].take();
         self.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
         result
@@ -164,8 +169,13 @@ impl Client {
 
     /// Sends a message.
     pub fn send(&mut self, message: &Value) {
+        self.send_text(&message.to_string());
+    }
+
+    /// Sends a line.
+    pub fn send_text(&mut self, line: &str) {
         let stdin = self.stdin.as_mut().expect("it is open");
-        writeln!(stdin, "{message}").expect("the program reads");
+        writeln!(stdin, "{line}").expect("the program reads");
     }
 
     /// Sends a request, and returns its id.

@@ -33,6 +33,29 @@ fn the_configuration_of_the_page_works() {
 }
 
 #[test]
+fn the_commands_of_the_page_work() {
+    let (_, rest) = PAGE.split_once("```sh\n").expect("the page has them");
+    let (lines, _) = rest.split_once("```").expect("they end");
+    let lines = lines
+        .lines()
+        .map(|line| line.split("  #").next().unwrap_or(line));
+    let lines: Vec<&str> = lines.map(str::trim).collect();
+    let [install, login, help] = lines[..] else {
+        panic!("{lines:?}");
+    };
+    assert_eq!(
+        install,
+        "cargo install --path crates/api-cli --features mcp"
+    );
+    let manifest = include_str!("../../../../crates/api-cli/Cargo.toml");
+    assert!(manifest.contains("\nmcp = ["), "{manifest}");
+    let stratus = stratus(TOKEN);
+    let nobody = stratus.shell(login).failed(2);
+    assert!(nobody.contains("nobody can be asked"), "{nobody}");
+    stratus.shell(help).ok();
+}
+
+#[test]
 fn the_page_has_every_flag() {
     let help = stratus(TOKEN).run(&["mcp", "--help"]).ok();
     insta::assert_snapshot!("mcp_help", help);

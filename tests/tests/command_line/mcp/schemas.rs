@@ -172,3 +172,22 @@ fn what_responds_with_the_credential_is_no_tool() {
         "{refused}"
     );
 }
+
+#[test]
+fn the_descriptions_of_tools_have_a_bound() {
+    let words = "x".repeat(10_000);
+    let parameter = |at: usize| json!({"name": format!("p{at}"), "flag": format!("p{at}"), "in": "query", "about": words});
+    let operation = |id: &str, count: usize| {
+        let parameters: Vec<Value> = (0..count).map(parameter).collect();
+        json!({"id": id, "name": id, "method": "GET", "path": "/", "about": words, "parameters": parameters})
+    };
+    let operations = [operation("few", 6), operation("many", 7)];
+    let description = json!({"title": "Wordy", "groups": [], "operations": operations});
+    let program = Program::new("wordy", &description.to_string(), "{}");
+    let mut client = Client::start(&program, &[]);
+    let described = client.tool("few")["description"].to_string();
+    assert!(described.len() < 4_100, "{} bytes", described.len());
+    let inputs = |tool: Value| tool["inputSchema"]["properties"].clone();
+    assert_eq!(inputs(client.tool("few"))["p0"]["description"], words);
+    assert_eq!(inputs(client.tool("many"))["p6"], json!({}));
+}

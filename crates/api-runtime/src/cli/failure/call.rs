@@ -1,17 +1,22 @@
 //! Why a call failed.
 
+use serde_json::Value;
+
 use super::super::refusal;
-use super::super::sources::Sources;
+use super::super::settings::Settings;
 use super::{CallError, Failure};
 
 impl Failure {
     /// Returns the failure of a call.
-    pub(in crate::cli) fn call(error: &CallError, sources: &Sources<'_>) -> Self {
+    pub(in crate::cli) fn call(error: &CallError, settings: &Settings<'_>) -> Self {
         let words = error.to_string();
         match error {
             CallError::ErrorResponse(response) => {
-                let message = refusal::words(response.status(), response.headers(), response);
-                Self::response(response.status().as_u16(), message)
+                let status = response.status();
+                let mut said = Value::clone(response);
+                settings.hide(status, &mut said);
+                let message = refusal::words(status, response.headers(), &said);
+                Self::response(status.as_u16(), message)
             }
             CallError::InvalidRequest(_) => Self::usage(words),
             CallError::NoCredential(_) | CallError::Around(_) | CallError::Paging { .. } => {
@@ -22,7 +27,7 @@ impl Failure {
             )),
             _ => {
                 let words = with_causes(error, words);
-                let origin = sources.origin().ok().flatten().unwrap_or_default();
+                let origin = settings.sources.origin().ok().flatten().unwrap_or_default();
                 Self::transport(format!(
                     "{words}; the API is called at {origin}, which --url changes"
                 ))

@@ -1,6 +1,7 @@
 //! What an assistant may do, as the flags of `mcp` say.
 
-use crate::cli::description::{Input, Operation};
+use super::tool::BODY;
+use crate::cli::description::{Body, Operation};
 use crate::cli::failure::Failure;
 use crate::cli::sources::Sources;
 
@@ -90,20 +91,29 @@ impl Access {
         }
         let secret = self.secret(operation)?;
         Some(format!(
-            "`{id}` needs the secret `{}`, which an assistant may not give: start the program with --{SECRET_INPUTS}, or call it yourself",
-            secret.name
+            "`{id}` needs the secret `{secret}`, which an assistant may not give: start the program with --{SECRET_INPUTS}, or call it yourself"
         ))
     }
 
-    /// Returns a required secret that an assistant may not give.
-    fn secret(&self, operation: &'static Operation) -> Option<&'static Input> {
+    /// Returns the name of a required secret that an assistant may not give, or its path in the body.
+    fn secret(&self, operation: &'static Operation) -> Option<&'static str> {
         if self.secret_inputs {
             return None;
         }
-        let needs_body = operation.body.as_ref().is_some_and(|body| body.required);
-        let fields = if needs_body { operation.fields() } else { &[] };
-        let mut inputs = operation.parameters.iter().chain(fields);
-        inputs.find(|input| input.secret && input.required)
+        let mut parameters = operation.parameters.iter();
+        let parameter = parameters.find(|input| input.secret && input.required);
+        let body = operation.body.as_ref().filter(|body| body.required);
+        let in_body = body.and_then(|body| {
+            let whole = body.secret.then_some(BODY);
+            whole.or(body.needed_secret.as_deref())
+        });
+        parameter.map(|input| &*input.name).or(in_body)
+    }
+
+    /// Returns the request body that an assistant may give.
+    pub(super) fn body(&self, operation: &'static Operation) -> Option<&'static Body> {
+        let body = operation.body.as_ref();
+        body.filter(|body| self.secret_inputs || !body.secret)
     }
 }
 

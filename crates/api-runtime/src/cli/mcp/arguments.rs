@@ -55,10 +55,12 @@ pub(super) fn read(
             None => {}
         }
     }
-    let body = given.shift_remove(BODY).filter(|body| !body.is_null());
+    let offered = access.body(tool.operation());
+    let body = offered.and_then(|_| given.shift_remove(BODY));
+    let body = body.filter(|body| !body.is_null());
     let body = content(tool, access, body, &mut problems);
     for name in given.keys() {
-        let known = known(tool);
+        let known = known(tool, access);
         problems.add(format!("{name} is not an input; the inputs are: {known}"));
     }
     problems.end()?;
@@ -75,9 +77,9 @@ fn settings_of(tool: &Tool) -> impl Iterator<Item = crate::cli::argument::Bound>
 }
 
 /// Returns the names of the inputs of a tool.
-fn known(tool: &Tool) -> String {
+fn known(tool: &Tool, access: &Access) -> String {
     let mut names: Vec<&str> = tool.inputs.iter().map(|(name, _)| name.as_str()).collect();
-    names.extend(tool.operation().body.as_ref().map(|_| BODY));
+    names.extend(access.body(tool.operation()).map(|_| BODY));
     names.join(", ")
 }
 

@@ -2,16 +2,17 @@
 
 use bytes::Bytes;
 use futures_util::{Stream, TryStreamExt as _};
+use http::StatusCode;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
-use super::access::{Access, RESULT_BYTES};
+use super::access::Access;
 use super::arguments;
+use super::tool::Tool;
 use crate::cli::description::Paging;
 use crate::cli::failure::Failure;
 use crate::cli::input::Arguments;
-use crate::cli::settings::Settings;
 use crate::cli::{call, output, secrets};
 use crate::client::{ByteStream, EventStream, ResponseValue};
 use crate::items::{Framing, ItemStream};
@@ -19,9 +20,12 @@ use crate::items::{Framing, ItemStream};
 /// The most bytes of a response that is read into memory.
 const MOST_RESPONSE_BYTES: usize = 8 << 20;
 
+/// What to do about a result that is not all.
+const ADVICE: &str = "Ask for less, or let the program be started with a larger --result-bytes.";
+
 /// A call whose response becomes a result.
 pub(super) struct Called<'c> {
-    pub(super) settings: &'c Settings<'static>,
+    pub(super) tool: &'c Tool,
     pub(super) access: &'c Access,
     pub(super) arguments: &'c Arguments,
     /// When a stream is left.
@@ -44,7 +48,7 @@ impl Called<'_> {
         let status = reply.status();
         let essence = output::essence(reply.headers());
         if let Some(framing) = Framing::of(&essence) {
-            return self.streamed(framing, reply.into_inner()).await;
+            return Ok(self.streamed(framing, reply).await);
         }
         let bytes = call::read(reply.into_inner(), MOST_RESPONSE_BYTES).await;
         let bytes = bytes
@@ -57,11 +61,14 @@ impl Called<'_> {
         if bytes.is_empty() {
             return Ok(texts([format!("{status}, without a body")]));
         }
+        if self.tool.settings.hides_body(status) {
+            return Ok(texts([secrets::HIDDEN.to_owned()]));
+        }
         if output::is_json(&essence) {
             let value = serde_json::from_slice(&bytes).map_err(|error| {
                 Failure::other(format!("the response is not JSON, as it says ({error})"))
             })?;
-            return Ok(self.json(value));
+            return Ok(self.json(status, value));
         }
         let is_binary = |text: &str| {
             text.chars()
@@ -77,18 +84,19 @@ impl Called<'_> {
     }
 
     /// Returns the result of a JSON response.
-    fn json(&self, mut value: Value) -> CallToolResult {
-        self.hide(&mut value);
+    fn json(&self, status: StatusCode, mut value: Value) -> CallToolResult {
+        self.tool.settings.hide(status, &mut value);
         let text = value.to_string();
         if text.len() > self.access.result_bytes {
-            let paging = self.settings.operation.paging.as_ref();
+            let paging = self.tool.operation().paging.as_ref();
             let page = paging.and_then(|paging| self.page(paging, &mut value));
             return page.unwrap_or_else(|| self.text(&text));
         }
-        let mut result = texts([text]);
         // Only the whole of a response is structured content: some clients show this alone, without
-        // what a text beside it says was left out.
-        result.structured_content = Some(value).filter(Value::is_object);
+        // what a text beside it says was left out. It has the same bytes once more.
+        let is_structured = value.is_object() && 2 * text.len() <= self.access.result_bytes;
+        let mut result = texts([text]);
+        result.structured_content = is_structured.then_some(value);
         result
     }
 
@@ -109,12 +117,20 @@ impl Called<'_> {
         items.truncate(kept);
         let order = paging.order.as_ref();
         let order = order.and_then(|name| arguments::value(self.arguments, name)?.as_str());
-        let last = items.last()?.get(order.unwrap_or(&paging.key))?.clone();
+        let last = items.last()?.get(order.unwrap_or(&paging.key)).cloned();
         *value.get_mut(&paging.items)? = Value::Array(items);
-        let note = format!(
-            "This is not all: the first {kept} of {all} items of the page, since a result has at most {} bytes. For the next items, call it again with `{}`: {last}.",
-            self.access.result_bytes, paging.cursor
+        let mut note = format!(
+            "This is not all: the first {kept} of {all} items of the page, since a result has at most {} bytes.",
+            self.access.result_bytes
         );
+        let mut inputs = self.tool.inputs.iter();
+        let cursor = inputs.find(|(_, bound)| bound.input.name == paging.cursor);
+        match (cursor, last.filter(|last| !last.is_null())) {
+            (Some((cursor, _)), Some(last)) => note.push_str(&format!(
+                " For the next items, call it again with `{cursor}`: {last}."
+            )),
+            _ => note.push_str(&format!(" {ADVICE}")),
+        }
         Some(texts([value.to_string(), note]))
     }
 
@@ -125,7 +141,7 @@ impl Called<'_> {
             return texts([text.to_owned()]);
         }
         let note = format!(
-            "This is not all: the first {} of {} bytes, since a result has at most {}. Ask for less, or let the program be started with a larger --{RESULT_BYTES}.",
+            "This is not all: the first {} of {} bytes, since a result has at most {}. {ADVICE}",
             shown.len(),
             text.len(),
             self.access.result_bytes
@@ -134,35 +150,40 @@ impl Called<'_> {
     }
 
     /// Collects the items of a stream, until it ends or the result has no room.
-    async fn streamed(
-        &self,
-        framing: Framing,
-        body: ByteStream,
-    ) -> Result<CallToolResult, Failure> {
+    async fn streamed(&self, framing: Framing, reply: ResponseValue<ByteStream>) -> CallToolResult {
+        let (status, body) = (reply.status(), reply.into_inner());
         if framing == Framing::Events {
             let events = EventStream::new(body).map_ok(|event| output::event(&event));
-            return self.collected(events).await;
+            return self.collected(status, events).await;
         }
-        self.collected(ItemStream::<Value, _>::new(framing, body, true))
-            .await
+        let items = ItemStream::<Value, _>::new(framing, body, true);
+        self.collected(status, items).await
     }
 
     async fn collected<E: std::fmt::Display>(
         &self,
+        status: StatusCode,
         items: impl Stream<Item = Result<Value, E>>,
-    ) -> Result<CallToolResult, Failure> {
+    ) -> CallToolResult {
         let mut items = std::pin::pin!(items);
         let mut lines = String::new();
         let why = loop {
             let Ok(item) = timeout_at(self.end, items.try_next()).await else {
                 break "since its time is over; --timeout gives it more".to_owned();
             };
-            let item = item
-                .map_err(|error| Failure::transport(format!("the stream ended early: {error}")))?;
-            let Some(mut item) = item else {
-                return Ok(texts([lines]));
+            let mut item = match item {
+                Ok(Some(item)) => item,
+                Ok(None) if lines.is_empty() => {
+                    return texts([format!("{status}, with a stream of no items")]);
+                }
+                Ok(None) => return texts([lines]),
+                Err(error) => {
+                    let note = format!("This may not be all: the stream ended early: {error}");
+                    let blocks = [lines, note].into_iter().filter(|text| !text.is_empty());
+                    return CallToolResult::error(blocks.map(ContentBlock::text).collect());
+                }
             };
-            self.hide(&mut item);
+            self.tool.settings.hide(status, &mut item);
             let line = format!("{item}\n");
             if lines.len() + line.len() > self.access.result_bytes {
                 break format!(
@@ -173,14 +194,8 @@ impl Called<'_> {
             lines.push_str(&line);
         };
         let note = format!("This is not all: the stream goes on, and was left {why}.");
-        Ok(texts([lines, note]))
-    }
-
-    /// Replaces the secrets of a value.
-    fn hide(&self, value: &mut Value) {
-        if !self.settings.sources.has("show-secrets") {
-            secrets::hide(value, &self.settings.operation.secrets);
-        }
+        let blocks = [lines, note].into_iter().filter(|text| !text.is_empty());
+        CallToolResult::success(blocks.map(ContentBlock::text).collect())
     }
 }
 

@@ -13,8 +13,9 @@ use crate::Schemas;
 use crate::cli::description::{Body, BodyKind, Input};
 use crate::cli::mcp::arguments;
 
-/// The most bytes of an input schema. A larger one says only which inputs there are: clients give
-/// the schemas of all tools to a language model, and a call is checked all the same.
+/// The most bytes of an input schema. A larger one says only which inputs there are, of what type and
+/// what for: clients give the schemas of all tools to a language model, and a call is checked all the
+/// same. If that is too large too, it does not say what for.
 const MOST_BYTES: usize = 64 << 10;
 /// Keywords whose values are objects of schemas.
 const MAPS: [&str; 4] = [
@@ -44,13 +45,25 @@ const OF_OPENAPI: [&str; 4] = ["discriminator", "xml", "externalDocs", "example"
 
 /// Returns the input schema of a tool.
 pub(super) fn input(schemas: &Schemas, tool: &Tool, access: &Access) -> Map<String, Value> {
-    let whole = written(tool, access, Copies::new(schemas, tool, access));
-    if Value::Object(whole.clone()).to_string().len() <= MOST_BYTES {
-        return whole;
-    }
-    let mut short = Copies::new(schemas, tool, access);
-    short.is_short = true;
-    written(tool, access, short)
+    let of = |detail: Detail| written(tool, access, Copies::new(schemas, tool, access, detail));
+    let fits = |schema: &Map<String, Value>| {
+        serde_json::to_vec(schema).is_ok_and(|written| written.len() <= MOST_BYTES)
+    };
+    let long = [Detail::Whole, Detail::Words]
+        .into_iter()
+        .map(of)
+        .find(fits);
+    long.unwrap_or_else(|| of(Detail::Types))
+}
+
+/// What a schema says about the inputs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Detail {
+    Whole,
+    /// Of what type they are, and what for.
+    Words,
+    /// Of what type they are.
+    Types,
 }
 
 fn written(tool: &Tool, access: &Access, mut copies: Copies<'_>) -> Map<String, Value> {
@@ -62,7 +75,7 @@ fn written(tool: &Tool, access: &Access, mut copies: Copies<'_>) -> Map<String, 
             required.push(Value::from(name.clone()));
         }
     }
-    if let Some(body) = &tool.operation().body {
+    if let Some(body) = access.body(tool.operation()) {
         properties.insert(BODY.to_owned(), self::body(body, access, &mut copies));
         if body.required {
             required.push(BODY.into());
@@ -85,8 +98,10 @@ fn written(tool: &Tool, access: &Access, mut copies: Copies<'_>) -> Map<String, 
 /// Returns the schema of a parameter.
 fn parameter(input: &Input, copies: &mut Copies<'_>) -> Value {
     let schema = copies.at(input.schema.as_deref());
-    let schema = with(schema, "default", input.default.clone());
-    described(schema, &input.about)
+    let default = input.default.clone();
+    let default = default.filter(|_| copies.detail == Detail::Whole);
+    let schema = with(schema, "default", default);
+    described(schema, &input.about, copies.detail)
 }
 
 /// Returns the schema of the request body.
@@ -97,7 +112,8 @@ fn body(body: &Body, access: &Access, copies: &mut Copies<'_>) -> Value {
             let names = body.secrets.join(", ");
             words.push_str(&format!(" Leave out the secrets: {names}."));
         }
-        return described(copies.at(body.schema.as_deref()), words.trim_start());
+        let schema = copies.at(body.schema.as_deref());
+        return described(schema, words.trim_start(), copies.detail);
     }
     let words = format!("{}, as {}", body.about, body.media);
     let text = json!({"type": "string"});
@@ -106,12 +122,13 @@ fn body(body: &Body, access: &Access, copies: &mut Copies<'_>) -> Value {
     } else {
         with(text, "contentEncoding", Some("base64".into()))
     };
-    described(text, words.trim_start_matches(", "))
+    described(text, words.trim_start_matches(", "), copies.detail)
 }
 
-/// Returns a schema with a description, unless that is empty.
-fn described(schema: Value, words: &str) -> Value {
-    let words = Some(words).filter(|words| !words.is_empty());
+/// Returns a schema with a description, unless that is empty or left out.
+fn described(schema: Value, words: &str, detail: Detail) -> Value {
+    let is_shown = detail != Detail::Types && !words.is_empty();
+    let words = is_shown.then_some(words);
     with(schema, "description", words.map(Value::from))
 }
 
@@ -134,8 +151,7 @@ struct Copies<'s> {
     document: &'s Value,
     /// The properties that are left out.
     hidden: &'s [String],
-    /// Whether a copy only says of what type values are.
-    is_short: bool,
+    detail: Detail,
     /// The name of each part, by its pointer.
     names: HashMap<String, String>,
     taken: HashSet<String>,
@@ -144,13 +160,13 @@ struct Copies<'s> {
 }
 
 impl<'s> Copies<'s> {
-    fn new(schemas: &'s Schemas, tool: &Tool, access: &Access) -> Self {
+    fn new(schemas: &'s Schemas, tool: &Tool, access: &Access, detail: Detail) -> Self {
         let body = tool.operation().body.as_ref();
         let secrets = body.map_or(&[][..], |body| &body.secrets);
         Self {
             document: schemas.document(),
             hidden: if access.secret_inputs { &[] } else { secrets },
-            is_short: false,
+            detail,
             names: HashMap::new(),
             taken: HashSet::new(),
             left: VecDeque::new(),
@@ -163,7 +179,7 @@ impl<'s> Copies<'s> {
         let schema = pointer.and_then(|pointer| document.pointer(pointer));
         match schema {
             None => json!({}),
-            Some(schema) if self.is_short => match schema.get("type") {
+            Some(schema) if self.detail != Detail::Whole => match schema.get("type") {
                 Some(types) => json!({"type": types}),
                 None => json!({}),
             },

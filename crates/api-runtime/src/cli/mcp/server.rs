@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
+use futures_util::future::{BoxFuture, Shared};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, ListToolsResult,
     PaginatedRequestParams, ServerCapabilities, ServerConfig,
@@ -27,6 +29,8 @@ use crate::client::Transport;
 const MOST_SENT: usize = 16;
 /// The calls that are sent or wait. Further ones fail.
 const MOST_CALLS: usize = 256;
+/// The bytes of the arguments of the calls that are sent or wait, as JSON. Further ones fail.
+const MOST_ARGUMENT_BYTES: usize = 32 << 20;
 /// The seconds after which a stream is left, unless `--timeout` says otherwise.
 const STREAM_SECONDS: f64 = 30.0;
 /// The time in which a stream that is left becomes a result.
@@ -41,11 +45,15 @@ pub(super) struct Server {
     sources: Sources<'static>,
     access: Access,
     tools: Vec<Tool>,
-    /// The transports, by the schemes whose credentials they have.
-    transports: Mutex<HashMap<Vec<usize>, Transport>>,
+    /// The transports, by the credentials that calls need.
+    transports: Mutex<HashMap<&'static [Vec<usize>], Opening>>,
     sent: Semaphore,
     calls: Semaphore,
+    arguments: Semaphore,
 }
+
+/// A transport, once its credentials are read.
+type Opening = Shared<BoxFuture<'static, Result<Transport, Failure>>>;
 
 impl Server {
     pub(super) fn new(sources: Sources<'static>) -> Result<Self, Failure> {
@@ -57,6 +65,7 @@ impl Server {
             transports: Mutex::default(),
             sent: Semaphore::new(MOST_SENT),
             calls: Semaphore::new(MOST_CALLS),
+            arguments: Semaphore::new(MOST_ARGUMENT_BYTES),
         })
     }
 
@@ -88,18 +97,25 @@ impl Server {
         if let Some(refused) = &tool.refused {
             return Err(Failure::usage(refused));
         }
-        let arguments = arguments::read(tool, &self.access, given)?;
         let Ok(_call) = self.calls.try_acquire() else {
             return Err(Failure::other(format!(
                 "{MOST_CALLS} calls are not done yet: call it again when some of them are"
             )));
         };
+        let bytes = serde_json::to_vec(&given).map_or(0, |written| written.len());
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        let Ok(_arguments) = self.arguments.try_acquire_many(bytes) else {
+            return Err(Failure::other(format!(
+                "the arguments of the calls that are not done yet have more than {MOST_ARGUMENT_BYTES} bytes: call it again when some of them are"
+            )));
+        };
+        let arguments = arguments::read(tool, &self.access, given)?;
+        let transport = self.transport(tool).await?;
         // Nobody closes the semaphore.
         let _sent = self.sent.acquire().await;
-        let transport = self.transport(tool)?;
         let time = self.sources.seconds("timeout", STREAM_SECONDS)?;
         let called = Called {
-            settings: &tool.settings,
+            tool,
             access: &self.access,
             arguments: &arguments,
             end: Instant::now() + time,
@@ -122,21 +138,40 @@ impl Server {
     }
 
     /// Returns the transport of a tool, whose connections and credentials calls share.
-    fn transport(&self, tool: &Tool) -> Result<Transport, Failure> {
-        let needed = tool.settings.needed();
-        let mut transports = self
-            .transports
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let known = transports.get(&needed).cloned();
-        let transport = known.map_or_else(|| tool.settings.transport(), Ok)?;
-        transports.insert(needed, transport.clone());
+    async fn transport(&self, tool: &Tool) -> Result<Transport, Failure> {
+        let transport = self.opening(tool).await?;
         let timeout = if tool.settings.is_stream() {
             None
         } else {
             tool.settings.timeout()?
         };
         Ok(transport.with_timeout(timeout))
+    }
+
+    /// Returns the transport that is or becomes open.
+    ///
+    /// Credentials are read in another thread, since a keyring may wait for its owner. There is one such
+    /// thread for the calls that need the same, also if they are cancelled.
+    fn opening(&self, tool: &Tool) -> Opening {
+        let mut transports = self
+            .transports
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let needed = tool.operation().security.as_slice();
+        let known = transports.get(needed);
+        let has_failed = |opening: &Opening| matches!(opening.peek(), Some(Err(_)));
+        if let Some(opening) = known.filter(|opening| !has_failed(opening)) {
+            return opening.clone();
+        }
+        let settings = tool.settings.clone();
+        let reading = tokio::task::spawn_blocking(move || settings.transport());
+        let opening = async {
+            let read = reading.await;
+            read.unwrap_or_else(|_| Err(Failure::other("the credentials cannot be read")))
+        };
+        let opening = opening.boxed().shared();
+        transports.insert(needed, opening.clone());
+        opening
     }
 
     /// Returns what an assistant reads before it calls anything.

@@ -20,6 +20,8 @@ pub(super) const BODY: &str = "body";
 /// The methods that have the same effect however often they are called (RFC 9110, section 9.2.2),
 /// beside those that only read.
 const IDEMPOTENT: [&str; 2] = ["PUT", "DELETE"];
+/// The most characters of the description of an operation in that of its tool.
+const MOST_WORDS: usize = 4_000;
 /// The most characters of the title of a tool.
 const MOST_TITLE: usize = 80;
 
@@ -85,15 +87,19 @@ impl Tool {
     /// Returns the description.
     fn words(&self) -> String {
         let operation = self.operation();
-        let mut words = operation.about.clone();
+        let mut words: String = operation.about.chars().take(MOST_WORDS).collect();
         if operation.deprecated {
             words.push_str("\n\nThis operation is deprecated.");
         }
-        if !operation.secrets.is_empty() && !self.settings.sources.has("show-secrets") {
+        if !self.settings.sources.has("show-secrets") {
             let names = operation.secrets.join(", ");
-            words.push_str(&format!(
-                "\n\nThe result has secrets ({names}), which are hidden."
-            ));
+            if !operation.secret_bodies.is_empty() {
+                words.push_str("\n\nThe result is a secret, which is hidden.");
+            } else if !names.is_empty() {
+                words.push_str(&format!(
+                    "\n\nThe result has secrets ({names}), which are hidden."
+                ));
+            }
         }
         words.push_str(&format!("\n\n{} {}", operation.method, operation.path));
         words.trim_start().to_owned()
