@@ -324,7 +324,7 @@ fn the_commands_for_systemd_and_containers_are_as_the_page_says() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_commands_for_databases_on_this_machine_are_as_the_page_says() {
     let lines = lines("Databases on this machine");
-    let [serve, create, connect] = &lines[..] else {
+    let [serve, create, connect, restore] = &lines[..] else {
         panic!("{lines:?}");
     };
     // Their programs, addresses and ports are those of the test.
@@ -356,8 +356,25 @@ async fn the_commands_for_databases_on_this_machine_are_as_the_page_says() {
     run(create);
     let caller = servers.caller(&service);
     let is_known = |database: &serde_json::Value| database["connection_string"].is_string();
-    caller.wait_for(path, is_known).await;
+    let made = caller.wait_for(path, is_known).await;
     run(connect);
+    // Its folders and its time are those of the test.
+    let is_backed_up = |now: &serde_json::Value| now["earliest_restore_time"].is_string();
+    let now = caller.wait_for(path, is_backed_up).await;
+    let id = made["id"].as_str().expect("it has an id");
+    let backups = servers.folder().join("backups").join(id);
+    let into = servers.home.path().join("restored");
+    let until = now["earliest_restore_time"].as_str().expect("it is known");
+    let line = restore
+        .replace("stratusd restore ", &format!("{PROGRAM} restore "))
+        .replace(
+            "/var/backups/stratus/pgt10a2ct09p45wb0b42xgnrf3",
+            &backups.display().to_string(),
+        )
+        .replace("/tmp/orders", &into.display().to_string())
+        .replace("2026-03-02T17:30:00Z", until);
+    run(&line);
+    assert!(into.join("data/PG_VERSION").exists());
 }
 
 #[test]
