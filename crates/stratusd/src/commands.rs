@@ -8,7 +8,7 @@ mod config;
 mod key;
 mod log;
 mod output;
-mod restore;
+mod restore_database;
 mod sealer;
 mod serve;
 mod store;
@@ -56,7 +56,7 @@ enum Command {
     Balance(balance::Arguments),
     Balancers(balancers::Arguments),
     Apply(apply::Arguments),
-    Restore(restore::Arguments),
+    RestoreDatabase(restore_database::Arguments),
     #[command(subcommand)]
     Token(token::Command),
     Audit(audit::Arguments),
@@ -79,7 +79,7 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches) -> Result<()> {
         Command::Balance(arguments) => balance::run(arguments, matches, &file),
         Command::Balancers(arguments) => balancers::run(arguments, matches, &file),
         Command::Apply(arguments) => apply::run(arguments, matches, &file),
-        Command::Restore(arguments) => restore::run(arguments),
+        Command::RestoreDatabase(arguments) => restore_database::run(arguments),
         Command::Token(command) => token::run(command, innermost(matches), &file),
         Command::Audit(arguments) => audit::run(arguments, matches, &file),
         Command::Config(arguments) => config::run(arguments, matches, &file),

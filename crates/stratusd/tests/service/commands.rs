@@ -22,6 +22,7 @@ fn help_lists_commands_and_flags() {
         "token issue",
         "audit",
         "key rotate",
+        "restore-database",
     ] {
         let arguments: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
         assert_snapshot!(
@@ -41,6 +42,7 @@ fn a_closed_standard_output_is_not_a_failure() {
         "schema",
         "key generate",
         "key rotate",
+        "restore-database",
         "apply inventory.yaml",
         "token list --project shop",
         "audit",

@@ -366,7 +366,10 @@ async fn the_commands_for_databases_on_this_machine_are_as_the_page_says() {
     let into = servers.home.path().join("restored");
     let until = now["earliest_restore_time"].as_str().expect("it is known");
     let line = restore
-        .replace("stratusd restore ", &format!("{PROGRAM} restore "))
+        .replace(
+            "stratusd restore-database ",
+            &format!("{PROGRAM} restore-database "),
+        )
         .replace(
             "/var/backups/stratus/pgt10a2ct09p45wb0b42xgnrf3",
             &backups.display().to_string(),

@@ -52,12 +52,16 @@ async fn restore(caller: &Caller, from: &str, name: &str, at: &str) -> Value {
         .await
 }
 
+/// Waits until a database has a backup, and until it can be restored to now.
 async fn first_backup(caller: &Caller, name: &str) -> Value {
-    caller
+    let backups = caller
         .wait_for(&format!("{PLACE}/postgres/{name}/backup"), |page| {
             page["count"] != json!(0)
         })
-        .await
+        .await;
+    // The time of a backup is rounded up to seconds.
+    tokio::time::sleep(Duration::from_millis(1100)).await;
+    backups
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -330,7 +334,7 @@ async fn an_operator_restores_from_the_backups_alone() {
     for (name, until, expected) in [("all", None, "one two"), ("first", Some(&*one), "one")] {
         let into = servers.home.path().join(name);
         let into = into.to_str().expect("it is text");
-        let mut arguments = vec!["restore", backups, "--into", into];
+        let mut arguments = vec!["restore-database", backups, "--into", into];
         arguments.extend(until.iter().flat_map(|until| ["--until", until]));
         let said = servers.home.succeed(&arguments);
         assert!(said.contains("a data folder of PostgreSQL 17"), "{said}");
@@ -338,13 +342,15 @@ async fn an_operator_restores_from_the_backups_alone() {
     }
     let into = servers.home.path().join("all");
     let into = into.to_str().expect("it is text");
-    let refused = servers.home.fail(&["restore", backups, "--into", into]);
+    let refused = servers
+        .home
+        .fail(&["restore-database", backups, "--into", into]);
     assert!(
         refused.contains("exists: name a folder that does not"),
         "{refused}"
     );
     let arguments = [
-        "restore",
+        "restore-database",
         backups,
         "--into",
         "new",

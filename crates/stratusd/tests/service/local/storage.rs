@@ -11,8 +11,8 @@ async fn a_full_database_is_read_only_until_it_grows() {
     let Some(servers) = Servers::new() else {
         return;
     };
-    // 16 GiB are 80 MiB of this disk; a new cluster takes about 40.
-    let service = servers.serve(&["--local-bytes-per-gib", "5242880"]);
+    // 16 GiB are 128 MiB of this disk; a new cluster takes about 40, and its log up to 80 more.
+    let service = servers.serve(&["--local-bytes-per-gib", "8388608"]);
     let caller = servers.caller(&service);
     let made = create(&caller, "orders", json!({})).await;
     let client = connect(&made).await.expect("the owner can connect");

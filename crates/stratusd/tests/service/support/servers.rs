@@ -99,8 +99,8 @@ impl Servers {
         names(&self.folder().join("backups"))
     }
 
-    /// Starts a server on a folder that `stratusd restore` has made, and returns the first column of the
-    /// first row of a query. Ends the server.
+    /// Starts a server on a folder that `stratusd restore-database` has made, and returns the first
+    /// column of the first row of a query. Ends the server.
     pub async fn ask_offline(&self, folder: &Path, query: &str) -> String {
         // As another user, if the service runs as root: PostgreSQL refuses to.
         let mut command = Command::new(self.binaries.join("postgres"));

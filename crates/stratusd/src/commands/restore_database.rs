@@ -1,5 +1,5 @@
-//! `stratusd restore`: makes a data folder of PostgreSQL out of the backups of a database, without the
-//! service.
+//! `stratusd restore-database`: makes a data folder of PostgreSQL out of the backups of a database,
+//! without the service.
 
 use std::path::PathBuf;
 
