@@ -172,7 +172,9 @@ impl Provisioner for Local {
         let backups = self.0.archive(&wanted.id)?.shown()?;
         let latest_restore_time = match &wanted.known {
             // Restoring asks the server for what is not archived yet.
-            _ if is_available && !backups.is_empty() => self.0.world.now() / 1000,
+            _ if is_available && !backups.is_empty() && !self.0.is_archive_full(&wanted.id) => {
+                self.0.world.now() / 1000
+            }
             Some(known) => known.latest_restore_time,
             None => database.record.created_at / 1000,
         };

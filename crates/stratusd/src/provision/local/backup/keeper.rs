@@ -1,6 +1,7 @@
 //! Keeps the backups of all databases: archives their logs, and copies them now and then.
 
 use std::collections::{HashMap, HashSet};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -23,12 +24,13 @@ const LOOK: Duration = Duration::from_secs(30);
 /// How often it is looked at while another step holds it, or while copies are taken every few seconds.
 const FIRST_LOOK: Duration = Duration::from_secs(1);
 
+/// How long a database waits after a failure.
+const FAILED: Duration = Duration::from_secs(10);
+
 /// The work on backups that is in progress.
 pub(in super::super) struct Keeper {
     logs: Tasks,
     copies: Tasks,
-    /// When each database is looked at next.
-    next: HashMap<String, Instant>,
 }
 
 impl Default for Keeper {
@@ -36,7 +38,6 @@ impl Default for Keeper {
         Self {
             logs: Tasks::new(LOGS, "the log cannot be archived"),
             copies: Tasks::new(COPIES, "the database cannot be backed up"),
-            next: HashMap::new(),
         }
     }
 }
@@ -45,23 +46,11 @@ impl Keeper {
     /// Begins what is to do for databases: `all`, of which servers of those in `ready` wait for a part
     /// of their log.
     pub(in super::super) fn begin(&mut self, local: &Local, all: &[String], ready: &[String]) {
-        self.next.retain(|id, _| all.contains(id));
-        for (id, wait) in self.copies.ended() {
-            self.next.insert(id, Instant::now() + wait.unwrap_or(LOOK));
-        }
-        for id in all {
-            let is_due = self.next.get(id).is_none_or(|next| *next <= Instant::now());
-            if is_due && self.copies.has_room_for(id) {
-                self.copies.begin(id, local.clone().keep(id.clone()));
-            }
-        }
-        // A failure is logged, and tried again at once: its server waits.
-        self.logs.ended();
-        for id in ready {
-            if self.logs.has_room_for(id) {
-                self.logs.begin(id, local.clone().archive_log(id.clone()));
-            }
-        }
+        let kept: HashSet<&str> = all.iter().map(String::as_str).collect();
+        self.copies.note(&kept);
+        self.copies.begin(all, |id| local.clone().keep(id));
+        self.logs.note(&kept);
+        self.logs.begin(ready, |id| local.clone().archive_log(id));
     }
 
     /// Ends what is in progress, which is begun again after the next start.
@@ -71,12 +60,14 @@ impl Keeper {
     }
 }
 
-/// Tasks, one for each database.
+/// Tasks, one at a time for each database.
 struct Tasks {
     set: JoinSet<(String, Result<Duration, ProvisionError>)>,
     ids: HashSet<String>,
     /// The number of tasks at the same time.
     most: usize,
+    /// When each database has its turn next.
+    next: HashMap<String, Instant>,
     /// What to log of a failure.
     failure: &'static str,
 }
@@ -87,41 +78,49 @@ impl Tasks {
             set: JoinSet::new(),
             ids: HashSet::new(),
             most,
+            next: HashMap::new(),
             failure,
         }
     }
 
-    fn has_room_for(&self, id: &str) -> bool {
-        self.ids.len() < self.most && !self.ids.contains(id)
+    /// Begins tasks for databases whose turn it is: those first that have waited longest, so that a
+    /// few with much to do do not keep others waiting.
+    fn begin<F>(&mut self, ids: &[String], work: impl Fn(String) -> F)
+    where
+        F: Future<Output = Result<Duration, ProvisionError>> + Send + 'static,
+    {
+        let now = Instant::now();
+        let waits = |id: &&String| self.next.get(*id).is_none_or(|next| *next <= now);
+        let waiting = ids.iter().filter(waits);
+        let mut waiting: Vec<&String> = waiting.filter(|id| !self.ids.contains(*id)).collect();
+        waiting.sort_by_key(|id| self.next.get(*id));
+        for id in waiting
+            .into_iter()
+            .take(self.most.saturating_sub(self.ids.len()))
+        {
+            self.ids.insert(id.clone());
+            let (id, work) = (id.clone(), work(id.clone()));
+            self.set.spawn(async move { (id, work.await) });
+        }
     }
 
-    fn begin(
-        &mut self,
-        id: &str,
-        work: impl Future<Output = Result<Duration, ProvisionError>> + Send + 'static,
-    ) {
-        self.ids.insert(id.to_owned());
-        let id = id.to_owned();
-        self.set.spawn(async move { (id, work.await) });
-    }
-
-    /// Returns the databases whose tasks have ended, and when to look at them again, or `None` after a
-    /// failure, which is logged.
-    fn ended(&mut self) -> Vec<(String, Option<Duration>)> {
-        let mut ended = Vec::new();
+    /// Notes which tasks have ended, and when their databases have their turn again. A failure is
+    /// logged. Forgets databases that are not among `all`.
+    fn note(&mut self, all: &HashSet<&str>) {
         while let Some(done) = self.set.try_join_next() {
             let Ok((id, done)) = done else {
                 // A panic was logged. Its database is not known, so all may be begun again.
                 self.ids.clear();
                 continue;
             };
-            self.ids.remove(&id);
             if let Err(error) = &done {
                 tracing::warn!(database = id, "{}: {error}", self.failure);
             }
-            ended.push((id, done.ok()));
+            self.ids.remove(&id);
+            self.next
+                .insert(id, Instant::now() + done.unwrap_or(FAILED));
         }
-        ended
+        self.next.retain(|id, _| all.contains(&**id));
     }
 }
 
@@ -198,7 +197,8 @@ impl Inner {
         Ok(())
     }
 
-    fn is_archive_full(&self, id: &str) -> bool {
+    /// Returns whether the backups of a database take more room than they may.
+    pub(in super::super) fn is_archive_full(&self, id: &str) -> bool {
         let full = self.full_archives.lock();
         full.unwrap_or_else(PoisonError::into_inner).contains(id)
     }
@@ -207,9 +207,12 @@ impl Inner {
 /// Returns whether a server of a database, in a folder, waits for a part of its log. Not only of the
 /// primary: a standby that takes its place ends in between, and waits then too.
 pub(in super::super) fn is_log_ready(folder: &Path, archive: &Archive) -> bool {
-    let is_ready = |data| {
-        // A server that has never run has no log.
-        log::ready(data, archive).is_ok_and(|ready| !ready.is_empty())
+    let is_ready = |data: &Path| {
+        match log::ready(data, archive) {
+            Ok(ready) => !ready.is_empty(),
+            // A server that has never run has no log. Any other error is then logged.
+            Err(error) => error.kind() != io::ErrorKind::NotFound,
+        }
     };
     datas(folder).iter().any(|data| is_ready(data))
 }

@@ -27,6 +27,9 @@ const TIMEOUT: u32 = 60;
 
 /// The number of parts that are copied before other databases have their turn.
 const AT_ONCE: usize = 8;
+/// The number of files that a server may have about parts of its log, of which it removes those that
+/// are archived at the next checkpoint.
+const MOST_LISTED: usize = 10_000;
 /// The size of a part of the log at most, in bytes: that of the default, with room for others.
 const LONGEST: u64 = 64 << 20;
 
@@ -45,7 +48,12 @@ pub(in super::super) fn archiving() -> [(&'static str, String); 3] {
 pub(super) fn ready(data: &Path, archive: &Archive) -> io::Result<Vec<String>> {
     let status = data.join("pg_wal/archive_status");
     let mut ready = Vec::new();
-    for entry in status.read_dir()? {
+    for (count, entry) in status.read_dir()?.enumerate() {
+        if count == MOST_LISTED {
+            return Err(io::Error::other(format!(
+                "its archive_status has more than {MOST_LISTED} files"
+            )));
+        }
         let name = entry?.file_name();
         let name = name.to_str().and_then(|name| name.strip_suffix(".ready"));
         // Any other name would be a path that the owner of the database chooses.
