@@ -15,7 +15,7 @@ use api_client::{Error, SecretSource, reqwest};
 use api_server::server::Config;
 use api_types::{ErrorType, HealthCheckEndpoint, PostgresState};
 use axum::routing::get;
-use calls::{CALLS, Call, READS_LENIENTLY, client};
+use calls::{Call, READS_LENIENTLY, calls, client};
 use futures_util::TryStreamExt;
 use reqwest::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use reqwest::{Method, StatusCode};
@@ -85,8 +85,7 @@ fn filled(path: &str) -> String {
 }
 
 fn call(id: &str) -> &'static Call {
-    CALLS
-        .iter()
+    calls()
         .find(|call| call.operation == id)
         .unwrap_or_else(|| panic!("{id} has no call"))
 }

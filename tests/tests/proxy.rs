@@ -6,7 +6,7 @@ mod calls;
 use std::path::Path;
 
 use api_server::server::Config;
-use calls::{CALLS, client};
+use calls::{calls, client};
 use mock::{Findings, Mock, ProxySettings, Settings, Times, Totals};
 use tests::memory::TOKEN;
 use tests::{seed, served};
@@ -27,7 +27,7 @@ async fn proxied(upstream: &str) -> (String, Findings) {
 
 #[tokio::test]
 async fn every_call_to_the_generated_server_passes_without_a_violation() {
-    for call in CALLS {
+    for call in calls() {
         let base = served::memory(seed::state(3), Config::default()).await;
         let direct = (call.send)(&client(&base, TOKEN)).await;
         let base = served::memory(seed::state(3), Config::default()).await;

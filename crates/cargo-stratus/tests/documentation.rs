@@ -411,8 +411,7 @@ fn every_block_of_the_documentation_is_checked_by_something() {
 }
 
 /// Files of other programs, such as editors and proxies, are not run here; what they contain is at
-/// least what their formats allow. Only nginx is asked itself: neither Debian nor a registry has Envoy,
-/// Traefik, Helix or Neovim as programs that tests can install.
+/// least what their formats allow. Only nginx is asked itself.
 #[test]
 fn every_file_in_the_documentation_is_well_formed() {
     let mut count = 0;

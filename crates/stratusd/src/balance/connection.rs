@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use tokio_rustls::server::TlsStream;
 
 use super::balancer::Balancer;
-use super::proxy_header;
+use super::proxy_header::{self, Ends};
 use super::relay::relay;
 use super::target::Counted;
 
@@ -21,14 +21,6 @@ use super::target::Counted;
 const HANDSHAKE: Duration = Duration::from_secs(10);
 /// The number of virtual machines that one connection tries at most.
 const TRIES: usize = 10;
-
-/// The addresses of both ends of a caller's connection.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Ends {
-    pub caller: SocketAddr,
-    /// The address of the load balancer.
-    pub address: SocketAddr,
-}
 
 /// Serves a connection until it ends.
 pub(super) async fn serve(balancer: Arc<Balancer>, stream: TcpStream, ends: Ends) {

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::balancer::Balancer;
 use super::connection;
+use super::proxy_header::Ends;
 use crate::serve::accept::PAUSE;
 
 /// The maximum number of connections that the kernel queues before they are accepted.
@@ -143,7 +144,7 @@ fn begin(balancer: &Arc<Balancer>, stream: TcpStream, caller: SocketAddr, addres
         balancer.refused.limit.fetch_add(1, Ordering::Relaxed);
         return;
     }
-    let ends = connection::Ends { caller, address };
+    let ends = Ends { caller, address };
     let served = connection::serve(Arc::clone(balancer), stream, ends);
     let closing = balancer.shared.closing.clone();
     balancer.shared.tasks.spawn(async move {

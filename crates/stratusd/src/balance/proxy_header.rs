@@ -4,8 +4,15 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use super::connection::Ends;
 use crate::settings::ProxyProtocol;
+
+/// The addresses of both ends of a caller's connection.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ends {
+    pub caller: SocketAddr,
+    /// The address of the load balancer.
+    pub address: SocketAddr,
+}
 
 /// The bytes by which version 2 begins.
 const SIGNATURE: [u8; 12] = *b"\r\n\r\n\0\r\nQUIT\n";

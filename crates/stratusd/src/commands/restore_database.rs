@@ -11,7 +11,7 @@ use super::output::print;
 
 /// Make a data folder of PostgreSQL out of the backups of a database, also if the database is lost
 ///
-/// Needs neither the service nor its store, but `tar` and `gzip`. It starts no server: start one with
+/// Works without the service and its store, and needs `tar` and `gzip`. It starts no server: start one with
 /// the command that is printed, as the user that owns the folder.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {

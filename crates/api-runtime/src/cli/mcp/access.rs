@@ -1,6 +1,6 @@
 //! What an assistant may do, as the flags of `mcp` say.
 
-use super::tool::BODY;
+use super::names::BODY;
 use crate::cli::description::{Body, Operation};
 use crate::cli::failure::Failure;
 use crate::cli::sources::Sources;

@@ -6,7 +6,8 @@ use serde_json::{Map, Value};
 
 use super::access::{self, Access};
 use super::is_setting;
-use super::tool::{BODY, Tool};
+use super::names::BODY;
+use super::tool::Tool;
 use crate::cli::description::{Body, BodyKind, Place};
 use crate::cli::failure::Failure;
 use crate::cli::input::{self, Arguments, Content, Problems};

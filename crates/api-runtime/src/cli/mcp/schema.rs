@@ -7,8 +7,8 @@ use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 
 use super::access::Access;
-use super::names;
-use super::tool::{BODY, Tool};
+use super::names::{self, BODY};
+use super::tool::Tool;
 use crate::Schemas;
 use crate::cli::description::{Body, BodyKind, Input};
 use crate::cli::mcp::arguments;

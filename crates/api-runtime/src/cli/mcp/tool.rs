@@ -6,7 +6,8 @@ use std::sync::Arc;
 use rmcp::model::ToolAnnotations;
 
 use super::access::{Access, is_safe};
-use super::{is_setting, names, schema};
+use super::names::{self, BODY};
+use super::{is_setting, schema};
 use crate::Schemas;
 use crate::cli::argument::Bound;
 use crate::cli::command::first_line;
@@ -15,8 +16,6 @@ use crate::cli::failure::Failure;
 use crate::cli::settings::Settings;
 use crate::cli::sources::Sources;
 
-/// The input that is the request body.
-pub(super) const BODY: &str = "body";
 /// The methods that have the same effect however often they are called (RFC 9110, section 9.2.2),
 /// beside those that only read.
 const IDEMPOTENT: [&str; 2] = ["PUT", "DELETE"];

@@ -19,7 +19,7 @@ use crate::provision::ProvisionError;
 /// The name of the variable by which a server knows the folder of its archived log.
 pub(in super::super) const FOLDER: &str = "STRATUS_ARCHIVE";
 /// The command by which a server asks whether a part of its log is archived. It waits for a short
-/// time, because a server that is told no writes so to its log, and asks again after a second or later.
+/// time, because a server logs each negative result, and asks again after a second or later.
 const COMMAND: &str = "n=0; until test -f \"$STRATUS_ARCHIVE/%f.gz\"; do \
                                             test $n -lt 30 || exit 1; n=$((n+1)); sleep 0.1; done";
 /// The number of seconds after which a server archives what it has written, even if it is little.
