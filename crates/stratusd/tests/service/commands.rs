@@ -42,7 +42,6 @@ fn a_closed_standard_output_is_not_a_failure() {
         "schema",
         "key generate",
         "key rotate",
-        "restore-database",
         "apply inventory.yaml",
         "token list --project shop",
         "audit",
