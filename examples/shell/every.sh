@@ -64,7 +64,7 @@ stratus private-subnet delete "$back"
 
 # Databases.
 orders=every-$run
-stratus postgres create "$orders" --size standard-2 --storage-size 64
+stratus postgres create "$orders" --size standard-2 --storage-size 64 --ha-type async
 stratus postgres view "$orders" --wait
 has "$(select_of '$[*].name' postgres project-list --all)" "$orders"
 has "$(select_of '$[*].name' postgres list --all)" "$orders"
@@ -77,6 +77,14 @@ has "$(select_of '$[*].id' postgres firewall-rule-list "$orders" --all)" "$offic
 stratus postgres firewall-rule-delete "$orders" "$office"
 stratus postgres restart "$orders"
 stratus postgres view "$orders" --wait
+stratus postgres promote "$orders"
+stratus postgres view "$orders" --wait
+key=$(select_of '$[0].key' postgres backup-list "$orders" --all)
+has "$(select_of '$[*].key' postgres backup-list "$orders" --all)" "$key"
+first=$(select_of '$.earliest_restore_time' postgres view "$orders")
+stratus postgres restore "$orders" --name "$orders-early" --restore-target "$first"
+stratus postgres view "$orders-early" --wait
+stratus postgres delete "$orders-early"
 stratus postgres delete "$orders"
 
 # Inference keys, whose secret is in a file that only its owner can read.
