@@ -39,6 +39,7 @@ use super::authority::Authority;
 use super::{ConnectionDetails, Observed, Password, Progress, ProvisionError, Provisioner, Wanted};
 use crate::world::World;
 use folder::{Database, Folder, Locked};
+use member::DATA;
 
 /// How long a step waits for a step of an earlier process, or for the supervisor.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
@@ -196,10 +197,19 @@ impl Provisioner for Local {
             Some(record) => Database { locked, record },
             None => self.0.make(locked, wanted).await?,
         };
-        if database.record.restored_until.is_some()
-            && let pending @ Progress::Pending(_) = self.0.recover_until(&mut database).await?
-        {
-            return Ok(pending);
+        if database.record.restored_until.is_some() {
+            match self.0.recover_until(&mut database).await {
+                Ok(Progress::Done) => {}
+                Ok(pending @ Progress::Pending(_)) => return Ok(pending),
+                Err(error) => {
+                    let data = database.record.primary.path(&database.locked, DATA);
+                    if server::pid(&data)?.is_none() {
+                        // Begun anew at the next step, by what is archived then.
+                        self.0.remove(database.locked).await?;
+                    }
+                    return Err(error);
+                }
+            }
         }
         if let Err(error) = self.0.start(&database, database.record.primary).await {
             if !database.record.is_created {

@@ -357,7 +357,7 @@ fn change_members(database: &mut Database) -> Result<(), ProvisionError> {
 /// Returns a command that runs as the user of a database's servers. It holds the lock for as
 /// long as it runs, also if this process is killed.
 fn theirs(database: &Database, program: &str) -> Result<Command, ProvisionError> {
-    let mut command = Command::new(program);
+    let mut command = server::tool(program);
     command
         .stdin(database.locked.inherited()?)
         .stdout(Stdio::null())

@@ -198,6 +198,17 @@ pub(super) fn ensure_runs(
     )))
 }
 
+/// Returns a command that has no variables of this process but the path of programs: the user that it
+/// runs as can read its variables, and some of the service's are secret.
+pub(super) fn tool(program: &str) -> Command {
+    let mut command = Command::new(program);
+    command.env_clear();
+    if let Some(path) = std::env::var_os("PATH") {
+        command.env("PATH", path);
+    }
+    command
+}
+
 /// Makes a command run as a user, if that is another one.
 pub(super) fn as_user(command: &mut Command, user: User) {
     if let Some((user, group)) = user {

@@ -1,12 +1,11 @@
 //! Copies of all files of a database, taken while its server runs.
 
 use jiff::Timestamp;
-use tokio::process::Command;
 
 use super::super::folder::Database;
 use super::super::member::DATA;
 use super::super::replication::LEFT_OUT;
-use super::super::{Inner, session};
+use super::super::{Inner, server, session};
 use super::archive::{Archive, Base};
 use super::log::{self, pack};
 use crate::provision::ProvisionError;
@@ -69,7 +68,7 @@ impl Inner {
         let most = self.storage(&database).saturating_mul(2).max(LEAST_LOG);
         let (user, data) = (database.user(), primary.path(&database.locked, DATA));
         drop(database);
-        let mut tar = Command::new("tar");
+        let mut tar = server::tool("tar");
         tar.args(["--create", "--sparse", "--anchored", "--file=-"]);
         for left_out in LEFT_OUT {
             tar.arg(format!("--exclude={left_out}"));

@@ -144,6 +144,8 @@ impl Local {
         };
         let (database, is_due) = spawn_blocking(look).await.expect("it does not panic")?;
         if is_due {
+            // A copy ends once its log is archived, and is what makes room.
+            self.0.allow_archive(&id);
             match self.0.back_up(database).await {
                 // It was deleted meanwhile.
                 Err(_) if !self.0.archive(&id)?.exists() => {}
@@ -195,6 +197,12 @@ impl Inner {
             full.remove(id);
         }
         Ok(())
+    }
+
+    /// Lets the log of a database be archived until its backups are looked at again.
+    fn allow_archive(&self, id: &str) {
+        let full = self.full_archives.lock();
+        full.unwrap_or_else(PoisonError::into_inner).remove(id);
     }
 
     /// Returns whether the backups of a database take more room than they may.

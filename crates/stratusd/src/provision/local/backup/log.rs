@@ -2,13 +2,18 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use tokio::process::Command;
 use tokio::task::spawn_blocking;
+use tokio::time::timeout;
 
 use super::super::files::{User, failed, sync_folder};
 use super::super::server;
@@ -30,6 +35,10 @@ const AT_ONCE: usize = 8;
 /// The number of files that a server may have about parts of its log, of which it removes those that
 /// are archived at the next checkpoint.
 const MOST_LISTED: usize = 10_000;
+/// How long a copy has for its next [`LEAST`] bytes.
+const WINDOW: Duration = Duration::from_secs(30);
+/// The number of bytes that a copy reads in each [`WINDOW`] at least.
+const LEAST: u64 = 1 << 20;
 /// The size of a part of the log at most, in bytes: that of the default, with room for others.
 const LONGEST: u64 = 64 << 20;
 
@@ -75,7 +84,7 @@ pub(super) async fn collect(
     let ready = ready(data, archive).map_err(|error| failed("the log", &error))?;
     for name in ready.into_iter().take(AT_ONCE) {
         // As the user of the server: a link in its folder may lead elsewhere.
-        let mut cat = Command::new("cat");
+        let mut cat = server::tool("cat");
         // Elsewhere than a server, whose programs end with it.
         cat.args(["--", &name]).current_dir(data.join("pg_wal"));
         let path = archive.log().join(format!("{name}.gz"));
@@ -109,11 +118,28 @@ pub(super) async fn pack(
     // With it the writing end, without which the reader would wait for ever.
     drop(command);
     let new = path.with_extension("new");
-    let written = {
-        let new = new.clone();
+    let count = Arc::new(AtomicU64::new(0));
+    let mut written = {
+        let (new, count) = (new.clone(), Arc::clone(&count));
+        let reader = Counted {
+            inner: reader,
+            count,
+        };
         spawn_blocking(move || compress(reader, &new, most))
     };
-    let written = written.await.expect("it does not panic");
+    let mut before = 0;
+    let written = loop {
+        if let Ok(written) = timeout(WINDOW, &mut written).await {
+            break written.expect("it does not panic");
+        }
+        let now = count.load(Ordering::Relaxed);
+        if now - before < LEAST {
+            // The owner of the database has stopped it, or put a pipe in place of a file.
+            let _ = child.kill().await;
+            return Err(ProvisionError("a backup: the copy stands still".to_owned()));
+        }
+        before = now;
+    };
     if written.is_err() {
         // It may write for ever.
         let _ = child.kill().await;
@@ -130,7 +156,7 @@ pub(super) async fn pack(
 }
 
 fn compress(reader: impl Read, path: &Path, most: u64) -> io::Result<()> {
-    let mut encoder = GzEncoder::new(File::create(path)?, Compression::fast());
+    let mut encoder = GzEncoder::new(create(path)?, Compression::fast());
     let mut limited = reader.take(most.saturating_add(1));
     if io::copy(&mut limited, &mut encoder)? > most {
         return Err(io::Error::other(format!("it has more than {most} bytes")));
@@ -138,6 +164,28 @@ fn compress(reader: impl Read, path: &Path, most: u64) -> io::Result<()> {
     let mut file = encoder.finish()?;
     file.flush()?;
     file.sync_all()
+}
+
+/// Creates a file that only this service can read.
+fn create(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    options.open(path)
+}
+
+/// A reader that counts what is read.
+struct Counted<R> {
+    inner: R,
+    count: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        let more = u64::try_from(read).unwrap_or_default();
+        self.count.fetch_add(more, Ordering::Relaxed);
+        Ok(read)
+    }
 }
 
 /// Removes what a service that was killed has left.

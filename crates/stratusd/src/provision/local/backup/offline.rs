@@ -1,15 +1,18 @@
 //! The restoration of a database from its backups alone, for an operator.
 
 use std::fs::{self, File};
-use std::io::Write as _;
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::super::files::{failed, private};
+use super::super::files::{failed, open_regular, private};
 use super::Archive;
 use super::restore::{copy_log, latest, target_time};
 use crate::provision::ProvisionError;
 
+/// The size of the file that names the version, in bytes, at most.
+const LONGEST_VERSION: u64 = 64;
 /// The rules by which the operator connects: over the socket in a folder of one user.
 const RULES: &str = "local all all trust\n";
 
@@ -47,7 +50,8 @@ pub fn restore_files(
         return Err(ProvisionError("a backup cannot be unpacked".to_owned()));
     }
     copy_log(&archive, &base.begins, &into.join("log"), None).map_err(io)?;
-    let mut settings = String::from("\nrestore_command = 'gzip -dc \"../log/%f.gz\" > \"%p\"'\n");
+    let mut settings =
+        String::from("hot_standby = off\nrestore_command = 'gzip -dc \"../log/%f.gz\" > \"%p\"'\n");
     settings.push_str("recovery_target_timeline = 'latest'\nrecovery_target_action = 'promote'\n");
     if let Some(until) = until {
         settings.push_str(&format!(
@@ -55,20 +59,35 @@ pub fn restore_files(
             target_time(until)?
         ));
     }
-    // The last of the files with settings that a server reads, so that they count.
-    let mut last = File::options()
-        .append(true)
-        .create(true)
-        .open(data.join("postgresql.auto.conf"))
-        .map_err(io)?;
-    last.write_all(settings.as_bytes()).map_err(io)?;
+    // Not with the owner's settings, which can name programs that the server runs.
     for (name, content) in [
+        ("postgresql.conf", &*settings),
+        ("postgresql.auto.conf", ""),
         ("pg_hba.conf", RULES),
         ("backup_label", &base.label),
         ("recovery.signal", ""),
     ] {
-        fs::write(data.join(name), content).map_err(io)?;
+        replace(&data.join(name), content).map_err(io)?;
     }
-    let version = fs::read_to_string(data.join("PG_VERSION")).map_err(io)?;
+    let mut version = String::new();
+    let file = open_regular(&data.join("PG_VERSION")).map_err(io)?;
+    file.take(LONGEST_VERSION)
+        .read_to_string(&mut version)
+        .map_err(io)?;
     Ok(version.trim().to_owned())
+}
+
+/// Replaces a file of the copy, which may be a link to somewhere else, by a new one. One that was there
+/// is kept beside it.
+fn replace(path: &Path, content: &str) -> io::Result<()> {
+    if fs::symlink_metadata(path).is_ok() {
+        fs::rename(path, path.with_added_extension("owner"))?;
+    }
+    let mut options = File::options();
+    let mut file = options
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)?;
+    file.write_all(content.as_bytes())
 }

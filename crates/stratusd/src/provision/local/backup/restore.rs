@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio::io::AsyncWriteExt as _;
-use tokio::process::Command;
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep};
 
@@ -49,8 +48,14 @@ impl Inner {
         let key = latest(&archive, restored.until)?;
         let base = archive.read(&key)?;
         self.archive_until_now(&restored.from, &archive).await?;
+        // Open, so that it can be read even if it is not kept any longer. The log is copied before it is
+        // unpacked, as the log may not be kept either.
         let file = fs::File::open(archive.file(&key)).map_err(io)?;
-        let mut tar = Command::new("tar");
+        let (to_log, begins) = (locked.path(LOG), base.begins.clone());
+        let copy = move || copy_log(&archive, &begins, &to_log, user);
+        let copied = spawn_blocking(copy).await;
+        copied.expect("it does not panic").map_err(io)?;
+        let mut tar = server::tool("tar");
         tar.args(["--extract", "--gzip", "--file=-"])
             .current_dir(to)
             .stdin(file)
@@ -62,7 +67,7 @@ impl Inner {
         if !tar.status().await.map_err(io)?.success() {
             return Err(ProvisionError("a backup cannot be unpacked".to_owned()));
         }
-        let mut finish = Command::new("sh");
+        let mut finish = server::tool("sh");
         finish
             .args(["-euc", FINISH])
             .current_dir(to)
@@ -77,10 +82,7 @@ impl Inner {
         if !finish.wait().await.map_err(io)?.success() {
             return Err(ProvisionError("a backup cannot be finished".to_owned()));
         }
-        let to = locked.path(LOG);
-        let copy = move || copy_log(&archive, &base.begins, &to, user);
-        let copied = spawn_blocking(copy).await;
-        copied.expect("it does not panic").map_err(io)
+        Ok(())
     }
 
     /// Makes the archive of a database have everything that was committed until now, if its server
@@ -135,12 +137,18 @@ impl Inner {
             sleep(LOOK).await;
         }
         server::stop(database, member).await?;
+        let log = database.locked.path(LOG);
+        let remove = move || {
+            if log.exists() {
+                fs::remove_dir_all(log)
+            } else {
+                Ok(())
+            }
+        };
+        let removed = spawn_blocking(remove).await.expect("it does not panic");
+        removed.map_err(|error| failed("the folder of a database", &error))?;
         database.record.restored_until = None;
         database.write()?;
-        let log = database.locked.path(LOG);
-        let removed = spawn_blocking(move || fs::remove_dir_all(log)).await;
-        let removed = removed.expect("it does not panic");
-        removed.map_err(|error| failed("the folder of a database", &error))?;
         Ok(Progress::Done)
     }
 }
