@@ -16,6 +16,8 @@ use super::super::files::{failed, open_to_servers, private, replace};
 use super::log;
 use crate::provision::{Backup, ProvisionError};
 
+/// What a file takes of the disk at least, in bytes.
+const LEAST_SIZE: u64 = 4096;
 /// How many copies of a database are kept.
 const KEPT: usize = 8;
 
@@ -161,7 +163,7 @@ impl Archive {
         for folder in [self.base(), self.log()] {
             for name in names(&folder)? {
                 // It may be renamed meanwhile.
-                sum += fs::metadata(folder.join(name)).map_or(0, |metadata| metadata.len());
+                sum += fs::metadata(folder.join(name)).map_or(0, |file| file.len().max(LEAST_SIZE));
             }
         }
         Ok(sum)

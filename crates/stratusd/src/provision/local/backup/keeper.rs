@@ -139,13 +139,17 @@ impl Local {
         let look = move || {
             let archive = local.0.archive(database.locked.id())?;
             let is_due = local.0.is_copy_due(&database, &archive)?;
-            local.0.note_size(&database, &archive)?;
-            Ok((database, is_due))
+            let has_reserve = local.0.note_size(&database, &archive)?;
+            Ok((database, is_due, has_reserve))
         };
-        let (database, is_due) = spawn_blocking(look).await.expect("it does not panic")?;
+        let looked = spawn_blocking(look).await.expect("it does not panic");
+        let (database, is_due, has_reserve) = looked?;
         if is_due {
-            // A copy ends once its log is archived, and is what makes room.
-            self.0.allow_archive(&id);
+            // A copy ends once its log is archived, and is what makes room. Only up to twice the bound:
+            // the copies of a database may fail for ever.
+            if has_reserve {
+                self.0.allow_archive(&id);
+            }
             match self.0.back_up(database).await {
                 // It was deleted meanwhile.
                 Err(_) if !self.0.archive(&id)?.exists() => {}
@@ -180,10 +184,12 @@ impl Local {
 
 impl Inner {
     /// Notes whether the backups of a database take more room than they may. As long as they do, its
-    /// log is not archived, and fills its own storage.
-    fn note_size(&self, database: &Database, archive: &Archive) -> Result<(), ProvisionError> {
+    /// log is not archived, and fills its own storage. Returns whether they take less than twice as
+    /// much.
+    fn note_size(&self, database: &Database, archive: &Archive) -> Result<bool, ProvisionError> {
         let id = database.locked.id();
-        let is_full = archive.size()? > self.most_archived(database);
+        let (size, most) = (archive.size()?, self.most_archived(database));
+        let is_full = size > most;
         let mut full = self
             .full_archives
             .lock()
@@ -196,7 +202,7 @@ impl Inner {
         } else if !is_full {
             full.remove(id);
         }
-        Ok(())
+        Ok(size < most.saturating_mul(2))
     }
 
     /// Lets the log of a database be archived until its backups are looked at again.
