@@ -56,6 +56,9 @@ impl Servers {
     /// Starts the service.
     pub fn serve(&self, more: &[&str]) -> Service {
         let binaries = self.binaries.display().to_string();
+        // Other users for each test: a database that is deleted ends all programs of its user.
+        let first = 1_000_000_000 + std::process::id() % 800_000 * 1000;
+        let first = first.to_string();
         let settings = [
             "--provisioner",
             "local",
@@ -63,6 +66,8 @@ impl Servers {
             &binaries,
             "--local-addresses",
             &self.network,
+            "--local-first-uid",
+            &first,
             "--observe-every",
             "500ms",
         ];
