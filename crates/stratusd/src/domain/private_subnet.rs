@@ -3,13 +3,9 @@
 use api_types::Name;
 
 use super::Refusal;
-use super::refusal::enumerate;
+use super::refusal::named;
 
-/// The maximum number of users of each kind that a refusal names.
-pub const MOST_USERS: i64 = 20;
-
-/// Checks that a private subnet has no network interfaces and no load balancers. At most
-/// [`MOST_USERS`] of each are named; more than that stand for any number.
+/// Checks that a private subnet has no network interfaces and no load balancers.
 ///
 /// # Errors
 ///
@@ -35,20 +31,6 @@ pub fn ensure_unused(nics: Vec<Name>, load_balancers: Vec<Name>) -> Result<(), R
     }
     let field = "private_subnet_reference";
     Err(Refusal::InUse { field, by })
-}
-
-/// Joins names for a sentence, and returns whether there is only one. Returns `None` if there are
-/// none.
-fn named(mut names: Vec<Name>) -> Option<(String, bool)> {
-    let most = usize::try_from(MOST_USERS).expect("it is a small number");
-    let has_others = names.len() > most;
-    names.sort_unstable();
-    names.truncate(most);
-    let mut words: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-    if has_others {
-        words.push("others".to_owned());
-    }
-    (!words.is_empty()).then(|| (enumerate(&words), words.len() == 1))
 }
 
 #[cfg(test)]

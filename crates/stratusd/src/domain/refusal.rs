@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use api_types::Name;
+
 use super::quota::Usage;
 
 /// The reason why an operation is refused. A refused operation changes nothing.
@@ -126,4 +128,21 @@ pub fn enumerate<T: fmt::Display>(names: &[T]) -> String {
             format!("{} and {last}", first.join(", "))
         }
     }
+}
+
+/// The maximum number of users of each kind that a refusal names.
+pub const MOST_USERS: i64 = 20;
+
+/// Joins names for a sentence, and returns whether there is only one. Returns `None` if there are
+/// none. At most [`MOST_USERS`] are named; more than that stand for any number.
+pub(crate) fn named(mut names: Vec<Name>) -> Option<(String, bool)> {
+    let most = usize::try_from(MOST_USERS).expect("it is a small number");
+    let has_others = names.len() > most;
+    names.sort_unstable();
+    names.truncate(most);
+    let mut words: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    if has_others {
+        words.push("others".to_owned());
+    }
+    (!words.is_empty()).then(|| (enumerate(&words), words.len() == 1))
 }

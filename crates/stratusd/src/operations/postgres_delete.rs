@@ -6,10 +6,8 @@ use super::audit::Deleted;
 use super::postgres::{locked, lookup};
 use super::{Context, Result, Scope};
 use crate::domain::Refusal;
+use crate::domain::refusal::{MOST_USERS, named};
 use crate::storage::{self, Change, Connection};
-
-/// The maximum number of databases that a refusal names.
-const MOST_NAMED: i64 = 20;
 
 /// The change `postgres_delete`: sets the state of a database to `deleting`. The reconciler then
 /// deletes it. A database that does not exist is not an error, and one that others are being restored
@@ -58,16 +56,18 @@ impl Change for Delete {
 /// Refuses the change if databases are, and names them.
 async fn ensure_no_source(tx: &mut Connection<'_>, scope: &Scope, id: &PostgresId) -> Result<()> {
     let project = &scope.project;
-    let found = storage::database::restoring_from(tx, project, id, MOST_NAMED).await?;
-    if found.is_empty() {
+    let found = storage::database::restoring_from(tx, project, id, MOST_USERS + 1).await?;
+    let Some((names, is_one)) = named(found) else {
         return Ok(());
-    }
-    let by = found
-        .iter()
-        .map(|name| format!("the database `{name}` is being restored from it"));
+    };
+    let by = if is_one {
+        format!("the database {names} is being restored from it")
+    } else {
+        format!("the databases {names} are being restored from it")
+    };
     Err(Refusal::InUse {
         field: "postgres_database_reference",
-        by: by.collect(),
+        by: vec![by],
     }
     .into())
 }
