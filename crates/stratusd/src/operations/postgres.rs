@@ -261,10 +261,14 @@ impl Change for Update {
     type Refusal = Refusal;
 
     async fn apply(&self, tx: &mut Connection<'_>) -> Result<Tagged<Postgres>> {
-        let found = load(tx, &self.scope, &self.reference).await?;
-        self.scope.access.ensure_full()?;
-        let if_match = self.if_match.as_ref();
-        let found = matching(tx, &self.scope, if_match, found, &self.context.sealer).await?;
+        let found = load_matching(
+            tx,
+            &self.scope,
+            &self.reference,
+            self.if_match.as_ref(),
+            &self.context.sealer,
+        )
+        .await?;
         let mut changed = match &self.body {
             Some(body) => merged(&found, body)?,
             None => found.clone(),
@@ -346,10 +350,14 @@ impl Change for ResetSuperuserPassword {
 
     async fn apply(&self, tx: &mut Connection<'_>) -> Result<Tagged<Postgres>> {
         let (world, sealer) = (&self.context.world, &self.context.sealer);
-        let found = load(tx, &self.scope, &self.reference).await?;
-        self.scope.access.ensure_full()?;
-        let if_match = self.if_match.as_ref();
-        let mut found = matching(tx, &self.scope, if_match, found, sealer).await?;
+        let mut found = load_matching(
+            tx,
+            &self.scope,
+            &self.reference,
+            self.if_match.as_ref(),
+            sealer,
+        )
+        .await?;
         let asked = self.body.password.expose();
         password::ensure_strong(asked)?;
         let project = &self.scope.project;
@@ -385,6 +393,24 @@ pub(super) async fn load(
 ) -> Result<Database> {
     let found = lookup(c, scope, reference).await?;
     Ok(found.filter(is_kept).ok_or(Refusal::NotFound)?)
+}
+
+/// Returns the database that a change refers to, for a caller who may change it. Locks it and checks its
+/// entity tag if the change is conditional, as [`matching`] does.
+///
+/// # Errors
+///
+/// As [`load`] and [`matching`], and if the caller has read-only access.
+pub(super) async fn load_matching(
+    tx: &mut Connection<'_>,
+    scope: &Scope,
+    reference: &Reference,
+    if_match: Option<&IfMatch>,
+    sealer: &Sealer,
+) -> Result<Database> {
+    let found = load(tx, scope, reference).await?;
+    scope.access.ensure_full()?;
+    matching(tx, scope, if_match, found, sealer).await
 }
 
 /// Returns whether a database is not being deleted.
@@ -527,6 +553,7 @@ pub(super) fn shown(
     sealer: &Sealer,
 ) -> std::result::Result<Tagged<Postgres>, StorageError> {
     let connection_string = connection_string(&of, scope, sealer)?;
+    let read_replica = of.parent.is_some() && of.restored_from.is_none();
     let mut shown = Postgres::from(PostgresFields {
         connection_string: None,
         earliest_restore_time: of
@@ -545,10 +572,10 @@ pub(super) fn shown(
         target_version: of.target_version,
         vm_size: of.vm_size,
         maintenance_window_start_at: of.maintenance_window_start_at,
-        read_replica: of.parent.is_some() && of.restored_from.is_none(),
+        read_replica,
         tags: of.tags,
         firewall_rules: of.firewall_rules,
-        primary: of.parent.is_none() || of.restored_from.is_some(),
+        primary: !read_replica,
     });
     shown.target_storage_size_gib = Some(of.target_storage_size_gib);
     shown.target_vm_size = Some(of.target_vm_size);

@@ -5,7 +5,7 @@ use api_types::{
     PostgresState, Reference,
 };
 
-use super::postgres::{load, matching, shown};
+use super::postgres::{load_matching, shown};
 use super::{Context, Result, Scope};
 use crate::domain::Refusal;
 use crate::domain::entity_tag::Tagged;
@@ -34,10 +34,14 @@ impl Change for SetMaintenanceWindow {
 
     async fn apply(&self, tx: &mut Connection<'_>) -> Result<Tagged<Postgres>> {
         let sealer = &self.context.sealer;
-        let found = load(tx, &self.scope, &self.reference).await?;
-        self.scope.access.ensure_full()?;
-        let if_match = self.if_match.as_ref();
-        let mut found = matching(tx, &self.scope, if_match, found, sealer).await?;
+        let mut found = load_matching(
+            tx,
+            &self.scope,
+            &self.reference,
+            self.if_match.as_ref(),
+            sealer,
+        )
+        .await?;
         let asked = self.body.maintenance_window_start_at.flatten();
         let hour = match asked {
             Some(hour) => hour,
@@ -73,10 +77,14 @@ impl Change for Restart {
 
     async fn apply(&self, tx: &mut Connection<'_>) -> Result<Tagged<Postgres>> {
         let (world, sealer) = (&self.context.world, &self.context.sealer);
-        let found = load(tx, &self.scope, &self.reference).await?;
-        self.scope.access.ensure_full()?;
-        let if_match = self.if_match.as_ref();
-        let mut found = matching(tx, &self.scope, if_match, found, sealer).await?;
+        let mut found = load_matching(
+            tx,
+            &self.scope,
+            &self.reference,
+            self.if_match.as_ref(),
+            sealer,
+        )
+        .await?;
         if found.state != PostgresState::Creating {
             let now = storage::clock::now(tx, world).await?;
             storage::database::restart(tx, &self.scope.project, &found, now).await?;
@@ -107,10 +115,14 @@ impl Change for Promote {
 
     async fn apply(&self, tx: &mut Connection<'_>) -> Result<Tagged<Postgres>> {
         let (world, sealer) = (&self.context.world, &self.context.sealer);
-        let found = load(tx, &self.scope, &self.reference).await?;
-        self.scope.access.ensure_full()?;
-        let if_match = self.if_match.as_ref();
-        let mut found = matching(tx, &self.scope, if_match, found, sealer).await?;
+        let mut found = load_matching(
+            tx,
+            &self.scope,
+            &self.reference,
+            self.if_match.as_ref(),
+            sealer,
+        )
+        .await?;
         if found.ha_type == PostgresHaType::None {
             let wrong = "the database has no standby, since its `ha_type` is `none`";
             return Err(Refusal::invalid("postgres_database_reference", wrong).into());

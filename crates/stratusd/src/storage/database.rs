@@ -475,49 +475,41 @@ pub async fn set_firewall_rules(
     ensure_touched(touched)
 }
 
-/// Counts a restart that the owner asks for, which the reconciler then makes. Makes the database due
-/// for the reconciler at once, and increments the revision. `now` is in milliseconds since 1970.
-///
-/// # Errors
-///
-/// [`StorageError::Conflict`] if the row is no longer at the revision of `of`.
-pub async fn restart(
-    c: &mut Connection<'_>,
-    project: &ProjectId,
-    of: &Database,
-    now: i64,
-) -> Result<(), StorageError> {
-    let sql = statement!(
-        "UPDATE postgres_database SET target_restarts = target_restarts + 1, due_at = $4, \
-               revision = revision + 1 WHERE project_id = $1 AND id = $2 AND revision = $3"
-    );
-    let touched = c
-        .execute(sql, &[&project, &of.id, &of.revision, &now])
-        .await?;
-    ensure_touched(touched)
+/// Defines a function that counts what the owner asks for and the reconciler then makes.
+macro_rules! count {
+    ($(#[$meta:meta])* $name:ident: $target:literal) => {
+        $(#[$meta])*
+        ///
+        /// Makes the database due for the reconciler at once, and increments the revision. `now` is
+        /// in milliseconds since 1970.
+        ///
+        /// # Errors
+        ///
+        /// [`StorageError::Conflict`] if the row is no longer at the revision of `of`.
+        pub async fn $name(
+            c: &mut Connection<'_>,
+            project: &ProjectId,
+            of: &Database,
+            now: i64,
+        ) -> Result<(), StorageError> {
+            let sql = statement!(concat!(
+                "UPDATE postgres_database SET ", $target, " = ", $target, " + 1, due_at = $4, \
+                 revision = revision + 1 WHERE project_id = $1 AND id = $2 AND revision = $3"
+            ));
+            let parameters: [&dyn Parameter; 4] = [&project, &of.id, &of.revision, &now];
+            ensure_touched(c.execute(sql, &parameters).await?)
+        }
+    };
 }
 
-/// Counts a promotion of a standby that the owner asks for, which the reconciler then makes. Makes the
-/// database due for the reconciler at once, and increments the revision. `now` is in milliseconds
-/// since 1970.
-///
-/// # Errors
-///
-/// [`StorageError::Conflict`] if the row is no longer at the revision of `of`.
-pub async fn promote(
-    c: &mut Connection<'_>,
-    project: &ProjectId,
-    of: &Database,
-    now: i64,
-) -> Result<(), StorageError> {
-    let sql = statement!(
-        "UPDATE postgres_database SET target_promotions = target_promotions + 1, due_at = $4, \
-               revision = revision + 1 WHERE project_id = $1 AND id = $2 AND revision = $3"
-    );
-    let touched = c
-        .execute(sql, &[&project, &of.id, &of.revision, &now])
-        .await?;
-    ensure_touched(touched)
+count! {
+    /// Counts a restart of a database.
+    restart: "target_restarts"
+}
+
+count! {
+    /// Counts a promotion of a standby of a database.
+    promote: "target_promotions"
 }
 
 /// Sets the state of a database to `deleting`, which no step of the reconciler changes any more. Makes
