@@ -9,6 +9,7 @@ mod address;
 mod backup;
 mod binaries;
 mod certificate;
+mod cluster;
 mod configuration;
 mod control;
 mod files;

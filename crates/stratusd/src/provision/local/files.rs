@@ -57,6 +57,14 @@ pub(super) fn read_end(path: &Path, most: u64) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
+/// Returns the names of what is in a folder, except those that are not text, which the service has not
+/// given.
+pub(super) fn names(folder: &Path) -> io::Result<Vec<String>> {
+    let entries = folder.read_dir()?;
+    let names = entries.map(|entry| Ok(entry?.file_name().into_string().ok()));
+    names.filter_map(Result::transpose).collect()
+}
+
 /// Opens a regular file for reading.
 ///
 /// # Errors

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::files::{User, failed, open_to_servers, private, replace, sync_folder};
+use super::files::{User, failed, names, open_to_servers, private, replace, sync_folder};
 use super::member::Member;
 use crate::provision::{ProvisionError, Shape};
 
@@ -104,9 +104,7 @@ impl Folder {
 
     /// Returns the ids of all databases, those that are being created or deleted too.
     pub(super) fn ids(&self) -> io::Result<Vec<String>> {
-        let entries = self.root.join("databases").read_dir()?;
-        let names = entries.map(|entry| Ok(entry?.file_name().into_string().ok()));
-        names.filter_map(Result::transpose).collect()
+        names(&self.root.join("databases"))
     }
 
     /// Returns the path of a database's folder.

@@ -6,32 +6,14 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 use tokio::task::spawn_blocking;
 
 use super::files::{failed, open_to_servers, private};
 use super::folder::Database;
 use super::member::{self, DATA, Member, SOCKET};
-use super::{Inner, configuration, control, owner, server, session};
+use super::{Inner, cluster, configuration, control, owner, server, session};
 use crate::provision::{Progress, ProvisionError};
-
-/// What a copy of a cluster must not have: it belongs to the running server, or the log of the
-/// primary has it.
-pub(super) const LEFT_OUT: [&str; 12] = [
-    "./pg_wal/*",
-    "./pg_replslot/*",
-    "./pg_dynshmem/*",
-    "./pg_notify/*",
-    "./pg_serial/*",
-    "./pg_snapshots/*",
-    "./pg_stat_tmp/*",
-    "./pg_subtrans/*",
-    "./postmaster.pid",
-    "./postmaster.opts",
-    "./backup_label",
-    "./standby.signal",
-];
 
 /// When a switch is tried again for which there is no standby yet.
 const NO_STANDBY: Duration = Duration::from_secs(2);
@@ -140,16 +122,7 @@ impl Inner {
         let from = primary.path(&database.locked, DATA);
         self.copy_cluster(database, &from, &new).await?;
         let label = client.end_backup().await?;
-        let mut finish = theirs(database, "sh")?;
-        finish.args(["-euc", FINISH]).current_dir(&new);
-        // The last one, whose input is the label and not the lock, takes no time.
-        let mut finish = finish.stdin(Stdio::piped()).spawn().map_err(io)?;
-        if let Some(mut input) = finish.stdin.take() {
-            input.write_all(label.as_bytes()).await.map_err(io)?;
-        }
-        if !finish.wait().await.map_err(io)?.success() {
-            return Err(ProvisionError("the copy cannot be finished".to_owned()));
-        }
+        cluster::finish(&new, database.user(), FINISH, &label).await?;
         fs::rename(&new, &data).map_err(io)
     }
 
@@ -163,20 +136,12 @@ impl Inner {
         to: &Path,
     ) -> Result<(), ProvisionError> {
         let io = |error| failed("tar", &error);
-        let mut pack = theirs(database, "tar")?;
-        pack.args(["--create", "--sparse", "--anchored", "--file=-"]);
-        for left_out in LEFT_OUT {
-            pack.arg(format!("--exclude={left_out}"));
-        }
-        pack.arg(".").current_dir(from).stdout(Stdio::piped());
-        let mut pack = pack.spawn().map_err(io)?;
+        let mut pack = theirs(database, cluster::pack(from))?;
+        let mut pack = pack.stdout(Stdio::piped()).spawn().map_err(io)?;
         let packed = pack.stdout.take().map(TryInto::<Stdio>::try_into);
         let packed = packed.ok_or_else(|| ProvisionError("tar has no output".to_owned()))?;
-        let mut unpack = theirs(database, "tar")?;
-        unpack
-            .args(["--extract", "--file=-"])
-            .current_dir(to)
-            .stdin(packed.map_err(io)?);
+        let mut unpack = theirs(database, cluster::unpack(to))?;
+        unpack.stdin(packed.map_err(io)?);
         let (packed, unpacked) = tokio::join!(pack.wait(), unpack.status());
         // 1: a file has changed or was removed meanwhile, which the log of the primary has.
         let is_packed = matches!(packed.map_err(io)?.code(), Some(0 | 1));
@@ -354,10 +319,9 @@ fn change_members(database: &mut Database) -> Result<(), ProvisionError> {
     configuration::apply(database)
 }
 
-/// Returns a command that runs as the user of a database's servers. It holds the lock for as
+/// Makes a command run as the user of a database's servers. It holds the lock for as
 /// long as it runs, also if this process is killed.
-fn theirs(database: &Database, program: &str) -> Result<Command, ProvisionError> {
-    let mut command = server::tool(program);
+fn theirs(database: &Database, mut command: Command) -> Result<Command, ProvisionError> {
     command
         .stdin(database.locked.inherited()?)
         .stdout(Stdio::null())

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::super::files::{failed, open_to_servers, private, replace};
+use super::super::files::{self, failed, open_to_servers, private, replace};
 use super::log;
 use crate::provision::{Backup, ProvisionError};
 
@@ -188,10 +188,5 @@ impl Archive {
 
 /// Returns the names of the files in a folder.
 pub(super) fn names(folder: &Path) -> Result<Vec<String>, ProvisionError> {
-    let read = || -> io::Result<Vec<String>> {
-        let entries = folder.read_dir()?;
-        let names = entries.map(|entry| Ok(entry?.file_name().into_string().ok()));
-        names.filter_map(Result::transpose).collect()
-    };
-    read().map_err(|error| failed(&folder.display().to_string(), &error))
+    files::names(folder).map_err(|error| failed(&folder.display().to_string(), &error))
 }

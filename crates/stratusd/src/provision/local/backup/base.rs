@@ -4,8 +4,7 @@ use jiff::Timestamp;
 
 use super::super::folder::Database;
 use super::super::member::DATA;
-use super::super::replication::LEFT_OUT;
-use super::super::{Inner, server, session};
+use super::super::{Inner, cluster, session};
 use super::archive::{Archive, Base};
 use super::log::{self, pack};
 use crate::provision::ProvisionError;
@@ -68,14 +67,14 @@ impl Inner {
         let most = self.storage(&database).saturating_mul(2).max(LEAST_LOG);
         let (user, data) = (database.user(), primary.path(&database.locked, DATA));
         drop(database);
-        let mut tar = server::tool("tar");
-        tar.args(["--create", "--sparse", "--anchored", "--file=-"]);
-        for left_out in LEFT_OUT {
-            tar.arg(format!("--exclude={left_out}"));
-        }
-        tar.arg(".").current_dir(data);
-        // 1: a file has changed or was removed meanwhile, which the log has.
-        pack(tar, user, &archive.file(&key), most, &[0, 1]).await?;
+        pack(
+            cluster::pack(&data),
+            user,
+            &archive.file(&key),
+            most,
+            &[0, 1],
+        )
+        .await?;
         let label = session.end_backup_archived().await?;
         let begins = begins(&label);
         let begins =

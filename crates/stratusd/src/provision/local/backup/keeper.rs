@@ -23,7 +23,6 @@ const COPIES: usize = 2;
 const LOOK: Duration = Duration::from_secs(30);
 /// How often it is looked at while another step holds it, or while copies are taken every few seconds.
 const FIRST_LOOK: Duration = Duration::from_secs(1);
-
 /// How long a database waits after a failure.
 const FAILED: Duration = Duration::from_secs(10);
 
@@ -138,6 +137,8 @@ impl Local {
         let local = self.clone();
         let look = move || {
             let archive = local.0.archive(database.locked.id())?;
+            // A database of an earlier version of the service has no folder before its server starts again.
+            archive.make()?;
             let is_due = local.0.is_copy_due(&database, &archive)?;
             let has_reserve = local.0.note_size(&database, &archive)?;
             Ok((database, is_due, has_reserve))

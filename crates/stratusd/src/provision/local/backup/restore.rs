@@ -8,15 +8,13 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use tokio::io::AsyncWriteExt as _;
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep};
 
-use super::super::files::{User, failed, open_to_servers};
+use super::super::files::{User, failed, names, open_to_servers};
 use super::super::folder::{Database, Locked};
 use super::super::member::DATA;
-use super::super::{Inner, server, session};
-use super::archive::names;
+use super::super::{Inner, cluster, server, session};
 use super::{Archive, log};
 use crate::provision::{Progress, ProvisionError, Restored};
 
@@ -55,9 +53,8 @@ impl Inner {
         let copy = move || copy_log(&archive, &begins, &to_log, user);
         let copied = spawn_blocking(copy).await;
         copied.expect("it does not panic").map_err(io)?;
-        let mut tar = server::tool("tar");
-        tar.args(["--extract", "--gzip", "--file=-"])
-            .current_dir(to)
+        let mut tar = cluster::unpack(to);
+        tar.arg("--gzip")
             .stdin(file)
             // Holds the lock for as long as it runs, also if this process is killed.
             .stdout(locked.inherited()?)
@@ -67,22 +64,7 @@ impl Inner {
         if !tar.status().await.map_err(io)?.success() {
             return Err(ProvisionError("a backup cannot be unpacked".to_owned()));
         }
-        let mut finish = server::tool("sh");
-        finish
-            .args(["-euc", FINISH])
-            .current_dir(to)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
-        server::as_user(&mut finish, user);
-        let mut finish = finish.spawn().map_err(io)?;
-        if let Some(mut input) = finish.stdin.take() {
-            input.write_all(base.label.as_bytes()).await.map_err(io)?;
-        }
-        if !finish.wait().await.map_err(io)?.success() {
-            return Err(ProvisionError("a backup cannot be finished".to_owned()));
-        }
-        Ok(())
+        cluster::finish(to, user, FINISH, &base.label).await
     }
 
     /// Makes the archive of a database have everything that was committed until now, if its server
@@ -201,7 +183,7 @@ pub(super) fn copy_log(archive: &Archive, first: &str, to: &Path, user: User) ->
         fs::remove_dir_all(to)?;
     }
     open_to_servers(to)?;
-    for name in names(&archive.log()).map_err(io::Error::other)? {
+    for name in names(&archive.log())? {
         let part = name.strip_suffix(".gz");
         let is_needed = part.is_some_and(|part| {
             log::position(part).is_none_or(|position| Some(position) >= log::position(first))
