@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
+use super::replication::{received, streaming};
 use super::{PLACE, ask, create, is_running};
 use crate::support::caller::Caller;
 use crate::support::eventually;
@@ -156,18 +157,9 @@ async fn a_database_is_restored_over_a_change_of_its_primary() {
     let table = "CREATE TABLE note (text text, at timestamptz DEFAULT clock_timestamp())";
     execute(&made, table).await;
     first_backup(&caller, "orders").await;
-    let streams = "SELECT count(*)::text FROM pg_stat_replication WHERE state = 'streaming'";
-    let streaming = async || ask(&made, streams).await.ok().filter(|count| count == "1");
-    eventually(streaming).await.expect("there is a standby");
+    streaming(&made, 1).await;
     note(&made, "before").await;
-    let received = "SELECT (sent_lsn = replay_lsn)::text FROM pg_stat_replication";
-    let is_received = async || {
-        ask(&made, received)
-            .await
-            .ok()
-            .filter(|same| same == "true")
-    };
-    eventually(is_received).await.expect("the standby has it");
+    received(&made).await;
     let pid = servers.pid(made["id"].as_str().expect("it has an id"));
     kill_process(pid.expect("it runs"), Signal::KILL).expect("it runs");
     let again = async || {
@@ -250,11 +242,8 @@ async fn a_planned_switch_loses_nothing() {
         assert!(acknowledged > 0, "nothing was written");
         let now = caller.wait_for(&path, is_running).await;
         assert_eq!(now["connection_string"], made["connection_string"]);
-        let streams = "SELECT count(*)::text FROM pg_stat_replication WHERE state = 'streaming'";
-        let streaming = async || ask(&made, streams).await.ok().filter(|count| count == "1");
-        eventually(streaming)
-            .await
-            .expect("the primary before is a standby");
+        // The primary before is a standby now.
+        streaming(&made, 1).await;
     }
 }
 
@@ -272,39 +261,83 @@ async fn an_owner_cannot_change_the_backups() {
         .folder()
         .join("backups")
         .join(made["id"].as_str().expect("it has an id"));
-    let command = "SELECT current_setting('archive_command') LIKE 'n=0%'";
+    // Settings of the command line cannot be changed.
+    let command = "SHOW archive_command";
+    let before = ask(&made, command).await.expect("it answers");
     for statement in [
         "ALTER SYSTEM SET archive_command = 'false'",
         "SELECT pg_reload_conf()",
     ] {
         execute(&made, statement).await;
     }
-    assert_eq!(
-        ask(&made, &format!("SELECT ({command})::text"))
-            .await
-            .expect("it answers"),
-        "true"
-    );
+    assert_eq!(ask(&made, command).await.expect("it answers"), before);
     if !rustix::process::geteuid().is_root() {
         eprintln!("skipped: the servers run as the user of the service, since this is not root");
         return;
     }
-    for attempt in ["ls", "rm -rf", "touch"] {
-        let path = folder.join("base");
-        let program = format!(
-            "COPY (SELECT 1) TO PROGRAM '{attempt} {}/x'",
-            path.display()
+    let files = |of: &str| {
+        let entries = fs::read_dir(folder.join(of)).expect("it is there");
+        let names = entries.map(|entry| entry.expect("it is an entry").file_name());
+        names
+            .map(|name| name.into_string().expect("it is text"))
+            .collect::<Vec<_>>()
+    };
+    let (base, log) = (files("base"), files("log"));
+    for attempt in [
+        "ls base".to_owned(),
+        "ls log".to_owned(),
+        "touch base/new".to_owned(),
+        "touch log/new".to_owned(),
+        format!("cat base/{}", base[0]),
+        format!("cat log/{}", log[0]),
+        format!("rm base/{}", base[0]),
+        format!("rm log/{}", log[0]),
+    ] {
+        let (program, path) = attempt.split_once(' ').expect("it has a path");
+        let run = format!(
+            "COPY (SELECT 1) TO PROGRAM '{program} {}'",
+            folder.join(path).display()
         );
         let client = connect(&made).await.expect("the owner can connect");
-        let done = client.batch_execute(&program).await;
-        assert!(attempt == "rm -rf" || done.is_err(), "{attempt}");
+        assert!(client.batch_execute(&run).await.is_err(), "{attempt}");
     }
-    assert_eq!(
-        fs::read_dir(folder.join("base"))
-            .expect("it is there")
-            .count(),
-        2
+    for name in &base {
+        assert!(folder.join("base").join(name).exists(), "{name} is gone");
+    }
+    assert!(folder.join("log").join(&log[0]).exists(), "the log is gone");
+}
+
+/// Programs that read a database's files for the service run as the user of its server, who can see
+/// their variables.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_owner_cannot_see_the_variables_of_the_service() {
+    let Some(servers) = Servers::new() else {
+        return;
+    };
+    let service = servers.serve(&[]);
+    let caller = servers.caller(&service);
+    let made = create(&caller, "orders", json!({})).await;
+    // A part of the log that a program reads for as long as nobody writes into it.
+    let part = "0000000100000000000000FF";
+    let invent = format!("mkfifo pg_wal/{part} && touch pg_wal/archive_status/{part}.ready");
+    execute(&made, &format!("COPY (SELECT 1) TO PROGRAM '{invent}'")).await;
+    let look = format!(
+        "for process in /proc/[0-9]*; do \
+         if tr \"\\0\" \" \" < $process/cmdline | grep -q \"^cat -- {part}\"; then \
+         tr \"\\0\" \"\\n\" < $process/environ; fi; done; true"
     );
+    let seen = eventually(async || {
+        let client = connect(&made).await.ok()?;
+        let copy =
+            format!("CREATE TEMP TABLE seen (line text); COPY seen FROM PROGRAM $sh${look}$sh$");
+        client.batch_execute(&copy).await.ok()?;
+        let lines = client.query("SELECT line FROM seen", &[]).await.ok()?;
+        let lines: Vec<String> = lines.iter().map(|row| row.get(0)).collect();
+        (!lines.is_empty()).then_some(lines)
+    });
+    let seen = seen.await.expect("the program is there");
+    let others = seen.iter().filter(|line| !line.starts_with("PATH="));
+    assert_eq!(others.collect::<Vec<_>>(), Vec::<&String>::new());
 }
 
 /// The database and the service are lost, and the backups are not.

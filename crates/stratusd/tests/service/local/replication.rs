@@ -12,7 +12,7 @@ use crate::support::eventually;
 use crate::support::servers::{Servers, connect};
 
 /// Waits until so many standbys read the log of the primary.
-async fn streaming(database: &Value, count: u32) {
+pub async fn streaming(database: &Value, count: u32) {
     let query = "SELECT count(*)::text FROM pg_stat_replication WHERE state = 'streaming'";
     let there = eventually(async || {
         let now = ask(database, query).await.ok()?;
@@ -21,6 +21,16 @@ async fn streaming(database: &Value, count: u32) {
     there
         .await
         .unwrap_or_else(|| panic!("there are never {count} standbys"));
+}
+
+/// Waits until the standby has the whole log of the primary.
+pub async fn received(database: &Value) {
+    let query = "SELECT (sent_lsn = replay_lsn)::text FROM pg_stat_replication";
+    let there = eventually(async || {
+        let is_there = ask(database, query).await.ok()?;
+        (is_there == "true").then_some(())
+    });
+    there.await.expect("the standby has it");
 }
 
 /// Kills the primary of a database. Returns how long it takes until a row can be inserted again.
@@ -57,14 +67,7 @@ async fn a_standby_takes_the_place_of_a_primary_that_is_killed() {
         .await
         .expect("it can write");
     insert(&made, "before").await.expect("it can write");
-    let received = "SELECT (sent_lsn = replay_lsn)::text FROM pg_stat_replication";
-    let is_received = async || {
-        ask(&made, received)
-            .await
-            .ok()
-            .filter(|same| same == "true")
-    };
-    eventually(is_received).await.expect("the standby has it");
+    received(&made).await;
 
     let took = fail_over(&servers, &made).await;
     eprintln!("from the kill to the next row: {took:?}");
