@@ -15,6 +15,7 @@
 
 mod addresses;
 mod balancer;
+mod balancers;
 mod certificate;
 mod check;
 mod choose;
@@ -105,7 +106,8 @@ pub async fn run(data_plane: DataPlane<'_>) -> Result<()> {
     let world = World::real();
     let shared = Arc::new(Shared::new(Timing::of(settings), limits));
     let failures = Arc::clone(&shared.accept_failures);
-    let router = management::router(&shared, log);
+    let balancers = Arc::default();
+    let router = management::router(&shared, &balancers, log);
     let management = Management::start(listener, router, failures)?;
     let (sender, updates) = mpsc::channel(1);
     let watch = Watch {
@@ -118,7 +120,7 @@ pub async fn run(data_plane: DataPlane<'_>) -> Result<()> {
     };
     let watching = watch.start(sender)?;
     announce(management.address());
-    let director = Director::new(Arc::clone(&shared), addresses, world);
+    let director = Director::new(Arc::clone(&shared), balancers, addresses, world);
     director.run(updates, &stop).await;
     tracing::info!("stopping: accepting no more connections, letting the open ones end");
     shared.drain().await;

@@ -60,7 +60,7 @@ struct Detaching {
 
 impl Balancer {
     /// Creates a load balancer without virtual machines and listeners.
-    pub(super) fn new(shared: Arc<Shared>, declared: Declared) -> Self {
+    pub(super) fn new(shared: Arc<Shared>, share: Arc<Share>, declared: Declared) -> Self {
         let routing = Routing {
             algorithm: declared.row.algorithm.clone(),
             targets: Vec::new(),
@@ -68,7 +68,7 @@ impl Balancer {
         let key = declared.key();
         Self {
             connections: Arc::new(Semaphore::new(shared.limits.each)),
-            share: shared.share(&key),
+            share,
             key,
             shared,
             changed: Notify::new(),

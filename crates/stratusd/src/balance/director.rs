@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::addresses::Addresses;
 use super::balancer::{Balancer, addresses};
+use super::balancers::Balancers;
 use super::certificate::Certificate;
 use super::declared::{Declared, Key};
 use super::health;
@@ -25,6 +26,9 @@ const TICK: Duration = Duration::from_millis(500);
 /// What load balancers there are, and what they need to run.
 pub(super) struct Director {
     shared: Arc<Shared>,
+    /// Those that run, for the status and the metrics: also those that are gone while connections of them
+    /// go on.
+    running: Arc<Balancers>,
     world: World,
     addresses: Addresses,
     authority: Option<Box<Authority>>,
@@ -34,9 +38,15 @@ pub(super) struct Director {
 }
 
 impl Director {
-    pub(super) fn new(shared: Arc<Shared>, addresses: Addresses, world: World) -> Self {
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        running: Arc<Balancers>,
+        addresses: Addresses,
+        world: World,
+    ) -> Self {
         Self {
             shared,
+            running,
             world,
             addresses,
             authority: None,
@@ -107,9 +117,11 @@ impl Director {
     /// Puts a load balancer in force: its certificate, its virtual machines and its listeners.
     fn declare(&mut self, declared: Declared) {
         let key = declared.key();
-        let balancer = self.balancers.entry(key).or_insert_with(|| {
-            let new = Arc::new(Balancer::new(Arc::clone(&self.shared), declared.clone()));
-            self.shared.add(&new);
+        let balancer = self.balancers.entry(key).or_insert_with_key(|key| {
+            let share = self.running.share(key, &self.shared.limits);
+            let shared = Arc::clone(&self.shared);
+            let new = Arc::new(Balancer::new(shared, share, declared.clone()));
+            self.running.add(&new);
             new
         });
         let balancer = Arc::clone(balancer);
@@ -161,8 +173,8 @@ impl Director {
         }
     }
 
-    /// Opens the listeners that a load balancer is to have, and only then stops the others. A listener
-    /// that has failed is tried again.
+    /// Opens the listeners that a load balancer should have, and then stops the others. Tries those
+    /// again that have failed. While a certificate that it needs is missing, stops all of them.
     fn listen(&mut self, balancer: &Arc<Balancer>) {
         let declared = balancer.declared();
         let given = self.addresses.give(&balancer.key);
@@ -207,7 +219,7 @@ impl Director {
             let is_drained = balancer.drain();
             // Unless there is one with the same id again, which has replaced it.
             if is_drained && !self.balancers.contains_key(&balancer.key) {
-                self.shared.remove(&balancer.key);
+                self.running.remove(&balancer.key);
             }
             !is_drained
         });

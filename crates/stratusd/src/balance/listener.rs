@@ -79,7 +79,7 @@ fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     TcpListener::from_std(socket.into())
 }
 
-/// Returns why an address cannot be listened on, and what to do about it.
+/// Returns why the data plane cannot listen on an address, with what to do about common errors.
 fn reason(error: &io::Error) -> String {
     let hint = match error.kind() {
         io::ErrorKind::AddrInUse => {

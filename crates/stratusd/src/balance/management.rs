@@ -8,6 +8,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use http::{StatusCode, header};
 
+use super::balancers::Balancers;
 use super::metrics::Metrics;
 use super::shared::Shared;
 use super::status;
@@ -15,9 +16,14 @@ use crate::log::LogQueue;
 use crate::serve::management::{exposition, readiness};
 
 /// Returns the router of the management port.
-pub(super) fn router(shared: &Arc<Shared>, log: Arc<LogQueue>) -> Router {
-    let metrics = Arc::new(Metrics::new(shared, log));
-    let (checked, shown) = (Arc::clone(shared), Arc::clone(shared));
+pub(super) fn router(
+    shared: &Arc<Shared>,
+    balancers: &Arc<Balancers>,
+    log: Arc<LogQueue>,
+) -> Router {
+    let (checked, shown) = (Arc::clone(shared), Arc::clone(balancers));
+    let metrics = Metrics::new(Arc::clone(shared), Arc::clone(balancers), log);
+    let metrics = Arc::new(metrics);
     Router::new()
         .route("/healthz", get(|| ready("alive\n")))
         .route("/readyz", get(move || ready(readiness(check(&checked)))))
@@ -45,8 +51,8 @@ fn check(shared: &Shared) -> Result<(), String> {
 }
 
 /// Returns the response with the status of all load balancers, in JSON.
-fn list(shared: &Shared) -> Response {
-    match serde_json::to_vec(&status::all(shared)) {
+fn list(balancers: &Balancers) -> Response {
+    match serde_json::to_vec(&status::all(balancers)) {
         Ok(body) => ([(header::CONTENT_TYPE, "application/json")], body).into_response(),
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }

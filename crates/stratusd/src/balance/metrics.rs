@@ -10,6 +10,7 @@ use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 
+use super::balancers::Balancers;
 use super::shared::Shared;
 use super::status;
 use crate::log::LogQueue;
@@ -19,10 +20,13 @@ use crate::log::LogQueue;
 pub(super) struct Metrics(Registry);
 
 impl Metrics {
-    pub(super) fn new(shared: &Arc<Shared>, log: Arc<LogQueue>) -> Self {
+    pub(super) fn new(shared: Arc<Shared>, balancers: Arc<Balancers>, log: Arc<LogQueue>) -> Self {
         let mut registry = Registry::with_prefix("stratus");
-        let shared = Arc::clone(shared);
-        registry.register_collector(Box::new(State { shared, log }));
+        registry.register_collector(Box::new(State {
+            shared,
+            balancers,
+            log,
+        }));
         Self(registry)
     }
 
@@ -38,6 +42,7 @@ impl Metrics {
 #[derive(Debug)]
 struct State {
     shared: Arc<Shared>,
+    balancers: Arc<Balancers>,
     log: Arc<LogQueue>,
 }
 
@@ -67,7 +72,7 @@ impl State {
 
     /// Encodes the state of each virtual machine and of each address.
     fn vms(&self, encoder: &mut DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
-        let all = status::all(&self.shared);
+        let all = status::all(&self.balancers);
         let help = "The state of a virtual machine of a load balancer: up, down or detaching";
         let mut states = gauge(encoder, "balancer_vm_state", help)?;
         for (balancer, vm) in all
@@ -103,7 +108,7 @@ impl State {
     /// Encodes the connections of each load balancer: those that are open, all that were accepted, and
     /// those that were closed at once.
     fn connections(&self, encoder: &mut DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
-        let all = self.shared.balancers();
+        let all = self.balancers.all();
         let help = "Open connections of a load balancer";
         let mut open = gauge(encoder, "balancer_connections", help)?;
         for balancer in &all {

@@ -1,17 +1,13 @@
-//! What all parts of the data plane share: its limits, its load balancers, and what is known of the
-//! database.
+//! What all parts of the data plane share: its times, its limits, and what is known of the database.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::balancer::Balancer;
-use super::declared::Key;
-use super::limits::{Limits, Room, Share};
+use super::limits::{Limits, Room};
 use crate::serve::accept::AcceptFailures;
 use crate::settings::{BalanceSettings, ProxyProtocol};
 
@@ -57,11 +53,10 @@ pub(super) struct Shared {
     pub closing: CancellationToken,
     pub reading: Arc<Reading>,
     pub accept_failures: Arc<AcceptFailures>,
-    balancers: RwLock<BTreeMap<Key, Arc<Balancer>>>,
 }
 
 impl Shared {
-    /// Creates the state of a data plane without load balancers.
+    /// Creates the state of a data plane that has not read the database.
     pub(super) fn new(timing: Timing, limits: Limits) -> Self {
         Self {
             timing,
@@ -71,45 +66,7 @@ impl Shared {
             closing: CancellationToken::new(),
             reading: Arc::default(),
             accept_failures: Arc::default(),
-            balancers: RwLock::default(),
         }
-    }
-
-    /// Returns all load balancers, sorted by project and id: also those that are gone while connections of them go
-    /// on.
-    pub(super) fn balancers(&self) -> Vec<Arc<Balancer>> {
-        let balancers = self.balancers.read();
-        let balancers = balancers.unwrap_or_else(PoisonError::into_inner);
-        balancers.values().cloned().collect()
-    }
-
-    /// Returns the share of a load balancer's project: that of the others of the project, or a new one
-    /// if there is none.
-    pub(super) fn share(&self, key: &Key) -> Arc<Share> {
-        let balancers = self.balancers.read();
-        let balancers = balancers.unwrap_or_else(PoisonError::into_inner);
-        // Those of a project are beside each other.
-        let before = balancers.range(..=key).next_back();
-        let neighbours = before.into_iter().chain(balancers.range(key..).next());
-        let mut of_project = neighbours.filter(|((project, _), _)| *project == key.0);
-        match of_project.next() {
-            Some((_, other)) => Arc::clone(&other.share),
-            None => Arc::new(Share::new(&self.limits)),
-        }
-    }
-
-    pub(super) fn add(&self, balancer: &Arc<Balancer>) {
-        self.balancers
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(balancer.key.clone(), Arc::clone(balancer));
-    }
-
-    pub(super) fn remove(&self, key: &Key) {
-        self.balancers
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(key);
     }
 
     /// Waits until all connections have ended, for the time to drain, and then closes them.

@@ -5,7 +5,8 @@ use std::net::SocketAddr;
 use serde::{Deserialize, Serialize};
 
 use super::balancer::Balancer;
-use super::shared::Shared;
+use super::balancers::Balancers;
+use super::listener::Listener;
 use super::target::{Health, Target};
 
 /// What the data plane sees of a load balancer.
@@ -58,13 +59,12 @@ pub struct VmStatus {
 }
 
 /// Returns the status of all load balancers, sorted by project and id.
-pub(super) fn all(shared: &Shared) -> Vec<BalancerStatus> {
-    let balancers = shared.balancers();
+pub(super) fn all(balancers: &Balancers) -> Vec<BalancerStatus> {
+    let balancers = balancers.all();
     balancers.iter().map(|balancer| of(balancer)).collect()
 }
 
 fn of(balancer: &Balancer) -> BalancerStatus {
-    use super::listener::Listener;
     let declared = balancer.declared();
     let mut listeners: Vec<ListenerStatus> = balancer
         .listeners()
