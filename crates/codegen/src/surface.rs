@@ -296,7 +296,7 @@ pub fn surface(api: &Api<'_>, events: Option<&Api<'_>>) -> Surface {
     }
 }
 
-/// Returns the cargo features of the crates, which are those of the tags.
+/// Returns the cargo features of the crates: one for each tag.
 fn features(api: &Api<'_>, events: Option<&Api<'_>>) -> Vec<Item> {
     let sides = [Some(api), events].into_iter().flatten();
     let crates = sides.flat_map(|side| {

@@ -224,7 +224,7 @@ fn move_pointers(operation: &mut Operation, old: &str, new: &str) {
     }
 }
 
-/// Returns the document of the webhooks and callbacks, which few commands ask for.
+/// Returns the document of the webhooks and callbacks, which is built once a command needs it.
 fn later(contract: &Contract, paths: IndexMap<String, String>) -> Document {
     let original = contract.document.clone();
     let (version, title) = (contract.version.clone(), contract.info.title.clone());

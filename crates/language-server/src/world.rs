@@ -26,8 +26,8 @@ const MOST_ROOTS: usize = 16;
 /// The most bytes of a file in which its `openapi` is searched for.
 const HEAD_BYTES: usize = 65_536;
 
-/// The size in bytes from which a text is completed by the index of a moment ago, and a contract is
-/// shown as it was then: reading it again at every keystroke would be felt.
+/// The size in bytes from which completions and diagnostics use the last index of a text or contract,
+/// since reading a large one again at every keystroke is slow.
 const LARGE_BYTES: usize = 1 << 20;
 
 /// What is known.

@@ -17,9 +17,8 @@ use crate::bounds::{GRACE, HEAD_TIMEOUT, MOST_BUFFERED, MOST_CONNECTIONS};
 /// How long accepting pauses after an error, such as too many open files.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Serves connections until `stop` is done. Requests in progress then have [`GRACE`].
-///
-/// What goes wrong with a connection ends that connection.
+/// Serves connections until `stop` is done, and then waits for requests in progress, for at most
+/// [`GRACE`]. An error of a connection ends that connection only.
 pub async fn serve(listener: TcpListener, router: axum::Router, stop: impl Future<Output = ()>) {
     let mut builder = Builder::new(TokioExecutor::new()).http1_only();
     builder

@@ -2,7 +2,7 @@
 
 use crate::pair::Class;
 
-/// The role of a schema in a comparison.
+/// Whether a schema says what may be sent, or what must be accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Role {
     /// What may be sent.

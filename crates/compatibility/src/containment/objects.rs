@@ -42,7 +42,7 @@ struct Names {
     is_whole: bool,
 }
 
-/// A property that must be there, under one of some names.
+/// A required property that may have any of several names.
 struct Asked {
     names: Names,
     literal: Option<Literal>,

@@ -184,9 +184,8 @@ fn is_event_stream(name: &str) -> bool {
     name.trim().eq_ignore_ascii_case("text/event-stream")
 }
 
-/// Returns whether the examples of a media type are JSON values that its schema can validate.
-/// Returns `false` for XML, CSV and YAML, whose examples are strings in that syntax, and for an
-/// unknown media type, which has no name.
+/// Returns whether the schema of a media type can validate its examples. Returns `false` for XML, CSV
+/// and YAML, whose examples are strings in that syntax, and for an empty name.
 fn holds_json(name: &str) -> bool {
     let name = name.split(';').next().unwrap_or_default().trim();
     let name = name.to_ascii_lowercase();

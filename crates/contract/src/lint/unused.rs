@@ -74,8 +74,8 @@ struct Unused<'a> {
     at: NodeRef<'a>,
 }
 
-/// Returns the unused components that are the causes, each with the others that it uses, directly or
-/// through each other. A component that several causes use is with the first of them.
+/// Returns the unused components that no other one uses, or the first of a cycle, each with the
+/// components that it uses, directly or indirectly. One that several use is listed with the first.
 fn chains<'a>(context: &Context<'_, 'a>, unused: &[Unused<'a>]) -> Vec<(usize, Vec<usize>)> {
     let index: HashMap<usize, usize> = unused
         .iter()

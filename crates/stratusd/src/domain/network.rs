@@ -11,7 +11,7 @@ use crate::world::World;
 const HOSTS4: u32 = 64;
 /// The number of networks of 64 addresses in 10.0.0.0/8.
 const NETWORKS4: u32 = 1 << 18;
-/// The number of networks of a block.
+/// The number of IPv4 networks in a [`Block`].
 const BLOCK: u32 = NETWORKS4 / 256;
 /// The last of the host numbers at the start of a network that no host can have: 0 to 3 are for the
 /// network itself, such as for its router. The last number of a network is not usable either.

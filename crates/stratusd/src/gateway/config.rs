@@ -69,8 +69,8 @@ impl GatewayConfig {
         Arc::clone(&self.counts)
     }
 
-    /// Returns the number of files that the gateway opens at most: connections of callers, one to
-    /// the upstream for each request, and those that are kept for another request.
+    /// Returns the maximum number of sockets of the gateway: those of callers and, if there is an
+    /// upstream, one for each request and those that are kept for another request.
     #[must_use]
     pub fn files(&self) -> u64 {
         let connections = (2 * self.requests as u64).saturating_add(MOST_KEPT as u64);
