@@ -365,12 +365,12 @@ const LANGUAGES: &[(&str, &str, &str)] = &[
     (
         "text",
         "docs/diff.md",
-        "people: it is a part of what diff prints",
+        "crates/cargo-stratus/tests/printed.rs",
     ),
     (
         "text",
         "docs/mock.md",
-        "people: it is a part of what a mock prints",
+        "crates/cargo-stratus/tests/printed.rs",
     ),
     (
         "text",
