@@ -171,7 +171,8 @@ impl Mock {
     /// Set the maintenance window of a Postgres database
     ///
     /// Sets the hour of the day, in UTC, at which the maintenance window of a Postgres database starts.
-    /// Without an hour, the window starts at 0, as that of a new database.
+    /// A change of the size, which restarts the database, is made in this hour.
+    /// Without an hour, the window starts at 0, as that of a new database, and a change of the size is made at once.
     ///
     /// `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/set-maintenance-window`
     pub fn postgres_set_maintenance_window(
