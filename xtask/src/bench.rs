@@ -19,7 +19,7 @@ use crate::workspace;
 /// The benchmarks of the package `tests`. Each is a program of its own.
 const PROGRAMS: [&str; 5] = ["codegen", "diff", "server", "client", "service"];
 /// The benchmarks of the service as a process, which are ignored tests of the package `stratusd`.
-const PROCESSES: [&str; 3] = ["cost", "neighbours", "balance"];
+const PROCESSES: [&str; 5] = ["cost", "neighbours", "balance", "reconcile", "replicas"];
 /// The benchmark of `cargo check` on generated crates.
 const CHECK: &str = "check";
 /// The CPU time and memory of `cargo check` on types and clients, beside those of another generator.
@@ -36,13 +36,13 @@ const PEERS: &str = "peers";
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Run only this benchmark
-    #[arg(value_parser = [PROGRAMS[0], PROGRAMS[1], PROGRAMS[2], PROGRAMS[3], PROGRAMS[4], PROCESSES[0], PROCESSES[1], PROCESSES[2], CHECK, COMPILE, LSP, PEERS])]
+    #[arg(value_parser = [PROGRAMS[0], PROGRAMS[1], PROGRAMS[2], PROGRAMS[3], PROGRAMS[4], PROCESSES[0], PROCESSES[1], PROCESSES[2], PROCESSES[3], PROCESSES[4], CHECK, COMPILE, LSP, PEERS])]
     only: Option<String>,
     /// The documents of `compile`, which are read with --foreign, if not those that it makes, and
     /// further ones of `lsp`
     #[arg(value_name = "DOCUMENT")]
     documents: Vec<PathBuf>,
-    /// The number of rounds of `cost`, `neighbours` and `balance`, if not the usual one
+    /// The number of rounds of the benchmarks of the service as a process, if not the usual one
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
     rounds: Option<u64>,
     /// The largest number of neighbours' rows of `cost`

@@ -7,6 +7,8 @@ mod attacks;
 mod balance;
 mod cost;
 mod neighbours;
+mod reconcile;
+mod replicas;
 
 use crate::support::variable;
 
