@@ -37,7 +37,8 @@ pub trait Provisioner: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Progress, ProvisionError>> + Send;
 
     /// Starts to change a database to `wanted.shape`. If that change has started already, returns
-    /// the progress.
+    /// the progress. What interrupts the database waits for `wanted.maintenance_window`, and other
+    /// parts of the change do not wait for it.
     fn resize(
         &self,
         wanted: &Wanted,
@@ -102,11 +103,39 @@ pub struct Wanted {
     pub open_to: Vec<String>,
     /// The wanted version, size, storage and high availability.
     pub shape: Shape,
+    /// The hour of the day, in UTC, in which changes that the owner has asked for may interrupt the
+    /// database, or `None` if they may at any time. A restart or a promotion does not wait for it.
+    pub maintenance_window: Option<u8>,
     /// The data that the database is created with, or `None` if it is created empty.
     pub restored: Option<Restored>,
     /// The state that this or another replica of the service recorded last, or `None` before the
     /// database is created. Its `ha_type` is always the wanted one, because it is not recorded.
     pub known: Option<Observed>,
+}
+
+impl Wanted {
+    /// Returns how long a change of the size has to wait for the maintenance window, or `None` if it
+    /// need not. `now` is in milliseconds since 1970.
+    #[must_use]
+    pub fn until_maintenance(&self, now: i64) -> Option<Duration> {
+        const HOUR: i64 = 60 * 60 * 1000;
+        const DAY: i64 = 24 * HOUR;
+        let since_start = (now - i64::from(self.maintenance_window?) * HOUR).rem_euclid(DAY);
+        let is_open = since_start < HOUR;
+        let left = u64::try_from(DAY - since_start).unwrap_or_default();
+        (!is_open).then(|| Duration::from_millis(left))
+    }
+
+    /// Returns the shape that a database may change to from `shape`: the wanted one, without its size if
+    /// that has to wait for the maintenance window. `now` is in milliseconds since 1970.
+    #[must_use]
+    pub fn shape_at(&self, now: i64, shape: &Shape) -> Shape {
+        let mut allowed = self.shape.clone();
+        if self.until_maintenance(now).is_some() {
+            allowed.vm_size.clone_from(&shape.vm_size);
+        }
+        allowed
+    }
 }
 
 /// The data of another database at a time.

@@ -308,16 +308,23 @@ impl<P: Provisioner> Reconciler<P> {
         }
         let connection = self.provisioner.connection(wanted).await?;
         let restart = self.restarted(wanted, due).await?;
-        let promotion = match restart {
-            Progress::Done => self.promoted(wanted, due).await?,
-            pending @ Progress::Pending(_) => pending,
+        // Before a promotion, which is of the standbys of the wanted shape. The rest of a resize may
+        // wait for hours.
+        let shaped = match restart {
+            Progress::Done => self.shaped(wanted, observed).await?,
+            // A database that restarts is not resized at the same time.
+            Progress::Pending(wait) => Shaped::changing(observed, wait),
+        };
+        let has_standbys = shaped.observed.shape.ha_type == wanted.shape.ha_type;
+        let promotion = match shaped.progress {
+            Progress::Pending(_) if restart != Progress::Done || !has_standbys => shaped.progress,
+            _ => self.promoted(wanted, due).await?,
         };
         let (observed, wait) = match promotion {
-            Progress::Done => self.shaped(wanted, observed).await?,
-            // A database that restarts or switches is not resized at the same time.
+            Progress::Done => (shaped.observed, shaped.wait),
             Progress::Pending(wait) => {
-                let observed = self.provisioner.observe(wanted).await?.unwrap_or(observed);
-                (observed, wait)
+                let observed = self.provisioner.observe(wanted).await?;
+                (observed.unwrap_or(shaped.observed), wait)
             }
         };
         Ok(StepRecord {
@@ -372,15 +379,10 @@ impl<P: Provisioner> Reconciler<P> {
             .await
     }
 
-    /// Resizes a database that does not have its wanted shape. Returns what the provisioner
-    /// observes, and when to look again.
-    async fn shaped(
-        &self,
-        wanted: &Wanted,
-        observed: Observed,
-    ) -> Result<(Observed, Duration), ProvisionError> {
+    /// Resizes a database that does not have its wanted shape.
+    async fn shaped(&self, wanted: &Wanted, observed: Observed) -> Result<Shaped, ProvisionError> {
         if observed.shape == wanted.shape {
-            return Ok((observed, self.config.observe_every));
+            return Ok(self.unchanging(observed));
         }
         let (now, later) = (
             observed.shape.storage_size_gib,
@@ -392,19 +394,30 @@ impl<P: Provisioner> Reconciler<P> {
                 database = wanted.id,
                 "too much is in use to shrink the storage from {now} to {later} GiB"
             );
-            return Ok((observed, self.config.observe_every));
+            return Ok(self.unchanging(observed));
         }
         match self.provisioner.resize(wanted).await? {
-            Progress::Pending(wait) => Ok((observed, wait)),
+            Progress::Pending(wait) => {
+                let wait = wait.min(self.config.observe_every);
+                Ok(Shaped::changing(observed, wait))
+            }
             Progress::Done => {
                 let observed = self.provisioner.observe(wanted).await?.unwrap_or(observed);
-                let wait = if observed.shape == wanted.shape {
-                    self.config.observe_every
-                } else {
-                    FIRST_WAIT
-                };
-                Ok((observed, wait))
+                let mut shaped = self.unchanging(observed);
+                if shaped.observed.shape != wanted.shape {
+                    shaped.wait = FIRST_WAIT;
+                }
+                Ok(shaped)
             }
+        }
+    }
+
+    /// Returns what is observed of a database that is not being resized.
+    fn unchanging(&self, observed: Observed) -> Shaped {
+        Shaped {
+            observed,
+            progress: Progress::Done,
+            wait: self.config.observe_every,
         }
     }
 
@@ -432,6 +445,24 @@ impl<P: Provisioner> Reconciler<P> {
             attempts: due.attempts + 1,
             wait,
             ..unchanged(due)
+        }
+    }
+}
+
+/// What is observed of a database after it was brought nearer to its wanted shape.
+struct Shaped {
+    observed: Observed,
+    progress: Progress,
+    /// When to look again.
+    wait: Duration,
+}
+
+impl Shaped {
+    fn changing(observed: Observed, wait: Duration) -> Self {
+        Self {
+            observed,
+            progress: Progress::Pending(wait),
+            wait,
         }
     }
 }
@@ -484,6 +515,10 @@ fn wanted(due: &Due) -> Wanted {
             storage_size_gib: database.target_storage_size_gib.get().into(),
             ha_type: database.ha_type.to_string(),
         },
+        // The contract has no other way to say that none is set.
+        maintenance_window: u8::try_from(database.maintenance_window_start_at.get())
+            .ok()
+            .filter(|hour| *hour != 0),
         restored: restored.map(|(from, until)| Restored {
             from: from.to_string(),
             until,

@@ -18,11 +18,11 @@ impl fmt::Debug for World {
 }
 
 impl World {
-    /// Returns the system's clock and randomness.
+    /// Returns a source of the system's time and randomness.
     ///
     /// # Panics
     ///
-    /// If random bytes are requested from a system that has none.
+    /// Not here, but when random bytes are asked for on a system that has none.
     #[must_use]
     #[expect(clippy::disallowed_methods, reason = "this is where they come from")]
     pub fn real() -> Self {
@@ -56,6 +56,10 @@ impl World {
     }
 
     /// Returns random bytes.
+    ///
+    /// # Panics
+    ///
+    /// If the system has no randomness.
     #[must_use]
     pub fn random<const N: usize>(&self) -> [u8; N] {
         let mut bytes = [0; N];

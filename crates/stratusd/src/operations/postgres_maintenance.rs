@@ -19,12 +19,12 @@ pub struct SetMaintenanceWindow {
     pub scope: Scope,
     /// The id or the name of the database.
     pub reference: Reference,
-    /// The request body, with the hour, or without one for midnight.
+    /// The request body, with the hour, or without one for 0, which means that none is set.
     pub body: PostgresSetMaintenanceWindow,
     /// The `If-Match` of the request: the entity tags that the database may have, or `None` for
     /// any.
     pub if_match: Option<IfMatch>,
-    /// The sealer that opens the password.
+    /// The source of time, and the sealer that opens the password.
     pub context: Context,
 }
 
@@ -33,7 +33,7 @@ impl Change for SetMaintenanceWindow {
     type Refusal = Refusal;
 
     async fn apply(&self, tx: &mut Connection<'_>) -> Result<Tagged<Postgres>> {
-        let sealer = &self.context.sealer;
+        let (world, sealer) = (&self.context.world, &self.context.sealer);
         let mut found = load_matching(
             tx,
             &self.scope,
@@ -49,7 +49,8 @@ impl Change for SetMaintenanceWindow {
         };
         if found.maintenance_window_start_at != hour {
             found.maintenance_window_start_at = hour;
-            storage::database::set_maintenance_window(tx, &self.scope.project, &found).await?;
+            let (project, now) = (&self.scope.project, storage::clock::now(tx, world).await?);
+            storage::database::set_maintenance_window(tx, project, &found, now).await?;
             found.revision += 1;
         }
         Ok(shown(found, &self.scope, sealer)?)

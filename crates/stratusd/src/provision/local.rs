@@ -8,10 +8,12 @@ mod access;
 mod address;
 mod backup;
 mod binaries;
+mod bounded;
 mod certificate;
 mod cluster;
 mod configuration;
 mod control;
+mod creation;
 mod files;
 mod folder;
 mod member;
@@ -24,11 +26,15 @@ mod size;
 mod storage;
 mod supervisor;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+
+use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
+use tokio::time::{Instant, sleep};
 
 pub use address::Addresses;
 pub use backup::restore_files;
@@ -39,11 +45,14 @@ pub use owner::{Owner, OwnerError};
 use super::authority::Authority;
 use super::{ConnectionDetails, Observed, Password, Progress, ProvisionError, Provisioner, Wanted};
 use crate::world::World;
+use creation::Restorations;
 use folder::{Database, Folder, Locked};
-use member::DATA;
 
 /// How long a step waits for a step of an earlier process, or for the supervisor.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
+
+/// The number of standbys that are copied at the same time.
+const COPIES: usize = 2;
 
 /// The settings of the local provisioner.
 #[derive(Debug, Clone)]
@@ -73,6 +82,13 @@ struct Inner {
     folder: Folder,
     authority: Authority,
     world: World,
+    /// The turns of databases whose clusters are copied: at most [`COPIES`] at the same time, since other
+    /// databases wait for the supervisor meanwhile.
+    copying: Semaphore,
+    /// The replication slots of each database that no standby reads, and since when.
+    unread_slots: Mutex<HashMap<String, HashMap<String, Instant>>>,
+    /// The restorations that are in progress.
+    restorations: Restorations,
     /// The databases whose backups take more room than they may.
     full_archives: Mutex<HashSet<String>>,
 }
@@ -108,6 +124,9 @@ impl Local {
             folder,
             authority,
             world,
+            copying: Semaphore::new(COPIES),
+            unread_slots: Mutex::default(),
+            restorations: Restorations::default(),
             full_archives: Mutex::default(),
         })))
     }
@@ -125,7 +144,8 @@ impl Local {
 
     /// Locks a database for a step, and reads its record. Returns `None` if it is not created.
     async fn lookup(&self, wanted: &Wanted) -> Result<Option<Database>, ProvisionError> {
-        if !self.0.folder.has(&wanted.id)? {
+        // The task of a restoration has the lock.
+        if self.is_being_restored(&wanted.id) || !self.0.folder.has(&wanted.id)? {
             return Ok(None);
         }
         let locked = self.0.lock(&wanted.id).await?;
@@ -137,7 +157,7 @@ impl Local {
 impl Inner {
     /// Locks a database for a step. Waits for at most [`LOCK_WAIT`].
     async fn lock(&self, id: &str) -> Result<Locked, ProvisionError> {
-        let begun = tokio::time::Instant::now();
+        let begun = Instant::now();
         loop {
             if let Some(locked) = self.folder.lock(id)? {
                 return Ok(locked);
@@ -146,7 +166,20 @@ impl Inner {
                 let wrong = "an earlier step for this database has not ended yet";
                 return Err(ProvisionError(wrong.to_owned()));
             }
-            tokio::time::sleep(Duration::from_millis(20)).await;
+            sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Locks a database that is to be deleted. If it stays locked, ends all programs of its user first:
+    /// its owner may have got hold of a lock that a program of an earlier step has inherited.
+    async fn lock_to_delete(&self, id: &str) -> Result<Locked, ProvisionError> {
+        let record = folder::read(&self.folder.path(id)?)?;
+        match (self.lock(id).await, record.and_then(|record| record.user)) {
+            (Err(_), Some(user)) => {
+                server::end_user(user).await?;
+                self.lock(id).await
+            }
+            (locked, _) => locked,
         }
     }
 }
@@ -171,7 +204,9 @@ impl Provisioner for Local {
         let used = storage::used(&database).await?;
         storage::limit(&mut database, used, bytes_per_gib)?;
         let is_available = session::is_ready(&database, database.record.primary).await;
-        let backups = self.0.archive(&wanted.id)?.shown()?;
+        let archive = self.0.archive(&wanted.id)?;
+        let backups = spawn_blocking(move || archive.shown()).await;
+        let backups = backups.expect("it does not panic")?;
         let latest_restore_time = match &wanted.known {
             // Restoring asks the server for what is not archived yet.
             _ if is_available && !backups.is_empty() && !self.0.is_archive_full(&wanted.id) => {
@@ -190,39 +225,8 @@ impl Provisioner for Local {
         }))
     }
 
-    /// Creates a database at once, which takes about a second, unless it has the data of another one.
     async fn create(&self, wanted: &Wanted) -> Result<Progress, ProvisionError> {
-        self.0.folder.make(&wanted.id)?;
-        let locked = self.0.lock(&wanted.id).await?;
-        let mut database = match locked.read()? {
-            Some(record) => Database { locked, record },
-            None => self.0.make(locked, wanted).await?,
-        };
-        if database.record.restored_until.is_some() {
-            match self.0.recover_until(&mut database).await {
-                Ok(Progress::Done) => {}
-                Ok(pending @ Progress::Pending(_)) => return Ok(pending),
-                Err(error) => {
-                    let data = database.record.primary.path(&database.locked, DATA);
-                    if server::pid(&data)?.is_none() {
-                        // Begun anew at the next step, by what is archived then.
-                        self.0.remove(database.locked).await?;
-                    }
-                    return Err(error);
-                }
-            }
-        }
-        if let Err(error) = self.0.start(&database, database.record.primary).await {
-            if !database.record.is_created {
-                // Begun anew at the next step, with another address: another program may have taken
-                // this one meanwhile.
-                self.0.remove(database.locked).await?;
-            }
-            return Err(error);
-        }
-        database.record.is_created = true;
-        database.write()?;
-        Ok(Progress::Done)
+        self.create_or_restore(wanted).await
     }
 
     async fn resize(&self, wanted: &Wanted) -> Result<Progress, ProvisionError> {
@@ -231,10 +235,18 @@ impl Provisioner for Local {
             let wrong = "the version of a local database cannot be changed";
             return Err(ProvisionError(wrong.to_owned()));
         }
-        if database.record.shape.vm_size != wanted.shape.vm_size {
+        let now = self.0.world.now();
+        let shape = wanted.shape_at(now, &database.record.shape);
+        if database.record.shape == shape
+            && shape != wanted.shape
+            && let Some(wait) = wanted.until_maintenance(now)
+        {
+            return Ok(Progress::Pending(wait));
+        }
+        if database.record.shape.vm_size != shape.vm_size {
             server::stop(&database, database.record.primary).await?;
         }
-        database.record.shape = wanted.shape.clone();
+        database.record.shape = shape;
         database.write()?;
         self.0.start(&database, database.record.primary).await?;
         // The supervisor makes and removes standbys, which may take long.
@@ -258,8 +270,9 @@ impl Provisioner for Local {
     }
 
     async fn delete(&self, wanted: &Wanted) -> Result<Progress, ProvisionError> {
+        self.end_restoration(&wanted.id).await;
         if self.0.folder.has(&wanted.id)? {
-            let locked = self.0.lock(&wanted.id).await?;
+            let locked = self.0.lock_to_delete(&wanted.id).await?;
             self.0.remove(locked).await?;
         } else {
             // A service that was killed may have come so far.

@@ -314,15 +314,25 @@ impl Provisioner for Simulator {
         let database = databases
             .get_mut(&wanted.id)
             .ok_or_else(|| ProvisionError("the database does not exist".to_owned()))?;
+        let now = self.world.now();
+        let shape = wanted.shape_at(now, &database.shape);
+        // Also if the maintenance window has ended since.
         let is_in_progress = database
             .pending
             .as_ref()
-            .is_some_and(|(_, shape)| *shape == wanted.shape);
-        if database.shape != wanted.shape && !is_in_progress {
+            .is_some_and(|(_, pending)| *pending == shape || *pending == wanted.shape);
+        if database.shape != shape && !is_in_progress {
             self.maybe_fail(wanted, database)?;
-            database.pending = Some((self.completion(wanted, database), wanted.shape.clone()));
+            database.pending = Some((self.completion(wanted, database), shape));
         }
-        Ok(self.advance(database))
+        Ok(
+            match (self.advance(database), wanted.until_maintenance(now)) {
+                (Progress::Done, Some(wait)) if database.shape != wanted.shape => {
+                    Progress::Pending(wait)
+                }
+                (progress, _) => progress,
+            },
+        )
     }
 
     async fn restart(&self, wanted: &Wanted, number: i64) -> Result<Progress, ProvisionError> {

@@ -415,7 +415,9 @@ pub async fn set_password(
     ensure_touched(touched)
 }
 
-/// Writes the start of the maintenance window of `changed`, and increments the revision.
+/// Writes the start of the maintenance window of `changed`, which a change of the size may wait for.
+/// Makes the database due for the reconciler at once, and increments the revision. `now` is in
+/// milliseconds since 1970.
 ///
 /// # Errors
 ///
@@ -424,9 +426,10 @@ pub async fn set_maintenance_window(
     c: &mut Connection<'_>,
     project: &ProjectId,
     changed: &Database,
+    now: i64,
 ) -> Result<(), StorageError> {
     let sql = statement!(
-        "UPDATE postgres_database SET maintenance_window_start_at = $4, revision = revision + 1 \
+        "UPDATE postgres_database SET maintenance_window_start_at = $4, due_at = $5, revision = revision + 1 \
                WHERE project_id = $1 AND id = $2 AND revision = $3"
     );
     let touched = c
@@ -437,6 +440,7 @@ pub async fn set_maintenance_window(
                 &changed.id,
                 &changed.revision,
                 &changed.maintenance_window_start_at,
+                &now,
             ],
         )
         .await?;

@@ -2,13 +2,18 @@
 //! are changed, and while the service and the servers are killed.
 
 mod backups;
+mod changes;
 mod choice;
+mod forks;
+mod hostile;
 mod kills;
 mod replication;
+mod restorations;
 mod storage;
 
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
+use stratusd::world::World;
 
 use crate::support::caller::Caller;
 use crate::support::eventually;
@@ -26,6 +31,34 @@ async fn create(caller: &Caller, name: &str, more: Value) -> Value {
     let path = format!("{PLACE}/postgres/{name}");
     caller.post(&path, body).await.ok();
     caller.wait_for(&path, is_running).await
+}
+
+/// Returns the time, in whole seconds.
+fn now() -> jiff::Timestamp {
+    let seconds = World::real().now() / 1000;
+    jiff::Timestamp::from_second(seconds).expect("it is a time")
+}
+
+/// Waits until a database can be restored to now, in whole seconds. Returns that time.
+async fn restorable(caller: &Caller, path: &str) -> String {
+    let now = now().to_string();
+    let is_possible = |database: &Value| {
+        let latest = database["latest_restore_time"].as_str();
+        latest.is_some_and(|latest| latest > &*now)
+    };
+    caller.wait_for(path, is_possible).await;
+    now
+}
+
+/// Returns the name of the newest copy in the folder of a database's backups.
+fn newest_copy(servers: &Servers, database: &Value) -> Option<String> {
+    let folder = servers.folder().join("backups");
+    let folder = folder.join(database["id"].as_str().expect("it has an id"));
+    let files = std::fs::read_dir(folder.join("base")).expect("it is there");
+    let names = files
+        .flatten()
+        .filter_map(|file| file.file_name().into_string().ok());
+    names.filter(|name| name.ends_with(".json")).max()
 }
 
 fn is_running(database: &Value) -> bool {

@@ -23,6 +23,7 @@ mod inference_keys;
 mod isolation;
 mod load_balancers;
 mod local;
+mod owner;
 mod plans;
 mod postgres_server;
 mod power_cuts;

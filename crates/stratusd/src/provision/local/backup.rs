@@ -10,7 +10,9 @@ mod base;
 mod keeper;
 mod log;
 mod offline;
+mod pack;
 mod restore;
+mod timeline;
 
 pub(super) use archive::Archive;
 pub(super) use keeper::Keeper;

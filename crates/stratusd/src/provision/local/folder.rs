@@ -6,6 +6,7 @@
 //! databases/pg…/a/data       the folder of a server, which belongs to its user
 //! databases/pg…/a/socket     its Unix socket, which belongs to its user
 //! addresses/127.54.0.1       the id of the database that has the address
+//! backups.lock               locked by the replica that keeps the backups
 //! users                      how many users of servers there have been
 //! ```
 
@@ -52,6 +53,8 @@ pub(super) struct Record {
     pub(super) standbys: Vec<Member>,
     /// The standby that is taking the place of the primary.
     pub(super) promoted: Option<Member>,
+    /// The number of the timeline that the primary is on: one more with each change of the primary.
+    pub(super) timeline: u32,
     /// Whether each commit is known to wait for a standby.
     pub(super) commits_wait: bool,
     /// Whether the server has accepted connections once.
@@ -61,10 +64,16 @@ pub(super) struct Record {
     /// The number of the last planned switch to a standby.
     #[serde(default)]
     pub(super) promotions: i64,
+    /// The number of the planned switch that is in progress.
+    #[serde(default)]
+    pub(super) switching: Option<i64>,
     /// The time up to which the server still has to read the log of another database, in microseconds
     /// since 1970.
     #[serde(default)]
     pub(super) restored_until: Option<i64>,
+    /// Whether the server was started to read that log.
+    #[serde(default)]
+    pub(super) is_recovering: bool,
     /// Whether the storage is full, so that transactions are read-only unless they say otherwise.
     pub(super) is_full: bool,
     /// The year in which the server's certificate was issued.
@@ -128,19 +137,15 @@ impl Folder {
     /// Locks a database whose folder is there. Returns `None` if it is locked by another step.
     pub(super) fn lock(&self, id: &str) -> Result<Option<Locked>, ProvisionError> {
         let path = self.path(id)?;
-        let lock = || -> io::Result<Option<File>> {
-            let mut options = File::options();
-            let file = options.read(true).write(true).create(true).truncate(false);
-            // No server may hold the lock, of its own database or of another one.
-            let file = file.mode(0o600).open(path.join("lock"))?;
-            match file.try_lock() {
-                Ok(()) => Ok(Some(file)),
-                Err(TryLockError::WouldBlock) => Ok(None),
-                Err(TryLockError::Error(error)) => Err(error),
-            }
-        };
-        let file = lock().map_err(|error| failed(&path.display().to_string(), &error))?;
+        let file = try_lock(&path.join("lock"));
+        let file = file.map_err(|error| failed(&path.display().to_string(), &error))?;
         Ok(file.map(|file| Locked { path, file }))
+    }
+
+    /// Locks the backups of all databases, for as long as the file is open. Returns `None` if another
+    /// process has locked them.
+    pub(super) fn lock_backups(&self) -> io::Result<Option<File>> {
+        try_lock(&self.root.join("backups.lock"))
     }
 
     /// Returns a number that it has never returned before, counting from 0.
@@ -215,6 +220,19 @@ impl Database {
     /// Returns the user and the group of the servers, or `None` for those of this process.
     pub(super) fn user(&self) -> User {
         self.record.user.map(|user| (user, user))
+    }
+}
+
+/// Locks a file, which is created if it is not there. Returns `None` if it is locked.
+fn try_lock(path: &Path) -> io::Result<Option<File>> {
+    let mut options = File::options();
+    let file = options.read(true).write(true).create(true).truncate(false);
+    // No server may hold the lock, of its own database or of another one.
+    let file = file.mode(0o600).open(path)?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(error),
     }
 }
 

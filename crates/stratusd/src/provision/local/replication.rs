@@ -4,10 +4,12 @@
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use tokio::process::Command;
 use tokio::task::spawn_blocking;
+use tokio::time::{Instant, sleep, timeout};
 
 use super::files::{failed, open_to_servers, private};
 use super::folder::Database;
@@ -17,6 +19,17 @@ use crate::provision::{Progress, ProvisionError};
 
 /// When a switch is tried again for which there is no standby yet.
 const NO_STANDBY: Duration = Duration::from_secs(2);
+
+/// How long a standby may run without reading the log of the primary.
+const SILENT: Duration = Duration::from_mins(1);
+/// How long standbys have to read what a primary has sent before it ended.
+const LAST_READ: Duration = Duration::from_secs(5);
+/// How often a standby that reads is looked at.
+const LOOK: Duration = Duration::from_millis(10);
+/// How long the copy of a small cluster may take.
+const LEAST_COPY_TIME: Duration = Duration::from_mins(2);
+/// The number of bytes that are copied in a second at least.
+const LEAST_COPIED: u64 = 16 << 20;
 
 /// Makes a copied cluster a standby. The script gets the content of the file `backup_label`.
 const FINISH: &str = "cat > backup_label && : > standby.signal";
@@ -49,7 +62,12 @@ impl Inner {
             let Some(member) = Member::ALL.into_iter().find(is_free) else {
                 break;
             };
+            let Ok(turn) = self.copying.try_acquire() else {
+                // The supervisor comes again.
+                return Ok(());
+            };
             self.copy(database, member).await?;
+            drop(turn);
             database.record.standbys.push(member);
             database.record.commits_wait = false;
             database.write()?;
@@ -67,20 +85,46 @@ impl Inner {
         Ok(())
     }
 
-    /// Forgets standbys whose part of the log the primary does not have any more. The supervisor
-    /// then copies them anew.
+    /// Forgets standbys whose part of the log the primary does not have any more, or that have not read
+    /// it for [`SILENT`]. The supervisor then copies them anew.
     pub(super) async fn forget_lost(&self, database: &mut Database) -> Result<(), ProvisionError> {
         if database.record.standbys.is_empty() {
             return Ok(());
         }
         let client = session::connect(database, database.record.primary).await?;
-        let lost = client.lost_slots().await?;
+        let mut lost = client.lost_slots().await?;
+        let mut unread = client.unread_slots().await?;
+        // One that is still being copied is not a standby yet.
+        unread.retain(|name| {
+            let mut standbys = database.record.standbys.iter();
+            standbys.any(|member| name == member.name())
+        });
+        lost.extend(self.silent(database.locked.id(), unread));
         let is_lost = |member: &Member| lost.iter().any(|name| name == member.name());
         if database.record.standbys.iter().any(is_lost) {
             database.record.standbys.retain(|member| !is_lost(member));
             change_members(database)?;
         }
         Ok(())
+    }
+
+    /// Returns those of the slots of a database that nobody has read for [`SILENT`], as far as this process
+    /// has seen. `unread` are those that nobody reads now.
+    fn silent(&self, id: &str, unread: Vec<String>) -> Vec<String> {
+        let all = self.unread_slots.lock();
+        let mut all = all.unwrap_or_else(PoisonError::into_inner);
+        let mut before = all.remove(id).unwrap_or_default();
+        before.retain(|name, _| unread.contains(name));
+        for name in unread {
+            before.entry(name).or_insert_with(Instant::now);
+        }
+        let is_silent = |(_, since): &(&String, &Instant)| since.elapsed() > SILENT;
+        let silent = before.iter().filter(is_silent);
+        let silent = silent.map(|(name, _)| name.clone()).collect();
+        if !before.is_empty() {
+            all.insert(id.to_owned(), before);
+        }
+        silent
     }
 
     /// Removes the folders and the replication slots of servers that are no members any more.
@@ -141,8 +185,16 @@ impl Inner {
         let packed = pack.stdout.take().map(TryInto::<Stdio>::try_into);
         let packed = packed.ok_or_else(|| ProvisionError("tar has no output".to_owned()))?;
         let mut unpack = theirs(database, cluster::unpack(to))?;
-        unpack.stdin(packed.map_err(io)?);
-        let (packed, unpacked) = tokio::join!(pack.wait(), unpack.status());
+        unpack
+            .stdin(packed.map_err(io)?)
+            .stdout(database.locked.inherited()?);
+        let mut unpacking = unpack.spawn().map_err(io)?;
+        // With it the reading end of the pipe, so that one program ends with the other.
+        drop(unpack);
+        let most = copy_time(self.storage(database));
+        let copied = timeout(most, async { tokio::join!(pack.wait(), unpacking.wait()) }).await;
+        let late = |_| ProvisionError("the copy of the cluster stands still".to_owned());
+        let (packed, unpacked) = copied.map_err(late)?;
         // 1: a file has changed or was removed meanwhile, which the log of the primary has.
         let is_packed = matches!(packed.map_err(io)?.code(), Some(0 | 1));
         if is_packed && unpacked.map_err(io)?.success() {
@@ -179,28 +231,46 @@ impl Inner {
     /// Replaces a primary that does not run by a standby. If none can replace it without losing a
     /// commit that was to be safe, starts the primary again.
     pub(super) async fn recover(&self, database: &mut Database) -> Result<(), ProvisionError> {
-        if database.record.promoted.is_none()
-            && let Some(successor) = self.successor(database).await
-        {
-            database.record.promoted = Some(successor);
-            database.write()?;
+        if database.record.promoted.is_none() {
+            // It was stopped, by a switch that was interrupted or by its owner, so it has more than a
+            // standby could have.
+            let data = database.record.primary.path(&database.locked, DATA);
+            if control::end(&data).is_ok_and(|end| end.is_some())
+                && self.start(database, database.record.primary).await.is_ok()
+            {
+                return Ok(());
+            }
+            // What is left of the primary may still send, and a standby may still have to read what was
+            // sent: another one would be behind it after the choice, and could not follow it.
+            server::halt(&data).await?;
+            await_end_of_log(database).await;
+            if let Some(successor) = self.successor(database).await {
+                database.record.promoted = Some(successor);
+                database.write()?;
+            }
         }
         let Some(member) = database.record.promoted else {
             return self.start(database, database.record.primary).await;
         };
         let promoted = self.promote(database, member).await;
-        let signal = member.path(&database.locked, DATA).join("standby.signal");
         if let Err(error) = &promoted
             && !database.is_primary(member)
-            && signal.exists()
         {
-            tracing::warn!(
-                database = database.locked.id(),
-                "a standby cannot take over, so the primary is started again: {error}"
-            );
-            database.record.promoted = None;
-            database.write()?;
-            return self.start(database, database.record.primary).await;
+            // Before the primary starts: what was asked of it late must not happen any more.
+            let data = member.path(&database.locked, DATA);
+            server::halt(&data).await?;
+            if data.join("standby.signal").exists() {
+                tracing::warn!(
+                    database = database.locked.id(),
+                    "a standby cannot take over, so the primary is started again: {error}"
+                );
+                database.record.promoted = None;
+                database.record.switching = None;
+                database.record.standbys.retain(|other| *other != member);
+                database.record.commits_wait = false;
+                database.write()?;
+                return self.start(database, database.record.primary).await;
+            }
         }
         promoted
     }
@@ -225,12 +295,18 @@ impl Inner {
                     return Err(error);
                 }
                 database.record.promoted = Some(successor);
+                database.record.switching = Some(number);
+            } else {
+                database.record.promotions = number;
             }
-            database.record.promotions = number;
             database.write()?;
         }
         if let Some(successor) = database.record.promoted {
             self.promote(database, successor).await?;
+        }
+        if database.record.promotions < number {
+            // What was in progress was the failover of a primary that had ended.
+            return Ok(Progress::Pending(NO_STANDBY));
         }
         Ok(Progress::Done)
     }
@@ -268,6 +344,9 @@ impl Inner {
             self.start(database, member).await?;
             let client = session::connect(database, member).await?;
             client.promote().await?;
+            // At once: before it ends, it waits until the history of its timeline is archived.
+            database.record.timeline = client.timeline().await?;
+            database.write()?;
             // Started again as the primary, at the address that clients know.
             server::stop(database, member).await?;
             database.record.primary = member;
@@ -286,12 +365,36 @@ impl Inner {
         }
         configuration::apply(database)?;
         database.record.promoted = None;
+        if let Some(number) = database.record.switching.take() {
+            database.record.promotions = number;
+        }
         database.write()?;
         tracing::warn!(
             database = database.locked.id(),
             "a standby has become the primary"
         );
         Ok(())
+    }
+}
+
+/// Returns how long the copy of a cluster may take: its owner can stop the programs that make it.
+fn copy_time(storage: u64) -> Duration {
+    // It may have more than its storage for a moment.
+    let bytes = storage.saturating_mul(2);
+    LEAST_COPY_TIME + Duration::from_secs(bytes / LEAST_COPIED)
+}
+
+/// Waits until no standby reads from a primary that has ended, for at most [`LAST_READ`]. One that cannot be
+/// asked is not waited for.
+async fn await_end_of_log(database: &Database) {
+    let begun = Instant::now();
+    for member in &database.record.standbys {
+        let Ok(client) = session::connect(database, *member).await else {
+            continue;
+        };
+        while begun.elapsed() < LAST_READ && client.is_receiving().await.unwrap_or(false) {
+            sleep(LOOK).await;
+        }
     }
 }
 

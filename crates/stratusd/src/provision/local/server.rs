@@ -198,6 +198,12 @@ pub(super) fn ensure_runs(
     )))
 }
 
+/// Returns the error of a server that has ended by itself, with the reason that its log says.
+pub(super) fn ended(database: &Database, member: Member) -> ProvisionError {
+    let said = reason(&member.path(&database.locked, "log"));
+    ProvisionError(format!("postgres ended: {said}"))
+}
+
 /// Returns a command that has no variables of this process but the path of programs: the user that it
 /// runs as can read its variables, and some of the service's are secret.
 pub(super) fn tool(program: &str) -> Command {

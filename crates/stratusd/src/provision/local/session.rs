@@ -16,6 +16,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Config, NoTls, Row};
 
 use super::address::PORT;
+use super::bounded::Bounded;
 use super::files::failed;
 use super::folder::Database;
 use super::member::{Member, SOCKET};
@@ -25,6 +26,10 @@ use crate::provision::{Password, ProvisionError};
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How long a checkpoint or a promotion may take.
 const LONG_PATIENCE: Duration = Duration::from_mins(1);
+
+/// The number of bytes that the service reads in a session at most. The owner of a database can put
+/// another program in place of its server.
+const LONGEST_SESSION: u64 = 1 << 20;
 
 /// A session of the service.
 pub(super) struct Session(Client);
@@ -110,6 +115,15 @@ impl Session {
             .collect()
     }
 
+    /// Returns the replication slots that no standby reads now.
+    pub(super) async fn unread_slots(&self) -> Result<Vec<String>, ProvisionError> {
+        let statement = "SELECT slot_name::text FROM pg_replication_slots WHERE NOT active";
+        let rows = self.query(PATIENCE, statement, &[]).await?;
+        rows.iter()
+            .map(|row| first(std::slice::from_ref(row)))
+            .collect()
+    }
+
     /// Returns whether the server waits with each commit for one of so many standbys.
     pub(super) async fn commits_wait(&self, standbys: usize) -> Result<bool, ProvisionError> {
         let statement = "SELECT count(*) FROM pg_stat_replication \
@@ -138,11 +152,12 @@ impl Session {
     }
 
     /// Ends a backup once all of the log that it needs is archived. Returns the content of the file
-    /// `backup_label` that the copy needs.
-    pub(super) async fn end_backup_archived(&self) -> Result<String, ProvisionError> {
-        let statement = "SELECT labelfile FROM pg_backup_stop(true)";
+    /// `backup_label` that the copy needs, and the position in the log at which it ends.
+    pub(super) async fn end_backup_archived(&self) -> Result<(String, i64), ProvisionError> {
+        let statement = "SELECT labelfile, (lsn - '0/0')::bigint FROM pg_backup_stop(true)";
         let rows = self.query(LONG_PATIENCE, statement, &[]).await?;
-        first(&rows)
+        let ends = rows.first().and_then(|row| row.try_get(1).ok());
+        Ok((first(&rows)?, ends.ok_or_else(unexpected)?))
     }
 
     /// Returns whether the server archives its log.
@@ -168,6 +183,12 @@ impl Session {
         first(&self.query(PATIENCE, statement, &[]).await?)
     }
 
+    /// Returns whether a standby reads the log of a primary at the moment.
+    pub(super) async fn is_receiving(&self) -> Result<bool, ProvisionError> {
+        let statement = "SELECT count(*) > 0 FROM pg_stat_wal_receiver WHERE status = 'streaming'";
+        first(&self.query(PATIENCE, statement, &[]).await?)
+    }
+
     /// Makes a standby accept writes, unless it does already.
     pub(super) async fn promote(&self) -> Result<(), ProvisionError> {
         let statement = "SELECT CASE WHEN pg_is_in_recovery() THEN pg_promote(true, 30) \
@@ -178,6 +199,15 @@ impl Session {
         } else {
             Err(ProvisionError("the standby cannot be promoted".to_owned()))
         }
+    }
+
+    /// Returns the number of the timeline that a primary is on.
+    pub(super) async fn timeline(&self) -> Result<u32, ProvisionError> {
+        let statement = "SELECT pg_walfile_name(pg_current_wal_lsn())";
+        let name: String = first(&self.query(PATIENCE, statement, &[]).await?)?;
+        let digits = name.get(..8);
+        let number = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
+        number.ok_or_else(unexpected)
     }
 
     async fn query(
@@ -196,7 +226,11 @@ impl Session {
 /// Returns the first column of the first row.
 fn first<'r, T: tokio_postgres::types::FromSql<'r>>(rows: &'r [Row]) -> Result<T, ProvisionError> {
     let value = rows.first().and_then(|row| row.try_get(0).ok());
-    value.ok_or_else(|| ProvisionError("the server answers something else".to_owned()))
+    value.ok_or_else(unexpected)
+}
+
+fn unexpected() -> ProvisionError {
+    ProvisionError("the server answers something else".to_owned())
 }
 
 /// Connects to a server, if the other side of its socket is a process of its user: the owner of a
@@ -213,12 +247,14 @@ async fn client(database: &Database, member: Member) -> Result<Client, ConnectEr
             .user("postgres")
             .dbname("postgres")
             // A database that is full is read-only for its owner, not for the service, no log has
-            // what the service sends, and names mean what PostgreSQL means by them.
+            // what the service sends, names mean what PostgreSQL means by them, and no statement
+            // waits for longer than the service does.
             .options(
                 "-c default_transaction_read_only=off -c log_statement=none \
-                 -c client_min_messages=warning -c search_path=pg_catalog",
+                 -c client_min_messages=warning -c search_path=pg_catalog \
+                 -c statement_timeout=60s",
             )
-            .connect_raw(stream, NoTls)
+            .connect_raw(Bounded::new(stream, LONGEST_SESSION), NoTls)
             .await?;
         // Ends when the client is dropped.
         tokio::spawn(connection);

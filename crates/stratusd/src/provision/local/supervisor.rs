@@ -111,7 +111,7 @@ impl Local {
         if is_broken(&folder, &record)? {
             looked.broken.push(id.to_owned());
         }
-        if is_log_ready(&folder, &self.0.archive(id)?) {
+        if is_log_ready(&folder, &record, &self.0.archive(id)?) {
             looked.log_ready.push(id.to_owned());
         }
         Ok(())

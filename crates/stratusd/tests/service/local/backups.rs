@@ -11,7 +11,7 @@ use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::replication::{received, streaming};
-use super::{PLACE, ask, create, is_running};
+use super::{PLACE, ask, create, is_running, newest_copy};
 use crate::support::caller::Caller;
 use crate::support::eventually;
 use crate::support::servers::{Servers, connect};
@@ -183,7 +183,7 @@ async fn a_planned_switch_loses_nothing() {
     let Some(servers) = Servers::new() else {
         return;
     };
-    let service = servers.serve(&[]);
+    let service = servers.serve(&["--local-backup-every", "1s"]);
     let caller = servers.caller(&service);
     let path = format!("{PLACE}/postgres/orders");
     let made = create(&caller, "orders", json!({ "ha_type": "async" })).await;
@@ -245,6 +245,24 @@ async fn a_planned_switch_loses_nothing() {
         // The primary before is a standby now.
         streaming(&made, 1).await;
     }
+
+    // Copies of earlier primaries are of use as long as the histories of the switches are there.
+    let folder = servers.folder().join("backups");
+    let folder = folder.join(made["id"].as_str().expect("it has an id"));
+    let newest = || newest_copy(&servers, &made);
+    // Files are removed before a copy, so those of the first one are seen by the second one.
+    for _ in 0..2 {
+        let before = newest();
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        execute(&made, "INSERT INTO note VALUES ('more')").await;
+        execute(&made, "SELECT pg_switch_wal()").await;
+        let copied = eventually(async || (newest() > before).then_some(()));
+        copied.await.expect("the new primary is copied");
+    }
+    for timeline in 2..4 {
+        let history = format!("log/{timeline:08}.history.gz");
+        assert!(folder.join(&history).exists(), "{history} is gone");
+    }
 }
 
 /// The owner of a database can run programs as the user of its server.
@@ -295,7 +313,7 @@ async fn an_owner_cannot_change_the_backups() {
     ] {
         let (program, path) = attempt.split_once(' ').expect("it has a path");
         let run = format!(
-            "COPY (SELECT 1) TO PROGRAM '{program} {}'",
+            "COPY (SELECT WHERE false) TO PROGRAM '{program} {}'",
             folder.join(path).display()
         );
         let client = connect(&made).await.expect("the owner can connect");
@@ -320,7 +338,11 @@ async fn an_owner_cannot_see_the_variables_of_the_service() {
     // A part of the log that a program reads for as long as nobody writes into it.
     let part = "0000000100000000000000FF";
     let invent = format!("mkfifo pg_wal/{part} && touch pg_wal/archive_status/{part}.ready");
-    execute(&made, &format!("COPY (SELECT 1) TO PROGRAM '{invent}'")).await;
+    execute(
+        &made,
+        &format!("COPY (SELECT WHERE false) TO PROGRAM '{invent}'"),
+    )
+    .await;
     let look = format!(
         "for process in /proc/[0-9]*; do \
          if tr \"\\0\" \" \" < $process/cmdline | grep -q \"^cat -- {part}\"; then \

@@ -78,6 +78,7 @@ async fn simulators_of_several_replicas_agree() {
         flavor: "standard".to_owned(),
         open_to: Vec::new(),
         shape: shape(storage_size_gib),
+        maintenance_window: None,
         restored: None,
         known: known.cloned(),
     };

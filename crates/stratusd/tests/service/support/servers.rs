@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::net::Ipv4Addr;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -56,9 +56,7 @@ impl Servers {
     /// Starts the service.
     pub fn serve(&self, more: &[&str]) -> Service {
         let binaries = self.binaries.display().to_string();
-        // Other users for each test: a database that is deleted ends all programs of its user.
-        let first = 1_000_000_000 + std::process::id() % 800_000 * 1000;
-        let first = first.to_string();
+        let first = first_user().to_string();
         let settings = [
             "--provisioner",
             "local",
@@ -166,7 +164,26 @@ impl Drop for Servers {
                 }
             }
         }
+        // What owners have started beside their servers, if these have users of their own.
+        let users = first_user()..first_user() + USERS;
+        for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
+            let is_theirs = process.metadata().is_ok_and(|of| users.contains(&of.uid()));
+            let name = process.file_name();
+            let pid = name.to_str().and_then(|name| name.parse().ok());
+            if let Some(pid) = pid.and_then(Pid::from_raw).filter(|_| is_theirs) {
+                let _ = kill_process(pid, Signal::KILL);
+            }
+        }
     }
+}
+
+/// The number of users that the databases of a test may have.
+const USERS: u32 = 1000;
+
+/// Returns the first user of the databases of this test. Others for each test: a database that is
+/// deleted ends all programs of its user.
+fn first_user() -> u32 {
+    1_000_000_000 + std::process::id() % 800_000 * USERS
 }
 
 /// Connects to a database as its owner does, by its connection string, and trusts only the

@@ -14,10 +14,12 @@ use serde::{Deserialize, Serialize};
 
 use super::super::files::{self, failed, open_to_servers, private, replace};
 use super::log;
+use super::timeline::History;
 use crate::provision::{Backup, ProvisionError};
 
-/// What a file takes of the disk at least, in bytes.
-const LEAST_SIZE: u64 = 4096;
+/// The size in bytes that a file counts as at least: the share of the disk for which common file systems
+/// have one entry, so that no owner of a database uses up all entries by empty parts of a log.
+const LEAST_SIZE: u64 = 16 << 10;
 /// How many copies of a database are kept.
 const KEPT: usize = 8;
 
@@ -34,6 +36,9 @@ pub(super) struct Base {
     pub(super) begins: String,
     /// The content of the file `backup_label` that a server needs to begin there.
     pub(super) label: String,
+    /// The position in the log at which it ends.
+    #[serde(default)]
+    pub(super) ends: i64,
     /// The time at which the copy was complete, in seconds since 1970. The database can be restored to
     /// this time and later ones.
     pub(super) ended_at: i64,
@@ -106,38 +111,65 @@ impl Archive {
         base.map_err(|error| ProvisionError(format!("{}: {error}", path.display())))
     }
 
+    /// Returns the copies with their keys from which the log leads to now, the oldest first.
+    pub(super) fn usable(&self) -> Result<Vec<(String, Base)>, ProvisionError> {
+        let history = History::read(self)?;
+        let mut usable = Vec::new();
+        for key in self.keys()? {
+            let base = self.read(&key)?;
+            if history.continues(&base) {
+                usable.push((key, base));
+            }
+        }
+        Ok(usable)
+    }
+
     /// Returns the backups as the service shows them, the oldest first.
     pub(in super::super) fn shown(&self) -> Result<Vec<Backup>, ProvisionError> {
         if !self.exists() {
             return Ok(Vec::new());
         }
-        let shown = |key: String| {
-            let last_modified = self.read(&key)?.ended_at;
-            Ok(Backup { key, last_modified })
+        let shown = |(key, base): (String, Base)| Backup {
+            key,
+            last_modified: base.ended_at,
         };
-        self.keys()?.into_iter().map(shown).collect()
+        Ok(self.usable()?.into_iter().map(shown).collect())
     }
 
     /// Removes the oldest copies: those beyond [`KEPT`], and as many as it takes until all files have
-    /// at most `most` bytes, but never the last one. Removes the parts of the log and the unfinished
-    /// files that no copy needs.
+    /// at most `most` bytes, but never the last one. Copies from which the log does not lead to now go
+    /// first. Removes the parts of the log and the unfinished files that no copy needs.
     pub(super) fn prune(&self, most: u64) -> Result<(), ProvisionError> {
         let io = |error| failed("the folder of backups", &error);
         let mut keys = self.keys()?;
+        let usable = self.usable()?;
+        let is_usable = |key: &String| usable.iter().any(|(usable, _)| usable == key);
         while keys.len() > 1 && (keys.len() > KEPT || self.size()? > most) {
-            let key = keys.remove(0);
+            let first = keys.iter().position(|key| !is_usable(key));
+            let key = keys.remove(first.unwrap_or(0));
             // In this order, so that a copy is complete as long as it is listed.
             fs::remove_file(self.base().join(format!("{key}.json"))).map_err(io)?;
-            self.prune_log(&self.read(&keys[0])?.begins)?;
-            self.prune_base(&keys)?;
+            self.prune_to(&keys)?;
         }
-        self.prune_base(&keys)
+        self.prune_to(&keys)
+    }
+
+    /// Removes what none of these copies needs, the oldest first.
+    fn prune_to(&self, keys: &[String]) -> Result<(), ProvisionError> {
+        if let Some(first) = keys.first() {
+            self.prune_log(&self.read(first)?.begins)?;
+        }
+        self.prune_base(keys)
     }
 
     /// Removes the parts of the log before one.
     fn prune_log(&self, first: &str) -> Result<(), ProvisionError> {
+        let is_before = |name: &str| {
+            // A history of timelines has no position, and is kept.
+            log::position(name).is_some_and(|position| Some(position) < log::position(first))
+        };
         for name in names(&self.log())? {
-            if log::position(&name) < log::position(first) {
+            if is_before(&name) {
                 let removed = fs::remove_file(self.log().join(name));
                 removed.map_err(|error| failed("the folder of backups", &error))?;
             }

@@ -6,7 +6,7 @@ use super::super::folder::Database;
 use super::super::member::DATA;
 use super::super::{Inner, cluster, session};
 use super::archive::{Archive, Base};
-use super::log::{self, pack};
+use super::pack::pack;
 use crate::provision::ProvisionError;
 
 /// The number of seconds after a copy in which parts of the log count as those of the copy.
@@ -15,18 +15,26 @@ const OWN_LOG: i64 = 2;
 const LEAST_LOG: u64 = 64 << 20;
 
 impl Inner {
-    /// Returns whether a database should be copied: if it never was, or if it has changed and the last
-    /// copy is old, or if its log is larger than its storage. Removes backups that are not kept.
+    /// Returns whether a database should be copied: if there is no copy of the timeline that it is on, or
+    /// if it has changed and the last copy is old, or if its log is larger than its storage. Removes
+    /// backups that are not kept.
     pub(super) fn is_copy_due(
         &self,
         database: &Database,
         archive: &Archive,
     ) -> Result<bool, ProvisionError> {
         archive.prune(self.most_archived(database))?;
-        let Some(newest) = archive.keys()?.pop() else {
+        let (newest, usable) = (archive.keys()?.pop(), archive.usable()?);
+        let Some((key, base)) = usable.last() else {
             return Ok(true);
         };
-        let ended_at = archive.read(&newest)?.ended_at;
+        // After a failover, the newest copy may have what was lost, so the log has a long way to go.
+        let timeline = format!("{:08X}", database.record.timeline);
+        let is_copied = |(_, base): &(String, Base)| base.begins.starts_with(&timeline);
+        if newest.as_ref() != Some(key) && !usable.iter().any(is_copied) {
+            return Ok(true);
+        }
+        let ended_at = base.ended_at;
         let logged = archive.logged_since(ended_at + OWN_LOG)?;
         let every = i64::try_from(self.config.backup_every.as_secs()).unwrap_or(i64::MAX);
         let is_old = self.world.now() / 1000 - ended_at >= every;
@@ -41,7 +49,8 @@ impl Inner {
             .saturating_add(LEAST_LOG)
     }
 
-    fn storage(&self, database: &Database) -> u64 {
+    /// Returns the storage of a database in bytes.
+    pub(in super::super) fn storage(&self, database: &Database) -> u64 {
         let gib = u64::try_from(database.record.shape.storage_size_gib).unwrap_or_default();
         gib.saturating_mul(self.config.bytes_per_gib)
     }
@@ -50,7 +59,6 @@ impl Inner {
     /// copy.
     pub(super) async fn back_up(&self, database: Database) -> Result<(), ProvisionError> {
         let archive = self.archive(database.locked.id())?;
-        log::remove_unfinished(&archive)?;
         let primary = database.record.primary;
         let session = session::connect(&database, primary).await?;
         // Servers that were started by an earlier version of the service do so after their next start.
@@ -75,7 +83,7 @@ impl Inner {
             &[0, 1],
         )
         .await?;
-        let label = session.end_backup_archived().await?;
+        let (label, ends) = session.end_backup_archived().await?;
         let begins = begins(&label);
         let begins =
             begins.ok_or_else(|| ProvisionError("a backup has no beginning".to_owned()))?;
@@ -84,6 +92,7 @@ impl Inner {
             // Rounded up, so that the copy is complete at this time.
             ended_at: self.world.now().saturating_add(999) / 1000,
             label,
+            ends,
         };
         archive.add(&key, &base)
     }

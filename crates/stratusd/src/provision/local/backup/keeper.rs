@@ -1,6 +1,7 @@
 //! Keeps the backups of all databases: archives their logs, and copies them now and then.
 
 use std::collections::{HashMap, HashSet};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
@@ -9,7 +10,7 @@ use std::time::Duration;
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::Instant;
 
-use super::super::folder::Database;
+use super::super::folder::{Database, Record};
 use super::super::member::{DATA, Member};
 use super::super::{Inner, Local, folder};
 use super::{Archive, log};
@@ -28,6 +29,8 @@ const FAILED: Duration = Duration::from_secs(10);
 
 /// The work on backups that is in progress.
 pub(in super::super) struct Keeper {
+    /// The lock by which one replica of the service keeps the backups, and no other one beside it.
+    turn: Option<File>,
     logs: Tasks,
     copies: Tasks,
 }
@@ -35,6 +38,7 @@ pub(in super::super) struct Keeper {
 impl Default for Keeper {
     fn default() -> Self {
         Self {
+            turn: None,
             logs: Tasks::new(LOGS, "the log cannot be archived"),
             copies: Tasks::new(COPIES, "the database cannot be backed up"),
         }
@@ -43,8 +47,17 @@ impl Default for Keeper {
 
 impl Keeper {
     /// Begins what is to do for databases: `all`, of which servers of those in `ready` wait for a part
-    /// of their log.
+    /// of their log. Does nothing while another replica of the service keeps the backups.
     pub(in super::super) fn begin(&mut self, local: &Local, all: &[String], ready: &[String]) {
+        if self.turn.is_none() {
+            match local.0.folder.lock_backups() {
+                Ok(turn) => self.turn = turn,
+                Err(error) => tracing::warn!("the backups cannot be locked: {error}"),
+            }
+        }
+        if self.turn.is_none() {
+            return;
+        }
         let kept: HashSet<&str> = all.iter().map(String::as_str).collect();
         self.copies.note(&kept);
         self.copies.begin(all, |id| local.clone().keep(id));
@@ -139,8 +152,9 @@ impl Local {
             let archive = local.0.archive(database.locked.id())?;
             // A database of an earlier version of the service has no folder before its server starts again.
             archive.make()?;
-            let is_due = local.0.is_copy_due(&database, &archive)?;
+            // Before files are read that the owner may have damaged: an error must not skip the bound.
             let has_reserve = local.0.note_size(&database, &archive)?;
+            let is_due = local.0.is_copy_due(&database, &archive)?;
             Ok((database, is_due, has_reserve))
         };
         let looked = spawn_blocking(look).await.expect("it does not panic");
@@ -173,7 +187,7 @@ impl Local {
         let user = record.user.map(|user| (user, user));
         let archive = self.0.archive(&id)?;
         for data in datas(&path) {
-            match log::collect(&data, user, &archive).await {
+            match log::collect(&data, user, &archive, record.timeline).await {
                 // It was deleted meanwhile.
                 Err(_) if !archive.exists() => break,
                 done => done?,
@@ -221,9 +235,9 @@ impl Inner {
 
 /// Returns whether a server of a database, in a folder, waits for a part of its log. Not only of the
 /// primary: a standby that takes its place ends in between, and waits then too.
-pub(in super::super) fn is_log_ready(folder: &Path, archive: &Archive) -> bool {
+pub(in super::super) fn is_log_ready(folder: &Path, record: &Record, archive: &Archive) -> bool {
     let is_ready = |data: &Path| {
-        match log::ready(data, archive) {
+        match log::ready(data, archive, record.timeline) {
             Ok(ready) => !ready.is_empty(),
             // A server that has never run has no log. Any other error is then logged.
             Err(error) => error.kind() != io::ErrorKind::NotFound,

@@ -1,24 +1,16 @@
 //! The archive of the log. A server names the parts that are ready, and waits until they are copied.
 
-use std::fs::{self, File};
-use std::io::{self, Read, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::fs;
+use std::io;
 use std::path::Path;
-use std::process::Stdio;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use flate2::Compression;
-use flate2::write::GzEncoder;
-use tokio::process::Command;
-use tokio::task::spawn_blocking;
-use tokio::time::timeout;
-
-use super::super::files::{User, failed, sync_folder};
+use super::super::files::{User, failed};
 use super::super::server;
 use super::Archive;
 use super::archive::names;
+use super::pack::pack;
+use super::timeline;
 use crate::provision::ProvisionError;
 
 /// The name of the variable by which a server knows the folder of its archived log.
@@ -32,13 +24,11 @@ const TIMEOUT: u32 = 60;
 
 /// The number of parts that are copied before other databases have their turn.
 const AT_ONCE: usize = 8;
+/// How long a database may take for them.
+const TURN: Duration = Duration::from_secs(20);
 /// The number of files that a server may have about parts of its log, of which it removes those that
-/// are archived at the next checkpoint.
-const MOST_LISTED: usize = 10_000;
-/// How long a copy has for its next [`LEAST`] bytes.
-const WINDOW: Duration = Duration::from_secs(30);
-/// The number of bytes that a copy reads in each [`WINDOW`] at least.
-const LEAST: u64 = 1 << 20;
+/// are archived at the next checkpoint. Parts of 16 MiB, so a log of this length is 1.5 TiB.
+const MOST_LISTED: usize = 100_000;
 /// The size of a part of the log at most, in bytes: that of the default, with room for others.
 const LONGEST: u64 = 64 << 20;
 
@@ -53,8 +43,9 @@ pub(in super::super) fn archiving() -> [(&'static str, String); 3] {
 }
 
 /// Returns the parts of the log that a server has ready, the oldest first, as the folder of its data
-/// says.
-pub(super) fn ready(data: &Path, archive: &Archive) -> io::Result<Vec<String>> {
+/// says. Histories of timelines count up to the one that it is on, since those of later ones would be
+/// its owner's inventions, which a later restoration would follow.
+pub(super) fn ready(data: &Path, archive: &Archive, timeline: u32) -> io::Result<Vec<String>> {
     let status = data.join("pg_wal/archive_status");
     let mut ready = Vec::new();
     for (count, entry) in status.read_dir()?.enumerate() {
@@ -67,6 +58,8 @@ pub(super) fn ready(data: &Path, archive: &Archive) -> io::Result<Vec<String>> {
         let name = name.to_str().and_then(|name| name.strip_suffix(".ready"));
         // Any other name would be a path that the owner of the database chooses.
         let name = name.filter(|name| is_part(name));
+        let is_known = |of: u32| (2..=timeline).contains(&of);
+        let name = name.filter(|name| timeline::number(name).is_none_or(is_known));
         ready.extend(name.map(ToOwned::to_owned));
     }
     ready.sort_unstable();
@@ -80,9 +73,17 @@ pub(super) async fn collect(
     data: &Path,
     user: User,
     archive: &Archive,
+    timeline: u32,
 ) -> Result<(), ProvisionError> {
-    let ready = ready(data, archive).map_err(|error| failed("the log", &error))?;
+    let ready = ready(data, archive, timeline).map_err(|error| failed("the log", &error))?;
+    // Here, where nothing else of this process writes into the folder.
+    remove_unfinished(archive)?;
+    let begun = Instant::now();
     for name in ready.into_iter().take(AT_ONCE) {
+        // Its owner may hold up each part.
+        if begun.elapsed() > TURN {
+            break;
+        }
         // As the user of the server: a link in its folder may lead elsewhere.
         let mut cat = server::tool("cat");
         // Elsewhere than a server, whose programs end with it.
@@ -93,103 +94,8 @@ pub(super) async fn collect(
     Ok(())
 }
 
-/// Writes the output of a command to a file, compressed, which exists as soon as it is complete. The
-/// command runs as a user.
-///
-/// # Errors
-///
-/// If the output has more than `most` bytes, or if the command ends with another code than `codes`.
-pub(super) async fn pack(
-    mut command: Command,
-    user: User,
-    path: &Path,
-    most: u64,
-    codes: &[i32],
-) -> Result<(), ProvisionError> {
-    let io = |error| failed("a backup", &error);
-    let (reader, writer) = io::pipe().map_err(io)?;
-    command
-        .stdin(Stdio::null())
-        .stdout(writer)
-        .stderr(Stdio::null())
-        .kill_on_drop(true);
-    server::as_user(&mut command, user);
-    let mut child = command.spawn().map_err(io)?;
-    // With it the writing end, without which the reader would wait for ever.
-    drop(command);
-    let new = path.with_extension("new");
-    let count = Arc::new(AtomicU64::new(0));
-    let mut written = {
-        let (new, count) = (new.clone(), Arc::clone(&count));
-        let reader = Counted {
-            inner: reader,
-            count,
-        };
-        spawn_blocking(move || compress(reader, &new, most))
-    };
-    let mut before = 0;
-    let written = loop {
-        if let Ok(written) = timeout(WINDOW, &mut written).await {
-            break written.expect("it does not panic");
-        }
-        let now = count.load(Ordering::Relaxed);
-        if now - before < LEAST {
-            // The owner of the database has stopped it, or put a pipe in place of a file.
-            let _ = child.kill().await;
-            return Err(ProvisionError("a backup: the copy stands still".to_owned()));
-        }
-        before = now;
-    };
-    if written.is_err() {
-        // It may write for ever.
-        let _ = child.kill().await;
-    }
-    let status = child.wait().await.map_err(io)?;
-    written.map_err(io)?;
-    if !status.code().is_some_and(|code| codes.contains(&code)) {
-        return Err(ProvisionError(format!(
-            "a backup: the copy ends with {status}"
-        )));
-    }
-    fs::rename(&new, path).map_err(io)?;
-    sync_folder(path).map_err(io)
-}
-
-fn compress(reader: impl Read, path: &Path, most: u64) -> io::Result<()> {
-    let mut encoder = GzEncoder::new(create(path)?, Compression::fast());
-    let mut limited = reader.take(most.saturating_add(1));
-    if io::copy(&mut limited, &mut encoder)? > most {
-        return Err(io::Error::other(format!("it has more than {most} bytes")));
-    }
-    let mut file = encoder.finish()?;
-    file.flush()?;
-    file.sync_all()
-}
-
-/// Creates a file that only this service can read.
-fn create(path: &Path) -> io::Result<File> {
-    let mut options = File::options();
-    options.write(true).create(true).truncate(true).mode(0o600);
-    options.open(path)
-}
-
-/// A reader that counts what is read.
-struct Counted<R> {
-    inner: R,
-    count: Arc<AtomicU64>,
-}
-
-impl<R: Read> Read for Counted<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.inner.read(buffer)?;
-        let more = u64::try_from(read).unwrap_or_default();
-        self.count.fetch_add(more, Ordering::Relaxed);
-        Ok(read)
-    }
-}
-
 /// Removes what a service that was killed has left.
-pub(super) fn remove_unfinished(archive: &Archive) -> Result<(), ProvisionError> {
+fn remove_unfinished(archive: &Archive) -> Result<(), ProvisionError> {
     for name in names(&archive.log())? {
         if name.ends_with(".new") {
             let removed = fs::remove_file(archive.log().join(name));

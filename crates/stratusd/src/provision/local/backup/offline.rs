@@ -31,8 +31,7 @@ pub fn restore_files(
 ) -> Result<String, ProvisionError> {
     let io = |error| failed(&into.display().to_string(), &error);
     let archive = Archive::new(backups.to_owned());
-    let key = latest(&archive, until.unwrap_or(i64::MAX))?;
-    let base = archive.read(&key)?;
+    let (key, base) = latest(&archive, until.unwrap_or(i64::MAX))?;
     if into.exists() {
         let wrong = format!("{} exists: name a folder that does not", into.display());
         return Err(ProvisionError(wrong));
@@ -41,7 +40,8 @@ pub fn restore_files(
     private(into).and_then(|()| private(&data)).map_err(io)?;
     let copy = File::open(archive.file(&key)).map_err(|error| failed("a backup", &error))?;
     let mut tar = Command::new("tar");
-    tar.args(["--extract", "--gzip", "--file=-"])
+    // Files of the operator, also if that is root: their owners have no accounts here.
+    tar.args(["--extract", "--gzip", "--no-same-owner", "--file=-"])
         .current_dir(&data)
         .stdin(copy)
         .stdout(Stdio::null());
@@ -53,6 +53,8 @@ pub fn restore_files(
     let mut settings =
         String::from("hot_standby = off\nrestore_command = 'gzip -dc \"../log/%f.gz\" > \"%p\"'\n");
     settings.push_str("recovery_target_timeline = 'latest'\nrecovery_target_action = 'promote'\n");
+    // Recovery fails if the log has more prepared transactions at a time.
+    settings.push_str("max_prepared_transactions = 1000\n");
     if let Some(until) = until {
         settings.push_str(&format!(
             "recovery_target_time = '{}'\n",

@@ -15,6 +15,7 @@ use super::super::files::{User, failed, names, open_to_servers};
 use super::super::folder::{Database, Locked};
 use super::super::member::DATA;
 use super::super::{Inner, cluster, server, session};
+use super::archive::Base;
 use super::{Archive, log};
 use crate::provision::{Progress, ProvisionError, Restored};
 
@@ -43,14 +44,20 @@ impl Inner {
     ) -> Result<(), ProvisionError> {
         let io = |error| failed("the folder of a database", &error);
         let archive = self.archive(&restored.from)?;
-        let key = latest(&archive, restored.until)?;
-        let base = archive.read(&key)?;
+        // Asked first, since a failover may change which copies are of use.
         self.archive_until_now(&restored.from, &archive).await?;
+        let (key, base) = latest(&archive, restored.until)?;
         // Open, so that it can be read even if it is not kept any longer. The log is copied before it is
         // unpacked, as the log may not be kept either.
         let file = fs::File::open(archive.file(&key)).map_err(io)?;
         let (to_log, begins) = (locked.path(LOG), base.begins.clone());
-        let copy = move || copy_log(&archive, &begins, &to_log, user);
+        // It goes on if this step is cancelled, and a deletion waits for the lock.
+        let lock = locked.inherited()?;
+        let copy = move || {
+            let copied = copy_log(&archive, &begins, &to_log, user);
+            drop(lock);
+            copied
+        };
         let copied = spawn_blocking(copy).await;
         copied.expect("it does not panic").map_err(io)?;
         let mut tar = cluster::unpack(to);
@@ -102,22 +109,29 @@ impl Inner {
         let data = member.path(&database.locked, DATA);
         let mut child = match server::pid(&data)? {
             Some(_) => None,
-            None => Some(self.launch(database, member)?),
+            None if database.record.is_recovering => return Err(server::ended(database, member)),
+            None => {
+                // First, so that one that ends between two steps is not taken for one that never began.
+                database.record.is_recovering = true;
+                database.write()?;
+                Some(self.launch(database, member)?)
+            }
         };
         // It refuses connections until it has recovered.
         while !session::is_ready(database, member).await {
             if let Some(child) = &mut child {
                 server::ensure_runs(child, database, member)?;
             } else if server::pid(&data)?.is_none() {
-                return Err(ProvisionError(
-                    "the server ended while it recovered".to_owned(),
-                ));
+                return Err(server::ended(database, member));
             }
             if begun.elapsed() > PATIENCE {
                 return Ok(Progress::Pending(PATIENCE));
             }
             sleep(LOOK).await;
         }
+        let session = session::connect(database, member).await?;
+        database.record.timeline = session.timeline().await?;
+        drop(session);
         server::stop(database, member).await?;
         let log = database.locked.path(LOG);
         let remove = move || {
@@ -130,6 +144,7 @@ impl Inner {
         let removed = spawn_blocking(remove).await.expect("it does not panic");
         removed.map_err(|error| failed("the folder of a database", &error))?;
         database.record.restored_until = None;
+        database.record.is_recovering = false;
         database.write()?;
         Ok(Progress::Done)
     }
@@ -166,15 +181,13 @@ pub(super) fn target_time(until: i64) -> Result<String, ProvisionError> {
     Ok(until.strftime("%Y-%m-%d %H:%M:%S%.6f+00").to_string())
 }
 
-/// Returns the key of the last copy that was complete at a time, in microseconds since 1970.
-pub(super) fn latest(archive: &Archive, until: i64) -> Result<String, ProvisionError> {
-    for key in archive.keys()?.into_iter().rev() {
-        if archive.read(&key)?.ended_at.saturating_mul(1_000_000) <= until {
-            return Ok(key);
-        }
-    }
+/// Returns the last copy that was complete at a time, in microseconds since 1970, with its key.
+pub(super) fn latest(archive: &Archive, until: i64) -> Result<(String, Base), ProvisionError> {
+    let is_complete = |base: &Base| base.ended_at.saturating_mul(1_000_000) <= until;
+    let mut usable = archive.usable()?.into_iter().rev();
+    let latest = usable.find(|(_, base)| is_complete(base));
     let wrong = "there is no backup any more that was complete at the time to restore to";
-    Err(ProvisionError(wrong.to_owned()))
+    latest.ok_or_else(|| ProvisionError(wrong.to_owned()))
 }
 
 /// Copies the parts of a log from one on, for a user to read.
