@@ -6,7 +6,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use super::replication::streaming;
+use super::replication::{received, streaming};
 use super::{PLACE, ask, create, is_running, newest_copy, restorable};
 use crate::support::eventually;
 use crate::support::servers::{Servers, connect};
@@ -43,6 +43,7 @@ async fn a_copy_of_what_was_lost_is_not_restored_from() {
     let id = made["id"].as_str().expect("it has an id");
     streaming(&made, 1).await;
     write(&made, "kept").await;
+    received(&made).await;
     let newest = || newest_copy(&servers, &made);
     eventually(async || newest()).await.expect("it is copied");
 

@@ -25,7 +25,7 @@ pub async fn streaming(database: &Value, count: u32) {
 
 /// Waits until the standby has the whole log of the primary.
 pub async fn received(database: &Value) {
-    let query = "SELECT (sent_lsn = replay_lsn)::text FROM pg_stat_replication";
+    let query = "SELECT (pg_current_wal_flush_lsn() <= replay_lsn)::text FROM pg_stat_replication";
     let there = eventually(async || {
         let is_there = ask(database, query).await.ok()?;
         (is_there == "true").then_some(())
