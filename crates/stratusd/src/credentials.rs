@@ -21,9 +21,10 @@ const NO_HASH: Hash = [0; 32];
 /// The number of credentials that are known at most: four times as many keys as a project may have by
 /// default.
 const CAPACITY: usize = 40_000;
-/// The most lookups at a time of credentials that were never found before.
+/// The maximum number of lookups at a time of credentials that were never found before.
 const NEWCOMERS: usize = 4;
-/// The most requests that wait for the lookup of a credential which was never found before.
+/// The maximum number of requests that wait for the lookup of a credential which was never found
+/// before.
 const MOST_WAITING: usize = 256;
 
 /// A credential as it is stored.

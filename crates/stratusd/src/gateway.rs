@@ -238,7 +238,8 @@ fn ensure_final(status: StatusCode) -> Result<(), GatewayError> {
     }
 }
 
-/// Receives a part of a body that is not forwarded, unless its caller waits with it.
+/// Receives a part of a body that is not forwarded, unless its caller sends it only after the
+/// status 100.
 fn discard_unless_expected(parts: &Parts, body: Body) {
     if !parts.headers.contains_key(http::header::EXPECT) {
         discard(body);

@@ -52,10 +52,10 @@ pub trait Provisioner: Send + Sync + 'static {
         number: i64,
     ) -> impl Future<Output = Result<Progress, ProvisionError>> + Send;
 
-    /// Starts to make a standby of a database its primary, in a planned switch that loses nothing. If
-    /// the switch with this number has started already, returns the progress. A later switch of the
-    /// same database has a greater number. A database that is to have no standbys any more stays as
-    /// it is.
+    /// Starts to make a standby of a database its primary, in a planned switch that loses nothing.
+    /// If the switch with this number has started already, returns the progress. A later switch of
+    /// the same database has a greater number. A database that `wanted` leaves without standbys
+    /// stays as it is.
     fn promote(
         &self,
         wanted: &Wanted,

@@ -71,7 +71,8 @@ pub use sqlite::{Moment, Stepped, Watch, claim};
 
 use crate::world::World;
 
-/// How long a change that has written, and is committed, shows that others can be.
+/// How long after the commit of a change [`Store::ensure_writable`] takes for granted that others
+/// can be committed.
 const FRESH: Duration = Duration::from_secs(2);
 
 /// The bytes that a change writes to show that others can be committed: about as many as most

@@ -222,7 +222,7 @@ fn stale(refusal: &Refusal) -> PreconditionFailed {
     PreconditionFailed::new(error(412, kind, refusal.to_string(), None))
 }
 
-/// Returns the body of the response to a request that a concurrent change has got in the way of.
+/// Returns the body of the response to a request that conflicts with a concurrent change.
 fn conflict() -> Error {
     let message = "the request conflicts with a concurrent change: send it again".to_owned();
     error(409, ErrorType::Conflict, message, None)

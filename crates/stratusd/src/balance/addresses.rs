@@ -120,7 +120,7 @@ impl Addresses {
         }
     }
 
-    /// Has the file written if an address was given or taken back, without waiting for it.
+    /// Saves the addresses if one was given or taken back. Does not wait until the file is written.
     pub(super) fn save(&mut self) {
         if std::mem::take(&mut self.is_changed) {
             self.file.save(self.given.clone());

@@ -89,6 +89,8 @@ impl Director {
                 for key in gone.cloned().collect::<Vec<_>>() {
                     self.remove(&key);
                 }
+                // Before new ones get theirs, so that the addresses of those that are gone are free
+                // again.
                 self.addresses.keep(&keys);
                 tracing::info!(load_balancers = all.len(), "all load balancers are read");
                 for declared in all {
@@ -145,14 +147,14 @@ impl Director {
         self.leaving.push(balancer);
     }
 
-    /// Issues a certificate for a load balancer that is to have one, unless the one in force is good.
+    /// Issues a certificate for a load balancer, unless the one in force is good.
     fn certify(&self, balancer: &Balancer, declared: &Declared) {
         if !balancer.has_certificate(&declared.hostname, self.world.now()) {
             self.issue(balancer, declared);
         }
     }
 
-    /// Issues a certificate for a load balancer that is to have one.
+    /// Issues a certificate for a load balancer, if its row enables certificates.
     fn issue(&self, balancer: &Balancer, declared: &Declared) {
         let Some(authority) = self
             .authority

@@ -42,6 +42,7 @@ where
     let mut was_used = false;
     poll_fn(|cx| {
         loop {
+            // `&` and not `&&`, so that both directions go on at each poll.
             let ended = forth.poll(cx, a, b)?.is_ready() & back.poll(cx, b, a)?.is_ready();
             was_used |= std::mem::take(&mut forth.was_used) | std::mem::take(&mut back.was_used);
             if ended {

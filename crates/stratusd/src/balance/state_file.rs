@@ -27,7 +27,7 @@ pub(super) type Contents = BTreeMap<String, Given>;
 /// The file, with the thread that writes it.
 #[derive(Debug)]
 pub(super) struct StateFile {
-    /// What is to be written next, if there is something new.
+    /// The contents that the thread writes next, if they have changed.
     next: Arc<Mutex<Option<Contents>>>,
     /// Tells the thread that there is something new. Dropping it ends the thread.
     news: SyncSender<()>,
@@ -79,7 +79,7 @@ impl StateFile {
         let _ = self.news.try_send(());
     }
 
-    /// Waits until what was to be saved is written, for a time.
+    /// Waits until the last contents are written, but no longer than [`LAST`].
     pub(super) async fn close(self) {
         drop(self.news);
         let _ = tokio::time::timeout(LAST, self.ended).await;
@@ -110,8 +110,8 @@ impl Writer {
         }
     }
 
-    /// Writes what is to be written, if there is something. A failure is logged once for each reason,
-    /// since the addresses in force stay in force.
+    /// Writes the next contents, if there are some. A failure is logged once for each reason, since
+    /// the addresses in force stay in force.
     fn write_next(&mut self) -> Result<(), ()> {
         let Some(contents) = self.next().take() else {
             return Ok(());

@@ -33,7 +33,7 @@ pub(super) struct Target {
     open: AtomicUsize,
     /// Cancelled when the virtual machine is detached.
     checks: Mutex<CancellationToken>,
-    /// Cancelled when its open connections are to be closed.
+    /// Cancelled to close its open connections.
     pub closing: CancellationToken,
 }
 
@@ -74,7 +74,8 @@ impl Target {
         self.health.store(health as u8, Ordering::Relaxed);
     }
 
-    /// Returns a token that ends health checks which begin now, when the virtual machine is detached.
+    /// Returns a new token for health checks that begin now. It is cancelled when the virtual
+    /// machine is detached.
     pub(super) fn begin_checks(&self) -> CancellationToken {
         let token = CancellationToken::new();
         *self.checks.lock().unwrap_or_else(PoisonError::into_inner) = token.clone();

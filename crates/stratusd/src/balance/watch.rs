@@ -182,6 +182,7 @@ impl Known {
     /// Reads what has changed, or everything if changes may be missing. Returns `None` if nothing has
     /// changed.
     async fn read(&mut self, c: &mut Connection<'_>, domain: &str) -> Result<Option<Update>> {
+        // Taken before the read, so that changes never seem younger than they are.
         let begun = Instant::now();
         let seen = Seen::load(c).await?;
         let update = match self.changed(c, &seen).await? {

@@ -1,4 +1,4 @@
-//! The credentials that were found, with what was found, for a limited number of them.
+//! A cache of the credentials that were found, each with what was found. It has a maximum size.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};

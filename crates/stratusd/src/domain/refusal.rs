@@ -28,7 +28,7 @@ pub enum Refusal {
     TooManyKeys(KeysInUse),
     /// The request fits the contract, but has values that cannot be used.
     Invalid(Invalid),
-    /// The resource is to be deleted, and others use it.
+    /// The request deletes a resource that others use.
     InUse {
         /// The parameter that names the resource.
         field: &'static str,

@@ -12,7 +12,7 @@ pub(super) const PROJECT: HeaderName = HeaderName::from_static("stratus-project"
 /// The id of a key, in responses to a proxy.
 pub(super) const KEY_ID: HeaderName = HeaderName::from_static("stratus-key-id");
 
-/// The account of OpenAI's that a request is for. The account of the gateway's credential is the
+/// The organization at OpenAI that a request is for. The account of the gateway's credential is the
 /// operator's, so callers cannot choose a part of it, and do not see it.
 const ORGANIZATION: HeaderName = HeaderName::from_static("openai-organization");
 const OPENAI_PROJECT: HeaderName = HeaderName::from_static("openai-project");

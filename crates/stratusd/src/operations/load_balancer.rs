@@ -238,7 +238,7 @@ impl Change for Update {
 }
 
 impl Update {
-    /// Returns the virtual machines that the request body lists, which are to be attached to `of`.
+    /// Returns the virtual machines that the request body lists, which the caller attaches to `of`.
     ///
     /// # Errors
     ///

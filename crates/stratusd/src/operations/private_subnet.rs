@@ -154,7 +154,7 @@ impl Change for Create {
     }
 }
 
-/// The firewall that a new subnet is to have.
+/// The firewall of a new subnet.
 enum Wanted {
     /// The one that the body names.
     Given(FirewallId),

@@ -243,6 +243,7 @@ impl Provisioner for Local {
         {
             return Ok(Progress::Pending(wait));
         }
+        // A size becomes settings on the command line of the server, which only a start reads.
         if database.record.shape.vm_size != shape.vm_size {
             server::stop(&database, database.record.primary).await?;
         }
@@ -257,6 +258,7 @@ impl Provisioner for Local {
         let mut database = self.load(wanted).await?;
         if database.record.restarts < number {
             server::stop(&database, database.record.primary).await?;
+            // After the stop, so that a service which is killed in between stops the server again.
             database.record.restarts = number;
             database.write()?;
         }

@@ -234,6 +234,8 @@ impl Simulator {
         let database = databases
             .get_mut(&wanted.id)
             .ok_or_else(|| ProvisionError("the database does not exist".to_owned()))?;
+        // A step may run again after a crash, with the same number, and must not interrupt it
+        // twice.
         if *last(database) < number {
             self.maybe_fail(wanted, database)?;
             *last(database) = number;

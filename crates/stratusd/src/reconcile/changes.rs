@@ -29,8 +29,7 @@ impl Change for BringForward {
     }
 }
 
-/// The change that leases up to `limit` databases that are due, until the time `until`. Its output
-/// is the leased databases. Times are in milliseconds since 1970.
+/// The change that leases up to `limit` databases that are due. Its output is the leased databases.
 pub(super) struct TakeDue {
     pub(super) lease: String,
     pub(super) world: World,
@@ -104,8 +103,7 @@ impl Settle {
     }
 }
 
-/// The change that prolongs a lease until the time `until`, in milliseconds since 1970. Its output
-/// is false if the worker had lost the lease.
+/// The change that prolongs a lease. Its output is false if the worker had lost the lease.
 pub(super) struct Prolong {
     pub(super) due: Due,
     pub(super) lease: String,

@@ -479,7 +479,8 @@ pub async fn set_firewall_rules(
     ensure_touched(touched)
 }
 
-/// Defines a function that counts what the owner asks for and the reconciler then makes.
+/// Defines a function that increments a counter of what the owner has asked for. The reconciler
+/// acts until it has reached the counter.
 macro_rules! count {
     ($(#[$meta:meta])* $name:ident: $target:literal) => {
         $(#[$meta])*

@@ -25,7 +25,8 @@ pub(super) trait Job: Send {
     /// Takes the change for the backend, so that the caller cannot withdraw it any more. Returns
     /// false if the caller has already withdrawn the change.
     fn claim(&mut self) -> bool;
-    /// Counts the change as one in progress until it ends or is withdrawn, by its ticket.
+    /// Stores the ticket by which the change counts as one in progress until it ends or is
+    /// withdrawn.
     fn admit(&mut self, ticket: Ticket);
     /// Offers the change again, so that it can be claimed once more after a run that has met
     /// something. Returns false if the caller has waited long enough or is gone.
@@ -160,9 +161,9 @@ impl<C> Drop for Withdrawn<C> {
 /// How a run of a job ended.
 #[derive(Debug)]
 pub(super) enum Ran {
-    /// The change succeeded, and what it wrote is to be committed.
+    /// The change succeeded, and the caller must commit what it wrote.
     Done,
-    /// The change refused, and what it wrote is to be rolled back.
+    /// The change refused, and the caller must roll back what it wrote.
     Refused,
     /// The database failed, or a concurrent change has committed first.
     Failed(StorageError),

@@ -46,8 +46,8 @@ const NEWER: &str = "the database is newer than this program; start the newer pr
 ///
 /// # Errors
 ///
-/// If this program has migrated the database not yet, or a newer one so that this program would read
-/// something wrong.
+/// If the database lacks a migration of this program, or a newer program has applied a migration
+/// with which this program would read something wrong.
 pub(super) fn ensure_readable(
     applied: impl IntoIterator<Item = String>,
     oldest: Option<&[u8]>,
@@ -118,6 +118,7 @@ pub(super) async fn postgres(mut connection: AsyncPgConnection) -> Result<(), St
         }
         Err(StorageError::Version(LOCKED.to_owned()))
     };
+    // diesel runs migrations in blocking code, which must not hold a thread of the runtime.
     tokio::task::spawn_blocking(run)
         .await
         .map_err(|error| StorageError::Other(error.into()))?

@@ -55,9 +55,10 @@ pub async fn usage(
 /// Keeps other transactions from creating resources of a kind in a project until this one ends, and
 /// waits for those that do. On SQLite one transaction runs at a time.
 ///
-/// [`usage`] lets transactions run beside each other by the number that there can be, which says
-/// nothing of one that creates many resources. A transaction that locks several kinds does so in the
-/// order of [`Kind::ALL`], as creates do, and before it writes.
+/// Only a transaction that creates many resources of a kind needs this lock: far from the quota,
+/// [`usage`] lets as many transactions run beside each other as there can be, as if each created
+/// one resource. A transaction that locks several kinds does so in the order of [`Kind::ALL`], as
+/// creates do, and before it writes.
 pub async fn lock(
     c: &mut Connection<'_>,
     project: &ProjectId,

@@ -238,8 +238,8 @@ impl<W: Watch> Writer<W> {
         }
     }
 
-    /// Adds a change that has come by now to a batch, and returns whether there is one. Changes whose
-    /// callers went away while they waited are left out, and cost no statement.
+    /// Moves the next waiting change to a batch. Returns false if none waits, or the batch is full.
+    /// Changes whose callers went away while they waited are dropped, and cost no statement.
     fn gather(&mut self, batch: &mut Vec<Box<dyn Job>>) -> bool {
         while batch.len() < BATCH
             && let Some(mut job) = self.waiting.try_next()
@@ -256,6 +256,7 @@ impl<W: Watch> Writer<W> {
     /// many there were. If one of its jobs fails, all run again, each in a savepoint of its own: the
     /// others must not fail with it, and which of them depend on its writes is not known.
     fn commit(&mut self, batch: &mut Vec<Box<dyn Job>>, committed_last: usize) -> usize {
+        // Its first change was taken without a look at whether its caller still waits.
         batch.retain_mut(|job| job.claim());
         self.gather(batch);
         if batch.is_empty() {

@@ -23,7 +23,7 @@ record! {
         pub name: Name,
         /// The public IPv4 address.
         pub ip4: Option<Ipv4Address>,
-        /// Whether the virtual machine is to have a public IPv4 address.
+        /// Whether the virtual machine should have a public IPv4 address.
         pub ip4_enabled: bool,
         /// The public IPv6 address.
         pub ip6: Option<Ipv6Address>,

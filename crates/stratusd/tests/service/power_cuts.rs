@@ -30,7 +30,8 @@ const PLACE: &str = "/location/eu-central-h1";
 const CASES: u64 = 120;
 /// The changes of each caller: enough that SQLite copies the log into the file.
 const CHANGES: u32 = 220;
-/// The most changes of a run that may have the status 500, each of which takes two faults at once.
+/// The maximum number of changes of a run that may have the status 500, each of which takes two
+/// faults at once.
 const MOST_UNKNOWN: u32 = 8;
 const CALLERS: u32 = 2;
 /// The memory that each change of a tag fills, in characters.

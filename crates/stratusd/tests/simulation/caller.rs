@@ -30,7 +30,7 @@ use crate::template::{BALANCERS, ELSEWHERE, PLACE, PROJECT, Template};
 
 /// How long a revoked token may be accepted.
 const CACHED: i64 = 1000;
-/// The most attempts at a create with an idempotency key.
+/// The maximum number of attempts at a create with an idempotency key.
 const ATTEMPTS: u32 = 3;
 /// The pause before a request is sent again that was refused with 503.
 const PAUSE: Duration = Duration::from_millis(200);

@@ -25,6 +25,7 @@ pub(super) fn end(data: &Path) -> io::Result<Option<i64>> {
     let mut file: File = open_regular(&data.join("global/pg_control"))?;
     let mut bytes = [0; READ];
     file.read_exact(&mut bytes)?;
+    // PostgreSQL writes its structures as they are in memory, so in the byte order of the machine.
     let number = |at: usize| {
         bytes[at..]
             .first_chunk()

@@ -25,7 +25,7 @@ pub(super) type Restorations = Mutex<Tasks>;
 type Tasks = HashMap<String, JoinHandle<Result<(), ProvisionError>>>;
 
 impl Local {
-    /// Creates a database, with the data of another one if it is to have that.
+    /// Creates a database, empty or with the data of another one, as `wanted` says.
     pub(super) async fn create_or_restore(
         &self,
         wanted: &Wanted,

@@ -23,6 +23,7 @@ pub(super) fn replace(path: &Path, content: &[u8], reader: User) -> Result<(), P
         let mut options = File::options();
         options.write(true).create(true).truncate(true).mode(mode);
         let mut file = options.open(&new)?;
+        // The mode above counts for a new file alone, and the mask of this process takes from it.
         file.set_permissions(Permissions::from_mode(mode))?;
         if let Some((_, group)) = reader {
             chown(&new, None, Some(group))?;
@@ -71,6 +72,7 @@ pub(super) fn names(folder: &Path) -> io::Result<Vec<String>> {
 ///
 /// If it is not a regular file, such as a link or a pipe, which would keep the service waiting.
 pub(super) fn open_regular(path: &Path) -> io::Result<File> {
+    // Opening a pipe that nobody writes to would otherwise wait.
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let flags = i32::try_from(flags.bits()).map_err(io::Error::other)?;
     let file = File::options().read(true).custom_flags(flags).open(path)?;

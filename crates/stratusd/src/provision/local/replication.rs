@@ -17,7 +17,7 @@ use super::member::{self, DATA, Member, SOCKET};
 use super::{Inner, cluster, configuration, control, owner, server, session};
 use crate::provision::{Progress, ProvisionError};
 
-/// When a switch is tried again for which there is no standby yet.
+/// The pause before a switch is tried again for which there is no standby yet.
 const NO_STANDBY: Duration = Duration::from_secs(2);
 
 /// How long a standby may run without reading the log of the primary.
@@ -167,6 +167,7 @@ impl Inner {
         self.copy_cluster(database, &from, &new).await?;
         let label = client.end_backup().await?;
         cluster::finish(&new, database.user(), FINISH, &label).await?;
+        // Named last, so that a copy which was cut off is not taken for the data of a server.
         fs::rename(&new, &data).map_err(io)
     }
 

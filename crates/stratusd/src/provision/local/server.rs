@@ -225,6 +225,7 @@ pub(super) fn as_user(command: &mut Command, user: User) {
 /// Stops a server of a database, if it runs. Its sessions end.
 pub(super) async fn stop(database: &Database, member: Member) -> Result<(), ProvisionError> {
     let data = member.path(&database.locked, DATA);
+    // SIGTERM would wait until clients end their sessions themselves.
     if ends(&data, Signal::INT, FAST_STOP).await? {
         return Ok(());
     }
@@ -233,6 +234,7 @@ pub(super) async fn stop(database: &Database, member: Member) -> Result<(), Prov
 
 /// Stops the server of a data folder, if it runs, as if it had crashed.
 pub(super) async fn halt(data: &Path) -> Result<(), ProvisionError> {
+    // SIGQUIT first: it ends the backends too, which SIGKILL leaves behind.
     let is_ended = ends(data, Signal::QUIT, Duration::from_secs(10)).await?
         || ends(data, Signal::KILL, Duration::from_secs(5)).await?;
     end_backends(data)?;

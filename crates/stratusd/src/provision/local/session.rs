@@ -81,6 +81,7 @@ impl Session {
 
     /// Makes a replication slot, unless there is one of this name.
     pub(super) async fn make_slot(&self, name: &str) -> Result<(), ProvisionError> {
+        // `true`: the log is kept from now on, and not only once the standby connects.
         let statement = "SELECT pg_create_physical_replication_slot($1, true) \
                          WHERE NOT EXISTS (SELECT FROM pg_replication_slots WHERE slot_name = $1)";
         self.query(PATIENCE, statement, &[&name]).await.map(drop)
@@ -140,12 +141,14 @@ impl Session {
 
     /// Begins a backup of the files, which ends with the session at the latest.
     pub(super) async fn begin_backup(&self) -> Result<(), ProvisionError> {
+        // `true`: with a checkpoint at once, and not one that is spread over minutes.
         let statement = "SELECT pg_backup_start('stratus', true)::text";
         self.query(LONG_PATIENCE, statement, &[]).await.map(drop)
     }
 
     /// Ends a backup. Returns the content of the file `backup_label` that the copy needs.
     pub(super) async fn end_backup(&self) -> Result<String, ProvisionError> {
+        // `false`: without waiting for the archive, since a standby reads the log from its primary.
         let statement = "SELECT labelfile FROM pg_backup_stop(false)";
         let rows = self.query(LONG_PATIENCE, statement, &[]).await?;
         first(&rows)

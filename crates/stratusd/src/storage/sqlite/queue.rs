@@ -49,6 +49,8 @@ impl Queue {
         } else {
             state.lines.push(job)
         };
+        // Taken, so that of several changes only the first wakes the writer, which then takes them
+        // all.
         let is_awaited = added.is_ok() && std::mem::take(&mut state.is_idle);
         drop(state);
         if is_awaited {

@@ -14,10 +14,10 @@ pub enum Moment {
     Committed,
 }
 
-/// A type whose methods the writer calls at each moment of a transaction.
+/// An observer of the writer's transactions, which can make them fail.
 pub trait Watch {
-    /// Called at each moment. The statement before which it fails does not run, and its error is
-    /// that of the statement.
+    /// The writer calls this method at each moment of a transaction. If it fails before a
+    /// statement, the statement does not run, and fails with the same error.
     ///
     /// # Errors
     ///

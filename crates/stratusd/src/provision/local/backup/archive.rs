@@ -55,6 +55,8 @@ impl Archive {
         let make = || {
             open_to_servers(&self.folder)?;
             open_to_servers(&self.log())?;
+            // Copies have all data of the database, and servers need not see them as they see the
+            // log.
             private(&self.base())
         };
         make().map_err(|error| failed("the folder of backups", &error))

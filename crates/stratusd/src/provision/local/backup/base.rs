@@ -9,7 +9,8 @@ use super::archive::{Archive, Base};
 use super::pack::pack;
 use crate::provision::ProvisionError;
 
-/// The number of seconds after a copy in which parts of the log count as those of the copy.
+/// Parts of the log that are archived up to this number of seconds after a copy count as parts of
+/// the copy, and not as later changes.
 const OWN_LOG: i64 = 2;
 /// The size of the log, in bytes, that a small database may have before it is copied again.
 const LEAST_LOG: u64 = 64 << 20;
@@ -80,6 +81,8 @@ impl Inner {
             user,
             &archive.file(&key),
             most,
+            // tar ends with 1 if a file has changed while it was read, and the log has such
+            // changes.
             &[0, 1],
         )
         .await?;

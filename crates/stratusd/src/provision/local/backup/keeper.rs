@@ -105,6 +105,7 @@ impl Tasks {
         let waits = |id: &&String| self.next.get(*id).is_none_or(|next| *next <= now);
         let waiting = ids.iter().filter(waits);
         let mut waiting: Vec<&String> = waiting.filter(|id| !self.ids.contains(*id)).collect();
+        // `None` is the least, so a database that has not had a turn yet comes first.
         waiting.sort_by_key(|id| self.next.get(*id));
         for id in waiting
             .into_iter()

@@ -12,7 +12,7 @@ use crate::provision::ProvisionError;
 /// The size of a history in bytes at most: that of about 20,000 changes of the primary.
 const LONGEST: u64 = 1 << 20;
 
-/// The way from the first timeline of a database to the one that it is on.
+/// The timelines that a database has left on the way to the one that it is on.
 #[derive(Debug, Default)]
 pub(super) struct History {
     /// Each timeline that was left, and the position in the log at which it was.

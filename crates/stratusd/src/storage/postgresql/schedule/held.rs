@@ -25,12 +25,12 @@ pub(super) struct Held {
     pub met: Instant,
 }
 
-/// Which changes of a held group.
+/// A kind of changes of a held group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Those that have not met a lock.
+    /// Changes that have not met a lock.
     New,
-    /// Those that have.
+    /// Changes that have met a lock.
     Locked,
 }
 
