@@ -29,8 +29,8 @@ use crate::resolve::Resolver;
 use builder::Builder;
 use fields::text;
 
-/// The most bytes that building may copy from the documents. Each use of a part by reference counts
-/// again, and so does the pointer of each schema.
+/// The maximum number of bytes that building may copy from the documents. Each use of a part by
+/// reference counts again, and so does the pointer of each schema.
 const MOST_COPIED_BYTES: u64 = 512 << 20;
 
 /// A contract, and the nodes that its parts were read from.

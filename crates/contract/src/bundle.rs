@@ -82,7 +82,7 @@ pub(crate) fn ends(contract: &Contract) -> Vec<SchemaId> {
             if let Some(known) = ends[at.0 as usize] {
                 break known;
             }
-            // Marks the schema as visited. If the chain is circular it ends here; circles have been
+            // Marks the schema as visited. If the chain is circular it ends here; cycles have been
             // reported.
             ends[at.0 as usize] = Some(at);
             path.push(at);

@@ -1,10 +1,10 @@
-//! Finds and reports circles of references.
+//! Finds and reports cycles of references.
 
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 
-/// Calls `found` with the nodes of each circle of a directed graph, which has an edge from each
-/// node to every node in `steps[node]`. A depth-first search reports one circle for each edge that
+/// Calls `found` with the nodes of each cycle of a directed graph, which has an edge from each
+/// node to every node in `steps[node]`. A depth-first search reports one cycle for each edge that
 /// leads back to a node of its current path.
 ///
 /// The search keeps its path on the heap, because a document can chain more schemas than the stack
@@ -27,7 +27,7 @@ pub(crate) fn find(steps: &[Vec<usize>], mut found: impl FnMut(&[usize])) {
             };
             *step += 1;
             match state[next] {
-                // All paths from this node have been searched, so any circle through it has been
+                // All paths from this node have been searched, so any cycle through it has been
                 // found.
                 State::Done => {}
                 State::New => {
@@ -35,7 +35,7 @@ pub(crate) fn find(steps: &[Vec<usize>], mut found: impl FnMut(&[usize])) {
                     path.push(next);
                     next_steps.push(0);
                 }
-                // The node is on the current path, so the path from it to here is a circle.
+                // The node is on the current path, so the path from it to here is a cycle.
                 State::Open => {
                     let from = path.iter().position(|node| *node == next).unwrap_or(0);
                     found(&path[from..]);
@@ -52,8 +52,8 @@ enum State {
     Done,
 }
 
-/// Returns the error of a circle of references at the first of `spans`, or `None` if there are no
-/// spans. `composed` is whether the circle also runs through keywords such as `allOf`.
+/// Returns the error of a cycle of references at the first of `spans`, or `None` if there are no
+/// spans. `composed` is whether the cycle also runs through keywords such as `allOf`.
 pub(crate) fn diagnostic(mut spans: Vec<Span>, composed: bool) -> Option<Diagnostic> {
     spans.sort();
     let (first, rest) = spans.split_first()?;

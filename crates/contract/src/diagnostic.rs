@@ -98,7 +98,8 @@ impl Diagnostic {
     }
 }
 
-/// The most characters of a line that an excerpt shows. Minified documents have lines of megabytes.
+/// The maximum number of characters of a line that an excerpt shows. Minified documents have lines
+/// of megabytes.
 const WIDTH: usize = 100;
 
 /// Returns diagnostics as the terminal shows them, sorted by position.
@@ -167,7 +168,7 @@ fn nameless(message: &str) -> String {
     message.split('`').step_by(2).collect::<Vec<_>>().join("`")
 }
 
-/// The most characters of a name that are shown beside a position.
+/// The maximum number of characters of a name that are shown beside a position.
 const LONGEST_NAME: usize = 40;
 
 /// Appends the positions of diagnostics that are not shown with an excerpt, grouped by file.

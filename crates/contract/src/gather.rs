@@ -21,8 +21,8 @@ use crate::resolve::Resolver;
 use crate::source::Span;
 use crate::syntax::{Reference, Syntax};
 
-/// The most nodes that may be copied in place of references to path items. Each path item can
-/// contain callbacks with two copies of the next, so the number can double at every level.
+/// The maximum number of nodes that may be copied in place of references to path items. Each path
+/// item can contain callbacks with two copies of the next, so the number can double at every level.
 const MOST_IN_PLACE: usize = 4_000_000;
 
 /// Returns the first document with everything that references lead to in other files, or `None` if

@@ -439,8 +439,8 @@ impl Loader {
         Cow::Owned(values.iter().filter(is_part).copied().collect())
     }
 
-    /// Returns whether there is an error, other than one with which a document of others can be
-    /// used.
+    /// Returns whether there is an error that makes the document unusable. In a document of others,
+    /// some errors do not.
     fn is_wrong(&self, diagnostics: &[Diagnostic]) -> bool {
         diagnostics.iter().any(|diagnostic| {
             diagnostic.severity == Severity::Error && !(self.foreign && is_accepted(diagnostic))

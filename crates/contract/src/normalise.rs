@@ -18,7 +18,7 @@ use crate::validate::{Validation, validate};
 
 /// The changes that were made to a contract, for the lints that report them.
 pub(crate) struct Changes<'a> {
-    /// The circles of schemas that contain themselves without a property or item in between. Each
+    /// The cycles of schemas that contain themselves without a property or item in between. Each
     /// of these schemas now accepts anything.
     pub(crate) circles: Vec<Vec<SchemaId>>,
     /// Required properties that are sent in one direction only. Under 3.0 they are no longer
@@ -35,7 +35,7 @@ pub(crate) fn normalise<'a>(
     values: &[ValueSite<'a>],
     syntax: &Syntax<'_>,
 ) -> Changes<'a> {
-    // Circles go first: following references would not end otherwise.
+    // Cycles go first: following references would not end otherwise.
     let circles = break_circles(contract);
     let one_way = one_way::relax(contract);
     // Hardly any document has one, and looking for it compiles every pattern again.
@@ -53,7 +53,7 @@ pub(crate) fn normalise<'a>(
 }
 
 /// Makes schemas that contain themselves, without a property or item in between, accept anything.
-/// Returns the circles of these schemas.
+/// Returns the cycles of these schemas.
 fn break_circles(contract: &mut Contract) -> Vec<Vec<SchemaId>> {
     let steps: Vec<Vec<usize>> = contract
         .schemas

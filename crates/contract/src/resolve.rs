@@ -53,7 +53,7 @@ pub(crate) struct Resolver<'a> {
 /// others; a document with more wrong references usually has one cause for all.
 const MOST_SUGGESTIONS: u32 = 100;
 
-/// The most keys of an object that a wrong name is compared with.
+/// The maximum number of keys of an object that a wrong name is compared with.
 const MOST_NEAR: usize = 5_000;
 
 /// The index of a document, the index of the resource (a schema with `$id`) that contains the
@@ -148,7 +148,7 @@ impl<'a> Resolver<'a> {
                 break known.clone();
             }
             // Until the end of the chain is known, a reference that leads back here has no target.
-            // This ends circles.
+            // This ends cycles.
             self.ends.borrow_mut().insert(key, None);
             path.push(key);
             match self.resolve(at.document, at.node, reference) {

@@ -70,7 +70,7 @@ impl Policy {
         }
     }
 
-    /// Returns whether what is deprecated may be removed once its sunset has come.
+    /// Returns whether what is deprecated may be removed from the date of its sunset on.
     #[must_use]
     pub fn allows_sunset(&self) -> bool {
         self.sunset.unwrap_or(true)

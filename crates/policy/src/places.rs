@@ -12,7 +12,7 @@ use regex::Regex;
 /// The address of JSON Schema's metaschema: its `$id`, and the name of the built-in copy.
 const METASCHEMA: &str = "https://json-schema.org/draft/2020-12/schema";
 
-/// The most references that lead from a path item to the next.
+/// The maximum number of references that lead from a path item to the next.
 const MOST_HOPS: usize = 16;
 
 /// The nodes of every file of a contract.

@@ -196,7 +196,7 @@ impl<'a> Builder<'_, 'a> {
         let Some(map) = operation.key("callbacks") else {
             return callbacks;
         };
-        // A callback can lead back to the operation that declares it. Such circles are valid, and
+        // A callback can lead back to the operation that declares it. Such cycles are valid, and
         // end at the second visit.
         let identity = address(operation.node);
         if self.callers.contains(&identity) || self.callers.len() >= DEEPEST_CALLBACK {

@@ -203,7 +203,8 @@ fn wrong<'a>(
     })
 }
 
-/// Returns what does not exist of that which an expression names.
+/// Returns the reason why the part that an expression names does not exist, or `None` if it may
+/// exist.
 fn missing<'a>(
     context: &Context<'_, 'a>,
     sender: &Sender<'_, 'a>,

@@ -14,7 +14,7 @@ use crate::node::Node;
 use crate::source::Span;
 
 /// Reports schemas that accept nothing. Schemas must not refer to themselves without a property or
-/// item in between; normalising has broken such circles.
+/// item in between; normalising has broken such cycles.
 pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
     let accepted = accepted(context.contract);
     exclusive(context, &accepted, diagnostics);
@@ -125,7 +125,7 @@ fn exclusive(context: &Context<'_, '_>, accepted: &[Types], diagnostics: &mut Ve
 /// Reports objects and arrays that must contain themselves.
 ///
 /// An edge leads from a schema to each schema that a value must satisfy to satisfy the first. A
-/// circle with at least one edge into a part of the value can then only be satisfied by a value of
+/// cycle with at least one edge into a part of the value can then only be satisfied by a value of
 /// infinite depth.
 fn endless(context: &Context<'_, '_>, accepted: &[Types], diagnostics: &mut Vec<Diagnostic>) {
     let schemas = context
@@ -152,7 +152,7 @@ fn endless(context: &Context<'_, '_>, accepted: &[Types], diagnostics: &mut Vec<
             .zip(next)
             .filter_map(|(at, next)| needed[*at].iter().find(|need| need.schema == *next)?.part);
         let mut spans: Vec<Span> = inner.collect();
-        // The search can enter the circle anywhere, and the report must not depend on it.
+        // The search can enter the cycle anywhere, and the report must not depend on it.
         spans.sort();
         let Some((first, rest)) = spans.split_first() else {
             return;
@@ -168,7 +168,7 @@ fn endless(context: &Context<'_, '_>, accepted: &[Types], diagnostics: &mut Vec<
     });
 }
 
-/// The number of circles that are reported. More of them usually have one cause.
+/// The number of cycles that are reported. More of them usually have one cause.
 const MOST_CIRCLES: usize = 100;
 
 /// A schema that something must satisfy for a value to satisfy another schema.

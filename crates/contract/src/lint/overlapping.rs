@@ -10,10 +10,10 @@ use crate::diagnostic::Diagnostic;
 use crate::model::{Contract, Location, Operation, SchemaKind, Types, split_label};
 use crate::source::Span;
 
-/// The most pairs of paths that are compared.
+/// The maximum number of pairs of paths that are compared.
 const MOST_PAIRS: usize = 1_000_000;
 
-/// The most values that a parameter may list for its path to be compared.
+/// The maximum number of values that a parameter may list for its path to be compared.
 const MOST_VALUES: usize = 100;
 
 /// Reports operations of one method whose paths match the same request, and whose paths are equally

@@ -5,7 +5,7 @@ use crate::model::{Contract, SchemaId};
 /// Returns the index of every schema, after those of the schemas that apply to the same value.
 ///
 /// The search uses its own stack, because chains of references can be long. Normalising has broken
-/// circles.
+/// cycles.
 pub(super) fn parts_first(contract: &Contract) -> Vec<usize> {
     let steps: Vec<Vec<usize>> = contract
         .schemas

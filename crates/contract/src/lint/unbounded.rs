@@ -128,12 +128,12 @@ fn parts(keywords: &Keywords) -> Vec<SchemaId> {
         .collect()
 }
 
-/// Which of the values that a schema accepts are bounded.
+/// Whether the arrays and the texts that a schema accepts are bounded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 struct Bounded {
-    /// Whether every array is, or it accepts none.
+    /// Whether every accepted array is bounded. True if the schema accepts no arrays.
     arrays: bool,
-    /// Whether every text is, or it accepts none.
+    /// Whether every accepted text is bounded. True if the schema accepts no texts.
     texts: bool,
 }
 

@@ -64,7 +64,7 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
     }
 }
 
-/// The most components that are named beside the one that uses them.
+/// The maximum number of components that are named beside the one that uses them.
 const MOST_OTHERS: usize = 5;
 
 /// A component that nothing uses, or only other such components.
@@ -99,7 +99,7 @@ fn chains<'a>(context: &Context<'_, 'a>, unused: &[Unused<'a>]) -> Vec<(usize, V
             is_used[*other] = true;
         }
     }
-    // First those that nothing uses; what is left then are circles.
+    // First those that nothing uses; what is left then are cycles.
     let starts = (0..unused.len()).filter(|at| !is_used[*at]);
     let mut is_seen = vec![false; unused.len()];
     let mut chains = Vec::new();

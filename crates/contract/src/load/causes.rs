@@ -64,7 +64,7 @@ const TOO_STRICT: &[&str] = &[
 /// The rules about values of such a schema, which name the schema's keyword as related.
 const OF_VALUES: &[&str] = &["bad-default", "bad-example"];
 
-/// The most bytes between a keyword and what is wrong with it.
+/// The maximum number of bytes between a keyword and what is wrong with it.
 const MOST_BETWEEN: u32 = 2_000;
 
 /// Removes the diagnostics that follow from others.

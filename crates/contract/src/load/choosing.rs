@@ -24,6 +24,7 @@ impl Loader {
     /// agrees: what a server publishes, the schemas for validators, and the types.
     pub(super) fn choose(&mut self, whole: &Contract) -> Option<Contract> {
         let chosen = self.chosen(whole)?;
+        // Several files have become one document by now, except those with `$dynamicRef`.
         if self.documents.files() > 1 {
             let message =
                 "the operations of a contract with `$dynamicRef` in several files cannot be chosen";

@@ -37,6 +37,8 @@ impl Survey {
         while let Some((node, mut base)) = pending.pop() {
             match &node.value {
                 NodeValue::Array(items) => {
+                    // Reversed, because the last one is taken first: files are read in the order of
+                    // the text.
                     pending.extend(items.iter().rev().map(|item| (item, base.clone())));
                 }
                 NodeValue::Object(entries) => {

@@ -86,7 +86,7 @@ impl Contract {
     /// the end.
     #[must_use]
     pub fn resolve(&self, mut id: SchemaId) -> SchemaId {
-        // This ends, because normalising has broken circles of references.
+        // This ends, because normalising has broken cycles of references.
         while let SchemaKind::Object(keywords) = &self.schema(id).kind {
             match keywords.reference {
                 Some(target) if keywords.only_reference => id = target,

@@ -9,7 +9,7 @@ use super::bounds::MOST_PATTERNS;
 /// The longest pattern that is compiled, in bytes.
 pub(super) const MAX_PATTERN_BYTES: usize = 1_024;
 
-/// The most memory that a compiled pattern may take, in bytes. Nested repetitions such as
+/// The maximum memory that a compiled pattern may take, in bytes. Nested repetitions such as
 /// `(a{100}){100}` grow exponentially.
 const MAX_COMPILED_BYTES: usize = 1024 * 1024;
 

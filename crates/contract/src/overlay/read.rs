@@ -40,9 +40,9 @@ pub(super) struct Action {
 pub(super) enum Change {
     /// Removes the nodes.
     Remove,
-    /// Merges a node of the overlay with each of them.
+    /// Merges each of them with a node of the overlay.
     Update(Node),
-    /// Merges the node of the document that a JSONPath selects with each of them.
+    /// Merges each of them with a copy of the node of the document that a JSONPath selects.
     Copy(Query, Span),
     /// Does nothing.
     Nothing,

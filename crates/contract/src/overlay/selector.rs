@@ -1,4 +1,4 @@
-//! JSONPaths that select nodes of a document outside of overlays.
+//! JSONPaths for uses other than overlays: they select nodes of a document.
 
 use super::pattern::Patterns;
 use super::query::Query;

@@ -10,7 +10,7 @@ use crate::source::Span;
 /// Reports circular references.
 ///
 /// Each reference has one target, so references form chains. The chain of each link is followed to
-/// its end, or to a node that was visited before: by the same chain, which is a circle, or by an
+/// its end, or to a node that was visited before: by the same chain, which is a cycle, or by an
 /// earlier one, whose rest has been checked.
 pub(super) fn check(links: &[Link], diagnostics: &mut Vec<Diagnostic>) {
     let next: HashMap<usize, (usize, Span)> = links

@@ -141,7 +141,7 @@ impl<'a> Walk<'_, 'a> {
                 "write `#/components/…`, or give the schema an `$id`".to_owned(),
             );
         }
-        // Circles of schemas are found in the contract instead: those also run through `allOf` and
+        // Cycles of schemas are found in the contract instead: those also run through `allOf` and
         // the like.
         if reference_of(target.node).is_some() && !matches!(shape, Shape::Schema) {
             self.syntax.links.push(Link {

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::model::{Contract, Keywords, SchemaId, SchemaKind};
 
-/// The most evaluations of schemas that validating all values of a document may take.
+/// The maximum number of evaluations of schemas that validating all values of a document may take.
 const MOST_LOOKS: u64 = 20_000_000;
 /// The number of distinct pairs of schema and value that are counted. With more, the estimate
 /// itself would take too long.

@@ -164,7 +164,7 @@ fn tags_form_a_tree() {
     let circle = diagnostics(&DOCUMENT.replace("@@", &tags(", parent: b")));
     let codes: Vec<&str> = circle.iter().map(|(code, ..)| code.as_str()).collect();
     assert_eq!(codes, ["circular-tag", "circular-tag"]);
-    // A tag below a circle is not in it.
+    // A tag below a cycle is not in it.
     let below = tags(", parent: b").replace(']', ", { name: c, parent: a }]");
     assert_eq!(diagnostics(&DOCUMENT.replace("@@", &below)).len(), 2);
 }

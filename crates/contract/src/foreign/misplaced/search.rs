@@ -239,7 +239,7 @@ impl<'d> Operations<'d> {
             node: at.node,
             pointer: "".into(),
         })?;
-        // Several references may lead to one path item, and callbacks in a circle.
+        // Several references may lead to one path item, and callbacks in a cycle.
         if !self.seen.insert(address(end.node)) {
             return None;
         }

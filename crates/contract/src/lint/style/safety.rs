@@ -83,8 +83,8 @@ fn credentials(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Reports operations of which nothing says who may call them, in a document that has security
-/// schemes.
+/// Reports operations without `security`, in a document that has security schemes but no `security`
+/// for all operations.
 fn security(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
     let root = context.resolver.root().node;
     if context.contract.security_schemes.is_empty() || root.get("security").is_some() {
