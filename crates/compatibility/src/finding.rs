@@ -50,7 +50,7 @@ pub enum Kind {
     MeaningChanged,
     /// Whether the change breaks anybody was not decided.
     Undecided,
-    /// Nobody is harmed.
+    /// The change harms no client and no server.
     Compatible,
 }
 

@@ -13,10 +13,10 @@ use serde_json::Value;
 use crate::containment::Context;
 use crate::pair::Side;
 
-/// The most branches of a `oneOf` that are compared with each other.
+/// The maximum number of branches of a `oneOf` that are compared with each other.
 const MOST_BRANCHES: usize = 44;
 
-/// The most characters of a value that a message shows.
+/// The maximum number of characters of a value that a message shows.
 const MOST_SHOWN: usize = 200;
 
 /// Returns a diagnostic for each `oneOf` of a contract with two branches that accept one value, with

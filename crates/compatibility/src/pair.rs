@@ -228,6 +228,7 @@ fn own(keywords: &Keywords) -> String {
             None => number.to_string(),
         })
     };
+    // Sorted, because the order of these lists has no meaning and must not make another class.
     let mut required = keywords.required.clone();
     required.sort_unstable();
     let listed = keywords.enumeration.as_ref().map(|values| {

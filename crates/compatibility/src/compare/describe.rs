@@ -6,9 +6,9 @@ use contract::model::{Contract, Keywords, SchemaId, SchemaKind, Types};
 use contract::pointer;
 use serde_json::Value;
 
-/// The most changes that one message names.
+/// The maximum number of changes that one message names.
 const MOST_CHANGES: usize = 4;
-/// The most characters of a value in a message.
+/// The maximum number of characters of a value in a message.
 const MOST_CHARACTERS: usize = 60;
 
 /// Returns the name of a schema for messages: the component, and the way from there.

@@ -10,7 +10,7 @@ use crate::containment::Reading;
 use crate::finding::Witness;
 use crate::pair::Side;
 
-/// The most bytes of a command. A longer one is of no use in a terminal.
+/// The maximum number of bytes of a command. A longer one is of no use in a terminal.
 const MOST_BYTES: usize = 20_000;
 
 impl Comparison<'_> {

@@ -224,6 +224,8 @@ impl Comparison<'_> {
         if is_contained || key.concern != Concern::Breaks {
             return;
         }
+        // Asked again with the broken parts taken to be contained. What is still broken then is the
+        // pair's own fault.
         let rest = if assumed.is_empty() {
             whole
         } else {

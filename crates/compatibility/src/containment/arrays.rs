@@ -8,13 +8,13 @@ use super::outcome::{HEAVY, MOST_WEIGHT, Outcome, weigh};
 use super::tableau::{Extra, Tableau};
 use super::value::is_equal;
 
-/// The most items of an array that is searched for.
+/// The maximum number of items of an array that is searched for.
 const MOST_ITEMS: usize = 2000;
-/// The most items that must differ from each other.
+/// The maximum number of items that must differ from each other.
 const MOST_UNIQUE: usize = 300;
 /// The last place at which two equal neighbours are tried.
 const MOST_TWINS: usize = 16;
-/// The most ways of placing the items that some keyword asks for.
+/// The maximum number of ways of placing the items that some keyword asks for.
 const MOST_PLACINGS: usize = 64;
 
 /// Items at certain places.
@@ -88,6 +88,7 @@ impl Tableau<'_, '_> {
                     items.push(items[index - 1].clone());
                     continue;
                 }
+                // The first of the twins has to fit both places, since the second is a copy of it.
                 let mut literals = at(arrays, placing, index);
                 if twin == Some(index) {
                     literals.extend(at(arrays, placing, index + 1));

@@ -2,11 +2,11 @@
 
 use std::cell::Cell;
 
-/// The most schemas, facts and conjunctions that all searches together look at.
+/// The maximum number of schemas, facts and conjunctions that all searches together look at.
 const MOST_STEPS: usize = 2_000_000;
-/// The most random values that are generated for all searches together.
+/// The maximum number of random values that are generated for all searches together.
 const MOST_SAMPLES: usize = 8_000;
-/// The most parts of these values.
+/// The maximum number of parts of these values.
 const MOST_PARTS: usize = 200_000;
 
 /// What is left for the searches of a comparison.

@@ -8,10 +8,10 @@ use serde_json::{Number, Value};
 use super::outcome::Outcome;
 use super::value::is_equal;
 
-/// The most digits after the point that numbers are compared with. With more, the search for a
-/// number is given up.
+/// The maximum number of digits after the point that numbers are compared with. With more, the
+/// search for a number is given up.
 const MOST_DIGITS: u32 = 12;
-/// The most numbers that are tried.
+/// The maximum number of numbers that are tried.
 const MOST_TRIES: usize = 512;
 
 /// A decimal number: `digits` divided by ten to the power of `scale`.
@@ -212,6 +212,7 @@ impl Numbers {
             .chain(self.not_multiples.iter().map(|step| step.scale));
         // With one digit more, there are numbers between two bounds that are neighbours.
         let scale = scales.max().unwrap_or(0) + u32::from(!on_grid);
+        // The search counts in units of this scale, so that all of it is exact integer arithmetic.
         let one = 10_i128.checked_pow(scale)?;
         let mut step = if self.is_integer { one } else { 1 };
         for multiple in &self.multiples {

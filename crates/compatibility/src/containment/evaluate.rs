@@ -13,7 +13,7 @@ use crate::pair::Class;
 
 /// The deepest nesting of schemas that is followed.
 const MOST_DEPTH: usize = 200;
-/// The most schemas that are looked at for one value.
+/// The maximum number of schemas that are looked at for one value.
 const MOST_STEPS: usize = 200_000;
 
 /// Returns whether a value fits a schema, or `None` if that is unclear. A lenient reader accepts
@@ -140,6 +140,7 @@ impl Evaluation<'_, '_> {
                         && keywords.multiple_of.is_none();
                     return is_free.then_some(true);
                 };
+                // By the facts that the search uses, so that both read a bound in the same way.
                 super::expand::number_facts(keywords).and_then(|facts| {
                     let mut all = super::facts::Facts::default();
                     for fact in facts {

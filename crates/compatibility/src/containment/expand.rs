@@ -29,9 +29,10 @@ pub(crate) struct Expansion {
     pub(crate) alternatives: Vec<Alternatives>,
 }
 
-/// The most pairs of branches of a `oneOf` that are looked at for a value that fits both.
+/// The maximum number of pairs of branches of a `oneOf` that are looked at for a value that fits
+/// both.
 const MOST_PAIRS: usize = 1000;
-/// The most items that are put into an array for one `contains`.
+/// The maximum number of items that are put into an array for one `contains`.
 const MOST_CONTAINED: u64 = 4;
 
 impl Tableau<'_, '_> {

@@ -219,6 +219,7 @@ impl Facts {
         match fact {
             Fact::Items(group) => arrays.groups.push(group),
             Fact::Item(index, literal) => {
+                // An item that is missing breaks no schema, so the item has to be there.
                 arrays.min = arrays.min.max(index as u64 + 1);
                 arrays.at.push((index, literal));
             }

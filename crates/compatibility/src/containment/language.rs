@@ -9,11 +9,12 @@ use regex_automata::util::primitives::StateID;
 
 use super::pattern::{Pattern, Patterns};
 
-/// The most states of a product of automata.
+/// The maximum number of states of a product of automata.
 const MOST_STATES: usize = 4096;
-/// The most states and transitions that are looked at to find the lengths of the strings.
+/// The maximum number of states and transitions that are looked at to find the lengths of the
+/// strings.
 const MOST_STEPS: usize = 4_000_000;
-/// The most characters beyond ASCII that stand for all others.
+/// The maximum number of characters beyond ASCII that stand for all others.
 const MOST_WIDE_CHARACTERS: usize = 1500;
 /// The number of characters that are kept of those with the same transition.
 const CHARACTERS: usize = 8;
@@ -305,6 +306,8 @@ fn explore(parts: &[Part]) -> Option<Language> {
                 }
                 states.push(next);
             }
+            // All characters with the same target share an edge, since the search need not tell
+            // them apart.
             match edges.iter_mut().find(|edge| edge.to == to) {
                 Some(edge) => {
                     let has_room = edge.characters.len() < CHARACTERS;

@@ -12,9 +12,9 @@ use super::outcome::{HEAVY, MOST_WEIGHT, Outcome, weigh};
 use super::tableau::{Extra, Tableau};
 use super::value::is_equal;
 
-/// The most properties that an object is given only to have enough of them.
+/// The maximum number of properties that an object is given only to have enough of them.
 const MOST_FILLERS: usize = 300;
-/// The most ways of choosing names for the properties that some keyword asks for.
+/// The maximum number of ways of choosing names for the properties that some keyword asks for.
 const MOST_CHOICES: usize = 400;
 /// The number of names that are tried beyond those that are needed.
 const NAMES: usize = 3;
@@ -60,6 +60,7 @@ impl Tableau<'_, '_> {
             }
         }
         for Asked { names, literal } in self.asked(&search) {
+            // Noted before any choice is tried: it matters only if no choice leads to a value.
             if search.is_partial || !names.is_whole {
                 unknown = Some("names of properties by patterns");
             }
@@ -332,6 +333,7 @@ impl Tableau<'_, '_> {
                     weight += name.len() + weigh(&value);
                     entries.insert(name, value);
                 }
+                // The others might be forbidden or too many, which this loop does not look at.
                 Outcome::Value(_) => unknown = Some("properties that need others"),
                 Outcome::Nothing => {}
                 Outcome::Unknown(why) => unknown = Some(why),

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-/// The most parts and bytes of an array or object. Schemas that refer to each other twice describe
-/// values that are larger by powers of two than the document.
+/// The maximum number of parts and bytes of an array or object. Schemas that refer to each other
+/// twice describe values that are larger by powers of two than the document.
 pub(crate) const MOST_WEIGHT: usize = 30_000;
 /// Why a search for an array or object is given up that is too large.
 pub(crate) const HEAVY: &str = "values with many parts";

@@ -9,12 +9,12 @@ use regex_automata::dfa::{StartKind, dense};
 
 use super::language::Language;
 
-/// The most bytes of the automaton of one pattern.
+/// The maximum number of bytes of the automaton of one pattern.
 const MOST_AUTOMATON_BYTES: usize = 1 << 20;
-/// The most bytes that building the automaton of one pattern may use.
+/// The maximum number of bytes that building the automaton of one pattern may use.
 const MOST_BUILDING_BYTES: usize = 8 << 20;
 
-/// The most languages that are kept. The names of one contract use a few dozen.
+/// The maximum number of languages that are kept. The names of one contract use a few dozen.
 const MOST_LANGUAGES: usize = 256;
 
 /// The patterns of a comparison.
@@ -64,6 +64,7 @@ impl Patterns {
         let language = Language::new(self, wanted, unwanted).map(Rc::new);
         let mut languages = self.languages.borrow_mut();
         if languages.len() >= MOST_LANGUAGES {
+            // All at once: so few contracts need as many that counting the uses would not pay.
             languages.clear();
         }
         languages.insert(key, language.clone());
@@ -74,6 +75,8 @@ impl Patterns {
     pub(crate) fn matches(&self, pattern: &str, text: &str) -> Option<bool> {
         match &self.get(pattern).engine {
             Engine::Plain(regex) => Some(regex.is_match(text)),
+            // It gives up with an error after a number of steps back, since it may need exponential
+            // time.
             Engine::Fancy(regex) => regex.is_match(text).ok(),
             Engine::Unusable => None,
         }

@@ -12,13 +12,13 @@ use super::strings::simple_texts;
 use super::{Containment, Context, Question, Reading};
 use crate::pair::Side;
 
-/// The most random values that are generated where the search does not decide.
+/// The maximum number of random values that are generated where the search does not decide.
 pub const MOST_SAMPLES: usize = 400;
 /// The depth from which optional parts are left out.
 const DEEP: usize = 5;
 /// The deepest nesting of values.
 const MOST_DEPTH: usize = 12;
-/// The most strings that are tried for a pattern without an automaton.
+/// The maximum number of strings that are tried for a pattern without an automaton.
 const MOST_TEXTS: usize = 200;
 /// The number of strings of a pattern to choose from.
 const WORDS: usize = 24;
@@ -216,6 +216,7 @@ fn number(keywords: &Keywords, is_integer: bool, random: &mut Random) -> Value {
     let step = bound(&keywords.multiple_of)
         .filter(|step| *step > 0)
         .unwrap_or(1);
+    // Near a bound, since that is where two schemas disagree that differ in it.
     let near = i64::try_from(random.below(40)).unwrap_or(0);
     let number = match (low, high) {
         (Some(low), Some(high)) if random.flip() => high.saturating_sub(near).max(low),

@@ -79,6 +79,7 @@ impl Tableau<'_, '_> {
             };
         };
         let has_formats = !strings.formats.is_empty() || !strings.not_formats.is_empty();
+        // Without formats, every word fits that is not excluded. With them, most words may not.
         let tries = if has_formats { MOST_TRIES } else { 2 };
         let words = language.words(strings.min, strings.max, facts.excluded.len() + tries);
         let is_complete = words.is_complete;

@@ -22,9 +22,9 @@ use super::value::{Type, is_equal};
 use super::{Context, Reading};
 use crate::pair::{Class, Side};
 
-/// The most schemas, facts and conjunctions that one search looks at.
+/// The maximum number of schemas, facts and conjunctions that one search looks at.
 const MOST_STEPS: usize = 100_000;
-/// Why a search is given up that takes too many steps.
+/// The reason to give up a search that takes too many steps.
 const LONG: &str = "too many alternatives";
 /// The deepest nesting of values that are searched.
 const MOST_DEPTH: usize = 40;
@@ -133,6 +133,8 @@ impl<'p, 'c> Tableau<'p, 'c> {
 
     fn solve_types(&self, literals: &[Literal], extra: &Extra, types: &[Type]) -> Outcome {
         let mut unknown = None;
+        // One type after the other: most keywords concern a single type, so each search stays
+        // small.
         for kind in types.iter().copied() {
             let mut branch = Branch::default();
             branch.facts.excluded.clone_from(&extra.excluded);
@@ -172,6 +174,8 @@ impl<'p, 'c> Tableau<'p, 'c> {
         }
         while let Some(atom) = atoms.pop() {
             if !self.count(1) {
+                // Not a contradiction, so the branch stays, and its conclusion is that nothing is
+                // known.
                 branch.facts.unclear = Some(LONG);
                 return true;
             }
@@ -234,6 +238,7 @@ impl<'p, 'c> Tableau<'p, 'c> {
         } else {
             (other, one)
         };
+        // By assumption, the receiver's schema accepts all that the sender's schema describes.
         fits.role == Role::Sender
             && fails.role == Role::Receiver
             && self.assumed.contains(&(fits.class, fails.class))
@@ -365,6 +370,8 @@ impl<'p, 'c> Tableau<'p, 'c> {
             {
                 continue;
             }
+            // The facts are compared for numbers and strings alone, so the schemas judge the value
+            // too.
             let mut fits = self.accepts(&branch.facts, value);
             for literal in &branch.seen {
                 let is_lenient =

@@ -62,6 +62,7 @@ impl Validators {
         let bundle = bundles
             .entry(side)
             .or_insert_with(|| schema_bundle(contract));
+        // Not kept, unlike the others: it is needed only once a search has found a value.
         let mut excerpt = excerpt(bundle, schema_reference(contract, id));
         let schema = excerpt.pointer_mut("/$defs/0")?.as_object_mut()?;
         schema.remove("oneOf")?;

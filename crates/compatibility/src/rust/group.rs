@@ -9,10 +9,10 @@ use super::change::Change;
 use super::items::Items;
 use super::{RustFinding, Who};
 
-/// The most further items that a message names.
+/// The maximum number of further items that a message names.
 const MOST_NAMES: usize = 3;
 
-/// What changes are put together by.
+/// The cause of changes. All changes with the same cause are reported as one finding.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Cause {
     Base(Span),

@@ -44,7 +44,7 @@ impl Comparison<'_> {
         !is_own && has_pair
     }
 
-    /// Returns a finding if the schemas say differently how a value is to be read.
+    /// Returns a finding if the schemas differ in annotations, which say how to read a string.
     pub(super) fn annotations(&self, key: Key) -> Option<Found> {
         let said = |contract: &Contract, id: SchemaId| match &contract.schema(id).kind {
             SchemaKind::Object(keywords) => [
@@ -155,7 +155,7 @@ fn effective_default(contract: &Contract, id: SchemaId, depth: usize) -> Option<
     let SchemaKind::Object(keywords) = &contract.schema(id).kind else {
         return None;
     };
-    // References may lead in a circle.
+    // References may lead in a cycle.
     if keywords.default.is_some() || depth > MOST_DEPTH {
         return keywords.default.clone();
     }

@@ -68,6 +68,8 @@ impl Comparison<'_> {
     /// alone if no message shows this and nothing else.
     fn witness(&self, key: Key, roots: &[usize], value: &Value) -> Witness {
         let cause = self.classes(key);
+        // With every other cause taken to be contained, only a message that this one breaks is left
+        // to find.
         let mut others = HashSet::new();
         for node in self.walks.nodes.iter().filter(|node| node.is_broken) {
             let classes = self.classes(node.key);
@@ -94,5 +96,5 @@ impl Comparison<'_> {
     }
 }
 
-/// The most operations that are tried for a message that shows a finding.
+/// The maximum number of operations that are tried for a message that shows a finding.
 const MOST_ROOTS: usize = 4;
