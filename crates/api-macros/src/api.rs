@@ -50,6 +50,8 @@ pub(crate) fn expand(module: &Ident, tag: &ItemTrait) -> Result<TokenStream> {
         #[macro_export]
         macro_rules! #name {
             #(#arms)*
+            // `@` marks the calls of the macro by itself, because no list of operations begins with
+            // it.
             (@ $other:ident $($rest:tt)*) => {
                 ::core::compile_error!(::core::concat!("`", ::core::stringify!($other), #unknown));
             };

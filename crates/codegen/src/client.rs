@@ -79,7 +79,8 @@ fn tags(
     Ok(texts.collect())
 }
 
-/// The most operations whose builders are in the memory of a thread as syntax trees at once.
+/// The maximum number of operations whose builders are in the memory of a thread as syntax trees at
+/// once.
 const AT_A_TIME: usize = 32;
 
 /// Returns the text of some builders of a tag, and whether it names the module of the types.

@@ -105,8 +105,8 @@ pub enum Error {
     Twice(String),
 }
 
-/// The most characters of a prefix. A crate's name has at most 64 on crates.io, of which
-/// `-webhook-receiver` takes 17.
+/// The maximum number of characters of a prefix. A crate's name has at most 64 on crates.io, of
+/// which `-webhook-receiver` takes 17.
 const LONGEST_PREFIX: usize = 47;
 
 /// Checks that the names of crates can begin with `prefix`, which has to be in kebab-case.

@@ -111,7 +111,7 @@ pub(crate) const DOCS: &str = "docs";
 /// The feature that implements `utoipa`'s traits.
 pub(crate) const UTOIPA: &str = "utoipa";
 
-/// The feature by which types have values for tests.
+/// The feature that generates values of the types for tests.
 pub(crate) const FAKE: &str = "fake";
 
 /// The feature that enables https.
@@ -140,7 +140,8 @@ const METHODS: &[&str] = &[
     "with_timeout",
 ];
 
-/// The most characters of a name, since the words of a hostile document can have any length.
+/// The maximum number of characters of a name, since the words of a hostile document can have any
+/// length.
 const MAX_LENGTH: usize = 96;
 
 /// Returns the name of a type or trait, in `PascalCase`. It is never empty or reserved.

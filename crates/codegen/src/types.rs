@@ -72,7 +72,7 @@ pub(crate) fn single(api: &Api<'_>, def: &TypeDef) -> String {
     text.finish()
 }
 
-/// The most items that one thread writes before it takes the next ones.
+/// The maximum number of items that one thread writes before it takes the next ones.
 const AT_A_TIME: usize = 64;
 
 /// A text that is written on its own, so that all processors can work.

@@ -17,7 +17,7 @@ pub(super) struct Names {
     pub(super) groups: Vec<Option<String>>,
     /// The command of each operation.
     pub(super) operations: Vec<String>,
-    /// The paths up to parameters that are settings.
+    /// The starts of paths that end with a parameter which is a setting of the program.
     contexts: HashSet<String>,
 }
 
@@ -48,8 +48,8 @@ impl Names {
         }
     }
 
-    /// Returns whether a parameter is a setting: what its path says is where operations of several
-    /// tags work, and is not what this operation is about.
+    /// Returns whether a parameter is a setting of the program: operations of several tags share
+    /// the path up to it, so it says where they work and not what this one is about.
     pub(super) fn is_context(&self, operation: &Operation, parameter: &Parameter) -> bool {
         let prefix = prefix(operation, parameter);
         let inner = prefix.filter(|prefix| prefix.len() < operation.segments.len());

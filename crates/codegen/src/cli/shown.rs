@@ -16,7 +16,7 @@ const WAIT: &str = "x-wait";
 /// The properties that are the first columns of a table whose schema does not choose them: what a
 /// row is about.
 const FIRST: [&str; 2] = ["id", "name"];
-/// The most columns of such a table.
+/// The maximum number of columns of such a table.
 const MOST_COLUMNS: usize = 8;
 
 /// Returns the body of the first success with one that has a type.

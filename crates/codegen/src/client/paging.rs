@@ -99,7 +99,7 @@ fn size<'f>(api: &Api<'_>, fields: &'f [Field]) -> Option<&'f Field> {
         .find(|field| Some(field.wire.as_str()) == count)
 }
 
-/// Returns the expression of the size of the whole list, of which `size` is the field.
+/// Returns an expression for the size of the whole list. `size` is the field of a page that has it.
 fn count(size: Option<&Field>) -> TokenStream {
     size.map_or_else(
         || quote!(None),

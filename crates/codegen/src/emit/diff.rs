@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use similar::TextDiff;
 
-/// The most lines of a file's diff.
+/// The maximum number of lines of a file's diff.
 const MOST_LINES: usize = 20;
-/// The most characters of a line, since some generated files are one line of megabytes.
+/// The maximum number of characters of a line, since some generated files are one line of
+/// megabytes.
 const MOST_CHARACTERS: usize = 120;
 /// The time after which `similar` stops looking for the smallest diff.
 const PATIENCE: Duration = Duration::from_millis(200);

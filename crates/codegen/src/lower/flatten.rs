@@ -161,7 +161,7 @@ impl FlatSchema {
     }
 
     /// Adds the keywords of a schema. `seen` holds the schemas that led to it, since `$ref` and
-    /// `allOf` can lead in a circle.
+    /// `allOf` can lead in a cycle.
     fn add(&mut self, contract: &Contract, id: SchemaId, seen: &mut Vec<SchemaId>) {
         if seen.contains(&id) {
             // A schema that is a member of itself constrains nothing more the second time.
@@ -174,7 +174,7 @@ impl FlatSchema {
             SchemaKind::Object(keywords) => self.add_keywords(contract, keywords, seen),
         }
         // Only the schemas on the way to this one are kept: one that two members refer to is no
-        // circle.
+        // cycle.
         seen.pop();
     }
 

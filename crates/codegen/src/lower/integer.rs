@@ -58,8 +58,8 @@ pub(super) fn is_exact(flat: &FlatSchema, inner: Primitive) -> bool {
             .all(|bound| is(bound, &|bound| bound > low))
 }
 
-/// Returns the smallest and the largest value of an integer type; for 64 bits, as near as a float
-/// comes.
+/// Returns the smallest and the largest value of an integer type. For 64 bits, these are the
+/// nearest floats.
 pub(super) fn range(inner: Primitive) -> (f64, f64) {
     match inner {
         Primitive::I8 => (f64::from(i8::MIN), f64::from(i8::MAX)),

@@ -38,7 +38,7 @@ pub(super) fn break_cycles(types: &mut [TypeDef]) {
 /// no type.
 fn break_alias_cycles(types: &mut [TypeDef]) {
     for start in 0..types.len() {
-        // Bounded, since the circle may be one that `start` leads into and is no part of.
+        // Bounded, since the cycle may be one that `start` leads into and is no part of.
         let mut at = start;
         for _ in 0..=types.len() {
             let TypeKind::Alias(target) = &types[at].kind else {

@@ -12,7 +12,7 @@ impl Lowering<'_> {
     /// documents of 3.0 wrap references so, because 3.0 ignores what stands beside a `$ref`.
     pub(super) fn follow_references(&self, id: SchemaId) -> SchemaId {
         let mut id = self.contract.resolve(id);
-        // Such wrappers can lead in a circle, which `resolve` cannot see.
+        // Such wrappers can lead in a cycle, which `resolve` cannot see.
         let mut seen = Vec::new();
         // A component that wraps a reference keeps its name, and becomes an item of its own.
         while self.contract.schema(id).component.is_none()

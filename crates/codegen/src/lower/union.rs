@@ -224,7 +224,7 @@ impl Lowering<'_> {
         if let Some(accepts) = known.get(&id) {
             return *accepts;
         }
-        // Until more is known, so that a circle ends: what only may accept null is checked.
+        // Until more is known, so that a cycle ends: what only may accept null is checked.
         known.insert(id, true);
         let flat = FlatSchema::of(self.contract, &[id]);
         let typed = flat.types.is_none_or(|types| types.contains(Types::NULL));

@@ -64,7 +64,7 @@ impl Signature {
         Self::text(generic).then("<").and(self).then(">")
     }
 
-    /// Returns the signature as an `Option`, if it is to be one.
+    /// Returns the signature, within `Option` if `is_optional`.
     pub(crate) fn optional(self, is_optional: bool) -> Self {
         if is_optional {
             self.within("Option")

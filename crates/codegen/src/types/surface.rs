@@ -13,7 +13,7 @@ use crate::ir::{
 };
 use crate::surface::{Built, Constructor, Crate, Form, Item, Member, Signature};
 
-/// The most required fields that are the arguments of `new`, as in `api-macros`.
+/// The maximum number of required fields that are the arguments of `new`, as in `api-macros`.
 pub(crate) const ARGUMENTS: usize = 3;
 
 /// Returns the items of the types crate. `has_events` says that webhooks and callbacks use them
