@@ -21,12 +21,13 @@ pub const SEVERAL_MATCH: &str = "must match exactly one of the alternatives, but
 /// A function that decodes a value as one of the alternatives.
 pub type Read<T> = fn(&Value) -> Result<T, serde_json::Error>;
 
-/// Decodes a value as the only alternative that accepts it.
+/// Decodes a value as the only alternative that accepts it. In lenient mode, a value that no
+/// alternative accepts strictly is decoded as the alternative that keeps the most of its
+/// properties.
 ///
 /// # Errors
 ///
-/// If no alternative accepts the value, or several do. In lenient mode a value that no alternative
-/// accepts strictly is decoded as the one that keeps the most of it.
+/// If no alternative accepts the value, or several accept it strictly.
 pub fn one_of<T: Wire, E: Error>(value: &Value, alternatives: &[Read<T>]) -> Result<T, E> {
     // A second match is enough to know that several match, so the remaining alternatives are not
     // tried.

@@ -24,8 +24,8 @@ use crate::wire::Encoded;
 pub use event::TypedEvent;
 pub(crate) use splitter::{Frame, Splitter};
 
-/// The most bytes that an item of a received body may have, unless
-/// `max_item_bytes` of the stream sets another limit: 1 MiB.
+/// The maximum number of bytes that an item of a received body may have, unless `max_item_bytes` of
+/// the stream sets another limit: 1 MiB.
 pub const MAX_ITEM_BYTES: usize = 1 << 20;
 
 /// How a media type separates its items.
@@ -167,8 +167,8 @@ impl<T, B> ItemStream<T, B> {
         }
     }
 
-    /// Sets the most bytes that an item may have, in place of [`MAX_ITEM_BYTES`]. A larger item is
-    /// skipped, and an error in its place.
+    /// Sets the maximum number of bytes that an item may have, in place of [`MAX_ITEM_BYTES`]. A
+    /// larger item is skipped, and an error in its place.
     #[must_use]
     pub fn max_item_bytes(mut self, bytes: usize) -> Self {
         self.splitter.limit = bytes;

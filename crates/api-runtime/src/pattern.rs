@@ -10,14 +10,14 @@ use regex_automata::util::primitives::StateID;
 
 use fixed::Fixed;
 
-/// The most steps that matching a pattern with look-around may take. A string that needs more does
-/// not match.
+/// The maximum number of steps that matching a pattern with look-around may take. A string that
+/// needs more does not match.
 const BACKTRACK_LIMIT: usize = 100_000;
 
 /// The largest table that a pattern is compiled to, in bytes. Larger ones would not stay in a
 /// processor's cache.
 const LARGEST_TABLE: usize = 16 << 10;
-/// The most memory that compiling a table may take, in bytes.
+/// The maximum memory that compiling a table may take, in bytes.
 const TABLE_WORK: usize = 256 << 10;
 
 /// A pattern of the contract, compiled when it is first used.

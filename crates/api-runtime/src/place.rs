@@ -13,11 +13,12 @@ use std::fmt::Display;
 /// How the message of an error about bytes that are not UTF-8 begins.
 pub(crate) const NOT_UTF8: &str = "the text is not UTF-8";
 
-/// A step of a path.
+/// A step of the path from a whole value to the part of it that caused an error.
 #[cfg(any(feature = "client", feature = "server"))]
 struct Step {
     token: String,
-    /// Whether the token is a part of the value, such as the key of a map, and not of the schema.
+    /// Whether the schema does not name the token, so that it is data of the caller, as the key of
+    /// a map is. Such a token may be a secret.
     #[cfg_attr(
         not(feature = "client"),
         expect(dead_code, reason = "servers log no places")
@@ -37,8 +38,8 @@ thread_local! {
 pub(crate) struct Place {
     /// The JSON pointer to the part of the value that caused the error.
     pub(crate) pointer: String,
-    /// The pointer with `*` in place of what is a part of the value, which may be a secret: for
-    /// logs of clients.
+    /// The pointer for the logs of clients. `*` replaces the tokens that are data, because they may
+    /// be secrets.
     #[cfg(feature = "client")]
     pub(crate) printed: String,
 }

@@ -17,17 +17,17 @@ use crate::alternatives::{NONE_MATCHES, SEVERAL_MATCH};
 use crate::pointer;
 use crate::violation::Violation;
 
-/// The most levels of nested alternatives (`oneOf`, `anyOf`) that are searched for violations of
-/// the alternative that the value was probably meant for.
+/// The maximum number of levels of nested alternatives (`oneOf`, `anyOf`) that are searched for
+/// violations of the alternative that the value was probably meant for.
 const MAX_DEPTH: usize = 8;
-/// The most violations that are reported of one value.
+/// The maximum number of violations that are reported of one value.
 pub(crate) const MOST_VIOLATIONS: usize = 100;
-/// The most bytes that the pointers to all parts of a value may have together, for all of its
-/// violations to be collected. Each violation has a pointer of its own, and the validator makes all
-/// of an array before it returns the first, so a large or deep body could otherwise take a lot of
-/// memory and time.
+/// The maximum number of bytes that the pointers to all parts of a value may have together, for all
+/// of its violations to be collected. Each violation has a pointer of its own, and the validator
+/// makes all of an array before it returns the first, so a large or deep body could otherwise take
+/// a lot of memory and time.
 const MOST_POINTERS: usize = 64 << 10;
-/// The most characters of a pointer that a violation repeats.
+/// The maximum number of characters of a pointer that a violation repeats.
 const SHOWN: usize = 512;
 
 /// The schemas of a contract: one document of JSON Schema 2020-12, whose schemas are addressed by

@@ -440,7 +440,7 @@ impl<'de> Visitor<'de> for Anything {
     }
 }
 
-/// The most characters of a name that a message repeats.
+/// The maximum number of characters of a name that a message repeats.
 const SHOWN: usize = 64;
 
 /// Returns a property's name from the input for use in a message: shortened, and without control

@@ -14,9 +14,10 @@ use super::settings::Settings;
 use super::{curl, output, pages, request};
 use crate::client::{self, ByteStream, ResponseValue, Transport};
 
-/// The most bytes of a response that is read into memory. `--save` has no bound.
+/// The maximum size in bytes of a response body that is read into memory. A body that `--save`
+/// writes into a file may have any size.
 const MOST_BYTES: usize = 64 << 20;
-/// The most bytes of an error response that are read.
+/// The maximum size in bytes of the body of an error response. A larger body is ignored.
 const MOST_ERROR_BYTES: usize = 1 << 20;
 /// The pause between two calls of `--wait`.
 const PAUSE: Duration = Duration::from_secs(2);

@@ -8,7 +8,7 @@ use toml::{Table, Value};
 
 use super::failure::Failure;
 
-/// The most bytes that the file may have.
+/// The maximum number of bytes that the file may have.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// The configuration file.

@@ -90,7 +90,7 @@ pub(super) struct Body {
     pub(super) kind: BodyKind,
     pub(super) required: bool,
     pub(super) about: String,
-    /// The pointer of the schema.
+    /// The JSON pointer to the schema in the bundle of schemas.
     pub(super) schema: Option<String>,
     /// The name, style and `explode` of properties of a form.
     pub(super) styles: Vec<(String, String, bool)>,
@@ -140,7 +140,7 @@ pub(super) struct Input {
     pub(super) values: Vec<String>,
     pub(super) secret: bool,
     pub(super) default: Option<Value>,
-    /// The pointer of a parameter's schema.
+    /// The JSON pointer to the schema of a parameter in the bundle of schemas.
     pub(super) schema: Option<String>,
     /// The style of a parameter, unless it is OpenAPI's default.
     pub(super) style: Option<String>,
@@ -182,13 +182,13 @@ pub(super) enum Kind {
 pub(super) struct Paging {
     /// The parameter that takes the key of the last item.
     pub(super) cursor: String,
-    /// The parameter that chooses the property that is the key.
+    /// The parameter that chooses the property by which the list is sorted, which is then the key.
     pub(super) order: Option<String>,
     /// The property of a page that has the items.
     pub(super) items: String,
     /// The property of a page that has the size of the list.
     pub(super) count: Option<String>,
-    /// The property of an item that is the key.
+    /// The property of an item that is the key, unless `order` chooses another one.
     pub(super) key: String,
 }
 
@@ -200,7 +200,7 @@ pub(super) struct Wait {
     pub(super) property: String,
     /// The values that end the waiting.
     pub(super) until: Vec<String>,
-    /// The values after which none of these comes.
+    /// The values after which the property never gets one of `until`.
     pub(super) failed: Vec<String>,
 }
 

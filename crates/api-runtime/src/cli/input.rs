@@ -10,7 +10,7 @@ use super::settings::Settings;
 use crate::Schemas;
 use crate::pointer::unescape;
 
-/// The most bytes of a request body.
+/// The maximum number of bytes of a request body.
 const MOST_BYTES: u64 = 256 << 20;
 
 /// What a request is made of.
@@ -144,7 +144,7 @@ fn secret(settings: &Settings<'_>, bound: Bound) -> Result<Option<Value>, Failur
     Ok(None)
 }
 
-/// Parses the text of a flag. Returns `None` if it is wrong, which is then among the problems.
+/// Parses the text of a flag. If it is wrong, adds a problem and returns `None`.
 fn parsed(bound: Bound, text: &str, problems: &mut Problems) -> Option<Value> {
     let parsed = parse(bound.input.kind, text);
     parsed

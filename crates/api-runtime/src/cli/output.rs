@@ -15,7 +15,7 @@ use super::{secrets, table, yaml};
 use crate::client::{ByteStream, Event, EventStream, ResponseValue};
 use crate::items::{Framing, ItemStream};
 
-/// The most characters of a JSONPath.
+/// The maximum number of characters of a JSONPath.
 const MOST_CHARACTERS: usize = 10_000;
 
 /// Checks the settings of the output, before anything is sent.

@@ -12,8 +12,8 @@ use super::output;
 use super::settings::Settings;
 use crate::client::Transport;
 
-/// The most bytes of pages whose items are collected to be printed together. `jsonl` prints each
-/// page at once, and has no bound.
+/// The maximum number of bytes of pages whose items are collected to be printed together. `jsonl`
+/// prints each page at once, and has no bound.
 const MOST_BYTES: usize = 256 << 20;
 /// The progress of a list whose pages say how many items there are.
 const BAR: &str = "{bar:40} {human_pos} of {human_len} items";

@@ -8,7 +8,7 @@ use super::table;
 /// The properties that have the sentence for people, in the error bodies of most APIs, among them
 /// RFC 9457.
 const SENTENCES: [&str; 5] = ["message", "detail", "error_description", "title", "error"];
-/// The most lines that are printed of what an error body has beside its sentence.
+/// The maximum number of lines that are printed of what an error body has beside its sentence.
 const MOST_LINES: usize = 40;
 
 /// Returns the status and what the body says, and what to do if the status tells.

@@ -12,7 +12,7 @@ use crate::client::{
 
 /// The header by which a server recognises a request that is sent again.
 const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
-/// The most bytes of a file that is a part of a multipart body.
+/// The maximum number of bytes of a file that is a part of a multipart body.
 const MOST_BYTES: u64 = 256 << 20;
 
 /// Returns the request of a call.

@@ -9,7 +9,7 @@ use super::failure::Failure;
 use super::terminal;
 use crate::client::Secret;
 
-/// The most bytes that a secret in a file may have.
+/// The maximum number of bytes that a secret in a file may have.
 const MOST_BYTES: u64 = 64 << 10;
 
 /// What is shown in place of a secret.
@@ -80,7 +80,7 @@ pub(super) fn bytes(path: &str, most: u64) -> io::Result<Vec<u8>> {
     Ok(read)
 }
 
-/// Returns the words for where bytes come from.
+/// Returns the place that bytes are read from, as a part of a message.
 pub(super) fn place(path: &str) -> &str {
     if path == "-" {
         "the standard input"

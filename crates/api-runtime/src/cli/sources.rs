@@ -12,7 +12,7 @@ use super::credentials::scheme_name;
 use super::description::Description;
 use super::failure::Failure;
 
-/// The most seconds of a setting: ten years.
+/// The maximum number of seconds of a setting: ten years.
 const MOST_SECONDS: f64 = 315_360_000.0;
 /// The settings that the configuration file may have for every API.
 const KEYS: [&str; 5] = ["url", "output", "timeout", "connect-timeout", "retries"];
@@ -99,7 +99,7 @@ impl<'m> Sources<'m> {
         })
     }
 
-    /// Returns the words for where a setting may come from.
+    /// Returns the ways to give a setting, as a part of a message.
     pub(super) fn words(&self, key: &str) -> String {
         let file = self.config.path().map(|file| file.display());
         let file = file.map_or_else(String::new, |file| {

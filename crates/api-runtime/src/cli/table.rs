@@ -3,7 +3,7 @@
 use comfy_table::{ContentArrangement, Table, presets};
 use serde_json::{Map, Value};
 
-/// The most characters of a cell.
+/// The maximum number of characters of a cell.
 const MOST_CHARACTERS: usize = 200;
 
 /// Returns a list as rows with these columns, or one object as a row for each of its properties.

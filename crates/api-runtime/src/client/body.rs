@@ -94,7 +94,8 @@ impl Payload<reqwest::Body> {
         })
     }
 
-    /// Returns a body that is a sequence of items, which are sent as they come.
+    /// Returns a body that is a sequence of items. Each item is sent as soon as the stream yields
+    /// it.
     pub fn items<T: Wire + Send + 'static>(
         content_type: &str,
         items: ItemBody<T>,

@@ -16,7 +16,8 @@ use super::transport::{Settings, Transport};
 use super::{Around, Next, Retries, SecretSource};
 use crate::trace_context::TraceContext;
 
-/// The most bytes of a body that is read into memory, unless the client sets another number.
+/// The maximum number of bytes of a body that is read into memory, unless the client sets another
+/// number.
 const MOST_BYTES: usize = 64 << 20;
 
 /// The settings that a [`Transport`] is built from.

@@ -48,7 +48,7 @@ pub enum Error<E = ()> {
     /// next one.
     #[non_exhaustive]
     OversizedEvent {
-        /// The most bytes that an event may have.
+        /// The maximum number of bytes that an event may have.
         limit: usize,
         /// The id of the operation, if the stream belongs to a call.
         operation: Option<&'static str>,
@@ -79,6 +79,7 @@ impl<E> Error<E> {
     #[must_use]
     pub fn unlisted(response: Received) -> Self {
         let (mut response, origin) = response.into_parts();
+        // The variant holds a plain response, so the operation is kept in its extensions.
         response.extensions_mut().insert(origin);
         Self::UnexpectedResponse(Box::new(response))
     }

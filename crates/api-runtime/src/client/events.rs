@@ -66,7 +66,8 @@ impl EventStream {
         }
     }
 
-    /// Sets the most bytes that an event may have, with the names of its fields and its comments.
+    /// Sets the maximum number of bytes that an event may have, with the names of its fields and
+    /// its comments.
     #[must_use]
     pub fn max_item_bytes(mut self, bytes: usize) -> Self {
         self.splitter.limit = bytes;
@@ -149,6 +150,7 @@ impl Parser {
             },
             // The standard ignores an id with a null character, which no header could send back.
             "id" if !value.contains('\0') => self.id = Some(value.to_owned()),
+            // The standard ignores a time that is no number, so it does not replace an earlier one.
             "retry" => self.retry = value.parse().ok().map(Duration::from_millis).or(self.retry),
             _ => {}
         }

@@ -47,6 +47,6 @@ impl fmt::Debug for Received {
 pub(super) struct Origin {
     /// The id of the operation.
     pub(super) operation: &'static str,
-    /// The most bytes that a body which is read into memory may have.
+    /// The maximum number of bytes that a body which is read into memory may have.
     pub(super) limit: usize,
 }

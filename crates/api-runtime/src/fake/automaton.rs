@@ -12,9 +12,9 @@ use regex_automata::dfa::{Automaton as _, StartKind, dense};
 use regex_automata::util::primitives::StateID;
 use regex_automata::{Anchored, Input, MatchKind};
 
-/// The largest table of an expression, and the most memory that makes it, in bytes.
+/// The largest table of an expression, and the maximum memory that makes it, in bytes.
 const LARGEST_TABLE: usize = 1 << 20;
-/// The most states of all expressions together.
+/// The maximum number of states of all expressions together.
 const MOST_STATES: usize = 2_000;
 /// The longest string that is made for a bound.
 const LONGEST: usize = 4_096;
@@ -178,6 +178,8 @@ fn automaton(regex: &str) -> Option<dense::DFA<Vec<u32>>> {
         .determinize_size_limit(Some(LARGEST_TABLE))
         .match_kind(MatchKind::All)
         .start_kind(StartKind::Anchored);
+    // A match may stand anywhere in a string, but a walk begins at its first character and must
+    // know the rest of the way.
     let whole = format!("\\A(?s:.)*(?:{regex})(?s:.)*\\z");
     dense::Builder::new().configure(config).build(&whole).ok()
 }

@@ -13,9 +13,10 @@ use super::tree::{Alternative, Entry, Later, Parts, Tree};
 
 /// The depth from which a value has nothing that its schema does not demand.
 const DEEP: i32 = 4;
-/// The most items and entries that are made beyond those that a schema demands, at the top.
+/// The maximum number of items and entries that are made beyond those that a schema demands, at the
+/// top.
 const MORE: usize = 3;
-/// The most parts that a value has beyond the least number for its schema.
+/// The maximum number of parts that a value has beyond the least number for its schema.
 const MORE_PARTS: usize = 1_000;
 /// The largest least number of parts that values are made for.
 const MOST_PARTS: usize = 100_000;
@@ -253,6 +254,7 @@ impl Drawing<'_> {
         } else {
             0
         };
+        // A name that the schema knows would be the property of another schema.
         let mut taken: HashSet<String> = object
             .required
             .iter()
@@ -294,6 +296,7 @@ impl Drawing<'_> {
                 }
                 tree = self.tree(id, depth + 1)?;
             }
+            // An item that cannot be made different is left out, if there are enough without it.
             if array.is_unique && !seen.insert(tree.current().to_string()) && at >= array.least {
                 continue;
             }

@@ -103,6 +103,7 @@ fn bound(keywords: &Map<String, Value>, name: &str) -> Option<f64> {
 /// Returns the smallest integer that is a multiple of a step.
 fn whole_step(step: f64) -> i128 {
     let product = |times: &u32| step * f64::from(*times);
+    // With some tolerance, because the float of a step such as 0.1 is not exactly a tenth.
     let is_whole = |times: &u32| (product(times) - product(times).round()).abs() < 1e-9;
     let times = (1..=1000).find(is_whole).unwrap_or(1);
     cast(product(&times).round()).max(1)

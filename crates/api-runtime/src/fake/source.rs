@@ -6,7 +6,8 @@ use serde_json::{Map, Value};
 
 use crate::Described;
 
-/// The most references that are followed, and `allOf` that are entered, to read one schema.
+/// The maximum number of references that are followed, and `allOf` that are entered, to read one
+/// schema.
 const MOST_STEPS: usize = 64;
 /// The keywords of which the greater value is narrower.
 const LOW: [&str; 5] = [
@@ -60,6 +61,8 @@ impl Source {
                 pending.extend(self.referred(reference));
             }
             if let Some(Value::Array(parts)) = own.get("allOf") {
+                // Reversed, because the last one is read next: of keywords that cannot be joined,
+                // the first one in the document counts.
                 pending.extend(parts.iter().rev().cloned());
             }
             merge(&mut keywords, own);

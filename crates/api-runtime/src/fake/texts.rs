@@ -12,7 +12,7 @@ use super::formats::Format;
 
 /// How many more characters than it needs a string may have.
 const SLACK: usize = 24;
-/// The most characters on either side of what a pattern is about.
+/// The maximum number of characters that stand before a match of a pattern, and after it.
 const AROUND: usize = 6;
 
 /// Returns a strategy for strings.
@@ -33,6 +33,8 @@ pub(super) fn text(keywords: &Map<String, Value>) -> BoxedStrategy<String> {
     if demands == 0 {
         return free(least, most);
     }
+    // A single demand without bounds is left to proptest, which draws from more characters than the
+    // automata know.
     if demands > 1 || least > 0 || most < usize::MAX {
         let ours = format.map(|format| vec![format.ours, format.any]);
         let ours = ours.map_or_else(|| vec![None], |ours| ours.into_iter().map(Some).collect());

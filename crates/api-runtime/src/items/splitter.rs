@@ -23,7 +23,7 @@ pub(crate) enum Frame {
 /// The state of splitting a body. Holds at most the limit and one piece in memory.
 pub(crate) struct Splitter {
     pub(super) framing: Framing,
-    /// The most bytes of an item.
+    /// The maximum number of bytes of an item.
     pub(crate) limit: usize,
     unread: BytesMut,
     /// The length of the prefix of `unread` that is known to have no end of an item.

@@ -1,4 +1,4 @@
-//! The bodies of rejections, which a mock remembers when it writes them.
+//! Renders the bodies of rejections, and remembers each rejection for the verification of the mock.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -120,7 +120,8 @@ impl Shared {
         self.state().credentials.clone()
     }
 
-    /// Returns what is not as expected.
+    /// Returns an error that lists the expectations that are not met and, unless they are allowed,
+    /// the requests that met none.
     pub(super) fn check(&self) -> Result<(), Unmet> {
         let state = self.state();
         let unmet = state.entries.iter().filter(|entry| !entry.is_met());
@@ -159,7 +160,8 @@ impl State {
         })
     }
 
-    /// Returns why no expectation takes a request of an operation, of which some accept it.
+    /// Returns the reason why no expectation takes a request of an operation. `accepting` are the
+    /// positions of the expectations whose checks the request passes.
     fn reason(&self, operation: Option<&'static Operation>, accepting: &[usize]) -> &'static str {
         let id = operation.map(|operation| operation.id);
         if accepting.iter().any(|at| !self.is_due(*at)) {

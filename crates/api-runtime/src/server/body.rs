@@ -18,7 +18,7 @@ const UNKNOWN: &[u8] = b"application/octet-stream";
 /// The limits of a request body.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
-    /// The most bytes that the body may have.
+    /// The maximum number of bytes that the body may have.
     pub(super) bytes: usize,
     /// The time in which the whole body must arrive; none for any time.
     pub(super) time: Option<Duration>,

@@ -175,6 +175,8 @@ impl Call {
             Location::Cookie => RawParameter::Pairs(self.cookies(), self.operation.parameters),
             Location::Header => {
                 let name = HeaderName::from_bytes(parameter.name.as_bytes()).ok()?;
+                // RFC 9110, section 5.3: lines of one name mean the same as their values in one
+                // list.
                 let (text, repeated) = lines(&self.parts.headers, &name, ", ")?;
                 RawParameter::Header(text, repeated)
             }

@@ -22,6 +22,7 @@ const OF_CONNECTION: [HeaderName; 10] = [
 pub fn remove_connection_headers(headers: &mut HeaderMap) {
     let lines = headers.get_all(header::CONNECTION).iter();
     let lines = lines.filter_map(|line| line.to_str().ok());
+    // Collected first, because `Connection`, which names them, is removed too.
     let named: Vec<HeaderName> = lines
         .flat_map(|line| line.split(','))
         .filter_map(|name| name.trim().parse().ok())

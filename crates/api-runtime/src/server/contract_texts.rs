@@ -170,6 +170,7 @@ fn accepts_gzip(headers: &HeaderMap) -> bool {
         let weight = parameters.trim().strip_prefix("q=");
         let is_accepted = weight.is_none_or(|q| q.trim().parse::<f32>().is_ok_and(|q| q > 0.0));
         match name.trim().to_ascii_lowercase().as_str() {
+            // Its own weight decides, since `*` is about the codings that are not named.
             "gzip" | "x-gzip" => return is_accepted,
             "*" => any = is_accepted,
             _ => {}

@@ -237,6 +237,8 @@ impl Document {
                 schema.insert("default".to_owned(), own);
             }
         }
+        // Only an `Option` or a default has a value for absence, so all others are required in
+        // effect.
         if parameter.required || (parameter.default.is_none() && !is_optional) {
             value.insert("required".to_owned(), true.into());
         }
@@ -254,6 +256,7 @@ impl Document {
             return value;
         }
         value.insert("schema".to_owned(), schema);
+        // The defaults of OpenAPI, which the contract need not write either.
         let usual = match parameter.location {
             Location::Query | Location::Cookie => (Style::Form, true),
             Location::Path | Location::Header | Location::Body => (Style::Simple, false),

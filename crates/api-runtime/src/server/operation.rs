@@ -225,7 +225,7 @@ pub struct Parameter {
     /// The names of the properties, if the value is an object. In the style `form` with `explode`,
     /// each is a name in the query or cookies.
     pub properties: &'static [&'static str],
-    /// Whether the object also has every name in the query or cookies that no other parameter
+    /// Whether the object also takes all pairs of the query or cookies whose names no parameter
     /// declares.
     pub open: bool,
     /// Whether the parameter is the whole query (`in: querystring`), so that its name is in no

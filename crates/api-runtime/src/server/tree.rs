@@ -9,7 +9,8 @@ use serde::forward_to_deserialize_any;
 
 use super::text::{Guess, InputError, Text};
 
-/// The most brackets that a name may have, which is also the depth to which JSON may nest.
+/// The maximum number of brackets that a name may have, which is also the depth to which JSON may
+/// nest.
 const MAX_DEPTH: usize = 128;
 
 /// The rest of a value's name, and the value. The rest is `[from]` in `filter[from]`, and empty in

@@ -11,7 +11,7 @@ use crate::cli::config;
 use crate::cli::failure::Failure;
 use crate::client::Secret;
 
-/// The most bytes that the file may have.
+/// The maximum number of bytes that the file may have.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// The credentials, by account.

@@ -11,11 +11,11 @@ pub(super) const ONLY: &str = "only";
 pub(super) const WRITES: &str = "allow-writes";
 /// The flag that lets an assistant give secrets.
 pub(super) const SECRET_INPUTS: &str = "allow-secret-inputs";
-/// The flag with the most bytes of a result.
+/// The flag with the maximum number of bytes of a result.
 pub(super) const RESULT_BYTES: &str = "result-bytes";
 
-/// The most bytes of a result, unless `--result-bytes` says otherwise: about 16,000 tokens of a
-/// language model, which reads a result as a whole.
+/// The maximum number of bytes of a result, unless `--result-bytes` says otherwise: about 16,000
+/// tokens of a language model, which reads a result as a whole.
 pub(super) const USUAL_RESULT_BYTES: usize = 64 << 10;
 /// The values that `--result-bytes` can have.
 const RESULT_RANGE: std::ops::RangeInclusive<usize> = 1 << 10..=4 << 20;
@@ -29,7 +29,7 @@ pub(super) struct Access {
     only: Vec<String>,
     writes: bool,
     pub(super) secret_inputs: bool,
-    /// The most bytes of a result.
+    /// The maximum number of bytes of a result.
     pub(super) result_bytes: usize,
 }
 

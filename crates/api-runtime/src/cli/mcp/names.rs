@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 /// The input that is the request body.
 pub(super) const BODY: &str = "body";
-/// The most characters of a name. The protocol allows 128 in the name of a tool, but the APIs of
-/// language models 64, in which some clients put the name of the server too.
+/// The maximum number of characters of a name. The protocol allows 128 in the name of a tool, but
+/// the APIs of language models 64, in which some clients put the name of the server too.
 const MOST_CHARACTERS: usize = 48;
 
 /// Returns a name of letters, digits, `_`, and `-` that is not taken yet.

@@ -17,7 +17,7 @@ use crate::cli::{call, output, secrets};
 use crate::client::{ByteStream, EventStream, ResponseValue};
 use crate::items::{Framing, ItemStream};
 
-/// The most bytes of a response that is read into memory.
+/// The maximum number of bytes of a response that is read into memory.
 const MOST_RESPONSE_BYTES: usize = 8 << 20;
 
 /// What to do about a result that is not all.

@@ -13,9 +13,9 @@ use crate::Schemas;
 use crate::cli::description::{Body, BodyKind, Input};
 use crate::cli::mcp::arguments;
 
-/// The most bytes of an input schema. A larger one says only which inputs there are, of what type and
-/// what for: clients give the schemas of all tools to a language model, and a call is checked all the
-/// same. If that is too large too, it does not say what for.
+/// The maximum number of bytes of an input schema. A larger one says only which inputs there are,
+/// of what type and what for: clients give the schemas of all tools to a language model, and a call
+/// is checked all the same. If that is too large too, it does not say what for.
 const MOST_BYTES: usize = 64 << 10;
 /// Keywords whose values are objects of schemas.
 const MAPS: [&str; 4] = [

@@ -37,7 +37,7 @@ const STREAM_SECONDS: f64 = 30.0;
 const GRACE: Duration = Duration::from_secs(1);
 /// The bytes of descriptions and schemas after which a page of tools ends.
 const PAGE_BYTES: usize = 1 << 20;
-/// The most characters of the API's description in the instructions for an assistant.
+/// The maximum number of characters of the API's description in the instructions for an assistant.
 const MOST_INSTRUCTIONS: usize = 2_000;
 
 /// The operations of an API as a server of the Model Context Protocol.

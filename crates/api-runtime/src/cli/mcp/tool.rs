@@ -19,9 +19,9 @@ use crate::cli::sources::Sources;
 /// The methods that have the same effect however often they are called (RFC 9110, section 9.2.2),
 /// beside those that only read.
 const IDEMPOTENT: [&str; 2] = ["PUT", "DELETE"];
-/// The most characters of the description of an operation in that of its tool.
+/// The maximum number of characters of the description of an operation in that of its tool.
 const MOST_WORDS: usize = 4_000;
-/// The most characters of the title of a tool.
+/// The maximum number of characters of the title of a tool.
 const MOST_TITLE: usize = 80;
 
 /// An operation as a tool.
@@ -105,7 +105,7 @@ impl Tool {
     }
 }
 
-/// Returns what a method says about an operation.
+/// Returns the annotations of the tool of an operation, which follow from its method.
 fn annotations(method: &str) -> ToolAnnotations {
     let reads = is_safe(method);
     ToolAnnotations::new()

@@ -15,9 +15,9 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Stdin, Stdout};
 use tokio::sync::{Mutex, Semaphore};
 
-/// The most bytes of a message that is received. A longer one is refused.
+/// The maximum number of bytes of a message that is received. A longer one is refused.
 const MOST_BYTES: usize = 16 << 20;
-/// The most messages of a batch. A larger one is refused.
+/// The maximum number of messages of a batch. A larger one is refused.
 const MOST_MESSAGES: usize = 64;
 /// The messages that may wait until the client reads them. While so many do, no further request is
 /// read: a client that sends and does not read takes no memory here.
@@ -28,7 +28,7 @@ type Received = RxJsonRpcMessage<RoleServer>;
 /// The standard input and output.
 pub(super) struct Pipes {
     input: BufReader<Stdin>,
-    /// What has come of the next line.
+    /// The bytes of the next line that have been read so far.
     line: Vec<u8>,
     /// Whether the rest of a line is skipped.
     is_skipped: bool,

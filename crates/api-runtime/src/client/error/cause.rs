@@ -100,7 +100,7 @@ impl OversizedResponse {
         }
     }
 
-    /// Returns the most bytes that the client reads into memory.
+    /// Returns the maximum number of bytes that the client reads into memory.
     #[must_use]
     pub fn limit(&self) -> usize {
         self.origin.limit

@@ -37,6 +37,7 @@ impl<T: Wire> Lenient<T> {
     pub fn partial(&self) -> Option<Partial<T>> {
         let source = self.source.as_ref()?;
         if self.typed.is_ok() {
+            // Decoded again, because callers may read types that cannot be cloned.
             let value = if source.body.is_text {
                 read_text(&source.body.bytes)
             } else {

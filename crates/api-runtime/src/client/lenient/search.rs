@@ -9,12 +9,12 @@ use super::Body;
 use crate::Violation;
 use crate::pointer::unescape;
 
-/// The most parts that are listed.
+/// The maximum number of parts that are listed.
 const MOST_VIOLATIONS: usize = 100;
-/// The most bytes that are decoded to find them.
+/// The maximum number of bytes that are decoded to find them.
 const MOST_DECODED: usize = 16 << 20;
-/// The most bytes of a body that is searched. Its JSON is in memory twice, which takes many times
-/// its bytes.
+/// The maximum number of bytes of a body that is searched. Its JSON is in memory twice, which takes
+/// many times its bytes.
 const MOST_SEARCHED: usize = 4 << 20;
 
 /// What a search has found.
@@ -67,6 +67,8 @@ pub(super) fn search(body: &Body, json: Option<&Value>) -> Found {
     while let Some(mut violation) = failed {
         let local = std::mem::take(&mut violation.pointer);
         violation.pointer = rest.left_out.original(&local, json);
+        // A required property is missing here because it was left out itself, which was listed
+        // before.
         let is_consequence = rest.left_out.properties.contains(&violation.pointer);
         if !is_consequence {
             if violations.len() == MOST_VIOLATIONS {
@@ -132,6 +134,8 @@ impl Rest {
             }
             Some(Value::Object(properties)) => {
                 let name = unescape(last);
+                // Not `remove`, which can move the last property into the gap: violations are in
+                // the order of the body.
                 properties.retain(|other, _| *other != name);
                 self.left_out.properties.insert(original);
                 true
@@ -161,6 +165,7 @@ impl LeftOut {
 
     /// Returns the index in the whole body of the item at an index of the rest.
     pub(super) fn index(&self, array: &str, mut at: usize) -> usize {
+        // Ascending, so that each index is compared after all the shifts by lower ones.
         for left_out in self.items.get(array).into_iter().flatten() {
             if *left_out <= at {
                 at += 1;

@@ -156,6 +156,7 @@ impl Reader<'_> {
             })
         });
         let mut branches: Vec<Branch> = branches.collect();
+        // Null first, since a value shrinks to the first alternative.
         branches.sort_by_key(|branch| !branch.is_null);
         Form::Choice(branches)
     }
@@ -195,6 +196,7 @@ impl Reader<'_> {
     /// Returns the properties that a schema does not name, or `None` if it has none.
     fn others(&mut self, keywords: &Map<String, Value>) -> Option<Others> {
         let patterns = keywords.get("patternProperties").and_then(Value::as_object);
+        // Names of one pattern are enough, since no property of a pattern is required.
         let pattern = patterns.and_then(|patterns| patterns.iter().next());
         let declared = match pattern {
             Some((_, schema)) => Some(schema),
