@@ -64,7 +64,7 @@ pub(crate) struct List {
     pub(crate) item: SchemaId,
     /// Whether an item in the list is a whole one.
     pub(crate) is_whole: bool,
-    /// The most items that the list may have.
+    /// The maximum number of items that the list may have.
     pub(crate) most: Option<u64>,
 }
 
@@ -149,6 +149,7 @@ fn roles(
             Method::Get if is_own => Action::View,
             Method::Put if is_own && is_item => Action::Put,
             Method::Post if is_own && is_item => Action::CreateNamed,
+            // A change may as well have a success without a body, such as 204.
             Method::Patch if is_own && (is_item || is_empty(operation)) => Action::Merge,
             Method::Delete if is_own => Action::Remove,
             Method::Get if operation.path == parent => {

@@ -64,6 +64,7 @@ fn weight(ranges: &[Range], name: &str) -> f32 {
     };
     let mut best: Option<(u8, f32)> = None;
     for range in ranges {
+        // The closest range decides even with a lower weight: `text/*, text/html;q=0` refuses HTML.
         if let Some(close) = closeness(range)
             && best.is_none_or(|(most, _)| close > most)
         {

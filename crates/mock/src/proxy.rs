@@ -161,6 +161,7 @@ impl Proxy {
             return failed;
         }
         findings::write(&mut parts.headers, &[&verdict.findings, &found]);
+        // The pulse of a response has no reader: nothing is waited for once its head is here.
         let body = held.into_body(self.times.idle, &Pulse::default());
         Response::from_parts(parts, body)
     }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::router::State;
 use crate::values::Values;
 
-/// The most places of a body that are filled with what is known.
+/// The maximum number of places of a body that are filled with what is known.
 const MOST_PLACES: usize = 64;
 
 /// Writes the bodies of refusals.

@@ -18,7 +18,7 @@ use crate::negotiate;
 use crate::prefer::{APPLIED, Preferences};
 use crate::router::{Listed, Served, State};
 
-/// A response that is to be made.
+/// The task of making one response.
 struct Task<'s> {
     state: &'s State,
     operation: &'static ir::Operation,

@@ -136,7 +136,7 @@ async fn a_body_that_the_contract_does_not_describe_must_arrive_in_time() {
         .body(body)
         .expect("a request");
     let start = Instant::now();
-    // The clock stands still unless nothing else is to be done.
+    // The paused clock moves only when no task can run.
     let Ok(response) = router.call(request).await;
     assert_eq!(response.status(), 408);
     assert_eq!(start.elapsed().as_secs(), STREAM_TIMEOUT.as_secs());

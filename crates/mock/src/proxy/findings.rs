@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use super::VIOLATIONS;
 use crate::bounds::{MOST_HEADER, MOST_LINES, MOST_SHOWN};
 
-/// The most characters of a path that a line repeats.
+/// The maximum number of characters of a path that a line repeats.
 const MOST_PATH: usize = 200;
 
 /// Something of a request or response that does not fit the contract.

@@ -20,7 +20,8 @@ pub(super) enum Held {
     Passing(Body),
 }
 
-/// Reads a body up to a bound of bytes and time. A body beyond that is to be passed on.
+/// Reads a body up to a bound of bytes and time. A body beyond that must be passed on as it
+/// arrives.
 ///
 /// # Errors
 ///

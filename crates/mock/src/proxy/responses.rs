@@ -24,7 +24,7 @@ use crate::request::{Reading, Wanted, includes};
 use crate::respond::{is_framing, listed};
 use crate::router::{Listed, State};
 
-/// The most characters of a content type that a finding repeats.
+/// The maximum number of characters of a content type that a finding repeats.
 const MOST_NAME: usize = 100;
 
 /// The check of responses.
@@ -133,6 +133,7 @@ impl Responses {
     fn check(&self, operation: &str, status: StatusCode) -> Option<usize> {
         let listed = listed(self.operations.get(operation)?, status)?;
         let mut checks = self.checks.0.iter();
+        // By identity, because responses of different operations can be alike.
         checks.position(|check| std::ptr::eq(check.response, listed.response))
     }
 

@@ -85,8 +85,8 @@ pub(super) fn body(task: &Task<'_>, at: usize) -> Result<Response, Refused> {
     }
 }
 
-/// Returns the example that the caller prefers, or else the first that fits. Returns `None` where a
-/// value is to be made up.
+/// Returns the example that the caller prefers, or else the first that fits. Returns `None` if the
+/// mock must make a value up.
 fn example(
     task: &Task<'_>,
     media: &'static ir::Media,

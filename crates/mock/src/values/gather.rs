@@ -10,7 +10,7 @@ pub(super) struct Gathered {
     pub(super) all: Vec<&'static Keywords>,
     /// The values of properties by which a discriminator selects the chosen branch.
     pub(super) tags: Vec<(&'static str, Value)>,
-    /// The schemas that were met, so that a circle of references ends.
+    /// The schemas that were met, so that a cycle of references ends.
     pub(super) seen: Vec<SchemaId>,
 }
 

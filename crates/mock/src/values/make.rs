@@ -19,7 +19,8 @@ const ITEMS: u64 = 2;
 /// How often an item is made again if it must differ from the others.
 const TRIES: usize = 24;
 
-/// The most pairs of a member of `oneOf` and one of `anyOf` that are tried if a schema has both.
+/// The maximum number of pairs of a member of `oneOf` and one of `anyOf` that are tried if a schema
+/// has both.
 const MOST_PAIRS: usize = 64;
 
 /// A maker of one value.

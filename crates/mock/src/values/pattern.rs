@@ -6,7 +6,7 @@ use regex_syntax::hir::{Class, Hir, HirKind};
 
 /// How often what may be repeated without end is repeated beyond the least, by the attempt.
 const SLACK: [u32; 4] = [4, 0, 1, 12];
-/// The most characters of a string.
+/// The maximum number of characters of a string.
 const MOST: usize = 20_000;
 
 /// A regular expression of which strings are made.
