@@ -1,5 +1,5 @@
 //! `cargo xtask figures`: measures how the workspace reads, such as the lengths of files and
-//! functions, comments, and circles of imports.
+//! functions, comments, and cycles of imports.
 //!
 //! Everything is read from the text, as rustfmt lays it out, so this compiles nothing. Code by hand
 //! is measured without its tests, except for words.
@@ -24,7 +24,7 @@ const WORDS: [&str; 5] = ["neither", "shall", "told", "whatever", "whoever"];
 const UNWRAP: &str = concat!(".unwrap", "()");
 /// A file of more lines is named.
 const MOST_LINES: usize = 600;
-/// A circle of more files is named.
+/// A cycle of more files is named.
 const MOST_IN_CIRCLE: usize = 3;
 /// The generated crates whose lines per operation are measured.
 const PER_OPERATION: [&str; 2] = ["api-server", "api-client"];

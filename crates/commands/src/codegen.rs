@@ -104,6 +104,8 @@ pub(crate) fn run(
         } else {
             vec![chosen.name.clone()]
         };
+        // A document with errors does not end the loop, so that one run reports those of all
+        // documents.
         exit = exit.and(generate(chosen, &command, arguments, out, err)?);
     }
     Ok(exit)

@@ -139,6 +139,7 @@ fn usual() -> anyhow::Result<PathBuf> {
         if document.is_file() {
             return Ok(document);
         }
+        // A document above the repository belongs to something else.
         if folder.join(".git").exists() {
             break;
         }

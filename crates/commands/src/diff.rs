@@ -345,7 +345,8 @@ fn compared(arguments: &Arguments, err: &mut dyn Write) -> anyhow::Result<Option
     }))
 }
 
-/// Calls two functions, each on a thread of its own, because a large document takes seconds.
+/// Calls two functions at the same time, the first on a thread of its own, because a large document
+/// takes seconds.
 fn join<A: Send, B: Send>(
     one: impl FnOnce() -> A + Send,
     other: impl FnOnce() -> B + Send,

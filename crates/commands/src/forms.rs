@@ -38,6 +38,7 @@ pub(crate) fn annotation(
 }
 
 fn escape(text: &str) -> String {
+    // The percent sign first, or those of the other escapes would be escaped too.
     text.replace('%', "%25")
         .replace('\r', "%0D")
         .replace('\n', "%0A")

@@ -50,6 +50,7 @@ pub(crate) fn checkout(document: &Path, revision: &str) -> anyhow::Result<Checko
     })?;
     let root = output(git(parent).args(["rev-parse", "--show-toplevel"]))?;
     let root = PathBuf::from(text(&root)?);
+    // A tag stands for its commit, and what is no commit is refused.
     let commit = format!("{revision}^{{commit}}");
     // A revision may begin with a hyphen, and must not be taken for an option.
     let verify = ["rev-parse", "--verify", "--quiet", "--end-of-options"];

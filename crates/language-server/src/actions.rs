@@ -9,7 +9,7 @@ use crate::diagnostics::Files;
 use crate::texts::Texts;
 use crate::world::World;
 
-/// The most actions that one response lists.
+/// The maximum number of actions that one response lists.
 const MOST_ACTIONS: usize = 100;
 
 /// Returns what mends the diagnostics of a part of a file.

@@ -19,7 +19,7 @@ use crate::scalar;
 use crate::world::Request;
 use context::{Context, Spot};
 
-/// The most items that one response lists. The editor asks again as the name grows.
+/// The maximum number of items that one response lists. The editor asks again as the name grows.
 const MOST_ITEMS: usize = 500;
 
 /// The media types that most contracts have.
@@ -352,6 +352,7 @@ fn relative(path: &Path, from: &Path) -> Option<String> {
         if let Ok(rest) = path.strip_prefix(folder) {
             return Some(format!("{ups}{}", rest.to_str()?.replace('\\', "/")));
         }
+        // Files on different drives have no folder in common.
         folder = folder.parent()?;
         ups.push_str("../");
     }

@@ -14,7 +14,7 @@ use crate::position::Lines;
 use crate::texts::Texts;
 use crate::world::{Analysis, World};
 
-/// The most diagnostics of a file that are shown. One wrong template makes thousands.
+/// The maximum number of diagnostics of a file that are shown. One wrong template makes thousands.
 const MOST_PER_FILE: usize = 1_000;
 
 /// The name of the server, as editors show it beside a diagnostic.

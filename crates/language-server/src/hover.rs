@@ -12,10 +12,10 @@ use crate::index::{NameKind, Symbol, Target};
 use crate::world::{Analysis, Request};
 use crate::{navigate, parsed};
 
-/// The most bytes that an editor is given to show.
+/// The maximum number of bytes that an editor is given to show.
 const MOST_BYTES: usize = 32_768;
 
-/// The most properties, parameters or responses that are listed.
+/// The maximum number of properties, parameters or responses that are listed.
 const MOST_ROWS: usize = 60;
 
 /// Returns what is at a position.
@@ -216,6 +216,7 @@ fn table(out: &mut String, head: [&str; 4], rows: &[[String; 4]]) {
     ));
     out.push_str(&line(columns.iter().map(|_| "---".to_owned()).collect()));
     for row in rows.iter().take(MOST_ROWS) {
+        // A pipe would end the cell, and the end of a line the row.
         let cells = columns
             .iter()
             .map(|column| row[*column].replace('|', "\\|").replace(['\n', '\r'], " "));
@@ -291,7 +292,7 @@ fn summary(node: &Node) -> String {
     words
 }
 
-/// Returns the part of a schema in a word, without what is inside it.
+/// Returns a word for a schema that is a part of another one, without the parts inside it.
 fn branch(node: &Node) -> String {
     match (text(node, "$ref"), text(node, "type")) {
         (Some(_), _) => summary(node),

@@ -16,7 +16,7 @@ use contract::source::Span;
 use crate::parsed::{self, Parsed};
 use walk::Walk;
 
-/// The most references that lead from one to the next. A circle ends here.
+/// The maximum number of references that lead from one to the next. A cycle ends here.
 const MOST_HOPS: usize = 64;
 
 /// The names and references of a contract.
@@ -273,6 +273,7 @@ impl Index {
             })
             .filter(|target| !targets.contains(target) && self.node(target).is_some())
             .collect();
+        // Sorted, because the map that they are from has no order.
         referred.sort_by(|a, b| (a.file, &a.pointer).cmp(&(b.file, &b.pointer)));
         targets.extend(referred);
         targets

@@ -16,7 +16,7 @@ use crate::position::Lines;
 use crate::texts::Texts;
 use crate::world::{Analysis, World, held};
 
-/// The most lenses that a file has.
+/// The maximum number of lenses that a file has.
 const MOST_LENSES: usize = 500;
 
 /// A contract that was compared with its base revision.
@@ -39,6 +39,7 @@ pub(crate) fn judge(world: &World, texts: &Texts) -> bool {
         let Some(analysis) = world.analyse(texts, &root) else {
             continue;
         };
+        // While the document has errors, its last verdict stays.
         let Some(revision) = analysis.contract.clone() else {
             continue;
         };

@@ -89,7 +89,7 @@ pub trait Base: Send + Sync {
 ///
 /// # Errors
 ///
-/// Returns an error if the editor breaks the protocol, or goes away without a word.
+/// Returns an error if the editor breaks the protocol, or closes the connection without `shutdown`.
 pub fn serve_stdio(settings: Settings) -> Result<(), Error> {
     let (connection, threads) = Connection::stdio();
     let served = serve(&connection, settings);

@@ -10,7 +10,7 @@ use crate::parsed::Parsed;
 use crate::position::Encoding;
 use crate::world::Request;
 
-/// The most places that one response lists.
+/// The maximum number of places that one response lists.
 const MOST_PLACES: usize = 10_000;
 
 /// Returns where what is at a position is declared.
@@ -105,6 +105,7 @@ impl Outline<'_> {
 
     fn operations(&self, item: &Node) -> Vec<DocumentSymbol> {
         let entries = item.as_object().unwrap_or_default().iter();
+        // By their responses, because a path item has other entries too, such as `parameters`.
         let operations = entries.filter(|entry| entry.value.get("responses").is_some());
         operations
             .filter_map(|entry| {

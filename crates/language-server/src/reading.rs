@@ -10,8 +10,8 @@ use policy::{NotFound, Policy};
 use crate::Settings;
 use crate::texts::Texts;
 
-/// The most schemas of a contract that are searched for values. In larger ones
-/// the search would be felt while one types.
+/// The maximum number of schemas of a contract that are searched for values. In larger ones the
+/// search would be felt while one types.
 const MOST_SCHEMAS: usize = 5_000;
 
 /// Reads the contract that starts with a document.

@@ -34,7 +34,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// How long the texts must rest before they are compared with the base revision.
 const LONG_PAUSE: Duration = Duration::from_millis(400);
 
-/// The most requests that wait for a response.
+/// The maximum number of requests that wait for a response.
 const MOST_WAITING: usize = 256;
 
 /// The stack size in bytes of the threads that read documents, which may nest as deep as the reader

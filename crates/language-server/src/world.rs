@@ -20,10 +20,10 @@ use crate::position::{Encoding, Lines};
 use crate::reading;
 use crate::texts::Texts;
 
-/// The most documents that are checked at once. Each is the start of a contract.
+/// The maximum number of documents that are checked at once. Each is the start of a contract.
 const MOST_ROOTS: usize = 16;
 
-/// The most bytes of a file in which its `openapi` is searched for.
+/// The maximum number of bytes of a file in which its `openapi` is searched for.
 const HEAD_BYTES: usize = 65_536;
 
 /// The size in bytes from which completions and diagnostics use the last index of a text or contract,
@@ -203,7 +203,8 @@ impl World {
         self.index_with(texts, path)
     }
 
-    /// Returns what the reader of contracts says about a contract.
+    /// Returns the result of reading a contract, with its diagnostics. Reads it if the result is
+    /// not known for these texts.
     pub(crate) fn analyse(&self, texts: &Texts, root: &Path) -> Option<Arc<Analysis>> {
         if let Some(known) = self.analysed(texts, root) {
             return Some(known);
@@ -276,7 +277,8 @@ impl World {
 }
 
 impl Analysis {
-    /// Returns the number of the reader's file with a path.
+    /// Returns the id of the file with a path, among the files that the reader of contracts has
+    /// read.
     pub(crate) fn file_id(&self, path: &Path) -> Option<FileId> {
         self.sources
             .ids()

@@ -1,4 +1,4 @@
-//! Circles of imports: files of a package that need one another.
+//! Cycles of imports: files of a package that need one another.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,12 +26,12 @@ struct Path {
     exported: Option<String>,
 }
 
-/// Returns the circles, the largest first: sets of files in which each leads to all the others, by
+/// Returns the cycles, the largest first: sets of files in which each leads to all the others, by
 /// paths that it names.
 ///
 /// A path leads to the file that has the item, also where a module between the two passes the item
-/// on by `pub use`. That a file names its own parts, the modules inside it, is left out: the two are
-/// one room, and its parts may name what they share.
+/// on by `pub use`. A file that names the modules inside it does not count, because those may name
+/// what they share with it.
 pub(super) fn circles<'s>(sources: &[&'s Source]) -> anyhow::Result<Vec<Vec<&'s str>>> {
     let mut modules = BTreeMap::new();
     for source in sources {

@@ -9,7 +9,7 @@ use contract::source::Span;
 
 /// The number of operations that a finding names, unless all are asked for.
 const MOST_OPERATIONS: usize = 3;
-/// The most characters of a witness that are shown, unless everything is asked for.
+/// The maximum number of characters of a witness that are shown, unless everything is asked for.
 const MOST_CHARACTERS: usize = 1500;
 
 pub(super) fn render(comparison: &Comparison, is_whole: bool) -> String {

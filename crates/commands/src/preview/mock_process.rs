@@ -9,7 +9,7 @@ use anyhow::{Context as _, bail};
 
 use super::Arguments;
 
-/// The most bytes that are read of what the process says.
+/// The maximum number of bytes that are read of what the process says.
 const MOST_BYTES: u64 = 16 << 10;
 
 /// A mock that runs. It ends when this is dropped, and with this process however that ends, because

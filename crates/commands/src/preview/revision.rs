@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::Arguments;
 use crate::{diff, lint};
 
-/// The most findings that the page shows of each command.
+/// The maximum number of findings that the page shows of each command.
 const MOST_FINDINGS: usize = 500;
 
 /// A revision of the document, judged.

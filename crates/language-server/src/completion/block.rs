@@ -197,6 +197,8 @@ impl<'t> Climb<'t> {
                 Search::Object(_) => {
                     // A dash that is further out than the cursor is around it.
                     let is_around = first_dash.is_some_and(|dash| dash < at);
+                    // Only until the first line further out: a key above that one belongs to
+                    // another object.
                     if line.column == at && is_first && at == column {
                         self.siblings.extend(line.key.map(name));
                     }
@@ -233,6 +235,7 @@ impl<'t> Climb<'t> {
         if value.starts_with(['{', '[']) {
             let range = self.lines.line(self.text, number);
             let start = range.end - line.value.trim_start().len();
+            // The scan from the bracket on finds again what is between it and the cursor.
             self.tokens.clear();
             self.tokens.push(name(key));
             self.leave(&line.dashes);

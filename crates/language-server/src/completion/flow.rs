@@ -6,7 +6,7 @@ use super::context::{Context, ITEM, Spot};
 enum Frame {
     Object {
         key: Option<String>,
-        /// Whether the colon after the key has come.
+        /// Whether the colon after the key stands before the cursor.
         is_value: bool,
         keys: Vec<String>,
     },

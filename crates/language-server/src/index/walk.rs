@@ -13,7 +13,8 @@ use percent_encoding::percent_decode_str;
 use super::{Index, Name, NameKind, Reference, ReferenceForm, Target};
 use crate::parsed::{self, Parsed};
 
-/// The most files of a contract that are searched, as many as the reader of contracts reads.
+/// The maximum number of files of a contract that are searched, as many as the reader of contracts
+/// reads.
 const MOST_FILES: usize = 10_000;
 
 /// A walk through a part of a file.
@@ -25,7 +26,8 @@ pub(super) struct Walk<'w> {
     pub(super) file: usize,
     /// The addresses of the objects that were visited. Trees do not move while an index is made.
     pub(super) seen: &'w mut HashSet<usize>,
-    /// Where references lead.
+    /// The targets of the references that were found, each with the place of the standard that it
+    /// must fit.
     pub(super) found: Vec<(Target, Place)>,
 }
 
@@ -41,7 +43,7 @@ impl Walk<'_> {
                     }
                 }
                 NodeValue::Object(entries) => {
-                    // References may lead to one node from many places, and in a circle.
+                    // References may lead to one node from many places, and in a cycle.
                     if !self.seen.insert(std::ptr::from_ref(node).addr()) {
                         continue;
                     }
