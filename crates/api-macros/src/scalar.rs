@@ -57,6 +57,7 @@ fn check(scalar: &Scalar<'_>) -> TokenStream {
         ..
     } = *scalar;
     let own = if scalar.is_unconstrained() {
+        // The compiler would warn about an argument that is not used.
         quote!(let _ = value;)
     } else if is_text {
         let min = optional(rules.min_length.as_ref());

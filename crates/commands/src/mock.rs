@@ -89,6 +89,7 @@ pub(crate) fn run(
         let (listener, address) = listen(arguments.host, arguments.port).await?;
         // Before the address is printed: who reads it may send the signal at once.
         let stop = ended(stop()?, arguments.until_input_ends);
+        // A terminal would obey control characters of the document.
         let title: String = title.chars().filter(|it| !it.is_control()).collect();
         let Some(upstream) = &arguments.proxy else {
             writeln!(out, "http://{address} is a mock of {title}")?;

@@ -34,6 +34,7 @@ impl Progress {
                 line(&format!("{words}, {} s", start.elapsed().as_secs()));
                 pause = PAUSE;
             }
+            // The line was shown at least once, so it must be removed.
             if pause == PAUSE {
                 line("");
             }
@@ -66,6 +67,7 @@ fn line(words: &str) {
     let words: String = words
         .chars()
         .filter(|character| !character.is_control())
+        // A line that wraps would take several rows, of which only the last is replaced.
         .take(78)
         .collect();
     // Standard error may be closed; progress is not worth failing for.

@@ -16,6 +16,7 @@ pub fn edits(diagnostics: &[Diagnostic], file: FileId) -> Vec<&Edit> {
     let all = diagnostics.iter().flat_map(|diagnostic| &diagnostic.edits);
     let mut edits: Vec<&Edit> = all.filter(|edit| edit.span.file == file).collect();
     edits.sort();
+    // Two diagnostics can ask for the same change.
     edits.dedup();
     let mut end = 0;
     edits.retain(|edit| {

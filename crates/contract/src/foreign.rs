@@ -181,6 +181,7 @@ impl Repairs {
                         .is_some_and(|repair| repair(&mut site).is_some())
                 });
             let Some(reading) = reading else { continue };
+            // Reading the document as one of others makes this change without an overlay.
             if self.leaves_readings && table::of(diagnostic.code).any(|it| ptr::eq(it, reading)) {
                 site.revert();
                 self.repaired.insert((diagnostic.code, diagnostic.span));

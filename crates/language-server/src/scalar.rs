@@ -31,9 +31,11 @@ pub(crate) fn written(source: &str, new: &str) -> String {
 /// Returns whether a text can be written in YAML without quotes.
 pub(crate) fn is_plain(text: &str) -> bool {
     let is_word = |one: char| one.is_alphanumeric() || matches!(one, '_' | '-' | '.' | '/' | ' ');
+    // A digit could begin a number or a date.
     text.starts_with(|first: char| first.is_alphabetic() || first == '_')
         && text.chars().all(is_word)
         && !text.ends_with(' ')
+        // YAML 1.1 reads these as booleans or null.
         && !matches!(
             text.to_ascii_lowercase().as_str(),
             "true" | "false" | "null" | "yes" | "no" | "on" | "off" | "y" | "n"

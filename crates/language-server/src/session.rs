@@ -62,7 +62,7 @@ pub enum Error {
 ///
 /// # Errors
 ///
-/// Returns an error if the editor breaks the protocol, or goes away without a word.
+/// Returns an error if the editor breaks the protocol, or closes the connection without `shutdown`.
 pub fn serve(connection: &Connection, settings: Settings) -> Result<(), Error> {
     let (id, parameters) = connection.initialize_start()?;
     // What a server does not understand of a client, it does without.
@@ -374,6 +374,7 @@ impl Session<'_> {
                     diagnostics,
                 });
             }
+            // An editor shows diagnostics until they are replaced.
             for uri in cleared.into_values() {
                 self.notify(PublishDiagnosticsParams {
                     uri,

@@ -24,6 +24,7 @@ pub(crate) fn path(uri: &Uri) -> PathBuf {
     let path = percent_decode_str(path).decode_utf8_lossy().into_owned();
     let bytes = path.as_bytes();
     let has_drive = bytes.len() > 2 && bytes[1].is_ascii_alphabetic() && bytes[2] == b':';
+    // The slash before the drive of Windows is no part of the path.
     PathBuf::from(if has_drive { &path[1..] } else { &path })
 }
 

@@ -109,6 +109,7 @@ impl Wanted {
             && reading != Reading::Parameters
         {
             if reading == Reading::Head && parts.iter().any(Part::is_checked) {
+                // The body is not here yet, but its content type can be refused already.
                 inputs.choose(body);
             } else {
                 unread = self.body(&mut inputs, body, parts).await;

@@ -211,6 +211,7 @@ fn first(served: &Served) -> Option<(&Listed, StatusCode)> {
         let code = match listed.response.status {
             StatusKey::Code(code) if code >= 200 => code,
             StatusKey::Code(_) | StatusKey::Range(1) => return None,
+            // A status that is listed itself has another response than its range.
             StatusKey::Range(digit) => unlisted(operation, u16::from(digit) * 100),
             StatusKey::Default => unlisted(operation, 200),
         };

@@ -62,6 +62,7 @@ pub async fn serve(listener: TcpListener, router: axum::Router, stop: impl Futur
             drop(permit);
         });
     }
+    // New connections are refused from now on, in place of waiting for an answer that never comes.
     drop(listener);
     let _ = tokio::time::timeout(GRACE, graceful.shutdown()).await;
 }

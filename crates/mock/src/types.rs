@@ -335,6 +335,7 @@ impl Expected {
             };
         };
         let default = union.variants.iter().find(|variant| variant.is_default);
+        // A variant that is the default also takes values without the property.
         let written = if default.is_some() {
             optional_tag(&value, property)
         } else {

@@ -18,6 +18,7 @@ impl Policy {
     pub fn needed(&self, chosen: &BTreeSet<LintSet>) -> BTreeSet<LintSet> {
         let parts = self.parts.iter().flat_map(|part| &part.levels);
         let named = self.levels.iter().chain(parts);
+        // A set need not run for a rule that is only switched off.
         let named = named.filter(|(_, level)| **level != Level::Off);
         let named = named.filter_map(|(name, _)| rules::find(name));
         named
@@ -133,6 +134,7 @@ struct Judged {
 
 impl Judged {
     fn runs(&self, rule: &str) -> bool {
+        // Own rules always run.
         rules::find(rule).is_none_or(|rule| self.chosen.contains(&rule.set))
     }
 }
@@ -188,6 +190,7 @@ impl<'p> Levels<'p> {
         if found.severity == Severity::Error {
             return Some(found);
         }
+        // A set that runs only because one of its rules has a level reports the others too.
         let is_chosen = rules::find(found.code)
             .is_none_or(|rule| rule.set == LintSet::Correct || self.chosen.contains(&rule.set));
         let default = if is_chosen {

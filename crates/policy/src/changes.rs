@@ -92,6 +92,7 @@ impl<'a> Judge<'a> {
     /// Returns whether a change is refused, and why not.
     #[must_use]
     pub fn judge(&self, change: &Change<'_>) -> Judged {
+        // A pointer and not the span, which changes with every line above it.
         let place = match (change.base, change.revision) {
             (Some(span), _) => self.before().pointer(span),
             (None, Some(span)) => {

@@ -88,6 +88,7 @@ fn above(folder: &Path) -> Option<PathBuf> {
     above.truncate(root + 1);
     above
         .into_iter()
+        // The caller has looked in the folder itself.
         .skip(1)
         .map(|folder| folder.join(FILE))
         .find(|file| file.is_file())

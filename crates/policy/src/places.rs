@@ -100,6 +100,7 @@ impl Places {
     /// Returns a path item, and those that it refers to.
     fn item<'p>(&'p self, item: Found<'p>) -> Vec<Found<'p>> {
         let mut items = vec![item];
+        // Path items may refer to each other.
         while items.len() <= MOST_HOPS
             && let Some(target) = items.last().and_then(|item| self.target(item))
         {

@@ -53,6 +53,7 @@ pub(super) fn circles<'s>(sources: &[&'s Source]) -> anyhow::Result<Vec<Vec<&'s 
     let reached: Vec<BTreeSet<usize>> = (0..names.len())
         .map(|start| reach(&arrows, start))
         .collect();
+    // A set, since each file of a cycle finds it again.
     let mut circles = BTreeSet::new();
     for (start, others) in reached.iter().enumerate() {
         let circle: Vec<usize> = others
@@ -108,6 +109,7 @@ fn owner<'s>(
         _ => return None,
     };
     let found = (0..=full.len())
+        // The innermost module first: the rest of the path is the item in it.
         .rev()
         .map(|length| (*package, full[..length].to_vec()))
         .find(|name| modules.contains_key(name))?;

@@ -115,6 +115,7 @@ pub(super) fn argument(bound: Bound) -> Arg {
     match input.kind {
         Kind::Boolean => argument
             .num_args(0..=1)
+            // Otherwise the flag would take the argument behind it for its value.
             .require_equals(true)
             .default_missing_value("true")
             .value_parser(PossibleValuesParser::new(["true", "false"])),

@@ -39,6 +39,7 @@ fn credential(scheme: &Scheme, variable: &str, words: &mut Vec<String>, url: &mu
     let word = match scheme.kind {
         SchemeKind::Bearer => format!("-H \"Authorization: Bearer ${variable}\""),
         SchemeKind::Basic => format!("-u \"${variable}\""),
+        // Words of the contract are in single quotes, in which a shell expands nothing.
         SchemeKind::Authorization => {
             format!(
                 "-H {}\" ${variable}\"",
@@ -51,6 +52,7 @@ fn credential(scheme: &Scheme, variable: &str, words: &mut Vec<String>, url: &mu
             let join = if url.contains('?') { '&' } else { '?' };
             let key =
                 percent_encoding::utf8_percent_encode(key, percent_encoding::NON_ALPHANUMERIC);
+            // NUL, which no URL has, marks where the variable begins.
             url.push_str(&format!("{join}{key}=\u{0}{variable}"));
             return;
         }
@@ -75,6 +77,7 @@ fn shown(settings: &Settings<'_>, text: &str) -> String {
         return text.to_owned();
     }
     let Ok(mut value) = serde_json::from_str(text) else {
+        // What is no JSON may have the secret anywhere.
         return secrets::HIDDEN.to_owned();
     };
     secrets::hide(&mut value, secrets);

@@ -165,6 +165,7 @@ fn parse(kind: Kind, text: &str) -> Result<Value, String> {
             "false" => Ok(false.into()),
             _ => Err("must be true or false".to_owned()),
         },
+        // The schema refuses fractions, for which it does not take `1.0`.
         Kind::Integer => number().ok_or_else(|| "must be an integer".to_owned()),
         Kind::Number => number().ok_or_else(|| "must be a number".to_owned()),
         // What is not JSON is a text, so that a word needs no quotes.

@@ -82,6 +82,7 @@ pub(super) fn keep(account: &Account, secret: &str, in_file: bool) -> Result<Pla
     let _ = in_file;
     let path = file::keep(account, secret)?;
     #[cfg(feature = "keyring")]
+    // The file is looked at first, so what stays in the keyring is not found.
     let _ = keyring::forget(account);
     Ok(Place::File(path))
 }

@@ -142,6 +142,7 @@ impl Walk {
             ));
         }
         if before.is_some() {
+            // The cursor of the page before, which is the last parameter.
             self.arguments.parameters.pop();
         }
         self.arguments.parameters.push((self.cursor, key));

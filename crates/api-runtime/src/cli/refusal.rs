@@ -13,6 +13,7 @@ const MOST_LINES: usize = 40;
 
 /// Returns the status and what the body says, and what to do if the status tells.
 pub(super) fn words(status: StatusCode, headers: &HeaderMap, body: &Value) -> String {
+    // Some APIs have the whole error in this property.
     let inner = body.get("error").filter(|inner| inner.is_object());
     let said = inner.unwrap_or(body).as_object();
     let sentence = said.and_then(sentence);

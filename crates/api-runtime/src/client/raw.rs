@@ -34,6 +34,7 @@ pub(super) fn property(object: &[u8], name: &str) -> Option<Range<usize>> {
         }
     }
     cursor.blank();
+    // Anything behind the object would make the text no JSON.
     found.filter(|_| cursor.at == object.len())
 }
 

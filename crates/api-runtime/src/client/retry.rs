@@ -120,6 +120,7 @@ impl Retries {
             }
             Ok(_) => None,
             Err(error) if error.is_connect() => Some(self.backoff(failed)),
+            // A time-out has used up the time of the whole call.
             Err(error) => (idempotent && error.is_request() && !error.is_timeout())
                 .then(|| self.backoff(failed)),
         }

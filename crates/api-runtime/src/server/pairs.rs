@@ -61,6 +61,7 @@ impl<'t> Pairs<'t> {
             .split(self.separator)
             .filter(|pair| !pair.is_empty())
             .map(|pair| {
+                // Browsers write a blank after each semicolon.
                 let pair = if self.separator == ';' {
                     pair.trim()
                 } else {

@@ -96,6 +96,7 @@ impl HttpBody for Received {
 
 impl Drop for Received {
     fn drop(&mut self) {
+        // Reading would ask a caller that waits to send its body.
         if self.waiting.is_on() || self.is_over || self.body.is_end_stream() {
             return;
         }

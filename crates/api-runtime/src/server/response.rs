@@ -96,6 +96,7 @@ impl ListedResponse {
             header::CONTENT_TYPE,
             HeaderValue::from_static(self.content_type()),
         );
+        // A cache would repeat old events.
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
         response
     }

@@ -355,6 +355,7 @@ where
             let head = RequestHead::new(&parts);
             let call = Call {
                 parts,
+                // No body is read: only the credentials are checked.
                 body: Mutex::new(Body::empty()),
                 operation: guard.operation,
                 names: Arc::default(),

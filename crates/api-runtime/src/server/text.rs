@@ -104,6 +104,7 @@ impl Text<'_> {
             return visitor.visit_u64(number);
         }
         match self.text.parse::<f64>() {
+            // `parse` makes a number that is too large infinite, and no error of it.
             Ok(number) if number.is_finite() => visitor.visit_f64(number),
             _ => Err(InputError::new("is out of range")),
         }

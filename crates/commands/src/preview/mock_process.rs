@@ -33,6 +33,7 @@ impl MockProcess {
             .args(arguments.reading.words())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
+            // The page shows what is wrong with the document.
             .stderr(Stdio::null())
             .spawn()
             .context("failed to start the mock")?;
@@ -62,6 +63,7 @@ impl MockProcess {
 impl Drop for MockProcess {
     fn drop(&mut self) {
         let _ = self.child.kill();
+        // A process that nobody waits for stays in the table of the system.
         let _ = self.child.wait();
     }
 }

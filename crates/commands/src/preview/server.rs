@@ -146,6 +146,7 @@ async fn forward(State(shown): State<Shown>, mut request: Request) -> Response {
         return StatusCode::BAD_REQUEST.into_response();
     };
     *request.uri_mut() = uri;
+    // The mock speaks no other version.
     *request.version_mut() = Version::HTTP_11;
     for name in &OF_CONNECTION {
         request.headers_mut().remove(name);

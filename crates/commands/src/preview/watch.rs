@@ -66,6 +66,8 @@ pub(super) fn run(arguments: &Arguments, shown: &Shown) {
             .cloned()
             .collect();
         if more.is_empty() {
+            // A file that the document no longer refers to would only cause a revision without a
+            // change.
             files.retain(|path, _| *path == arguments.file || judged.files.contains(path));
             let again = judged.has_errors.then(|| AGAIN.max(begun.elapsed() * PART));
             wait(&files, again);

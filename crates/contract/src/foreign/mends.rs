@@ -86,6 +86,7 @@ fn suggestion(site: &Site<'_>) -> Option<String> {
 fn rename_section(site: &mut Site<'_>) -> Option<()> {
     let meant = suggestion(site)?;
     site.node(0)?.as_object()?;
+    // Renaming it would give the object two equal keys.
     if site.node(1)?.get(&meant).is_some() {
         return None;
     }

@@ -220,6 +220,7 @@ pub(super) fn bracketed_array(site: &mut Site<'_>) -> Option<()> {
         .get("schema")
         .and_then(|schema| schema.get("type"));
     let ty = ty.and_then(Node::as_str);
+    // A single value has no items, so nothing says what was meant.
     if matches!(ty, Some("string" | "number" | "integer" | "boolean")) {
         return None;
     }

@@ -199,6 +199,7 @@ pub(super) fn exclusive_bound(site: &mut Site<'_>) -> Option<()> {
                 } else {
                     Ordering::Less
                 };
+                // The other bound excludes more, so this one says nothing.
                 if compare(other, &limit) == Some(tighter) {
                     return schema.take(&key).map(drop);
                 }

@@ -127,6 +127,7 @@ impl<'c> Path<'c> {
                 return false;
             }
         }
+        // Where only one of them is more specific, the standard says that it is chosen.
         here && there
     }
 }

@@ -155,6 +155,7 @@ fn shared_urls<'n>(
     diagnostics: &mut Vec<Diagnostic>,
 ) {
     let mut query = label_query(label);
+    // A server reads the pairs in any order.
     query.sort();
     for method in Method::FIXED {
         let Some(operation) = entry.value.entry(&method.key()) else {

@@ -23,6 +23,7 @@ pub(super) fn read(file: FileId, text: &str, diagnostics: &mut Vec<Diagnostic>) 
     let node = reader.document();
     match node {
         Ok(node) if diagnostics.len() == before => Some(node),
+        // A repeated key was reported, so the tree lacks an entry.
         Ok(_) => None,
         Err(diagnostic) => {
             diagnostics.push(*diagnostic);

@@ -74,6 +74,7 @@ pub(super) fn respond(
     };
     let is_listed = |code: &u16| {
         let mut responses = served.responses.iter();
+        // A 409 was looked up above, where a range or the default counts too.
         *code == 409 || responses.any(|it| it.response.status == StatusKey::Code(*code))
     };
     let wanted = code.filter(is_listed);

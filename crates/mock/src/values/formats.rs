@@ -44,6 +44,7 @@ pub(super) fn text(format: &str, least: usize, most: usize, random: &mut StdRng)
         "date-time" => format!("{}T{}", date(random), time(random)),
         "time" => time(random),
         "duration" => format!("P{}D", random.random_range(1..30)),
+        // The day of the week must be that of the date, so only the minute is random.
         "http-date" => format!(
             "Fri, 31 Dec 1999 23:{:02}:59 GMT",
             random.random_range(0..60)

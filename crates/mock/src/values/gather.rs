@@ -19,6 +19,7 @@ impl Gathered {
     pub(super) fn types(&self) -> Types {
         let every = Types(0x7f);
         let widened = |types: Types| {
+            // `number` includes the integers, so it leaves `integer` of another schema.
             if types.contains(Types::NUMBER) {
                 types.with(Types::INTEGER)
             } else {

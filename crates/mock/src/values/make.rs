@@ -224,6 +224,8 @@ impl Maker {
         let is_open = self.makes_optional && depth <= DEEP;
         let wanted = if is_open { ITEMS } else { 0 };
         let count = least.max(wanted).max(contained);
+        // If the bounds contradict each other, the least wins, and the check of the value says what
+        // is wrong.
         let count = usize::try_from(most.map_or(count, |most| count.min(most.max(least)))).ok()?;
         let contained = usize::try_from(contained).ok()?;
         if count > MOST_LENGTH {
@@ -443,6 +445,7 @@ fn required(gathered: &Gathered) -> BTreeSet<&'static str> {
     let mut required: BTreeSet<&'static str> = required.map(String::as_str).collect();
     required.extend(gathered.tags.iter().map(|(name, _)| *name));
     loop {
+        // A name that is added may need others in turn.
         let dependent = gathered.all.iter().flat_map(|keywords| {
             let entries = keywords.dependent_required.iter();
             let entries = entries.filter(|(name, _)| required.contains(name.as_str()));

@@ -48,6 +48,7 @@ pub(super) fn number(gathered: &Gathered, random: &mut StdRng) -> Option<Value> 
         let share: f64 = random.random_range(0.25..0.75);
         return Number::from_f64(low + (high - low) * share).map(Value::Number);
     }
+    // Outwards, because the division rounds; `is_strict` drops what is beyond the bounds.
     let least = low.map_or(0.0, |low| (low / step).floor());
     let most = high.map_or(least + 1000.0, |high| (high / step).ceil());
     let is_strict = |value: f64| {
@@ -90,6 +91,7 @@ fn whole(gathered: &Gathered, step: i128, random: &mut StdRng) -> Option<Value> 
         lower(rounded(bound, f64::floor)?);
     }
     for bound in gathered.numbers(|keywords| &keywords.exclusive_minimum) {
+        // Down first: the integers above 1.5 begin at 2, as do those above 1.
         raise(rounded(bound, f64::floor)?.saturating_add(1));
     }
     for bound in gathered.numbers(|keywords| &keywords.exclusive_maximum) {
@@ -112,6 +114,7 @@ fn whole(gathered: &Gathered, step: i128, random: &mut StdRng) -> Option<Value> 
         Some(high) if high < 1 => high.saturating_sub(SPREAD),
         _ => 1,
     });
+    // Rounds down below zero too, where `/` would round up.
     let first = start.div_euclid(step).saturating_mul(step);
     let first = if first < start {
         first.saturating_add(step)

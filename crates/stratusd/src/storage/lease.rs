@@ -191,6 +191,8 @@ pub async fn settle(
 ) -> Result<bool, StorageError> {
     let wait = i64::try_from(record.wait.as_millis()).unwrap_or(i64::MAX);
     let due_at = now.saturating_add(wait);
+    // Compared in the statement itself: a change of the owner could commit between a read and the
+    // update.
     let sql = statement!(
         "UPDATE postgres_database SET state = CASE WHEN state = 'deleting' THEN state ELSE $4 END, storage_size_gib = $5, version = $6, vm_size = $7, \
                password_is_set = ($8 AND revision = $9), host = $10, ca_certificates = $11, \

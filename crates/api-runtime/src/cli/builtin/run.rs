@@ -20,6 +20,8 @@ pub(in crate::cli) fn print_completions(
 ) -> Result<(), Failure> {
     let mut command = command(program, description);
     if let Some(shell) = matches.get_one::<Shell>("shell") {
+        // Into memory first: the generator panics if it cannot write, as into a pipe that is
+        // closed.
         let mut script = Vec::new();
         clap_complete::generate(*shell, &mut command, program.name, &mut script);
         return io::stdout()

@@ -41,6 +41,7 @@ fn with_causes(error: &CallError, mut words: String) -> String {
     let mut cause = std::error::Error::source(error);
     while let Some(error) = cause {
         let next = error.to_string();
+        // Some errors repeat their cause.
         if !words.contains(&next) {
             words.push_str(&format!(": {next}"));
         }

@@ -94,6 +94,7 @@ fn write(path: &Path, credentials: &Credentials) -> Result<(), Failure> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(wrong)?;
     }
+    // Another process may write the file at the same time.
     let new = path.with_extension(format!("{}.new", process::id()));
     let written = create(&new)
         .and_then(|mut file| {

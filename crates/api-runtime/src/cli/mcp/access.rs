@@ -124,6 +124,8 @@ pub(super) fn is_safe(method: &str) -> bool {
 
 /// Returns whether an operation has this id, or this tag.
 fn is_named(operation: &Operation, name: &str) -> bool {
+    // The names of groups are those of commands, which have dashes where a tag may have
+    // underscores.
     let is_same = |own: &str| own.replace('-', "_") == name.replace('-', "_");
     is_same(&operation.id) || operation.group.as_deref().is_some_and(is_same)
 }

@@ -40,6 +40,7 @@ pub(super) fn read(
     }
     for (name, bound) in &tool.inputs {
         // Language models write null for what they leave out.
+        // Removed, so that only names which are no inputs are left.
         let value = given.shift_remove(name).filter(|value| !value.is_null());
         match value {
             Some(value) => {

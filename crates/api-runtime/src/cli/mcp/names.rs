@@ -25,6 +25,7 @@ pub(super) fn free(wanted: &str, taken: &mut HashSet<String>) -> String {
     while !taken.insert(name.clone()) {
         let end = format!("_{number}");
         let kept = base.len().min(MOST_CHARACTERS - end.len());
+        // The base is ASCII, so it can be cut anywhere.
         name = format!("{}{end}", &base[..kept]);
         number += 1;
     }

@@ -107,6 +107,7 @@ impl Called<'_> {
             return None;
         };
         let all = items.len();
+        // Without the items, which were taken out above.
         let mut bytes = value.to_string().len();
         let fits = items.iter().take_while(|item| {
             // With the comma behind it.

@@ -226,6 +226,7 @@ impl<'s> Copies<'s> {
                 items.iter().map(|item| self.copy(item)).collect()
             }
             Value::Object(_) if SINGLES.contains(&keyword) => self.copy(value),
+            // Such as `enum`, whose values are no schemas, though they may look like some.
             other => other.clone(),
         }
     }
@@ -239,6 +240,7 @@ impl<'s> Copies<'s> {
         }
         let last = pointer.rsplit('/').next().unwrap_or_default();
         let name = names::free(last, &mut self.taken);
+        // Named before it is copied, since a schema may refer to itself.
         self.names.insert(pointer.clone(), name.clone());
         self.left.push_back((pointer, name.clone()));
         format!("#/$defs/{name}")

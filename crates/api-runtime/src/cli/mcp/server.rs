@@ -75,6 +75,7 @@ impl Server {
         let (mut shown, mut bytes, mut next) = (Vec::new(), 0, None);
         let tools = self.tools.iter().enumerate().skip(from);
         for (at, tool) in tools.filter(|(_, tool)| tool.refused.is_none()) {
+            // Asked before a tool is added, so that each page has at least one.
             if bytes > PAGE_BYTES {
                 next = Some(at.to_string());
                 break;
@@ -110,6 +111,7 @@ impl Server {
             )));
         };
         let arguments = arguments::read(tool, &self.access, given)?;
+        // Before the call takes one of the places, since a keyring may wait for its owner.
         let transport = self.transport(tool).await?;
         // Nobody closes the semaphore.
         let _sent = self.sent.acquire().await;
@@ -159,6 +161,7 @@ impl Server {
             .unwrap_or_else(PoisonError::into_inner);
         let needed = tool.operation().security.as_slice();
         let known = transports.get(needed);
+        // Tried again: the owner may have unlocked the keyring since.
         let has_failed = |opening: &Opening| matches!(opening.peek(), Some(Err(_)));
         if let Some(opening) = known.filter(|opening| !has_failed(opening)) {
             return opening.clone();

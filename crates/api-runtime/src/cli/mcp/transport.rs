@@ -157,6 +157,7 @@ impl Transport<RoleServer> for Pipes {
 
     async fn receive(&mut self) -> Option<Received> {
         loop {
+            // Only waits until there is a place: `write` takes it.
             drop(self.unread.acquire().await.ok()?);
             if let Some(message) = self.messages.pop_front() {
                 return Some(message);
