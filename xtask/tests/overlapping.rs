@@ -220,6 +220,14 @@ fn schemas_that_accept_nothing_are_found_by_a_search() {
                 "propertyNames": { "maxLength": 3 } }),
             "no value fits `required` and `propertyNames` together",
         ),
+        (
+            json!({ "type": "string", "format": "uuid", "pattern": "^[A-Z]{3}$" }),
+            "no value fits `pattern` and `format` together",
+        ),
+        (
+            json!({ "type": "string", "format": "date", "maxLength": 8 }),
+            "no value fits `maxLength` and `format` together",
+        ),
     ] {
         // Around it is a schema that accepts nothing because of it, which is not reported.
         let around = object("a", &schema);
@@ -237,6 +245,9 @@ fn schemas_that_accept_something_or_nothing_on_purpose_are_left_alone() {
         json!({ "type": "integer", "exclusiveMinimum": 3, "exclusiveMaximum": 5 }),
         json!({ "exclusiveMinimum": 3, "exclusiveMaximum": 3 }),
         json!({ "type": "string", "maxLength": 8, "pattern": "^bk[0-9]{6}$" }),
+        json!({ "type": "string", "format": "uuid", "pattern": "^[0-9A-F-]+$" }),
+        json!({ "type": "string", "format": "date-time", "pattern": "Z$", "minLength": 30 }),
+        json!({ "type": "string", "format": "email", "maxLength": 254, "pattern": "@example[.]com$" }),
         json!({ "type": "object", "properties": { "a": false } }),
         json!({ "type": "object", "required": ["a"], "properties": { "a": { "not": {} } } }),
         json!({ "type": "array", "maxItems": 0, "items": { "type": "integer", "minimum": 1 } }),

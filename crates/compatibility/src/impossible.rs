@@ -114,6 +114,7 @@ fn constraints(keywords: &Keywords) -> Vec<&'static str> {
         ("minLength", keywords.min_length.is_some()),
         ("maxLength", keywords.max_length.is_some()),
         ("pattern", keywords.pattern.is_some()),
+        ("format", keywords.format.is_some()),
         ("minItems", keywords.min_items.is_some()),
         ("maxItems", keywords.max_items.is_some()),
         ("uniqueItems", keywords.unique_items),

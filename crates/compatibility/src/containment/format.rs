@@ -18,6 +18,30 @@ const NARROWER: [(&str, &str); 7] = [
     ("uri-reference", "iri-reference"),
 ];
 
+/// For formats that one can say this of, a pattern that every string of the format matches. Others match
+/// it too: it proves that no string has the format and fulfils something else, and never the opposite.
+/// In dates and times the validator takes some characters beside the digits for digits.
+const ENVELOPES: [(&str, &str); 12] = [
+    ("date", "^[*-:]{4}-[*-:]{2}-[*-:]{2}$"),
+    (
+        "date-time",
+        "^[*-:]{4}-[*-:]{2}-[*-:]{2}[Tt][*-:]{2}:[*-:]{2}:[*-:]{2}",
+    ),
+    ("duration", "^P"),
+    ("email", "@"),
+    ("ipv4", r"^[0-9]{1,3}(\.[0-9]{1,3}){3}$"),
+    ("ipv6", "^[0-9a-fA-F:.]*:[0-9a-fA-F:.]*$"),
+    ("iri", "^[a-zA-Z][a-zA-Z0-9+.-]*:"),
+    ("json-pointer", "^(/|$)"),
+    ("relative-json-pointer", "^[0-9]"),
+    ("time", "^[*-:]{2}:[*-:]{2}:[*-:]{2}"),
+    ("uri", "^[a-zA-Z][a-zA-Z0-9+.-]*:"),
+    (
+        "uuid",
+        "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$",
+    ),
+];
+
 /// Strings that hardly any format accepts.
 const STRAYS: [&str; 4] = ["\u{0}", "(", "", "{"];
 
@@ -77,7 +101,48 @@ pub(crate) fn samples(format: &str) -> &'static [&'static str] {
     contract::format::lookup(format).map_or(&[], |format| format.samples)
 }
 
+/// Returns a pattern that every string of a format matches, if there is one for the format.
+pub(crate) fn envelope(format: &str) -> Option<&'static str> {
+    let found = ENVELOPES.iter().find(|(name, _)| *name == format);
+    found.map(|(_, pattern)| *pattern)
+}
+
 /// Returns whether every string of one format matches another.
 pub(crate) fn is_narrower(one: &str, other: &str) -> bool {
     one == other || NARROWER.contains(&(one, other))
+}
+
+#[cfg(test)]
+mod tests {
+    use contract::model::Formats as Meaning;
+    use proptest::prelude::*;
+    use regex::Regex;
+
+    use super::{ENVELOPES, Formats, samples};
+
+    proptest! {
+        /// An envelope that lacks a string of its format would make `diff` call a change harmless.
+        #[test]
+        fn every_string_of_a_format_matches_its_envelope(
+            (at, sample) in (0..ENVELOPES.len(), any::<prop::sample::Index>()),
+            edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), "[ -~é]?"), 0..4),
+        ) {
+            let (format, envelope) = ENVELOPES[at];
+            let mut text: Vec<char> = sample.get(samples(format)).chars().collect();
+            for (place, kind, char) in edits {
+                let place = place.index(text.len() + 1);
+                match (kind % 3, char.chars().next()) {
+                    (0, Some(char)) => text.insert(place, char),
+                    (1, Some(char)) if place < text.len() => text[place] = char,
+                    _ if place < text.len() => drop(text.remove(place)),
+                    _ => {}
+                }
+            }
+            let text: String = text.into_iter().collect();
+            if Formats::new(Meaning::Assertion).matches(format, &text) {
+                let envelope = Regex::new(envelope).expect("it is a pattern");
+                prop_assert!(envelope.is_match(&text), "{format}: {text:?}");
+            }
+        }
+    }
 }

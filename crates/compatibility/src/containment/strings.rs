@@ -1,10 +1,12 @@
 //! The search for a string.
 
+use std::rc::Rc;
+
 use serde_json::Value;
 
 use super::facts::{Facts, Strings};
-use super::format::{is_narrower, samples};
-use super::language::Words;
+use super::format::{envelope, is_narrower, samples};
+use super::language::{Language, Words};
 use super::outcome::Outcome;
 use super::tableau::Tableau;
 use super::value::is_equal;
@@ -69,8 +71,7 @@ impl Tableau<'_, '_> {
         if let Some(found) = first(&mut wanted.map(|text| (*text).to_owned())) {
             return Outcome::Value(Value::String(found));
         }
-        let patterns = &self.context.patterns;
-        let Some(language) = patterns.language(&strings.patterns, &strings.not_patterns) else {
+        let Some(language) = self.language(strings) else {
             return match self.simple(facts) {
                 Some(found) => Outcome::Value(Value::String(found)),
                 None => {
@@ -89,6 +90,17 @@ impl Tableau<'_, '_> {
             None if has_formats => Outcome::Unknown("a format beside other keywords"),
             None => Outcome::Unknown("strings with many characters or states"),
         }
+    }
+
+    /// Returns the language of the strings that fulfil the patterns, and as far as possible the formats.
+    fn language(&self, strings: &Strings) -> Option<Rc<Language>> {
+        let patterns = &self.context.patterns;
+        let envelopes = strings.formats.iter().filter_map(|format| envelope(format));
+        let mut wanted = strings.patterns.clone();
+        wanted.extend(envelopes.map(str::to_owned));
+        let narrow = patterns.language(&wanted, &strings.not_patterns);
+        // With the formats it may be too large where it is not without them.
+        narrow.or_else(|| patterns.language(&strings.patterns, &strings.not_patterns))
     }
 
     /// Searches for a string among simple ones, where a pattern has no automaton.

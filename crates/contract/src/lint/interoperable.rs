@@ -6,9 +6,10 @@ use super::context::Context;
 use super::similar::folded;
 use crate::diagnostic::Diagnostic;
 use crate::format;
+use crate::model::{Contract, Keywords, Operation, ParameterEncoding, SecurityKind};
 use crate::model::{Dialect, Location, SchemaKind, Style, Types, split_label};
-use crate::model::{Operation, ParameterEncoding};
 use crate::node::Node;
+use crate::spelling::nearest;
 
 /// Runs the lints of the set `interoperable`.
 pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
@@ -19,6 +20,7 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
         styles(context, operation, diagnostics);
     }
     paths(context, diagnostics);
+    schemes(context, diagnostics);
 }
 
 /// Reports what tools read in several ways in schemas: arrays without `items`, formats that no
@@ -122,6 +124,51 @@ fn shared_names(operation: &Operation, diagnostics: &mut Vec<Diagnostic>) {
     }
 }
 
+/// Reports HTTP authentication schemes that are not registered.
+fn schemes(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
+    for scheme in context.contract.security_schemes.values() {
+        let SecurityKind::Http(name) = &scheme.kind else {
+            continue;
+        };
+        let known = HTTP_SCHEMES;
+        if known.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+            continue;
+        }
+        diagnostics.push(
+            Diagnostic::warning(
+                "unknown-http-scheme",
+                scheme.span,
+                format!("`{name}` is not a registered authentication scheme of HTTP"),
+            )
+            .help(match nearest(name, known.into_iter()) {
+                Some(meant) => format!("did you mean `{meant}`?"),
+                None => {
+                    "write a registered one, such as `bearer`, or `type: apiKey` for a header of your own"
+                        .to_owned()
+                }
+            }),
+        );
+    }
+}
+
+/// The schemes of the registry "HTTP Authentication Schemes" of IANA, in lower case.
+const HTTP_SCHEMES: [&str; 14] = [
+    "basic",
+    "bearer",
+    "concealed",
+    "digest",
+    "dpop",
+    "gnap",
+    "hoba",
+    "mutual",
+    "negotiate",
+    "oauth",
+    "privatetoken",
+    "scram-sha-1",
+    "scram-sha-256",
+    "vapid",
+];
+
 /// Reports styles that the standard does not define for the type of their parameter.
 fn styles(context: &Context<'_, '_>, operation: &Operation, diagnostics: &mut Vec<Diagnostic>) {
     let contract = context.contract;
@@ -138,6 +185,17 @@ fn styles(context: &Context<'_, '_>, operation: &Operation, diagnostics: &mut Ve
             continue;
         };
         let has_parts = types.contains(Types::ARRAY) || types.contains(Types::OBJECT);
+        if has_nested_items(contract, keywords) {
+            diagnostics.push(
+                Diagnostic::warning(
+                    "undefined-style",
+                    parameter.span,
+                    "the standard does not say how items that are arrays or objects are written",
+                )
+                .help("declare the value as JSON, by `content: { application/json: … }` instead of `schema`"),
+            );
+            continue;
+        }
         let is_undefined = match style {
             Style::SpaceDelimited | Style::PipeDelimited => !has_parts || *explode,
             Style::Form
@@ -157,6 +215,20 @@ fn styles(context: &Context<'_, '_>, operation: &Operation, diagnostics: &mut Ve
                 .help("remove `style`, or write `explode: false` with an array"),
             );
         }
+    }
+}
+
+/// Returns whether all values of a schema are arrays whose items are arrays or objects.
+fn has_nested_items(contract: &Contract, keywords: &Keywords) -> bool {
+    let types = keywords.types.unwrap_or_default();
+    let Some(items) = keywords.items.filter(|_| types == Types::ARRAY) else {
+        return false;
+    };
+    match &contract.schema(contract.resolve(items)).kind {
+        SchemaKind::Object(items) => items
+            .types
+            .is_some_and(|types| types == Types::OBJECT || types == Types::ARRAY),
+        SchemaKind::Bool(_) => false,
     }
 }
 

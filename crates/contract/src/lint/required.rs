@@ -4,12 +4,12 @@ use std::collections::HashSet;
 
 use super::context::Context;
 use crate::diagnostic::Diagnostic;
-use crate::model::{Keywords, SchemaId, SchemaKind};
+use crate::model::{Contract, Keywords, SchemaId, SchemaKind};
 use crate::node::Node;
 use crate::spelling::nearest;
 
-/// Reports required properties that an open schema with other properties does not declare, where no
-/// other schema could declare them for the same value.
+/// Reports required properties that an open schema with other properties, or the parts of an `allOf`,
+/// do not declare, where no other schema could declare them for the same value.
 ///
 /// The check of the syntax has reported names that are similar to a declared one, and names that a
 /// closed object forbids.
@@ -33,24 +33,101 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
         let SchemaKind::Object(keywords) = &contract.schema(id).kind else {
             continue;
         };
-        if !composed.contains(&id) && is_alone(keywords) {
+        if composed.contains(&id) {
+            continue;
+        }
+        if is_alone(keywords) {
             undeclared(keywords, node, diagnostics);
+        } else if !keywords.all_of.is_empty() && keywords.discriminator.is_none() {
+            undeclared_of_all(contract, keywords, node, diagnostics);
         }
     }
 }
 
 fn is_alone(keywords: &Keywords) -> bool {
     !keywords.properties.is_empty()
-        && keywords.additional_properties.is_none()
+        && keywords.discriminator.is_none()
+        && keywords.all_of.is_empty()
+        && is_plain(keywords)
+}
+
+/// Returns whether a schema declares its properties by `properties` and `allOf` alone.
+fn is_plain(keywords: &Keywords) -> bool {
+    keywords.additional_properties.is_none()
         && keywords.unevaluated_properties.is_none()
         && keywords.pattern_properties.is_empty()
         && keywords.reference.is_none()
-        && keywords.discriminator.is_none()
         && keywords.if_schema.is_none()
         && keywords.dependent_schemas.is_empty()
-        && [&keywords.all_of, &keywords.any_of, &keywords.one_of]
-            .iter()
-            .all(|list| list.is_empty())
+        && keywords.any_of.is_empty()
+        && keywords.one_of.is_empty()
+}
+
+/// Reports names that a schema with an `allOf`, or a part that is written in it, requires and neither
+/// the schema nor a part declares. A part that is a reference is not reported: it may be made for
+/// others that declare more.
+fn undeclared_of_all(
+    contract: &Contract,
+    keywords: &Keywords,
+    node: &Node,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    let mut declared = HashSet::new();
+    let mut steps = 0;
+    if !gather(contract, keywords, &mut declared, &mut steps) || declared.is_empty() {
+        return;
+    }
+    let parts = node.get("allOf").and_then(Node::as_array);
+    let written = std::iter::once(node).chain(parts.unwrap_or_default());
+    for required in written.filter_map(|part| part.get("required")?.as_array()) {
+        for name in required {
+            let Some(text) = name.as_str().filter(|text| !declared.contains(text)) else {
+                continue;
+            };
+            // Sorted, so that of equally similar names the same one is suggested in each run.
+            let mut all: Vec<&str> = declared.iter().copied().collect();
+            all.sort_unstable();
+            let help = match nearest(text, all.into_iter()) {
+                Some(meant) => format!("did you mean `{meant}`?"),
+                None => {
+                    format!("declare `{text}` in the `properties` of a part, or remove it here")
+                }
+            };
+            diagnostics.push(
+                Diagnostic::warning(
+                    "undeclared-required",
+                    name.span,
+                    format!("`{text}` is required, but no part of the `allOf` declares it"),
+                )
+                .help(help),
+            );
+        }
+    }
+}
+
+/// The most schemas that the parts of one `allOf` may have, with the parts of these; larger ones are
+/// not checked.
+const MOST_STEPS: usize = 1000;
+
+/// Adds the names of all properties that a schema and the parts of its `allOf` declare. Returns
+/// `false` if other properties may be declared too.
+fn gather<'c>(
+    contract: &'c Contract,
+    keywords: &'c Keywords,
+    declared: &mut HashSet<&'c str>,
+    steps: &mut usize,
+) -> bool {
+    *steps += 1;
+    if *steps > MOST_STEPS || !is_plain(keywords) {
+        return false;
+    }
+    declared.extend(keywords.properties.keys().map(String::as_str));
+    keywords.all_of.iter().all(
+        |part| match &contract.schema(contract.resolve(*part)).kind {
+            SchemaKind::Object(keywords) => gather(contract, keywords, declared, steps),
+            SchemaKind::Bool(_) => false,
+        },
+    )
 }
 
 /// The number of pairs of a required name and a property that are compared; schemas with more are not

@@ -1,15 +1,17 @@
-//! Names that differ only by case or separators, so that generated code has one name for both.
+//! Names that differ only by case or separators, so that generated code has one name for both, and
+//! media types that are written twice.
 
 use std::collections::HashMap;
 
 use super::context::Context;
 use crate::diagnostic::Diagnostic;
-use crate::model::{Location, Parameter, SchemaKind};
+use crate::model::{Location, MediaType, Parameter, SchemaKind};
 use crate::node::Node;
 use crate::source::Span;
 
 /// Reports properties of one schema, parameters of one operation in one location, headers of one
-/// response, and operation ids, that differ only by case or separators.
+/// response, and operation ids, that differ only by case or separators, and media types of one body
+/// that are equal.
 pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
     for (schema, node) in context.contract.schemas.iter().zip(&context.origins.nodes) {
         if !matches!(&schema.kind, SchemaKind::Object(_)) {
@@ -37,6 +39,10 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
                 "the headers",
                 diagnostics,
             );
+            media_types(&response.content, diagnostics);
+        }
+        if let Some(body) = &operation.request_body {
+            media_types(&body.content, diagnostics);
         }
     }
     let mut ids: Vec<(&str, Span)> = Vec::new();
@@ -77,6 +83,36 @@ fn compare<'n>(
             )
             .help("rename one of them: in generated code both have the same name")
             .related(place, "the other one"),
+        );
+    }
+}
+
+/// Reports media types that are the same as an earlier one: only the values of parameters may depend
+/// on the case of their letters (RFC 9110, section 8.3.1).
+fn media_types(content: &[MediaType], diagnostics: &mut Vec<Diagnostic>) {
+    let mut seen: HashMap<String, &MediaType> = HashMap::new();
+    for media_type in content {
+        let (essence, parameters) = match media_type.name.split_once(';') {
+            Some((essence, parameters)) => (essence, parameters.trim()),
+            None => (media_type.name.as_str(), ""),
+        };
+        let key = format!("{};{parameters}", essence.trim().to_ascii_lowercase());
+        let first = *seen.entry(key).or_insert(media_type);
+        // A component that several operations use is reported once.
+        if first.name == media_type.name {
+            continue;
+        }
+        diagnostics.push(
+            Diagnostic::warning(
+                "duplicate-media-type",
+                media_type.span,
+                format!(
+                    "`{}` and `{}` are the same media type",
+                    first.name, media_type.name
+                ),
+            )
+            .help("remove one of them: a body with this type is read by only one")
+            .related(first.span, "the other one"),
         );
     }
 }

@@ -215,6 +215,18 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
+        code: "duplicate-media-type",
+        set: Correct,
+        severity: Warning,
+        summary: "Two media types of a body differ only by case or spaces.",
+        why: "They are the same media type, so a body of it is read by only one of the schemas.",
+        example: document(
+            &CONTENT,
+            "{ application/json: {}, Application/JSON: ⟦{} }",
+            "{ application/json: {}, application/cbor: {} }",
+        ),
+    },
+    Rule {
         code: "wrong-ref-kind",
         set: Correct,
         severity: Error,

@@ -1,6 +1,6 @@
 //! Rules of the set `interoperable`.
 
-use super::frames::{COMPONENT, OPERATION, PARAMETER, PATHS, SCHEMA};
+use super::frames::{COMPONENT, OPERATION, PARAMETER, PATHS, SCHEMA, SCHEME};
 use super::{Rule, document};
 use crate::diagnostic::Severity::Warning;
 use crate::lint::LintSet::Interoperable;
@@ -74,6 +74,18 @@ pub(super) const RULES: &[Rule] = &[
             &PARAMETER,
             "{ name: a, in: query, style: pipeDelimited, schema: { type: string } }",
             "{ name: a, in: query, style: pipeDelimited, explode: false, schema: { type: array, items: { type: string } } }",
+        ),
+    },
+    Rule {
+        code: "unknown-http-scheme",
+        set: Interoperable,
+        severity: Warning,
+        summary: "A scheme of `type: http` is not in IANA's registry of HTTP authentication schemes.",
+        why: "OpenAPI recommends registered ones, and tools know few others.",
+        example: document(
+            &SCHEME,
+            "{ type: http, scheme: berer }",
+            "{ type: http, scheme: bearer }",
         ),
     },
     Rule {

@@ -158,6 +158,25 @@ fn required_properties_are_allowed() {
         "{ properties: { name: {} }, required: [name] }",
     );
     warning(
+        "undeclared-required",
+        SCHEMA_31,
+        "{ allOf: [{ properties: { id: {} } }, { properties: { name: {} }, required: [id, ⟦size] }] }",
+        "{ allOf: [{ properties: { id: {} } }, { properties: { name: {} }, required: [id, name] }] }",
+    );
+    // What is beside it may declare more.
+    for more in [
+        "additionalProperties: true",
+        "patternProperties: { a: {} }",
+        "anyOf: [{ properties: { size: {} } }]",
+        "discriminator: { propertyName: name }",
+    ] {
+        let open =
+            format!("{{ allOf: [{{ properties: {{ name: {{}} }}, required: [size] }}], {more} }}");
+        let found = diagnostics(&SCHEMA_31.replace("@@", &open));
+        let is_required = found.iter().any(|(code, ..)| code == "undeclared-required");
+        assert!(!is_required, "{open}: {found:?}");
+    }
+    warning(
         "duplicate-required",
         SCHEMA_31,
         "{ properties: { name: {} }, required: [name, ⟦name] }",
