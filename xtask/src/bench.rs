@@ -42,7 +42,8 @@ pub(crate) struct Arguments {
     /// further ones of `lsp`
     #[arg(value_name = "DOCUMENT")]
     documents: Vec<PathBuf>,
-    /// The number of rounds of the benchmarks of the service as a process, if not the usual one
+    /// The number of rounds of `compile` and of the benchmarks of the service as a process, if not the
+    /// usual one
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
     rounds: Option<u64>,
     /// The largest number of neighbours' rows of `cost`
@@ -97,7 +98,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
         lsp::run(&root, &arguments.documents, out)?;
     }
     if is_compile {
-        compile::run(&root, &arguments.documents, out)?;
+        let rounds = arguments.rounds.map(usize::try_from).transpose()?;
+        compile::run(&root, &arguments.documents, rounds, out)?;
     }
     if arguments.only.as_deref() == Some(PEERS) {
         peers::run(&root, out)?;

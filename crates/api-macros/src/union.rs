@@ -8,8 +8,8 @@ use crate::impls;
 use crate::schema::{self, Annotations};
 use crate::shape::wrong_shape;
 
-/// The arguments of `#[union(…)]`. `check` is the pointer of a compiled schema that values are
-/// checked against too.
+/// The arguments of `#[union(…)]`: what selects the variant, which is `tag`, `one_of` or `any_of`, and
+/// in `check` the pointer of a compiled schema that every value must satisfy as well.
 #[derive(Default)]
 struct Rules {
     tag: Option<LitStr>,

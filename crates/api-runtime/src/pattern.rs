@@ -10,8 +10,8 @@ use regex_automata::util::primitives::StateID;
 
 use fixed::Fixed;
 
-/// The maximum number of steps that matching a pattern with look-around may take. A string that
-/// needs more does not match.
+/// The maximum number of times that matching a pattern with look-around or back-references may
+/// backtrack. A string that needs more does not match.
 const BACKTRACK_LIMIT: usize = 100_000;
 
 /// The largest table that a pattern is compiled to, in bytes. Larger ones would not stay in a

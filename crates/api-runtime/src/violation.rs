@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A rule of its schema that a JSON value breaks.
+/// A rule of the schema that a JSON value breaks, in words, and where in the value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Violation {

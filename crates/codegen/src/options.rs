@@ -12,7 +12,7 @@ use crate::manifest::runtime_version;
 /// The names of the generated crates, and where they find the run time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// The start of the names of the crates, such as `api`.
+    /// The start of the names of the generated crates: `api` for `api-types`, `api-server` and so on.
     pub prefix: String,
     /// Where the generated crates find the run time.
     pub runtime: Runtime,

@@ -48,7 +48,7 @@ pub enum Kind {
     SunsetPulledForward,
     /// The same request means something else, as after a change of a default.
     MeaningChanged,
-    /// Whether the change breaks anybody was not decided.
+    /// The comparison could not decide whether the change breaks anybody.
     Undecided,
     /// The change harms no client and no server.
     Compatible,

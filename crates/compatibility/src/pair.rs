@@ -342,8 +342,9 @@ impl Partition {
         partition
     }
 
-    /// Splits the classes of the schemas of which a part has another class than before. Returns the
-    /// schemas that have got a new class.
+    /// Splits the classes of the schemas in `pending`, of which a part has a new class (at first, all
+    /// schemas): those whose parts have equal classes stay together. The largest piece keeps the class.
+    /// Returns the schemas that have got a new one, which need not be in `pending`.
     fn split(&mut self, nodes: &[Node], pending: &BTreeSet<usize>) -> Vec<usize> {
         let mut pieces: BTreeMap<(u32, Vec<(u32, u32)>), Vec<usize>> = BTreeMap::new();
         for index in pending {

@@ -93,8 +93,9 @@ impl<'g, 'a> Gathering<'g, 'a> {
         at.document != 0 && Some(at.document) != self.metaschema
     }
 
-    /// Uses a component that only refers to another file as the new place of the target, so that
-    /// the target keeps the name that this document gives it.
+    /// Where a component of the first document is nothing but a `$ref` to another file, chooses its
+    /// place as the one that the target moves to, so that the target gets its name. Of several for one
+    /// target, the first is chosen.
     fn adopt_aliases(&mut self, root: &NodeRef<'a>) {
         let Some(components) = root.key("components") else {
             return;

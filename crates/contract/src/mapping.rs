@@ -82,7 +82,7 @@ pub enum WrongLocalCopy {
     /// There is no `=`, or nothing before or after it.
     #[error("write `ADDRESS=PATH`, such as `https://example.com/schemas/=vendor/schemas`")]
     Incomplete,
-    /// The part before `=` is not an absolute address, or contains `#`.
+    /// The part before `=` is not a URI with a scheme, or contains `#`.
     #[error(
         "the address before `=` must be a URI with a scheme and without `#`, such as `https://example.com/a.yaml`"
     )]

@@ -98,7 +98,8 @@ impl<'a> Reach<'_, 'a> {
         }
     }
 
-    /// Marks the component that contains a node as used, and queues the node.
+    /// Queues a node. If it is in a component of the first document, marks that as used and queues it
+    /// whole.
     fn take(&mut self, target: &NodeRef<'a>) {
         let path = target.pointer.strip_prefix("/components/");
         let mut tokens = path.unwrap_or_default().split('/');

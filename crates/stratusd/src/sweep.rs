@@ -104,7 +104,7 @@ struct Expired {
     world: World,
 }
 
-/// What a transaction deletes.
+/// The kinds of rows that a sweep deletes. A transaction deletes rows of one kind.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
     /// Responses whose idempotency key has expired.

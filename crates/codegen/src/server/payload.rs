@@ -111,7 +111,8 @@ pub(super) fn media_attribute(kind: MediaKind, name: &str) -> TokenStream {
     }
 }
 
-/// Returns whether a body has no type of the contract: a stream, or parts that are read one by one.
+/// Returns whether a body is a stream, or parts that are read one by one, rather than one value of a
+/// generated type.
 pub(super) fn is_opaque(media: &Media) -> bool {
     matches!(
         media.kind,

@@ -109,8 +109,9 @@ fn undeclared_of_all(
 /// not checked.
 const MOST_STEPS: usize = 1000;
 
-/// Adds the names of all properties that a schema and the parts of its `allOf` declare. Returns
-/// `false` if other properties may be declared too.
+/// Adds the names of the properties that a schema and the parts of its `allOf` declare. Returns `false`
+/// if that may not be all: a part is a boolean or not [plain](is_plain), or there are more than
+/// [`MOST_STEPS`].
 fn gather<'c>(
     contract: &'c Contract,
     keywords: &'c Keywords,

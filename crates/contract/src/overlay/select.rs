@@ -21,7 +21,7 @@ pub(super) struct Selected<'a> {
     pub(super) location: Location,
 }
 
-/// The work that the JSONPaths of an overlay have done, which is bounded.
+/// Counts the nodes that the JSONPaths of an overlay visit, of which there may be [`MOST_VISITED`].
 #[derive(Debug, Default)]
 pub(crate) struct Work {
     visited: Cell<usize>,

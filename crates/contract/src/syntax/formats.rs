@@ -56,7 +56,8 @@ pub(super) fn check(walk: &mut Walk<'_, '_>, node: &Node) {
     }
 }
 
-/// Returns the format that an alias means, if that format is for values of the schema's type.
+/// Returns the format that a common name in [`ALIASES`] means, such as `uuid` for `guid`, unless the
+/// schema has a single `type` that the format is not for.
 fn alias(format: &str, node: &Node) -> Option<&'static str> {
     let lower = format.to_ascii_lowercase();
     let (_, meant) = ALIASES.iter().find(|(alias, _)| *alias == lower)?;

@@ -119,7 +119,8 @@ pub(super) fn scalar<'de, D: Deserializer<'de>>(
     }
 }
 
-/// Rounds a number to an integer, up or down.
+/// Returns a number as an integer, rounded up if `is_upward` and down otherwise. One beyond `i128`
+/// becomes its nearest value.
 fn whole(is_upward: bool, number: &Number) -> Option<i128> {
     if let Ok(integer) = number.to_string().parse() {
         return Some(integer);

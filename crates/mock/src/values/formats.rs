@@ -5,93 +5,74 @@ use rand::rngs::StdRng;
 
 use super::texts::{word, words};
 
-/// Returns whether strings of a format are made.
-pub(super) fn is_known(format: &str) -> bool {
-    KNOWN.contains(&format)
-}
+/// Makes a string of a format, as near to the lengths `least` and `most` in characters as the format
+/// allows.
+pub(super) type Maker = fn(least: usize, most: usize, random: &mut StdRng) -> String;
 
-const KNOWN: [&str; 21] = [
-    "byte",
-    "date",
-    "date-time",
-    "duration",
-    "email",
-    "hostname",
-    "http-date",
-    "idn-email",
-    "idn-hostname",
-    "ipv4",
-    "ipv6",
-    "iri",
-    "iri-reference",
-    "json-pointer",
-    "regex",
-    "relative-json-pointer",
-    "time",
-    "uri",
-    "uri-reference",
-    "uri-template",
-    "uuid",
-];
-
-/// Returns a string of a format, as near to the lengths as the format allows.
+/// Returns what makes strings of a format, or `None` for a format that has no strings of its own.
 ///
 /// Names and addresses are those that are reserved for documents (RFC 2606, RFC 5737, RFC 3849), so
 /// that nobody is called by mistake.
-pub(super) fn text(format: &str, least: usize, most: usize, random: &mut StdRng) -> Option<String> {
+pub(super) fn maker(format: &str) -> Option<Maker> {
     Some(match format {
-        "date" => date(random),
-        "date-time" => format!("{}T{}", date(random), time(random)),
-        "time" => time(random),
-        "duration" => format!("P{}D", random.random_range(1..30)),
+        "date" => |_, _, random| date(random),
+        "date-time" => |_, _, random| format!("{}T{}", date(random), time(random)),
+        "time" => |_, _, random| time(random),
+        "duration" => |_, _, random| format!("P{}D", random.random_range(1..30)),
         // The day of the week must be that of the date, so only the minute is random.
-        "http-date" => format!(
-            "Fri, 31 Dec 1999 23:{:02}:59 GMT",
-            random.random_range(0..60)
-        ),
-        "email" | "idn-email" => {
-            let room = most.saturating_sub("@example.com".len());
-            let name = words(least.saturating_sub("@example.com".len()), room, random);
-            format!("{name}@example.com")
-        }
-        "hostname" | "idn-hostname" => {
-            let name = format!("{}.example.com", word(random));
-            if name.len() > most {
-                word(random).chars().take(most).collect()
-            } else {
-                name
-            }
-        }
-        "ipv4" => format!("192.0.2.{}", random.random_range(1..255)),
-        "ipv6" => format!("2001:db8::{:x}", random.random_range(1..0xffff)),
-        "uri" | "iri" | "uri-reference" | "iri-reference" | "uri-template" => {
-            let start = "https://example.com/";
-            let room = most.saturating_sub(start.len());
-            let path = words(least.saturating_sub(start.len()), room, random);
-            let whole = format!("{start}{path}");
-            if whole.chars().count() <= most {
-                whole
-            } else {
-                format!(
-                    "a:{}",
-                    words(least.saturating_sub(2), most.saturating_sub(2), random)
-                )
-            }
-        }
-        "uuid" => uuid(random),
-        "json-pointer" => format!("/{}", word(random)),
-        "relative-json-pointer" => format!("0/{}", word(random)),
-        "regex" => format!("^{}$", word(random)),
-        "byte" => {
-            // Four characters for every three bytes.
-            let wanted = least.max(8).min(most);
-            let groups = wanted.div_ceil(4).min(most / 4);
-            (0..groups * 4)
-                .map(|_| char::from(random.random_range(b'a'..=b'z')))
-                .collect()
-        }
+        "http-date" => |_, _, random| {
+            let minute = random.random_range(0..60);
+            format!("Fri, 31 Dec 1999 23:{minute:02}:59 GMT")
+        },
+        "email" | "idn-email" => email,
+        "hostname" | "idn-hostname" => hostname,
+        "ipv4" => |_, _, random| format!("192.0.2.{}", random.random_range(1..255)),
+        "ipv6" => |_, _, random| format!("2001:db8::{:x}", random.random_range(1..0xffff)),
+        "uri" | "iri" | "uri-reference" | "iri-reference" | "uri-template" => uri,
+        "uuid" => |_, _, random| uuid(random),
+        "json-pointer" => |_, _, random| format!("/{}", word(random)),
+        "relative-json-pointer" => |_, _, random| format!("0/{}", word(random)),
+        "regex" => |_, _, random| format!("^{}$", word(random)),
+        "byte" => byte,
         _ => return None,
     })
+}
+
+fn email(least: usize, most: usize, random: &mut StdRng) -> String {
+    const HOST: &str = "@example.com";
+    let room = |length: usize| length.saturating_sub(HOST.len());
+    format!("{}{HOST}", words(room(least), room(most), random))
+}
+
+fn hostname(_: usize, most: usize, random: &mut StdRng) -> String {
+    let name = format!("{}.example.com", word(random));
+    if name.len() > most {
+        word(random).chars().take(most).collect()
+    } else {
+        name
+    }
+}
+
+fn uri(least: usize, most: usize, random: &mut StdRng) -> String {
+    let mut behind = |start: &str| {
+        let room = |length: usize| length.saturating_sub(start.len());
+        format!("{start}{}", words(room(least), room(most), random))
+    };
+    let whole = behind("https://example.com/");
+    if whole.chars().count() <= most {
+        whole
+    } else {
+        behind("a:")
+    }
+}
+
+/// Returns a base64 text: four characters for every three bytes.
+fn byte(least: usize, most: usize, random: &mut StdRng) -> String {
+    let wanted = least.max(8).min(most);
+    let groups = wanted.div_ceil(4).min(most / 4);
+    (0..groups * 4)
+        .map(|_| char::from(random.random_range(b'a'..=b'z')))
+        .collect()
 }
 
 fn date(random: &mut StdRng) -> String {

@@ -35,12 +35,12 @@ pub(super) fn text(gathered: &Gathered, random: &mut StdRng) -> Option<String> {
         .all
         .iter()
         .find_map(|keywords| keywords.format.as_deref())
-        .filter(|format| formats::is_known(format));
+        .and_then(formats::maker);
     let encoded = gathered
         .all
         .iter()
         .any(|keywords| keywords.content_encoding.as_deref() == Some("base64"));
-    let format = format.or_else(|| encoded.then_some("byte"));
+    let format = format.or_else(|| formats::maker("byte").filter(|_| encoded));
     let compiled: Vec<Option<pattern::Sampler>> = patterns
         .iter()
         .map(|source| pattern::Sampler::new(source))
@@ -50,8 +50,8 @@ pub(super) fn text(gathered: &Gathered, random: &mut StdRng) -> Option<String> {
         length >= least && length <= most && patterns.iter().all(|source| matches(source, text))
     };
     for attempt in 0..TRIES {
-        let made = if let Some(format) = format {
-            formats::text(format, least, most, random)
+        let made = if let Some(make) = format {
+            Some(make(least, most, random))
         } else if let Some(sampler) = compiled.iter().flatten().next() {
             sampler.text(attempt, least, random)
         } else if patterns.is_empty() {

@@ -84,7 +84,8 @@ impl Room {
     }
 }
 
-/// What the load balancers of one project may have of it, so that no project takes all.
+/// What is left for the load balancers of one project. They take a permit here and one of [`Room`], so
+/// that no project takes everything.
 #[derive(Debug)]
 pub(super) struct Share {
     /// A permit for each open connection.

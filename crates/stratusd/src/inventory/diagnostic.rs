@@ -18,7 +18,7 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// The position of a diagnostic about the whole file.
+    /// The position of a diagnostic about the whole file, or of an error without a position.
     const START: (u64, u64) = (1, 1);
 
     /// Creates a diagnostic at the position of a value. For a YAML alias this is the position of

@@ -125,7 +125,8 @@ fn body(body: &Body, access: &Access, copies: &mut Copies<'_>) -> Value {
     described(text, words.trim_start_matches(", "), copies.detail)
 }
 
-/// Returns a schema with a description, unless that is empty or left out.
+/// Returns a schema with `words` as its `description`, unless they are empty or `detail` is
+/// [`Detail::Types`].
 fn described(schema: Value, words: &str, detail: Detail) -> Value {
     let is_shown = detail != Detail::Types && !words.is_empty();
     let words = is_shown.then_some(words);
