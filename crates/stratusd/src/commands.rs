@@ -4,10 +4,12 @@ mod apply;
 mod audit;
 mod balance;
 mod balancers;
+mod check_provisioner;
 mod config;
 mod key;
 mod log;
 mod output;
+mod provision;
 mod restore_database;
 mod sealer;
 mod serve;
@@ -55,6 +57,8 @@ enum Command {
     Serve(serve::Arguments),
     Balance(balance::Arguments),
     Balancers(balancers::Arguments),
+    Provision(provision::Arguments),
+    CheckProvisioner(check_provisioner::Arguments),
     Apply(apply::Arguments),
     RestoreDatabase(restore_database::Arguments),
     #[command(subcommand)]
@@ -78,6 +82,8 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches) -> Result<()> {
         Command::Serve(arguments) => serve::run(arguments, matches, &file),
         Command::Balance(arguments) => balance::run(arguments, matches, &file),
         Command::Balancers(arguments) => balancers::run(arguments, matches, &file),
+        Command::Provision(arguments) => provision::run(arguments, matches, &file),
+        Command::CheckProvisioner(arguments) => check_provisioner::run(arguments, matches, &file),
         Command::Apply(arguments) => apply::run(arguments, matches, &file),
         Command::RestoreDatabase(arguments) => restore_database::run(arguments),
         Command::Token(command) => token::run(command, innermost(matches), &file),

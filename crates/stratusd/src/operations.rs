@@ -22,10 +22,11 @@ pub mod vm;
 
 use std::sync::Arc;
 
-use api_types::{PostgresVersion, ProjectId};
+use api_types::ProjectId;
 
 use crate::domain::Refusal;
 use crate::domain::quota::{Kind, Quotas};
+use crate::provision::Versions;
 use crate::seal::Sealer;
 use crate::storage::{self, Aborted, Connection};
 use crate::world::World;
@@ -46,8 +47,8 @@ pub struct Context {
     pub service_domain: String,
     /// The quotas of projects without their own.
     pub quotas: Quotas,
-    /// The versions of PostgreSQL that databases can be created with, or `None` for all.
-    pub postgres_versions: Option<Vec<PostgresVersion>>,
+    /// The versions of PostgreSQL that databases can be created with.
+    pub postgres_versions: Versions,
     /// The number of idempotency keys that a project may have in use.
     pub idempotency_keys: u32,
 }

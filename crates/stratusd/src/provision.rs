@@ -1,13 +1,21 @@
 //! The trait through which the service creates and changes Postgres databases, a provisioner that
-//! runs them on this machine, and a simulator.
+//! runs them on this machine, a simulator, and a provisioner in another process, which is called over
+//! HTTP.
 
 pub mod authority;
+pub mod check;
 pub mod local;
+pub mod remote;
+pub mod served;
 pub mod simulator;
+mod token;
+mod wire;
 
 use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use api_types::PostgresVersion;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use zeroize::Zeroizing;
@@ -193,6 +201,27 @@ pub struct Backup {
     pub last_modified: i64,
 }
 
+/// The versions of PostgreSQL that databases can be created with. Clones share them, so that they can
+/// change while the service runs.
+#[derive(Debug, Clone, Default)]
+pub struct Versions(Arc<RwLock<Option<Vec<PostgresVersion>>>>);
+
+impl Versions {
+    /// Returns the versions, or `None` for all.
+    #[must_use]
+    pub fn get(&self) -> Option<Vec<PostgresVersion>> {
+        self.0
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Replaces the versions.
+    pub fn set(&self, versions: Vec<PostgresVersion>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Some(versions);
+    }
+}
+
 /// The progress of a step: of the creation of a database, or of a change to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
@@ -242,3 +271,20 @@ impl fmt::Debug for Password {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct ProvisionError(pub String);
+
+impl ProvisionError {
+    /// The text of an error by which callers recognize that there is no database.
+    const NO_DATABASE: &str = "the database does not exist";
+
+    /// Returns the error of a step of a database that does not exist.
+    #[must_use]
+    pub fn no_database() -> Self {
+        Self(Self::NO_DATABASE.to_owned())
+    }
+
+    /// Returns whether the step failed because its database does not exist.
+    #[must_use]
+    pub fn is_no_database(&self) -> bool {
+        self.0 == Self::NO_DATABASE
+    }
+}

@@ -7,6 +7,7 @@ pub(crate) mod listen;
 mod long_work;
 pub(crate) mod management;
 mod metrics;
+pub mod provisioner;
 mod provisioning;
 mod requests;
 mod serving;
@@ -33,7 +34,7 @@ use crate::provision::authority::Authority;
 use crate::rate::RateLimit;
 use crate::reconcile::{ReconcilerConfig, Steps};
 use crate::seal::Sealer;
-use crate::settings::{ServeSettings, ServiceSettings, Switch};
+use crate::settings::{ListenerSettings, ServeSettings, ServiceSettings, Switch};
 use crate::storage::{DatabaseLocation, SILENCE, Store, StoreConfig, claim};
 use crate::sweep;
 use crate::traces::{self, SpanCounts};
@@ -46,7 +47,7 @@ use listen::Listeners;
 use long_work::LongWork;
 use management::{Health, Management};
 use metrics::Metrics;
-use provisioning::{Choice, Reconciling};
+use provisioning::{Choice, Reconciling, folder_beside};
 use requests::Requests;
 pub(crate) use requests::known_method;
 use serving::Serving;
@@ -90,9 +91,14 @@ pub async fn run(
         store: store_settings,
         process,
         service: settings,
+        listener,
+        provisioner,
+        remote,
         gateway: gateway_settings,
     } = settings;
     settings.ensure_complete()?;
+    listener.ensure_complete()?;
+    remote.ensure_complete(provisioner.provisioner)?;
     gateway_settings.ensure_complete()?;
     // Before anything that takes time, so that a signal during the start ends it in order.
     let Signals { stop, hang_up } = Signals::listen()?;
@@ -101,10 +107,10 @@ pub async fn run(
     if let DatabaseLocation::Sqlite(file) = &database {
         claim(file)?;
     }
-    let choice = Choice::look(settings, &database)?;
-    let gateway = GatewayConfig::load(gateway_settings, settings)?;
+    let choice = Choice::look(provisioner, remote, folder_beside(&database))?;
+    let gateway = GatewayConfig::load(gateway_settings, listener)?;
     let listeners = Listeners::bind(settings, gateway_settings.address())?;
-    let tls = tls::load(settings, hang_up).await?;
+    let tls = tls::load(listener, hang_up).await?;
     let steps = Arc::new(Steps::default());
     let metrics = Metrics::new(Arc::clone(&steps), telemetry);
     let metrics = Arc::new(match &gateway {
@@ -128,7 +134,7 @@ pub async fn run(
         }
     };
     let provisioner = choice
-        .decide((process, settings), &store, &world, authority)
+        .decide((process, provisioner), &store, &world, authority)
         .await?;
     let context = operations::Context {
         world: world.clone(),
@@ -147,26 +153,26 @@ pub async fn run(
     let reconciling = Reconciling {
         store: store.clone(),
         context: context.clone(),
-        config: reconciler_config(settings, is_alone),
+        config: reconciler_config(settings, listener, is_alone),
         steps,
     };
     // The reconciler and the listeners stop on the same signal, so that their time to finish runs
     // at once.
     let reconciling = provisioner.start(reconciling, &stop);
-    let router = router(settings, &store, &context, &metrics);
+    let router = router((settings, listener), &store, &context, &metrics);
     let files = gateway.as_ref().map_or(0, GatewayConfig::files);
-    let connections = raise_open_files(settings.max_connections.get(), files);
+    let connections = raise_open_files(listener.max_connections.get(), files);
     let limited = Limited::new(connections, metrics.connections());
     let start = || {
         let tls = tls.as_ref();
-        let api = Serving::start(settings, listeners.api, router, tls, limited, &health)?;
+        let api = Serving::start(listener, listeners.api, router, tls, limited, &health)?;
         let Some((config, socket)) = gateway.zip(listeners.gateway) else {
             return Ok((api, None));
         };
         let connections = gateway_settings.gateway_max_connections.get();
         let limited = Limited::new(connections, config.counts().connections());
         let router = Gateway::new(config, store.clone(), world).router();
-        let gateway = Serving::start(settings, socket, router, tls, limited, &health)?;
+        let gateway = Serving::start(listener, socket, router, tls, limited, &health)?;
         Ok((api, Some(gateway)))
     };
     let served = match start() {
@@ -175,7 +181,7 @@ pub async fn run(
             // scripts.
             health.start(store.clone());
             api.announce(management.address(), gateway.as_ref());
-            let grace = settings.shutdown_timeout.get();
+            let grace = listener.shutdown_timeout.get();
             let gateway = async {
                 match gateway {
                     Some(gateway) => gateway.until(&stop, &health, grace).await,
@@ -220,7 +226,7 @@ async fn open(
 
 /// Returns the router of the API with the limits from the settings.
 fn router(
-    settings: &ServiceSettings,
+    (settings, listener): (&ServiceSettings, &ListenerSettings),
     store: &Store,
     context: &operations::Context,
     metrics: &Arc<Metrics>,
@@ -230,9 +236,9 @@ fn router(
         burst: settings.rate_burst.unwrap_or(per_second).get(),
     });
     let mut config = server::Config::new()
-        .head_limit(settings.header_limit.get())
+        .head_limit(listener.header_limit.get())
         .body_limit(settings.body_limit.get())
-        .body_timeout(settings.body_timeout.get())
+        .body_timeout(listener.body_timeout.get())
         .requires_host();
     if let Some(allowed) = &settings.cors_origins {
         config = config.origins(allowed.get().clone());
@@ -256,13 +262,17 @@ fn router(
     Requests::new(Arc::clone(metrics)).layer(api::router(store, context, limit, config))
 }
 
-fn reconciler_config(settings: &ServiceSettings, is_alone: bool) -> ReconcilerConfig {
+fn reconciler_config(
+    settings: &ServiceSettings,
+    listener: &ListenerSettings,
+    is_alone: bool,
+) -> ReconcilerConfig {
     ReconcilerConfig {
         lease: settings.reconcile_lease.get(),
         observe_every: settings.observe_every.get(),
         poll: POLL,
         step_limit: STEP_LIMIT,
-        grace: settings.shutdown_timeout.get(),
+        grace: listener.shutdown_timeout.get(),
         is_alone,
     }
 }

@@ -18,7 +18,9 @@ mod file;
 mod gateway;
 mod number;
 mod pool;
+mod provision;
 mod provisioner;
+mod remote;
 mod text;
 
 use std::cmp::Ordering;
@@ -42,7 +44,9 @@ pub use file::SettingsFile;
 pub use gateway::{GatewayArguments, GatewaySettings, UpstreamUrl};
 pub use number::{Connections, Percent, Rate};
 pub use pool::AddressPool;
+pub use provision::{ProvisionArguments, ProvisionSettings};
 pub use provisioner::{Folders, ProvisionerChoice};
+pub use remote::{ProvisionerUrl, RemoteArguments, RemoteSettings};
 pub use table::{Origin, Setting};
 pub use text::{LogFormat, ProxyProtocol, SecretText, Switch};
 
@@ -96,8 +100,8 @@ impl QuotaSettings {
 }
 
 settings! {
-    /// The settings of the processes that run until they are stopped: `stratusd serve` and `stratusd
-    /// balance`.
+    /// The settings of the processes that run until they are stopped: `stratusd serve`, `stratusd
+    /// balance` and `stratusd provision`.
     ProcessSettings, from ProcessArguments:
     /// The domain of the host names of load balancers and databases.
     service_domain("STRATUS_SERVICE_DOMAIN", "DOMAIN"): text::Domain = "stratus.example";
@@ -116,26 +120,10 @@ settings! {
     listen("STRATUS_LISTEN", "ADDRESS"): text::ListenAddress = "127.0.0.1:8080";
     /// The address to serve health checks and metrics on. Do not make it public.
     management_listen("STRATUS_MANAGEMENT_LISTEN", "ADDRESS"): text::ListenAddress = "127.0.0.1:9090";
-    /// The certificate chain in PEM. Turns on TLS for the API. Reloaded when the file changes.
-    tls_certificate("STRATUS_TLS_CERTIFICATE", "FILE"): text::FilePath;
-    /// The private key of the certificate in PEM.
-    tls_key("STRATUS_TLS_KEY", "FILE"): text::FilePath;
-    /// The maximum number of open connections. Further connections are closed at once.
-    max_connections("STRATUS_MAX_CONNECTIONS", "COUNT"): Connections = "10000";
-    /// How long the headers of a request may take to arrive.
-    header_timeout("STRATUS_HEADER_TIMEOUT", "DURATION"): Duration<100> = "10s";
-    /// How long the body of a request may take to arrive.
-    body_timeout("STRATUS_BODY_TIMEOUT", "DURATION"): Duration<100> = "30s";
-    /// How long a connection may be idle before it is closed.
-    idle_timeout("STRATUS_IDLE_TIMEOUT", "DURATION"): Duration<100> = "75s";
-    /// How long requests in progress may take to finish after a signal to stop.
-    shutdown_timeout("STRATUS_SHUTDOWN_TIMEOUT", "DURATION"): Duration = "30s";
     /// The maximum size of a request body, in bytes.
     body_limit("STRATUS_BODY_LIMIT", "BYTES"): number::Bytes = "1048576";
     /// The maximum size of all bodies in progress, in bytes. A request that does not fit waits, then gets 503.
     body_budget("STRATUS_BODY_BUDGET", "BYTES"): number::BodyBudget = "268435456";
-    /// The maximum size of the request line and headers, in bytes.
-    header_limit("STRATUS_HEADER_LIMIT", "BYTES"): number::Bytes = "32768";
     /// The maximum number of requests per second for each token. Unlimited if not set.
     rate_limit("STRATUS_RATE_LIMIT", "COUNT"): Rate;
     /// How many requests a token may make at once after a pause. The rate limit if not set.
@@ -158,9 +146,35 @@ settings! {
     reconcile_lease("STRATUS_RECONCILE_LEASE", "DURATION"): Duration<1000> = "30s";
     /// How often to check the state of a running database.
     observe_every("STRATUS_OBSERVE_EVERY", "DURATION"): Duration<100> = "60s";
-    /// What creates Postgres databases: `local` runs them on this machine, `simulated` only records them, and `auto` takes what is possible at the first start.
+}
+
+settings! {
+    /// The settings of the listener of `stratusd serve` and of `stratusd provision`.
+    ListenerSettings, from ListenerArguments:
+    /// The certificate chain in PEM. Turns on TLS. Reloaded when the file changes.
+    tls_certificate("STRATUS_TLS_CERTIFICATE", "FILE"): text::FilePath;
+    /// The private key of the certificate in PEM.
+    tls_key("STRATUS_TLS_KEY", "FILE"): text::FilePath;
+    /// The maximum number of open connections. Further connections are closed at once.
+    max_connections("STRATUS_MAX_CONNECTIONS", "COUNT"): Connections = "10000";
+    /// How long the headers of a request may take to arrive.
+    header_timeout("STRATUS_HEADER_TIMEOUT", "DURATION"): Duration<100> = "10s";
+    /// How long the body of a request may take to arrive.
+    body_timeout("STRATUS_BODY_TIMEOUT", "DURATION"): Duration<100> = "30s";
+    /// How long a connection may be idle before it is closed.
+    idle_timeout("STRATUS_IDLE_TIMEOUT", "DURATION"): Duration<100> = "75s";
+    /// How long requests in progress may take to finish after a signal to stop.
+    shutdown_timeout("STRATUS_SHUTDOWN_TIMEOUT", "DURATION"): Duration = "30s";
+    /// The maximum size of the request line and headers, in bytes.
+    header_limit("STRATUS_HEADER_LIMIT", "BYTES"): number::Bytes = "32768";
+}
+
+settings! {
+    /// The settings of what creates Postgres databases.
+    ProvisionerSettings, from ProvisionerArguments:
+    /// What creates Postgres databases: `local` runs them on this machine, `simulated` only records them, `http` calls another process, and `auto` takes what is possible on this machine at the first start.
     provisioner("STRATUS_PROVISIONER", "PROVISIONER"): provisioner::ProvisionerChoice = "auto";
-    /// Local: the folder of the databases. If not set, the name of the SQLite file with `-postgres` appended.
+    /// Local: the folder of the databases. If not set, the name of the SQLite file with `-postgres` appended, or `provisioner-postgres` for `stratusd provision`.
     local_folder("STRATUS_LOCAL_FOLDER", "FOLDER"): text::FilePath;
     /// Local: the folders with PostgreSQL's programs, separated by colons. Those in `/usr/lib/postgresql/*/bin` are found without it.
     local_binaries("STRATUS_LOCAL_BINARIES", "FOLDERS"): provisioner::Folders;
@@ -198,6 +212,10 @@ fn keys() -> Vec<&'static str> {
         QuotaArguments::KEYS,
         ProcessArguments::KEYS,
         ServiceArguments::KEYS,
+        ListenerArguments::KEYS,
+        ProvisionerArguments::KEYS,
+        RemoteArguments::KEYS,
+        ProvisionArguments::KEYS,
         GatewayArguments::KEYS,
         BalanceManagementArguments::KEYS,
         BalanceArguments::KEYS,
@@ -233,6 +251,17 @@ impl ServiceSettings {
         if self.body_budget.get() / 2 < self.body_limit.get() {
             bail!("body_budget must be at least twice body_limit: no body of that size would fit");
         }
+        Ok(())
+    }
+}
+
+impl ListenerSettings {
+    /// Checks that settings which depend on each other are given together.
+    ///
+    /// # Errors
+    ///
+    /// If a setting has no effect without another one that is missing.
+    pub fn ensure_complete(&self) -> Result<()> {
         if self.tls_certificate.is_some() != self.tls_key.is_some() {
             bail!(
                 "tls_certificate and tls_key go together: set both or remove the one that is set"
@@ -251,6 +280,12 @@ pub struct ServeSettings<'s> {
     pub process: &'s ProcessSettings,
     /// The settings of the service.
     pub service: &'s ServiceSettings,
+    /// The settings of its listeners.
+    pub listener: &'s ListenerSettings,
+    /// The settings of what creates databases.
+    pub provisioner: &'s ProvisionerSettings,
+    /// The settings of a provisioner in another process.
+    pub remote: &'s RemoteSettings,
     /// The settings of the gateway.
     pub gateway: &'s GatewaySettings,
 }

@@ -4,8 +4,8 @@ use anyhow::Result;
 use clap::ArgMatches;
 use stratusd::settings::{
     BalanceArguments, BalanceManagementArguments, GatewayArguments, KeyArguments, KeySource,
-    Origin, ProcessArguments, QuotaArguments, ServiceArguments, Setting, SettingsFile,
-    StoreArguments,
+    ListenerArguments, Origin, ProcessArguments, ProvisionArguments, ProvisionerArguments,
+    QuotaArguments, RemoteArguments, ServiceArguments, Setting, SettingsFile, StoreArguments,
 };
 
 use super::output::print;
@@ -24,6 +24,14 @@ pub struct Arguments {
     #[command(flatten)]
     service: ServiceArguments,
     #[command(flatten)]
+    listener: ListenerArguments,
+    #[command(flatten)]
+    provisioner: ProvisionerArguments,
+    #[command(flatten)]
+    remote: RemoteArguments,
+    #[command(flatten)]
+    provision: ProvisionArguments,
+    #[command(flatten)]
     gateway: GatewayArguments,
     #[command(flatten)]
     management: BalanceManagementArguments,
@@ -37,8 +45,14 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
     let quotas = arguments.quotas.resolve(matches, file)?;
     let process = arguments.process.resolve(matches, file)?;
     let service = arguments.service.resolve(matches, file)?;
+    let listener = arguments.listener.resolve(matches, file)?;
+    let provisioner = arguments.provisioner.resolve(matches, file)?;
+    let remote = arguments.remote.resolve(matches, file)?;
+    let provision = arguments.provision.resolve(matches, file)?;
     let gateway = arguments.gateway.resolve(matches, file)?;
     service.ensure_complete()?;
+    listener.ensure_complete()?;
+    remote.ensure_complete(provisioner.provisioner)?;
     gateway.ensure_complete()?;
     let management = arguments.management.resolve(matches, file)?;
     let balance = arguments.balance.resolve(matches, file)?;
@@ -54,6 +68,10 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
         quotas.all(),
         process.all(),
         service.all(),
+        listener.all(),
+        provisioner.all(),
+        remote.all(),
+        provision.all(),
         gateway.all(),
         management.all(),
         balance.all(),

@@ -7,8 +7,8 @@ use clap::ArgMatches;
 use stratusd::log::LogQueue;
 use stratusd::serve::Telemetry;
 use stratusd::settings::{
-    GatewayArguments, KeyArguments, ProcessArguments, QuotaArguments, ServeSettings,
-    ServiceArguments, SettingsFile, StoreArguments,
+    GatewayArguments, KeyArguments, ListenerArguments, ProcessArguments, ProvisionerArguments,
+    QuotaArguments, RemoteArguments, ServeSettings, ServiceArguments, SettingsFile, StoreArguments,
 };
 use stratusd::traces::{SpanCounts, Traces};
 
@@ -29,6 +29,12 @@ pub struct Arguments {
     #[command(flatten)]
     service: ServiceArguments,
     #[command(flatten)]
+    listener: ListenerArguments,
+    #[command(flatten)]
+    provisioner: ProvisionerArguments,
+    #[command(flatten)]
+    remote: RemoteArguments,
+    #[command(flatten)]
     gateway: GatewayArguments,
 }
 
@@ -38,6 +44,9 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
     let quotas = arguments.quotas.resolve(matches, file)?;
     let process = arguments.process.resolve(matches, file)?;
     let service = arguments.service.resolve(matches, file)?;
+    let listener = arguments.listener.resolve(matches, file)?;
+    let provisioner = arguments.provisioner.resolve(matches, file)?;
+    let remote = arguments.remote.resolve(matches, file)?;
     let gateway = arguments.gateway.resolve(matches, file)?;
     let sealer = sealer(&keys)?;
     let log = LogQueue::start(std::io::stderr()).context("failed to start the log")?;
@@ -54,6 +63,9 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
             store: &store,
             process: &process,
             service: &service,
+            listener: &listener,
+            provisioner: &provisioner,
+            remote: &remote,
             gateway: &gateway,
         },
         quotas.quotas(),

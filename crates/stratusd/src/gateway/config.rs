@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 use super::counts::Counts;
 use super::limits::Limit;
 use super::upstream::{MOST_KEPT, Times, Upstream};
-use crate::settings::{GatewaySettings, Rate, SecretText, ServiceSettings};
+use crate::settings::{GatewaySettings, ListenerSettings, Rate, SecretText};
 
 /// What the gateway needs of the settings.
 #[derive(Debug)]
@@ -34,13 +34,13 @@ impl GatewayConfig {
     /// # Errors
     ///
     /// If the key cannot be used, or TLS cannot be set up.
-    pub fn load(settings: &GatewaySettings, service: &ServiceSettings) -> Result<Option<Self>> {
+    pub fn load(settings: &GatewaySettings, listener: &ListenerSettings) -> Result<Option<Self>> {
         if settings.address().is_none() {
             return Ok(None);
         }
         let times = Times {
             connect: settings.gateway_connect_timeout.get(),
-            body: service.body_timeout.get(),
+            body: listener.body_timeout.get(),
             response: settings.gateway_response_timeout.get(),
             idle: settings.gateway_idle_timeout.get(),
         };
@@ -48,7 +48,7 @@ impl GatewayConfig {
         Ok(Some(Self {
             upstream: url.map(|url| Upstream::new(url, times)).transpose()?,
             credential: credential(settings)?,
-            head_limit: service.header_limit.get(),
+            head_limit: listener.header_limit.get(),
             body_limit: settings.gateway_body_limit.get(),
             key: Limit {
                 rate: settings.key_rate(),

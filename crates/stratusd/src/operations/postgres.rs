@@ -120,10 +120,10 @@ impl Create {
         let mut refused = Vec::new();
         refused.extend(ensure_no_id(self.reference.as_str()).err());
         refused.extend(ensure_offered(&self.scope.location, &self.offered_in).err());
-        if let Some(versions) = &self.context.postgres_versions
+        if let Some(versions) = self.context.postgres_versions.get()
             && !versions.contains(&self.body.version)
         {
-            let wrong = format!("is not offered here: choose {}", enumerate(versions));
+            let wrong = format!("is not offered here: choose {}", enumerate(&versions));
             refused.push(Refusal::invalid("version", wrong));
         }
         let sized = catalogue::size(&self.body.size).and_then(|size| {

@@ -1,8 +1,12 @@
 //! The certificate authority of Postgres databases and of load balancers. It issues real
 //! certificates, also for simulated databases, is created once, and is stored in the database of the
-//! service.
+//! service, or in a file of `stratusd provision`.
 
 use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -23,6 +27,9 @@ use crate::world::World;
 /// The name of the authority in the table `service_state`, and the owner that its private key is
 /// sealed for.
 const NAME: &str = "certificate_authority";
+
+/// The line that the private key of an authority begins with, in a file.
+const KEY: &str = "-----BEGIN PRIVATE KEY-----";
 
 /// A certificate authority that issues server certificates.
 pub struct Authority {
@@ -124,6 +131,46 @@ impl Authority {
         Self::opened(&stored, sealer, world)
     }
 
+    /// Loads the authority from a file with its certificate and its private key in PEM. If the file
+    /// is not there, creates it, for this user alone to read.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read or written, or is malformed.
+    pub fn load_or_create_file(path: &Path, world: &World) -> Result<Self> {
+        if !path.try_exists().unwrap_or(true) {
+            let key = KeyPair::generate().context("failed to generate a key")?;
+            let certificate = params(year(world)?)?
+                .self_signed(&key)
+                .context("failed to sign a certificate")?;
+            let key = Zeroizing::new(key.serialize_pem());
+            let text = Zeroizing::new(format!("{}{}", certificate.pem(), *key));
+            create(path, text.as_bytes(), world)
+                .with_context(|| format!("failed to write {}", path.display()))?;
+        }
+        let text = fs::read_to_string(path)
+            .map(Zeroizing::new)
+            .with_context(|| format!("failed to read {}", path.display()))?;
+        let opened = text.find(KEY).and_then(|at| {
+            let (certificate, key) = text.split_at(at);
+            let key = KeyPair::from_pem(key).ok()?;
+            certificate
+                .starts_with("-----BEGIN CERTIFICATE-----")
+                .then(|| (certificate.to_owned(), key))
+        });
+        let (certificate, key) = opened.with_context(|| {
+            format!(
+                "{} must have a certificate and then its private key, both in PEM",
+                path.display()
+            )
+        })?;
+        Ok(Self {
+            certificate,
+            issuer: Issuer::new(params(year(world)?)?, key),
+            world: world.clone(),
+        })
+    }
+
     /// Loads the authority from a database that is only read. Returns `None` if there is none yet.
     ///
     /// # Errors
@@ -201,6 +248,29 @@ impl Authority {
         let key = KeyPair::generate()?;
         Ok((params.signed_by(&key, &self.issuer)?, key))
     }
+}
+
+/// Creates a file with a content, unless another process does so first.
+fn create(path: &Path, content: &[u8], world: &World) -> io::Result<()> {
+    let mut new = path.as_os_str().to_owned();
+    new.push(format!("-{:016x}", u64::from_be_bytes(world.random())));
+    let new = PathBuf::from(new);
+    let mut options = File::options();
+    let mut file = options
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&new)?;
+    // A link is made at once, with the whole content, and never replaces a file.
+    let linked = file
+        .write_all(content)
+        .and_then(|()| file.sync_all())
+        .and_then(|()| match fs::hard_link(&new, path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            linked => linked,
+        });
+    fs::remove_file(&new)?;
+    linked
 }
 
 /// A server certificate and its private key, both in PEM.

@@ -139,7 +139,7 @@ impl Local {
     /// Locks a database for a step, and reads its record.
     async fn load(&self, wanted: &Wanted) -> Result<Database, ProvisionError> {
         let database = self.lookup(wanted).await?;
-        database.ok_or_else(|| ProvisionError("the database does not exist".to_owned()))
+        database.ok_or_else(ProvisionError::no_database)
     }
 
     /// Locks a database for a step, and reads its record. Returns `None` if it is not created.

@@ -233,7 +233,7 @@ impl Simulator {
         self.adopt(&mut databases, wanted);
         let database = databases
             .get_mut(&wanted.id)
-            .ok_or_else(|| ProvisionError("the database does not exist".to_owned()))?;
+            .ok_or_else(ProvisionError::no_database)?;
         // A step may run again after a crash, with the same number, and must not interrupt it
         // twice.
         if *last(database) < number {
@@ -315,7 +315,7 @@ impl Provisioner for Simulator {
         self.adopt(&mut databases, wanted);
         let database = databases
             .get_mut(&wanted.id)
-            .ok_or_else(|| ProvisionError("the database does not exist".to_owned()))?;
+            .ok_or_else(ProvisionError::no_database)?;
         let now = self.world.now();
         let shape = wanted.shape_at(now, &database.shape);
         // Also if the maintenance window has ended since.
@@ -376,7 +376,7 @@ impl Provisioner for Simulator {
         if databases.contains_key(&wanted.id) {
             Ok(())
         } else {
-            Err(ProvisionError("the database does not exist".to_owned()))
+            Err(ProvisionError::no_database())
         }
     }
 
@@ -384,7 +384,7 @@ impl Provisioner for Simulator {
         let mut databases = self.databases();
         let database = databases
             .get_mut(&wanted.id)
-            .ok_or_else(|| ProvisionError("the database does not exist".to_owned()))?;
+            .ok_or_else(ProvisionError::no_database)?;
         self.maybe_fail(wanted, database)
     }
 
@@ -392,7 +392,7 @@ impl Provisioner for Simulator {
         let mut databases = self.databases();
         let database = databases
             .get_mut(&wanted.id)
-            .ok_or_else(|| ProvisionError("the database does not exist".to_owned()))?;
+            .ok_or_else(ProvisionError::no_database)?;
         let host = format!(
             "{}.{}.{}",
             wanted.name, wanted.id, self.config.service_domain

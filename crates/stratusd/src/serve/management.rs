@@ -78,21 +78,37 @@ fn acceptor() -> Timed<Limited> {
 /// The state that decides whether the service is ready for requests. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Health {
-    /// The store while the service is ready, `None` while it starts or stops.
-    store: Arc<RwLock<Option<Store>>>,
+    /// What must respond while the process is ready, `None` while it starts or stops.
+    needs: Arc<RwLock<Option<Needs>>>,
     accept_failures: Arc<AcceptFailures>,
+}
+
+/// What a process needs to serve requests.
+#[derive(Debug, Clone)]
+enum Needs {
+    Store(Store),
+    Nothing,
 }
 
 impl Health {
     /// Makes the service ready from now on, whenever this store responds and connections can be
     /// accepted.
     pub(super) fn start(&self, store: Store) {
-        *self.store.write().unwrap_or_else(PoisonError::into_inner) = Some(store);
+        self.set(Some(Needs::Store(store)));
+    }
+
+    /// Makes a process without a store ready from now on, whenever connections can be accepted.
+    pub(super) fn start_alone(&self) {
+        self.set(Some(Needs::Nothing));
+    }
+
+    fn set(&self, needs: Option<Needs>) {
+        *self.needs.write().unwrap_or_else(PoisonError::into_inner) = needs;
     }
 
     /// Makes the service not ready, until `start` is called again.
     pub(super) fn stop(&self) {
-        *self.store.write().unwrap_or_else(PoisonError::into_inner) = None;
+        self.set(None);
     }
 
     /// Returns the record in which listeners store the time of a failure to accept a connection.
@@ -106,19 +122,22 @@ impl Health {
     /// # Errors
     ///
     /// The reason why the service is not ready, as the body of the response to the probe.
-    async fn check(&self) -> Result<(), &'static str> {
+    pub(super) async fn check(&self) -> Result<(), &'static str> {
         // Cloned, so that the lock is not held while the database is queried.
-        let store = self
-            .store
+        let needs = self
+            .needs
             .read()
             .unwrap_or_else(PoisonError::into_inner)
             .clone();
-        let Some(store) = store else {
+        let Some(needs) = needs else {
             return Err("starting or stopping\n");
         };
         if self.accept_failures.are_recent() {
             return Err("connections cannot be accepted\n");
         }
+        let Needs::Store(store) = needs else {
+            return Ok(());
+        };
         let uses = async {
             let mut reader = store.reader().await?;
             // Any query shows that the database responds; this table is small.

@@ -1,4 +1,5 @@
-//! The choice of what creates Postgres databases: real servers on this machine, or the simulator.
+//! The choice of what creates Postgres databases: real servers on this machine, the simulator, or
+//! another process.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,11 +10,15 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::operations::Context;
+use crate::provision::Versions;
 use crate::provision::authority::Authority;
 use crate::provision::local::{Binaries, Local, LocalConfig, Owner};
+use crate::provision::remote::Remote;
 use crate::provision::simulator::{Simulator, SimulatorConfig};
 use crate::reconcile::{Reconciler, ReconcilerConfig, Steps};
-use crate::settings::{Folders, ProcessSettings, ProvisionerChoice, ServiceSettings};
+use crate::settings::{
+    Folders, ProcessSettings, ProvisionerChoice, ProvisionerSettings, RemoteSettings,
+};
 use crate::storage::{self, Aborted, Change, Connection, DatabaseLocation, Store};
 use crate::world::World;
 
@@ -27,13 +32,17 @@ pub(super) enum Chosen {
     Local(Local),
     /// A simulator: no servers run.
     Simulated(Box<Simulator>),
+    /// Another process.
+    Remote(Remote),
 }
 
-/// What is needed to run databases on this machine, or why it cannot be done.
+/// What is needed to run databases on this machine, or why it cannot be done, and the other process
+/// that is to run them, if there is one.
 #[derive(Debug)]
 pub(super) struct Choice {
     wanted: ProvisionerChoice,
     local: Result<LocalConfig>,
+    remote: Option<Remote>,
 }
 
 impl Choice {
@@ -42,18 +51,32 @@ impl Choice {
     /// # Errors
     ///
     /// If the settings demand what it cannot do.
-    pub(super) fn look(settings: &ServiceSettings, database: &DatabaseLocation) -> Result<Self> {
+    pub(super) fn look(
+        settings: &ProvisionerSettings,
+        remote: &RemoteSettings,
+        folder: Option<PathBuf>,
+    ) -> Result<Self> {
         let wanted = settings.provisioner;
         let local = match wanted {
-            ProvisionerChoice::Simulated => Err(anyhow!("the settings say so")),
-            ProvisionerChoice::Auto | ProvisionerChoice::Local => local(settings, database),
+            ProvisionerChoice::Simulated | ProvisionerChoice::Http => {
+                Err(anyhow!("the settings say so"))
+            }
+            ProvisionerChoice::Auto | ProvisionerChoice::Local => local(settings, folder),
         };
         if wanted == ProvisionerChoice::Local
             && let Err(error) = local
         {
             return Err(error.context("the databases cannot run on this machine"));
         }
-        Ok(Self { wanted, local })
+        let remote = match wanted {
+            ProvisionerChoice::Http => Some(Remote::open(remote)?),
+            _ => None,
+        };
+        Ok(Self {
+            wanted,
+            local,
+            remote,
+        })
     }
 
     /// Chooses, records the choice in the store, and says it.
@@ -63,43 +86,54 @@ impl Choice {
     /// If the store fails, or if it has databases that run on this machine, and they cannot.
     pub(super) async fn decide(
         self,
-        (process, settings): (&ProcessSettings, &ServiceSettings),
+        of: (&ProcessSettings, &ProvisionerSettings),
         store: &Store,
         world: &World,
         authority: Authority,
     ) -> Result<Chosen> {
-        let recorded = self.recorded(store).await?;
-        let config = match (recorded, self.local) {
-            (Kind::Local, local) => Some(
-                local.context("its databases run on this machine, which is not possible now")?,
-            ),
-            (Kind::Simulated, local) => {
-                let reason = local.err().map_or_else(
-                    || "those that exist are".to_owned(),
-                    |error| format!("{error:#}"),
-                );
-                tracing::warn!("Postgres databases are simulated, not created: {reason}");
-                None
+        match self.recorded(store).await? {
+            Kind::Local => {
+                let local = self.local;
+                let config = local
+                    .context("its databases run on this machine, which is not possible now")?;
+                run_here(config, authority, world).map(Chosen::Local)
             }
-        };
-        let Some(config) = config else {
-            let config = simulator_config(process, settings);
-            return Ok(Chosen::Simulated(Box::new(Simulator::new(
-                config,
-                world.clone(),
-                authority,
-            ))));
-        };
-        let versions: Vec<_> = config.binaries.versions().collect();
-        tracing::info!(
-            folder = %config.folder.display(),
-            versions = versions.join(", "),
-            "Postgres databases run on this machine"
-        );
-        let local = Local::open(config, authority, world.clone());
-        Ok(Chosen::Local(
-            local.context("failed to open the folder of the databases")?,
-        ))
+            Kind::Simulated => {
+                let reason = match self.local {
+                    Ok(_) => anyhow!("those that exist are"),
+                    Err(reason) => reason,
+                };
+                Ok(Chosen::Simulated(Box::new(simulate(
+                    &reason, of, world, authority,
+                ))))
+            }
+            Kind::Http => {
+                let remote = self.remote.context(
+                    "its databases are created by another process: set provisioner = \"http\" and provisioner_url",
+                )?;
+                remote.announce().await;
+                Ok(Chosen::Remote(remote))
+            }
+        }
+    }
+
+    /// Chooses for a process without a store, and says it.
+    ///
+    /// # Errors
+    ///
+    /// If the folder of the databases cannot be used.
+    pub(super) fn decide_alone(
+        self,
+        of: (&ProcessSettings, &ProvisionerSettings),
+        world: &World,
+        authority: Authority,
+    ) -> Result<Chosen> {
+        match self.local {
+            Ok(config) => run_here(config, authority, world).map(Chosen::Local),
+            Err(reason) => Ok(Chosen::Simulated(Box::new(simulate(
+                &reason, of, world, authority,
+            )))),
+        }
     }
 
     /// Returns what creates the databases of a store from now on, and records it. With `auto` it
@@ -113,6 +147,7 @@ impl Choice {
         let kind = match self.wanted {
             ProvisionerChoice::Local => Some(Kind::Local),
             ProvisionerChoice::Simulated => Some(Kind::Simulated),
+            ProvisionerChoice::Http => Some(Kind::Http),
             ProvisionerChoice::Auto => None,
         };
         let possible = if self.local.is_ok() {
@@ -132,15 +167,21 @@ impl Choice {
 }
 
 impl Chosen {
-    /// Returns the versions of PostgreSQL that databases can have, or `None` for all.
-    pub(super) fn versions(&self) -> Option<Vec<PostgresVersion>> {
+    /// Returns the versions of PostgreSQL that databases can have.
+    pub(super) fn versions(&self) -> Versions {
         match self {
-            Self::Local(local) => Some(local.versions().map(PostgresVersion::from).collect()),
-            Self::Simulated(_) => None,
+            Self::Local(local) => {
+                let versions = Versions::default();
+                versions.set(local.versions().map(PostgresVersion::from).collect());
+                versions
+            }
+            Self::Simulated(_) => Versions::default(),
+            Self::Remote(remote) => remote.versions(),
         }
     }
 
-    /// Starts the reconciler, and the supervisor of the servers if there are any.
+    /// Starts the reconciler, and what its provisioner needs beside it: the supervisor of the servers, or
+    /// the watch over the other process.
     pub(super) fn start(self, with: Reconciling, stop: &CancellationToken) -> JoinHandle<()> {
         let Reconciling {
             store,
@@ -161,6 +202,14 @@ impl Chosen {
             Self::Simulated(simulator) => {
                 tokio::spawn(Reconciler::new(store, context, *simulator, config, steps).run(stop))
             }
+            Self::Remote(remote) => tokio::spawn(async move {
+                let watch = tokio::spawn(remote.clone().watch(stop.clone()));
+                Reconciler::new(store, context, remote, config, steps)
+                    .run(stop)
+                    .await;
+                // It ends by the same signal. A panic was logged.
+                let _ = watch.await;
+            }),
         }
     }
 }
@@ -178,6 +227,7 @@ pub(super) struct Reconciling {
 enum Kind {
     Local,
     Simulated,
+    Http,
 }
 
 /// The change that records what creates databases from now on, and returns it. Returns `None`, and
@@ -197,6 +247,7 @@ impl Change for Record {
         let recorded = storage::service_state::lookup(tx, NAME).await?;
         let recorded = match recorded.as_deref() {
             Some(b"local") => Some(Kind::Local),
+            Some(b"http") => Some(Kind::Http),
             Some(_) => Some(Kind::Simulated),
             // A store of an earlier version, whose databases were all simulated.
             None if storage::database::is_any(tx).await? => Some(Kind::Simulated),
@@ -211,14 +262,40 @@ impl Change for Record {
         let text: &[u8] = match kind {
             Kind::Local => b"local",
             Kind::Simulated => b"simulated",
+            Kind::Http => b"http",
         };
         storage::service_state::put(tx, NAME, text).await?;
         Ok(Some(kind))
     }
 }
 
-/// Returns what the local provisioner needs on this machine.
-fn local(settings: &ServiceSettings, database: &DatabaseLocation) -> Result<LocalConfig> {
+/// Opens the folder of the databases of this machine, and says so.
+fn run_here(config: LocalConfig, authority: Authority, world: &World) -> Result<Local> {
+    let versions: Vec<_> = config.binaries.versions().collect();
+    tracing::info!(
+        folder = %config.folder.display(),
+        versions = versions.join(", "),
+        "Postgres databases run on this machine"
+    );
+    let local = Local::open(config, authority, world.clone());
+    local.context("failed to open the folder of the databases")
+}
+
+/// Makes a simulator, and says why no database is created.
+fn simulate(
+    reason: &anyhow::Error,
+    (process, settings): (&ProcessSettings, &ProvisionerSettings),
+    world: &World,
+    authority: Authority,
+) -> Simulator {
+    tracing::warn!("Postgres databases are simulated, not created: {reason:#}");
+    let config = simulator_config(process, settings);
+    Simulator::new(config, world.clone(), authority)
+}
+
+/// Returns what the local provisioner needs on this machine. `folder` is that of the databases if the
+/// settings do not name one.
+fn local(settings: &ProvisionerSettings, folder: Option<PathBuf>) -> Result<LocalConfig> {
     let folders = settings.local_binaries.as_ref();
     let folders = folders.map_or_else(Vec::new, Folders::paths);
     let binaries = Binaries::find(&folders);
@@ -229,13 +306,11 @@ fn local(settings: &ServiceSettings, database: &DatabaseLocation) -> Result<Loca
     addresses.ensure_here().with_context(|| {
         format!("this machine has no addresses of {addresses} (local_addresses)")
     })?;
-    let folder = match (&settings.local_folder, database) {
-        (Some(folder), _) => folder.as_path().to_owned(),
-        (None, DatabaseLocation::Sqlite(file)) => beside(file),
-        (None, DatabaseLocation::Postgres(_)) => {
-            bail!("local_folder is not set, as it must be beside a store in PostgreSQL")
-        }
-    };
+    let named = settings.local_folder.as_ref();
+    let folder = named
+        .map(|folder| folder.as_path().to_owned())
+        .or(folder)
+        .context("local_folder is not set, as it must be beside a store in PostgreSQL")?;
     let owner = Owner::find(settings.local_user.as_str(), settings.local_first_uid.get())?;
     let backup_folder = settings.local_backup_folder.as_ref();
     let backup_folder =
@@ -254,7 +329,7 @@ fn local(settings: &ServiceSettings, database: &DatabaseLocation) -> Result<Loca
     })
 }
 
-fn simulator_config(process: &ProcessSettings, settings: &ServiceSettings) -> SimulatorConfig {
+fn simulator_config(process: &ProcessSettings, settings: &ProvisionerSettings) -> SimulatorConfig {
     SimulatorConfig {
         delay: settings.simulate_delay.get(),
         jitter: settings.simulate_jitter.get(),
@@ -266,7 +341,14 @@ fn simulator_config(process: &ProcessSettings, settings: &ServiceSettings) -> Si
     }
 }
 
-/// Returns the folder of the databases beside a store in a file.
+/// Returns the folder of the databases beside a store in a file, or `None` for a store elsewhere.
+pub(super) fn folder_beside(database: &DatabaseLocation) -> Option<PathBuf> {
+    match database {
+        DatabaseLocation::Sqlite(file) => Some(beside(file)),
+        DatabaseLocation::Postgres(_) => None,
+    }
+}
+
 fn beside(file: &Path) -> PathBuf {
     let mut path = file.as_os_str().to_owned();
     path.push("-postgres");

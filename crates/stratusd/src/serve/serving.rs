@@ -1,4 +1,4 @@
-//! The servers of the API and of the gateway: their limits, and how they stop.
+//! The servers of the API, of the gateway and of a provisioner: their limits, and how they stop.
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -18,7 +18,7 @@ use super::listen::listen;
 use super::management::Health;
 use super::times::Timed;
 use super::tls::Tls;
-use crate::settings::ServiceSettings;
+use crate::settings::ListenerSettings;
 
 /// The number of bytes by which the head of a request may exceed `header_limit` and still get a
 /// response with the contract's error body. Beyond that, hyper rejects the request without a body.
@@ -52,7 +52,7 @@ pub(super) struct Serving {
 impl Serving {
     /// Starts a server on a bound socket, with TLS if `tls` is `Some`.
     pub(super) fn start(
-        settings: &ServiceSettings,
+        settings: &ListenerSettings,
         socket: TcpSocket,
         router: Router,
         tls: Option<&Tls>,
@@ -107,6 +107,11 @@ impl Serving {
         tracing::info!(api = %address, %management, gateway, "serving");
     }
 
+    /// Returns the URL that the server listens on.
+    pub(super) fn url(&self) -> String {
+        format!("{}://{}", self.scheme, self.address)
+    }
+
     /// Serves until `stop` is cancelled. Then makes the service not ready, accepts no more
     /// connections, and lets the requests in progress finish for at most `grace`.
     ///
@@ -148,7 +153,7 @@ impl Serving {
 
 /// Sets the limits of hyper on sizes and HTTP/2 streams. hyper's timeout of request heads is
 /// disabled, because [`Timed`] replaces it.
-fn with_limits(mut server: Server<Peer>, settings: &ServiceSettings) -> Server<Peer> {
+fn with_limits(mut server: Server<Peer>, settings: &ListenerSettings) -> Server<Peer> {
     let bytes = settings.header_limit.get() + HEAD_MARGIN;
     let builder = server.http_builder();
     builder

@@ -11,7 +11,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use tokio::signal::unix::Signal;
 
-use crate::settings::ServiceSettings;
+use crate::settings::ListenerSettings;
 
 /// The interval at which to check whether the files of the certificate and its key have changed.
 const CHECK_EVERY: Duration = Duration::from_secs(2);
@@ -36,7 +36,7 @@ impl Tls {
 /// # Errors
 ///
 /// If the certificate or its key cannot be used.
-pub(super) async fn load(settings: &ServiceSettings, signal: Signal) -> Result<Option<Tls>> {
+pub(super) async fn load(settings: &ListenerSettings, signal: Signal) -> Result<Option<Tls>> {
     let (Some(certificate), Some(key)) = (&settings.tls_certificate, &settings.tls_key) else {
         return Ok(None);
     };

@@ -14,6 +14,8 @@ pub enum ProvisionerChoice {
     Local,
     /// The simulator, which runs nothing.
     Simulated,
+    /// A provisioner in another process, which is called over HTTP.
+    Http,
 }
 
 impl FromStr for ProvisionerChoice {
@@ -24,7 +26,8 @@ impl FromStr for ProvisionerChoice {
             "auto" => Ok(Self::Auto),
             "local" => Ok(Self::Local),
             "simulated" => Ok(Self::Simulated),
-            _ => Err("must be `auto`, `local` or `simulated`"),
+            "http" => Ok(Self::Http),
+            _ => Err("must be `auto`, `local`, `simulated` or `http`"),
         }
     }
 }
@@ -35,6 +38,7 @@ impl fmt::Display for ProvisionerChoice {
             Self::Auto => "auto",
             Self::Local => "local",
             Self::Simulated => "simulated",
+            Self::Http => "http",
         })
     }
 }

@@ -28,6 +28,7 @@ mod plans;
 mod postgres_server;
 mod power_cuts;
 mod private_subnets;
+mod provisioners;
 mod provisioning;
 mod restores;
 mod running;

@@ -8,6 +8,7 @@ pub mod cluster;
 pub mod disk;
 pub mod inventory;
 pub mod process;
+pub mod provisioner;
 pub mod proxy;
 pub mod servers;
 pub mod whole;

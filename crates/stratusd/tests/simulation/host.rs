@@ -293,7 +293,7 @@ impl Host {
             sealer: Arc::new(Sealer::parse(KEY).expect("the key is valid")),
             service_domain: "stratus.example".to_owned(),
             quotas: QUOTAS,
-            postgres_versions: None,
+            postgres_versions: stratusd::provision::Versions::default(),
             idempotency_keys: 1000,
         };
         let served = Config::new().without_contract();

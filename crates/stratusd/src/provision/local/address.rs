@@ -54,6 +54,12 @@ impl Addresses {
         TcpListener::bind((self.at(1), 0)).map(drop)
     }
 
+    /// Returns whether only this machine reaches the network.
+    #[must_use]
+    pub fn is_loopback(self) -> bool {
+        self.network.is_loopback()
+    }
+
     /// Returns the address that belongs to a database, or gives it one that is free. `folder` has a
     /// file for each address that is taken, with the id of the database that has it.
     pub(super) fn take(self, folder: &Path, id: &str) -> Result<Ipv4Addr, ProvisionError> {

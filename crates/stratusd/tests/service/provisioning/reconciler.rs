@@ -456,7 +456,7 @@ fn context(keys: &str) -> Context {
         sealer: Arc::new(Sealer::parse(keys).expect("the keys are valid")),
         service_domain: "stratus.example".to_owned(),
         quotas: QUOTAS,
-        postgres_versions: None,
+        postgres_versions: stratusd::provision::Versions::default(),
         idempotency_keys: 10,
     }
 }

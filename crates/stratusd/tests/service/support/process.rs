@@ -36,6 +36,15 @@ impl Home {
             // Tests of servers choose otherwise, by a flag.
             command.env("STRATUS_PROVISIONER", "simulated");
         }
+        if arguments.first() == Some(&"provision") {
+            for setting in [
+                "STRATUS_PROVISION_LISTEN",
+                "STRATUS_PROVISION_MANAGEMENT_LISTEN",
+            ] {
+                command.env(setting, "127.0.0.1:0");
+            }
+            command.env("STRATUS_PROVISIONER", "simulated");
+        }
         // By these, tests are short. A test may set others by flags.
         if arguments.first() == Some(&"balance") {
             command
@@ -134,6 +143,25 @@ impl Home {
             base: base.to_owned(),
             management: management.to_owned(),
             gateway,
+            child: launched.child,
+            log: Some(launched.log),
+        }
+    }
+
+    /// Starts a provisioner that services call, and waits until it serves.
+    pub fn provision(&self, more: &[&str]) -> Service {
+        let launched = Launched::start(self.command(&[&["provision"], more].concat()));
+        let Some((base, management)) = launched
+            .line
+            .strip_prefix("provisioning on ")
+            .and_then(|line| line.split_once(", health on "))
+        else {
+            launched.fail();
+        };
+        Service {
+            base: base.to_owned(),
+            management: management.to_owned(),
+            gateway: None,
             child: launched.child,
             log: Some(launched.log),
         }

@@ -55,21 +55,34 @@ impl Servers {
 
     /// Starts the service.
     pub fn serve(&self, more: &[&str]) -> Service {
-        let binaries = self.binaries.display().to_string();
-        let first = first_user().to_string();
-        let settings = [
+        let settings = self.settings();
+        let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
+        let often = ["--observe-every", "500ms"];
+        self.home.serve(&[&settings, &often[..], more].concat())
+    }
+
+    /// Starts a provisioner of the same servers, which services call.
+    pub fn provision(&self, more: &[&str]) -> Service {
+        let settings = self.settings();
+        let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
+        let folder = self.folder().display().to_string();
+        let folder = ["--local-folder", &folder];
+        self.home
+            .provision(&[&settings, &folder[..], more].concat())
+    }
+
+    fn settings(&self) -> [String; 8] {
+        [
             "--provisioner",
             "local",
             "--local-binaries",
-            &binaries,
+            &self.binaries.display().to_string(),
             "--local-addresses",
             &self.network,
             "--local-first-uid",
-            &first,
-            "--observe-every",
-            "500ms",
-        ];
-        self.home.serve(&[&settings, more].concat())
+            &first_user().to_string(),
+        ]
+        .map(str::to_owned)
     }
 
     /// Returns a caller of a service.

@@ -1,0 +1,368 @@
+//! A provisioner in another process, which is called over HTTP by the generated client.
+//!
+//! What it responds is not trusted: responses have a largest size and a longest time, and a response
+//! that does not fit the contract is a failed step. An error names the provisioner and the reason, but
+//! no secret.
+
+use std::error::Error as _;
+use std::fmt;
+use std::fs;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use api_types::PostgresVersion;
+use provisioner_client::database::ClientDatabaseExt as _;
+use provisioner_client::provisioner::ClientProvisionerExt as _;
+use provisioner_client::{Client, Error, ResponseValue};
+use provisioner_types as wire;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::{ClientConfig, RootCertStore};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    ConnectionDetails, Observed, Password, Progress, ProvisionError, Provisioner, Versions, Wanted,
+    token, wire as convert,
+};
+use crate::settings::{ProvisionerUrl, RemoteSettings};
+
+/// The largest response that is read, in bytes.
+const MOST_BYTES: usize = 1 << 20;
+/// How long a connection may take, with TLS.
+const CONNECT: Duration = Duration::from_secs(5);
+/// How long a connection is kept for another call: shorter than many servers keep one, since a call on
+/// a connection that the server is closing fails.
+const KEEP: Duration = Duration::from_secs(4);
+/// How long the provisioner may take to say what it is, when the service starts.
+const FIRST: Duration = Duration::from_secs(5);
+/// How often the provisioner is asked what it is.
+const ASK_EVERY: Duration = Duration::from_mins(1);
+/// How often it is asked as long as it does not respond.
+const ASK_AGAIN: Duration = Duration::from_secs(5);
+/// The largest number of characters of a provisioner's text that are logged.
+const MOST_TEXT: usize = 500;
+
+/// A [`Provisioner`] in another process. Cheap to clone.
+#[derive(Clone)]
+pub struct Remote {
+    client: Client,
+    url: ProvisionerUrl,
+    versions: Versions,
+}
+
+impl fmt::Debug for Remote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Remote({})", self.url)
+    }
+}
+
+impl Remote {
+    /// Sets up the calls of a provisioner, without making one.
+    ///
+    /// # Errors
+    ///
+    /// If the token or the authorities cannot be used.
+    pub fn open(settings: &RemoteSettings) -> Result<Self> {
+        let url = settings.provisioner_url.clone();
+        let url = url.context("provisioner_url is not set")?;
+        let token = token(settings)?;
+        let timeout = settings.provisioner_timeout.get();
+        let client = Client::builder(url.as_str())
+            .bearer(token.as_str())
+            .timeout(timeout)
+            .response_limit(MOST_BYTES)
+            .user_agent(concat!("stratusd/", env!("CARGO_PKG_VERSION")))
+            .http_client(http(&url, settings)?)
+            .build()?;
+        Ok(Self {
+            client,
+            url,
+            versions: Versions::default(),
+        })
+    }
+
+    /// Returns the versions of PostgreSQL that the provisioner can run: all, until it has said.
+    #[must_use]
+    pub fn versions(&self) -> Versions {
+        self.versions.clone()
+    }
+
+    /// Asks the provisioner what it is, and logs it. A provisioner that does not respond is logged
+    /// too: it may start later than the service.
+    pub async fn announce(&self) {
+        let asked = tokio::time::timeout(FIRST, self.view()).await;
+        let asked = asked.unwrap_or_else(|_| Err(self.wrong("it does not respond in time")));
+        match asked {
+            Ok(it) => self.note(&it),
+            Err(error) => tracing::warn!(
+                "Postgres databases are created by another process, which cannot be used now: {error}"
+            ),
+        }
+    }
+
+    /// Asks the provisioner every minute what it is, until it is stopped. Logs when it fails and when
+    /// it works again.
+    pub async fn watch(self, stop: CancellationToken) {
+        let mut works = self.versions.get().is_some();
+        loop {
+            let pause = if works { ASK_EVERY } else { ASK_AGAIN };
+            tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                () = stop.cancelled() => return,
+            }
+            match self.view().await {
+                Ok(it) if works => self.versions.set(versions(&it)),
+                Ok(it) => self.note(&it),
+                Err(error) if works => tracing::warn!("the provisioner cannot be used: {error}"),
+                Err(_) => continue,
+            }
+            works = !works || self.versions.get().is_some();
+        }
+    }
+
+    /// Logs what the provisioner is, and offers its versions.
+    fn note(&self, it: &wire::Provisioner) {
+        let versions = versions(it);
+        let names: Vec<String> = versions.iter().map(|it| line(&it.to_string())).collect();
+        let (url, name, versions_text) = (&self.url, line(&it.name.to_string()), names.join(", "));
+        if it.is_simulated {
+            tracing::warn!(
+                %url, provisioner = name, versions = versions_text,
+                "Postgres databases are simulated by another process, not created"
+            );
+        } else {
+            tracing::info!(
+                %url, provisioner = name, versions = versions_text,
+                "Postgres databases are created by another process"
+            );
+        }
+        self.versions.set(versions);
+    }
+
+    async fn view(&self) -> Result<wire::Provisioner, ProvisionError> {
+        let response = self.client.provisioner_view().send().await;
+        self.result(response)
+    }
+
+    /// Returns the body of a response, or the error for the log.
+    fn result<T>(
+        &self,
+        response: Result<ResponseValue<T>, Error<wire::Problem>>,
+    ) -> Result<T, ProvisionError> {
+        match response {
+            Ok(response) => Ok(response.into_inner()),
+            Err(error) => Err(self.reason(&error)),
+        }
+    }
+
+    fn reason(&self, error: &Error<wire::Problem>) -> ProvisionError {
+        if is_missing(error) {
+            return ProvisionError::no_database();
+        }
+        let Some(problem) = error.body() else {
+            // The innermost cause says why, such as that the connection was refused.
+            let mut cause = error.source();
+            while let Some(inner) = cause.and_then(|cause| cause.source()) {
+                cause = Some(inner);
+            }
+            return self.wrong(&match cause {
+                Some(cause) => format!("{error}: {}", line(&cause.to_string())),
+                None => error.to_string(),
+            });
+        };
+        let (code, detail) = (
+            line(&problem.code.to_string()),
+            line(&problem.detail.to_string()),
+        );
+        self.wrong(&format!("{error} ({code}): {detail}"))
+    }
+
+    fn wrong(&self, reason: &str) -> ProvisionError {
+        ProvisionError(format!("the provisioner at {}: {reason}", self.url))
+    }
+}
+
+/// Returns whether a response says that a database does not exist. A status alone does not: a wrong
+/// path has the same one.
+fn is_missing(error: &Error<wire::Problem>) -> bool {
+    error.status() == Some(http::StatusCode::NOT_FOUND)
+        && error
+            .body()
+            .is_some_and(|problem| problem.code == wire::ProblemCode::DatabaseNotFound)
+}
+
+fn versions(of: &wire::Provisioner) -> Vec<PostgresVersion> {
+    let versions = of.versions.iter();
+    versions
+        .map(|version| PostgresVersion::from(&*version.to_string()))
+        .collect()
+}
+
+/// Returns a text of a provisioner for the log: in one line, and not too long.
+pub(super) fn line(text: &str) -> String {
+    let mut line: String = text
+        .chars()
+        .take(MOST_TEXT)
+        .map(|it| if it.is_control() { ' ' } else { it })
+        .collect();
+    if text.chars().nth(MOST_TEXT).is_some() {
+        line.push('…');
+    }
+    line
+}
+
+/// Returns the token that the settings name.
+///
+/// # Errors
+///
+/// If there is none, or it cannot be used.
+pub(super) fn token(settings: &RemoteSettings) -> Result<zeroize::Zeroizing<String>> {
+    settings.ensure_token()?;
+    let file = settings.provisioner_token_file.as_ref();
+    let text = token::text(
+        settings.provisioner_token.as_ref(),
+        file.map(|file| file.as_path()),
+    )?;
+    let token = token::only(&text).context("the token of the provisioner cannot be used")?;
+    Ok(zeroize::Zeroizing::new(token.to_owned()))
+}
+
+/// Returns the HTTP client for a provisioner. It follows no redirects, which would send the token
+/// elsewhere.
+pub(super) fn http(url: &ProvisionerUrl, settings: &RemoteSettings) -> Result<reqwest::Client> {
+    let timeout = settings.provisioner_timeout.get();
+    reqwest::Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .no_proxy()
+        .connect_timeout(CONNECT.min(timeout))
+        .pool_idle_timeout(KEEP)
+        .tls_backend_preconfigured(tls(url, settings)?)
+        .build()
+        .context("failed to set up the calls of the provisioner")
+}
+
+/// Returns the settings of TLS: the certificate must be for the host, and issued by an authority of
+/// the file that the settings name, or else by one that the system trusts.
+fn tls(url: &ProvisionerUrl, settings: &RemoteSettings) -> Result<ClientConfig> {
+    let mut roots = RootCertStore::empty();
+    if let Some(file) = &settings.provisioner_ca_file {
+        let path = file.as_path();
+        let pem = fs::read(path).with_context(|| format!("failed to read {}", path.display()))?;
+        for certificate in CertificateDer::pem_slice_iter(&pem) {
+            let added = certificate.map(|certificate| roots.add(certificate));
+            if !matches!(added, Ok(Ok(()))) {
+                bail!("a certificate in {} cannot be used", path.display());
+            }
+        }
+        if roots.is_empty() {
+            bail!("there is no certificate in PEM in {}", path.display());
+        }
+    } else if url.is_https() {
+        // A system may hold outdated certificates that cannot be parsed.
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        if roots.is_empty() {
+            bail!(
+                "provisioner_url needs TLS, and the system trusts no certificate authority: set provisioner_ca_file"
+            );
+        }
+    }
+    // Not the default provider of the process, which is only installed when the API is served with
+    // TLS.
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Ok(config)
+}
+
+/// Returns the id of a database, for a path.
+fn id(wanted: &Wanted) -> Result<wire::DatabaseId, ProvisionError> {
+    let id = wanted.id.parse();
+    id.map_err(|_| ProvisionError("the id does not fit the protocol of provisioners".to_owned()))
+}
+
+fn request(of: &Wanted) -> Result<wire::DatabaseRequest, ProvisionError> {
+    let mut request = wire::DatabaseRequest::new(convert::wanted(of)?);
+    request.known = convert::known(of)?;
+    Ok(request)
+}
+
+impl Provisioner for Remote {
+    async fn observe(&self, wanted: &Wanted) -> Result<Option<Observed>, ProvisionError> {
+        let call = self.client.database_observe().database_id(id(wanted)?);
+        match call.body(request(wanted)?).send().await {
+            Ok(observed) => convert::read_observed(&observed).map(Some),
+            // A new database in its place would be empty, and look as if nothing had happened.
+            Err(error) if is_missing(&error) && wanted.known.is_some() => Err(self.wrong(
+                "it does not have this database, which was created: bring it back, or delete it",
+            )),
+            Err(error) if is_missing(&error) => Ok(None),
+            Err(error) => Err(self.reason(&error)),
+        }
+    }
+
+    async fn create(&self, wanted: &Wanted) -> Result<Progress, ProvisionError> {
+        let call = self.client.database_create().database_id(id(wanted)?);
+        let progress = self.result(call.body(request(wanted)?).send().await)?;
+        Ok(convert::read_progress(&progress))
+    }
+
+    async fn resize(&self, wanted: &Wanted) -> Result<Progress, ProvisionError> {
+        let call = self.client.database_resize().database_id(id(wanted)?);
+        let progress = self.result(call.body(request(wanted)?).send().await)?;
+        Ok(convert::read_progress(&progress))
+    }
+
+    async fn restart(&self, wanted: &Wanted, number: i64) -> Result<Progress, ProvisionError> {
+        let number = convert::number(number)?;
+        let mut body = wire::DatabaseRestart::new(convert::wanted(wanted)?, number);
+        body.known = convert::known(wanted)?;
+        let call = self.client.database_restart().database_id(id(wanted)?);
+        let progress = self.result(call.body(body).send().await)?;
+        Ok(convert::read_progress(&progress))
+    }
+
+    async fn promote(&self, wanted: &Wanted, number: i64) -> Result<Progress, ProvisionError> {
+        let number = convert::number(number)?;
+        let mut body = wire::DatabasePromote::new(convert::wanted(wanted)?, number);
+        body.known = convert::known(wanted)?;
+        let call = self.client.database_promote().database_id(id(wanted)?);
+        let progress = self.result(call.body(body).send().await)?;
+        Ok(convert::read_progress(&progress))
+    }
+
+    async fn delete(&self, wanted: &Wanted) -> Result<Progress, ProvisionError> {
+        let call = self.client.database_delete().database_id(id(wanted)?);
+        let progress = self.result(call.body(request(wanted)?).send().await)?;
+        Ok(convert::read_progress(&progress))
+    }
+
+    async fn restrict(&self, wanted: &Wanted) -> Result<(), ProvisionError> {
+        let call = self.client.database_restrict().database_id(id(wanted)?);
+        self.result(call.body(request(wanted)?).send().await)
+    }
+
+    async fn set_password(
+        &self,
+        wanted: &Wanted,
+        password: &Password,
+    ) -> Result<(), ProvisionError> {
+        let secret = wire::Password::try_from(password.expose().to_owned());
+        let secret = secret.map_err(|_| {
+            ProvisionError("the password does not fit the protocol of provisioners".to_owned())
+        })?;
+        let mut body = wire::DatabaseSetPassword::new(convert::wanted(wanted)?, secret);
+        body.known = convert::known(wanted)?;
+        let call = self.client.database_set_password().database_id(id(wanted)?);
+        self.result(call.body(body).send().await)
+    }
+
+    async fn connection(&self, wanted: &Wanted) -> Result<ConnectionDetails, ProvisionError> {
+        let call = self.client.database_connection_view();
+        let call = call.database_id(id(wanted)?).body(request(wanted)?);
+        let connection = self.result(call.send().await)?;
+        Ok(convert::read_connection(&connection))
+    }
+}

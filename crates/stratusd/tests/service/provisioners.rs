@@ -1,0 +1,328 @@
+//! Provisioners in another process: `stratusd provision`, a service that calls it, and the check of
+//! the protocol's rules.
+
+mod check;
+mod local;
+mod settings;
+mod wicked;
+
+use std::fs;
+use std::net::TcpListener;
+
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use crate::support::caller::Caller;
+use crate::support::inventory::{SHOP, two_projects};
+use crate::support::process::Service;
+use crate::support::provisioner::{Fake, TOKEN};
+use crate::support::{Home, eventually};
+
+const ORDERS: &str = "/location/eu-central-h1/postgres/orders";
+
+/// Writes the file of the token, and returns its path.
+fn token_file(home: &Home) -> String {
+    let path = home.path().join("provisioner-token");
+    fs::write(&path, format!("{TOKEN}\n")).expect("the folder is writable");
+    path.display().to_string()
+}
+
+/// Starts a service whose databases are created by a provisioner.
+fn serve(home: &Home, url: &str, more: &[&str]) -> Service {
+    let file = token_file(home);
+    let settings = [
+        "--provisioner",
+        "http",
+        "--provisioner-url",
+        url,
+        "--provisioner-token-file",
+        &file,
+        "--observe-every",
+        "100ms",
+    ];
+    home.serve(&[&settings, more].concat())
+}
+
+/// Starts a simulated provisioner at an address.
+fn provision(home: &Home, address: &str, more: &[&str]) -> Service {
+    let file = token_file(home);
+    let settings = [
+        "--provision-listen",
+        address,
+        "--provision-token-file",
+        &file,
+        "--simulate-delay",
+        "300ms",
+        "--simulate-jitter",
+        "0s",
+    ];
+    home.provision(&[&settings, more].concat())
+}
+
+/// Returns an address that is free now, so that a provisioner can come back to it.
+fn free_address() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("there is a port");
+    let address = listener.local_addr().expect("it is bound");
+    address.to_string()
+}
+
+fn caller(home: &Home, service: &Service) -> Caller {
+    Caller::new(&service.base, SHOP, &home.token("shop", &[]))
+}
+
+async fn create(shop: &Caller, path: &str) -> Value {
+    let body = json!({ "size": "standard-2", "storage_size": 64 });
+    shop.post(path, body).await.ok()
+}
+
+fn is_running(database: &Value) -> bool {
+    database["state"] == "running"
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn databases_live_in_another_process_that_is_killed_and_comes_back() {
+    let home = Home::sqlite();
+    home.apply(&two_projects());
+    let address = free_address();
+    let mut provisioner = provision(&home, &address, &[]);
+    let service = serve(&home, &provisioner.base, &[]);
+    let shop = caller(&home, &service);
+    create(&shop, ORDERS).await;
+    // In the middle of the creation, and for longer than a step.
+    provisioner.kill();
+    tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+    assert_eq!(shop.get(ORDERS).await.ok()["state"], "creating");
+    let mut provisioner = provision(&home, &address, &[]);
+    let made = shop.wait_for(ORDERS, is_running).await;
+    let host = |it: &Value| it["connection_string"].as_str().map(str::to_owned);
+    assert!(
+        host(&made).is_some_and(|it| it.contains("orders.")),
+        "{made}"
+    );
+
+    let change = json!({ "size": "standard-4", "storage_size": 128 });
+    shop.patch(ORDERS, change).await.ok();
+    let is_larger = |it: &Value| it["vm_size"] == "standard-4" && it["storage_size_gib"] == 128;
+    shop.wait_for(ORDERS, is_larger).await;
+    shop.post_nothing(&format!("{ORDERS}/restart")).await.ok();
+    shop.wait_for(ORDERS, |it| it["state"] == "unavailable")
+        .await;
+    provisioner.kill();
+    let mut provisioner = provision(&home, &address, &[]);
+    shop.wait_for(ORDERS, is_running).await;
+    let reset = json!({ "password": "Another-Passw0rd-1" });
+    let path = format!("{ORDERS}/reset-superuser-password");
+    shop.post(&path, reset).await.ok();
+
+    // The certificate authority is that of the provisioner, and stays.
+    let now = shop.get(ORDERS).await.ok();
+    assert_eq!(now["ca_certificates"], made["ca_certificates"]);
+    assert_eq!(shop.delete(ORDERS).await.status, 204);
+    provisioner.kill();
+    let provisioner = provision(&home, &address, &[]);
+    let gone = eventually(async || {
+        let all = shop.get("/postgres").await.ok();
+        (all["count"] == 0).then_some(())
+    });
+    gone.await.expect("the database is deleted");
+
+    service.terminate();
+    let (is_well, log) = service.wait();
+    assert!(is_well, "{log}");
+    let first = log.lines().find(|line| line.contains("Postgres databases"));
+    let first = first.unwrap_or_else(|| panic!("{log}"));
+    assert!(
+        first.contains("simulated by another process") && first.contains(&provisioner.base),
+        "{first}"
+    );
+    assert!(
+        log.contains(&format!("the provisioner at {}", provisioner.base)),
+        "{log}"
+    );
+    assert!(
+        !log.contains(TOKEN) && !log.contains("Another-Passw0rd"),
+        "{log}"
+    );
+    provisioner.terminate();
+    let (is_well, log) = provisioner.wait();
+    assert!(is_well && !log.contains(TOKEN), "{log}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_with_the_wrong_token_says_so_and_goes_on() {
+    let home = Home::sqlite();
+    home.apply(&two_projects());
+    let other = home.path().join("other-token");
+    fs::write(&other, "another-token-of-another-provisioner").expect("the folder is writable");
+    let file = other.display().to_string();
+    let provisioner = home.provision(&["--provision-token-file", &file]);
+    let service = serve(&home, &provisioner.base, &[]);
+    let shop = caller(&home, &service);
+    create(&shop, ORDERS).await;
+    tokio::time::sleep(std::time::Duration::from_secs(2)).await;
+    assert_eq!(shop.get(ORDERS).await.ok()["state"], "creating");
+    let ready = reqwest::get(format!("{}/readyz", service.management)).await;
+    assert_eq!(ready.expect("it responds").status(), StatusCode::OK);
+    service.terminate();
+    let (is_well, log) = service.wait();
+    assert!(is_well, "{log}");
+    assert!(
+        log.contains("401 Unauthorized (InvalidCredentials)"),
+        "{log}"
+    );
+    assert!(!log.contains(TOKEN), "{log}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_starts_before_its_provisioner_and_offers_its_versions_later() {
+    let home = Home::sqlite();
+    home.apply(&two_projects());
+    let address = free_address();
+    let service = serve(&home, &format!("http://{address}"), &[]);
+    let shop = caller(&home, &service);
+    create(&shop, ORDERS).await;
+    let fake = Fake::start_at(&address, "").await;
+    *fake.known.versions.lock().unwrap() = vec!["16", "17"];
+    shop.wait_for(ORDERS, is_running).await;
+    let newest = json!({ "size": "standard-2", "storage_size": 64, "version": "18" });
+    let path = "/location/eu-central-h1/postgres/newest";
+    let refused = eventually(async || {
+        let created = shop.post(path, newest.clone()).await;
+        if created.status == 200 {
+            shop.delete(path).await;
+            return None;
+        }
+        Some(created)
+    });
+    let refused = refused.await.expect("the versions are asked for");
+    assert_eq!(refused.error(), (400, "InvalidRequest"));
+    assert!(
+        refused.detail("version").to_string().contains("16"),
+        "{refused:?}"
+    );
+    let password = fake.known.databases.lock().unwrap();
+    let password = password.values().map(|it| it.password.clone()).next();
+    assert!(password.is_some_and(|it| it.len() >= 12));
+    service.terminate();
+    let (_, log) = service.wait();
+    assert!(
+        log.contains("cannot be used now: the provisioner at http://"),
+        "{log}"
+    );
+    assert!(log.contains("Connection refused"), "{log}");
+    assert!(log.contains("created by another process"), "{log}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_provisioner_is_refused_while_there_are_databases() {
+    let home = Home::sqlite();
+    home.apply(&two_projects());
+    let provisioner = provision(&home, "127.0.0.1:0", &[]);
+    let mut service = serve(&home, &provisioner.base, &[]);
+    create(&caller(&home, &service), ORDERS).await;
+    service.kill();
+    for (choice, wrong) in [
+        ("simulated", "is not that of the databases that exist"),
+        ("auto", "set provisioner = \"http\" and provisioner_url"),
+    ] {
+        let failed = home.fail(&["serve", "--provisioner", choice]);
+        assert!(failed.contains(wrong), "{choice}: {failed}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_are_made_over_tls_with_the_authority_of_the_settings() {
+    let home = Home::sqlite();
+    home.apply(&two_projects());
+    let issued = rcgen::generate_simple_self_signed(["localhost".to_owned()]);
+    let issued = issued.expect("a certificate can be made");
+    let certificate = home.path().join("certificate.pem");
+    let key = home.path().join("key.pem");
+    fs::write(&certificate, issued.cert.pem()).expect("the folder is writable");
+    fs::write(&key, issued.signing_key.serialize_pem()).expect("the folder is writable");
+    let (certificate, key) = (certificate.display().to_string(), key.display().to_string());
+    let tls = ["--tls-certificate", &certificate, "--tls-key", &key];
+    let provisioner = provision(&home, "127.0.0.1:0", &tls);
+    assert!(
+        provisioner.base.starts_with("https://"),
+        "{}",
+        provisioner.base
+    );
+    let url = provisioner.base.replace("127.0.0.1", "localhost");
+    let trusting = serve(&home, &url, &["--provisioner-ca-file", &certificate]);
+    let shop = caller(&home, &trusting);
+    create(&shop, ORDERS).await;
+    shop.wait_for(ORDERS, is_running).await;
+    // The certificate is not for the address.
+    let other = Home::sqlite();
+    let wary = serve(
+        &other,
+        &provisioner.base,
+        &["--provisioner-ca-file", &certificate],
+    );
+    wary.terminate();
+    let (_, log) = wary.wait();
+    assert!(
+        log.contains("cannot be used now") && log.contains("certificate"),
+        "{log}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_protocol_is_served_with_its_contract_and_its_bounds() {
+    let home = Home::sqlite();
+    let provisioner = provision(&home, "127.0.0.1:0", &[]);
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let http = reqwest::Client::new();
+    let contract = http
+        .get(format!("{}/openapi.yaml", provisioner.base))
+        .send()
+        .await;
+    let contract = contract
+        .expect("it responds")
+        .text()
+        .await
+        .expect("it is text");
+    let written = concat!(env!("CARGO_MANIFEST_DIR"), "/provisioner.yaml");
+    assert_eq!(contract, fs::read_to_string(written).expect("it is there"));
+    let ready = http
+        .get(format!("{}/readyz", provisioner.management))
+        .send()
+        .await;
+    assert_eq!(ready.expect("it responds").status(), StatusCode::OK);
+    let path = format!(
+        "{}/database/pgt10a2ct09p45wb0b42xgnrf3/observe",
+        provisioner.base
+    );
+    let large = http
+        .request(Method::POST, &path)
+        .bearer_auth(TOKEN)
+        .header("content-type", "application/json")
+        .body("x".repeat((64 << 10) + 1));
+    let refused = large.send().await.expect("it responds");
+    assert_eq!(refused.status(), StatusCode::PAYLOAD_TOO_LARGE);
+    assert_eq!(
+        refused.headers()["content-type"],
+        "application/problem+json"
+    );
+    let refused: Value = refused.json().await.expect("it is a problem");
+    assert_eq!(
+        (&refused["code"], &refused["status"]),
+        (&json!("PayloadTooLarge"), &json!(413))
+    );
+    let wrong = http
+        .post(&path)
+        .bearer_auth(TOKEN)
+        .json(&json!({ "wanted": {} }));
+    let wrong: Value = wrong
+        .send()
+        .await
+        .expect("it responds")
+        .json()
+        .await
+        .expect("it is JSON");
+    assert_eq!(wrong["code"], "BadRequest");
+    let parts = wrong["errors"].as_array().expect("the parts are listed");
+    assert!(parts.iter().all(|part| part["in"] == "body"), "{wrong}");
+    assert!(parts.len() > 3, "{wrong}");
+}

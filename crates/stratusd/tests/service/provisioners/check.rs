@@ -1,0 +1,155 @@
+//! `stratusd check-provisioner`: it passes what keeps the rules, and finds what breaks each of them.
+
+use std::process::{Child, Command, Stdio};
+
+use futures_util::future::join_all;
+use tokio::task::spawn_blocking;
+
+use super::{provision, token_file};
+use crate::support::provisioner::{Fake, TOKEN};
+use crate::support::{Home, eventually};
+
+/// The rules that can be broken without a server to connect to.
+const RULES: [&str; 28] = [
+    "view",
+    "no-token",
+    "wrong-token",
+    "unknown-path",
+    "no-json",
+    "missing-property",
+    "wrong-type",
+    "unknown-property",
+    "large-body",
+    "unknown-database",
+    "unknown-delete",
+    "lost",
+    "create",
+    "create-again",
+    "observe",
+    "connection",
+    "set-password",
+    "restrict",
+    "restart",
+    "storage",
+    "window",
+    "size",
+    "promote-alone",
+    "promote",
+    "together",
+    "delete-unfinished",
+    "delete",
+    "delete-again",
+];
+
+/// The rules that are checked through a connection to a database.
+const CONNECTED: [&str; 3] = ["password-opens", "restrict-closes", "restart-once"];
+
+/// Checks a provisioner. Returns whether it passes, and what is printed.
+async fn check(url: &str, more: &'static [&'static str]) -> (bool, String) {
+    let home = Home::sqlite();
+    let file = token_file(&home);
+    let url = url.to_owned();
+    let checked = spawn_blocking(move || {
+        let settings = ["check-provisioner", &url, "--provisioner-token-file", &file];
+        home.run(&[&settings, more].concat())
+    });
+    let output = checked.await.expect("it does not panic");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    (
+        output.status.success(),
+        said + &String::from_utf8_lossy(&output.stderr),
+    )
+}
+
+/// Returns the names of rules with a verdict.
+fn rules<'s>(said: &'s str, verdict: &str) -> Vec<&'s str> {
+    let lines = said.lines().filter_map(|line| line.strip_prefix(verdict));
+    lines
+        .filter_map(|line| line.trim().split(':').next())
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_provisioner_that_keeps_the_rules_passes() {
+    let home = Home::sqlite();
+    let fast = ["--simulate-delay", "50ms"];
+    let provisioner = provision(&home, "127.0.0.1:0", &fast);
+    let (is_kept, said) = check(&provisioner.base, &[]).await;
+    assert!(is_kept, "{said}");
+    let all: Vec<&str> = RULES.into_iter().filter(|it| *it != "lost").collect();
+    assert_eq!(rules(&said, "passed "), all, "{said}");
+    assert_eq!(
+        rules(&said, "skipped ").len(),
+        1 + CONNECTED.len(),
+        "{said}"
+    );
+    let fake = Fake::start("").await;
+    let (is_kept, said) = check(&fake.url, &["--no-connections"]).await;
+    assert!(is_kept, "{said}");
+    assert_eq!(rules(&said, "passed "), RULES, "{said}");
+    assert!(!said.contains(TOKEN), "{said}");
+    assert!(fake.known.databases.lock().unwrap().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_provisioner_that_breaks_a_rule_is_found_out() {
+    let checks = RULES.map(|rule| async move {
+        let fake = Fake::start(rule).await;
+        let (is_kept, said) = check(&fake.url, &["--no-connections", "--patience", "2s"]).await;
+        (rule, is_kept, said)
+    });
+    for (rule, is_kept, said) in join_all(checks).await {
+        assert!(!is_kept, "{rule}: {said}");
+        assert!(rules(&said, "failed ").contains(&rule), "{rule}: {said}");
+        assert!(said.contains("does not keep all rules"), "{said}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_provisioner_that_does_not_respond_fails() {
+    let (is_kept, said) = check("http://127.0.0.1:1", &[]).await;
+    assert!(!is_kept);
+    assert!(
+        said.contains("there is no response: Connection refused"),
+        "{said}"
+    );
+    assert!(!said.contains(TOKEN), "{said}");
+}
+
+/// A process that is killed when it is dropped.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_example_in_python_passes() {
+    if Command::new("python3").arg("--version").output().is_err() {
+        assert!(
+            std::env::var_os("CI").is_none(),
+            "CI must skip nothing: install python3"
+        );
+        eprintln!("skipped: python3 is not installed");
+        return;
+    }
+    let script = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../examples/provisioner/provisioner.py"
+    );
+    let address = super::free_address();
+    let (_, port) = address.split_once(':').expect("it has a port");
+    let mut command = Command::new("python3");
+    command.arg(script).env("PORT", port).env("TOKEN", TOKEN);
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let _running = Running(command.spawn().expect("python3 starts"));
+    let url = format!("http://{address}");
+    let listens = eventually(async || reqwest::get(&url).await.ok());
+    listens.await.expect("the example listens");
+    let (is_kept, said) = check(&url, &[]).await;
+    assert!(is_kept, "{said}");
+    assert_eq!(rules(&said, "passed ").len(), RULES.len() - 1, "{said}");
+}

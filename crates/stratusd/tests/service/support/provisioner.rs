@@ -1,0 +1,349 @@
+//! A small provisioner, written by hand, that keeps its databases in memory, and can break each rule
+//! of the protocol.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::{Request, State};
+use axum::response::Response;
+use http::{Method, StatusCode, header};
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use serde_json::{Value, json};
+
+/// The token of the provisioner.
+pub const TOKEN: &str = "0123456789abcdef0123456789abcdef";
+
+/// The rule that a provisioner breaks, by its name, or an empty text.
+pub type Broken = &'static str;
+
+/// A running provisioner.
+pub struct Fake {
+    /// Its URL.
+    pub url: String,
+    pub known: Arc<Known>,
+}
+
+/// What the provisioner knows.
+pub struct Known {
+    broken: Broken,
+    authority: (Issuer<'static, KeyPair>, String),
+    pub databases: Mutex<HashMap<String, Database>>,
+    /// The versions of PostgreSQL that it says it has.
+    pub versions: Mutex<Vec<&'static str>>,
+    /// Whether databases with some names are treated as those names say.
+    pub is_wicked: AtomicBool,
+}
+
+/// A database.
+#[derive(Default)]
+pub struct Database {
+    shape: Value,
+    steps: HashMap<String, i64>,
+    is_created: bool,
+    passwords: u32,
+    connections: u32,
+    pub password: String,
+}
+
+impl Fake {
+    /// Starts a provisioner that breaks a rule.
+    pub async fn start(broken: Broken) -> Self {
+        Self::start_at("127.0.0.1:0", broken).await
+    }
+
+    /// Starts a provisioner at an address.
+    pub async fn start_at(address: &str, broken: Broken) -> Self {
+        let listener = tokio::net::TcpListener::bind(address).await;
+        let listener = listener.expect("the address is free");
+        let url = format!("http://{}", listener.local_addr().expect("it is bound"));
+        let key = KeyPair::generate().expect("a key can be made");
+        let mut params = CertificateParams::new(Vec::new()).expect("it has no names");
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let certificate = params.self_signed(&key).expect("it can be signed").pem();
+        let known = Arc::new(Known {
+            broken,
+            authority: (Issuer::new(params, key), certificate),
+            databases: Mutex::default(),
+            versions: Mutex::new(vec!["16", "17", "18"]),
+            is_wicked: AtomicBool::new(false),
+        });
+        let router = Router::new()
+            .fallback(respond)
+            .with_state(Arc::clone(&known));
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        Self { url, known }
+    }
+}
+
+fn json_of(status: u16, media_type: &str, body: &Value) -> Response {
+    let status = StatusCode::from_u16(status).expect("it is a status");
+    let response = Response::builder().status(status);
+    let response = response.header(header::CONTENT_TYPE, media_type);
+    response
+        .body(Body::from(body.to_string()))
+        .expect("it is a response")
+}
+
+fn problem(status: u16, code: &str) -> Response {
+    let body = json!({ "code": code, "detail": format!("this is {code}\nof a fake") });
+    json_of(status, "application/problem+json", &body)
+}
+
+fn ok(body: &Value) -> Response {
+    json_of(200, "application/json", body)
+}
+
+fn done() -> Response {
+    ok(&json!({ "state": "done" }))
+}
+
+fn pending() -> Response {
+    ok(&json!({ "state": "pending", "wait_ms": 20 }))
+}
+
+async fn respond(State(known): State<Arc<Known>>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let given = parts.headers.get(header::AUTHORIZATION);
+    let is_missing = given.is_none();
+    let is_right =
+        given.is_some_and(|given| given.as_bytes() == format!("Bearer {TOKEN}").as_bytes());
+    let lets_in = is_right
+        || is_missing && known.broken == "no-token"
+        || !is_missing && known.broken == "wrong-token";
+    if !lets_in {
+        return problem(401, "InvalidCredentials");
+    }
+    let path = parts.uri.path().to_owned();
+    if path == "/provisioner" && parts.method == Method::GET {
+        let mut versions = known.versions.lock().unwrap().clone();
+        if known.broken == "view" {
+            versions.push(versions[0]);
+        }
+        return ok(&json!({ "name": "fake 1", "is_simulated": false, "versions": versions }));
+    }
+    let steps = path
+        .strip_prefix("/database/")
+        .and_then(|rest| rest.split_once('/'));
+    let names = [
+        "observe",
+        "create",
+        "resize",
+        "restart",
+        "promote",
+        "delete",
+        "restrict",
+        "set-password",
+        "connection",
+    ];
+    let Some((id, step)) = steps.filter(|(_, step)| names.contains(step)) else {
+        let code = if known.broken == "unknown-path" {
+            "DatabaseNotFound"
+        } else {
+            "UnknownPath"
+        };
+        return problem(404, code);
+    };
+    let Ok(body) = to_bytes(body, 64 << 10).await else {
+        let status = if known.broken == "large-body" {
+            500
+        } else {
+            413
+        };
+        return problem(status, "PayloadTooLarge");
+    };
+    let body: Value = match serde_json::from_slice(&body) {
+        Ok(body) => body,
+        Err(_) if known.broken == "no-json" => return problem(500, "Failed"),
+        Err(_) => return problem(400, "BadRequest"),
+    };
+    let (wanted, shape) = (&body["wanted"], &body["wanted"]["shape"]);
+    let is_there = shape.is_object() && wanted["open_to"].is_array();
+    let is_number = shape["storage_size_gib"].is_number();
+    if !is_there && known.broken != "missing-property"
+        || is_there && !is_number && known.broken != "wrong-type"
+        || known.broken == "unknown-property" && body["of_a_later_version"].is_boolean()
+    {
+        return problem(400, "BadRequest");
+    }
+    if known.is_wicked.load(Ordering::SeqCst) {
+        match wanted["name"].as_str().unwrap_or_default() {
+            "hang" => {
+                tokio::time::sleep(Duration::from_hours(1)).await;
+            }
+            "garbage" => return Response::new(Body::from("<html>out of order</html>")),
+            "huge" => {
+                let endless = futures_util::stream::repeat_with(|| {
+                    Ok::<_, std::io::Error>(vec![b' '; 64 << 10])
+                });
+                let response = Response::builder().header(header::CONTENT_TYPE, "application/json");
+                return response
+                    .body(Body::from_stream(endless))
+                    .expect("it is a response");
+            }
+            "lost" => return json_of(404, "application/json", &json!({})),
+            "failed" => return problem(500, "Failed"),
+            _ => {}
+        }
+    }
+    known.step(id, step, &body)
+}
+
+impl Known {
+    fn step(&self, id: &str, step: &str, body: &Value) -> Response {
+        let (wanted, broken) = (&body["wanted"], self.broken);
+        let mut databases = self.databases.lock().unwrap();
+        if step == "create" {
+            let database = databases.entry(id.to_owned()).or_default();
+            if broken == "create" {
+                return pending();
+            }
+            let is_new = database.steps.insert("create".to_owned(), 1).is_none();
+            if is_new {
+                database.shape = wanted["shape"].clone();
+                return pending();
+            }
+            if broken == "create-again" {
+                database.shape = wanted["shape"].clone();
+            }
+            database.is_created = true;
+            return done();
+        }
+        if step == "delete" {
+            let Some(database) = databases.get_mut(id) else {
+                let is_again = broken == "delete-again" || broken == "unknown-delete";
+                return if is_again {
+                    problem(404, "DatabaseNotFound")
+                } else {
+                    done()
+                };
+            };
+            let keeps = broken == "delete-unfinished" && !database.is_created
+                || broken == "delete" && database.is_created;
+            if keeps {
+                database.is_created = true;
+            } else {
+                databases.remove(id);
+            }
+            return done();
+        }
+        if broken == "lost" && body["known"].is_object() {
+            databases.entry(id.to_owned()).or_insert_with(|| Database {
+                shape: wanted["shape"].clone(),
+                is_created: true,
+                ..Database::default()
+            });
+        }
+        let Some(database) = databases.get_mut(id).filter(|it| it.is_created) else {
+            if broken == "unknown-database" && step == "promote" {
+                return done();
+            }
+            return problem(404, "DatabaseNotFound");
+        };
+        match step {
+            "observe" => ok(&observed(database, broken)),
+            "resize" => resize(database, body, broken),
+            "restart" | "promote" => numbered(database, step, body, broken),
+            "restrict" => {
+                let is_empty = wanted["open_to"].as_array().is_some_and(Vec::is_empty);
+                if broken == "restrict" && is_empty {
+                    return problem(500, "Failed");
+                }
+                nothing()
+            }
+            "set-password" => {
+                database.passwords += 1;
+                database.password = body["password"].as_str().unwrap_or_default().to_owned();
+                if broken == "set-password" && database.passwords > 1 {
+                    return problem(500, "Failed");
+                }
+                nothing()
+            }
+            _ => {
+                database.connections += 1;
+                let host = match broken {
+                    "together" => "same.fake.example".to_owned(),
+                    "connection" => format!("{id}-{}.fake.example", database.connections),
+                    _ => format!("{id}.fake.example"),
+                };
+                self.connection(&host)
+            }
+        }
+    }
+
+    fn connection(&self, host: &str) -> Response {
+        let (issuer, authority) = &self.authority;
+        let key = KeyPair::generate().expect("a key can be made");
+        let params = CertificateParams::new(vec![host.to_owned()]).expect("it is a name");
+        let certificate = params.signed_by(&key, issuer).expect("it can be signed");
+        ok(&json!({
+            "host": host,
+            "ca_certificates": authority,
+            "server_certificate": certificate.pem(),
+        }))
+    }
+}
+
+fn nothing() -> Response {
+    let response = Response::builder().status(StatusCode::NO_CONTENT);
+    response.body(Body::empty()).expect("it is a response")
+}
+
+fn observed(database: &Database, broken: Broken) -> Value {
+    let backup = |hour: u32| json!({ "key": format!("2026030{hour}"), "last_modified": format!("2026-03-01T0{hour}:00:00Z") });
+    let mut backups = vec![backup(1), backup(2)];
+    if broken == "observe" {
+        backups.reverse();
+    }
+    json!({
+        "is_available": true,
+        "shape": database.shape,
+        "used_bytes": 1,
+        "earliest_restore_time": "2026-03-01T01:00:00Z",
+        "latest_restore_time": "2026-03-02T00:00:00Z",
+        "backups": backups,
+    })
+}
+
+fn resize(database: &mut Database, body: &Value, broken: Broken) -> Response {
+    let wanted = &body["wanted"]["shape"];
+    let waits = body["wanted"]["maintenance_window"].is_number() && broken != "window";
+    for key in ["version", "storage_size_gib", "ha_type", "vm_size"] {
+        let is_kept = key == "vm_size" && (waits || broken == "size")
+            || key == "storage_size_gib" && broken == "storage";
+        if !is_kept {
+            database.shape[key] = wanted[key].clone();
+        }
+    }
+    // As it would be in a window that is always closed.
+    if waits && database.shape["vm_size"] != wanted["vm_size"] {
+        pending()
+    } else {
+        done()
+    }
+}
+
+fn numbered(database: &mut Database, step: &str, body: &Value, broken: Broken) -> Response {
+    let number = body["number"].as_i64().unwrap_or_default();
+    let is_alone = body["wanted"]["shape"]["ha_type"] == "none";
+    if step == "promote" && is_alone {
+        return if broken == "promote-alone" {
+            pending()
+        } else {
+            done()
+        };
+    }
+    let last = database.steps.entry(step.to_owned()).or_default();
+    if *last < number {
+        *last = number;
+        return pending();
+    }
+    if broken == step {
+        // Done once, and then begun again.
+        *last = number - 1;
+    }
+    done()
+}
