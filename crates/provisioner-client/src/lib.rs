@@ -40,7 +40,7 @@
 //! A database has one id for ever; the provisioner must not use its name as a key, because a deleted database's name can be given to a new one.
 //!
 //! `known` is missing until the database was created.
-//! If `known` is there and the database is not, respond with 404: the service logs the failure and waits for an operator, and never creates the database again, which would be empty.
+//! If `known` is there and the database is not, respond to an observation with 404, or with 500 and a `detail` that helps the operator: the service logs the failure, and never creates the database again, which would be empty.
 //!
 //! A later version of this protocol may send more properties: ignore properties that you do not know.
 //! New values may be added to an enumeration that is marked `x-extensible-enum`: fail the step if you do not support a value.

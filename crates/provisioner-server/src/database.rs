@@ -26,7 +26,7 @@ pub trait DatabaseApi<P>: Send + Sync + 'static {
     ///
     /// Starts to create a database with `wanted.shape`, and with the data of `wanted.restored` if that is there.
     /// If the creation has started already, returns its progress; if the database exists, returns `done` and changes nothing.
-    /// When it is done, the database accepts connections of the networks in `wanted.open_to` only, but nobody knows its password: the service sets one next.
+    /// When it is done, nobody needs to be able to connect yet: the service restricts the database and sets its password next.
     ///
     /// `POST /database/{database_id}/create`
     async fn database_create(

@@ -160,6 +160,9 @@ impl Remote {
         if is_missing(error) {
             return ProvisionError::no_database();
         }
+        if let Error::OversizedResponse(_) = error {
+            return self.wrong(&format!("a response has more than {MOST_BYTES} bytes"));
+        }
         let Some(problem) = error.body() else {
             // The innermost cause says why, such as that the connection was refused.
             let mut cause = error.source();

@@ -343,7 +343,12 @@ impl Provisioner for Simulator {
 
     async fn promote(&self, wanted: &Wanted, number: i64) -> Result<Progress, ProvisionError> {
         if wanted.shape.ha_type == "none" {
-            return Ok(Progress::Done);
+            let mut databases = self.databases();
+            self.adopt(&mut databases, wanted);
+            let exists = databases.contains_key(&wanted.id);
+            return exists
+                .then_some(Progress::Done)
+                .ok_or_else(ProvisionError::no_database);
         }
         self.interrupt(wanted, number, |database| &mut database.promotions)
     }

@@ -53,9 +53,9 @@ rules! {
     CreateAgain "create-again" "a creation that is repeated is done and changes nothing" create_again
     Observe "observe" "times and backups are in their order" observe
     Connection "connection" "the host stays the same, and the certificate is for it, by the authority" connection
+    Restrict "restrict" "networks can be changed, to none too, and repeated" restrict
     SetPassword "set-password" "a password can be set, and set again" set_password
     OpenByPassword "password-opens" "the new password opens the database, and the earlier one does not" password_opens
-    Restrict "restrict" "networks can be changed, to none too, and repeated" restrict
     RestrictCloses "restrict-closes" "only the networks in `open_to` can connect" restrict_closes
     Restart "restart" "a restart ends, and one that is repeated is done at once" restart
     RestartOnce "restart-once" "a restart with the same or a smaller number restarts nothing" restart_once

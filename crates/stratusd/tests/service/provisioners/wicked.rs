@@ -19,12 +19,12 @@ const WICKED: [(&str, &str); 5] = [
     ),
     (
         "garbage",
-        "the response (200 OK) to `database_observe` does not fit the contract",
+        "the response (200 OK) of `database_observe` does not fit the contract",
     ),
-    ("huge", "has more than 1048576 bytes"),
+    ("huge", "a response has more than 1048576 bytes"),
     (
         "lost",
-        "the response (404 Not Found) to `database_observe` does not fit the contract",
+        "the response (404 Not Found) of `database_observe` does not fit the contract",
     ),
     (
         "failed",
