@@ -404,6 +404,36 @@ fn lint_and_diff_without_a_document_read_those_of_the_list() {
         "{printed}"
     );
     assert!(printed.contains("`others_client::"), "{printed}");
+
+    // A contract that is added is compared with nothing, but one whose document was renamed is not new.
+    let list = |third: &str| {
+        let listed =
+            format!("{TWO}\n[[contract]]\ndocument = \"specs/third.yaml\"\nname = \"{third}\"\n");
+        fs::write(folder.path().join("contract.toml"), listed).expect("the folder is writable");
+    };
+    fs::copy(
+        folder.path().join("specs/pets.yaml"),
+        folder.path().join("specs/third.yaml"),
+    )
+    .expect("the document can be copied");
+    list("third");
+    let (code, printed) = xtask(folder.path(), &["diff", "--base", "HEAD"]);
+    assert_eq!(code, 0, "{printed}");
+    assert!(
+        printed.contains("`HEAD` has no contract `third`: it is new, and breaks nobody"),
+        "{printed}"
+    );
+    let renamed = TWO.replace("specs/pets.yaml", "specs/third.yaml");
+    fs::write(folder.path().join("contract.toml"), renamed).expect("the folder is writable");
+    let (code, printed) = xtask(folder.path(), &["diff", "--base", "HEAD"]);
+    assert_eq!(code, 1, "{printed}");
+    assert!(printed.contains("has no specs/third.yaml"), "{printed}");
+    let (code, printed) = xtask(folder.path(), &["diff", "--base", "no-such-revision"]);
+    assert_eq!(code, 1, "{printed}");
+    assert!(
+        printed.contains("failed to find `no-such-revision` in git"),
+        "{printed}"
+    );
 }
 
 #[test]

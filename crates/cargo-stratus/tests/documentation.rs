@@ -37,6 +37,10 @@ const ELSEWHERE: &[(&str, &str)] = &[
         "crates/stratusd/tests/service/documentation.rs",
     ),
     (
+        "docs/provisioners.md",
+        "crates/stratusd/tests/service/provisioners/page.rs",
+    ),
+    (
         "cargo xtask serve",
         "crates/stratusd/tests/service/documentation.rs",
     ),

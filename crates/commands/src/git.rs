@@ -1,9 +1,11 @@
 //! Reads a document and the files beside it from a git revision.
 
+use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use ::policy::Policy;
 use anyhow::{Context as _, bail};
 use tempfile::TempDir;
 
@@ -22,6 +24,11 @@ impl Checkout {
         self.folder.path().join("tree")
     }
 }
+
+/// The file that lists the contracts of a repository.
+const FILE: &str = "contract.toml";
+/// The name of the contract of a repository that lists none.
+const ONLY: &str = "api";
 
 /// The files of a repository that can be part of a contract.
 const DOCUMENTS: [&str; 3] = ["*.yaml", "*.yml", "*.json"];
@@ -94,6 +101,47 @@ pub(crate) fn checkout(document: &Path, revision: &str) -> anyhow::Result<Checko
         );
     }
     Ok(Checkout { folder, document })
+}
+
+/// Returns whether a contract that `contract.toml` lists was added since a revision: the revision has
+/// neither its document nor a contract of its name, whose document may have been renamed.
+pub(crate) fn is_new(document: &Path, name: &str, revision: &str) -> anyhow::Result<bool> {
+    let Ok(commit) = commit(document, revision) else {
+        return Ok(false);
+    };
+    let folder = match document.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let shown = |folder: &Path, file: &Path| {
+        let mut git = Command::new("git");
+        git.arg("-C").arg(folder);
+        git.arg("show")
+            .arg(format!("{commit}:./{}", file.display()));
+        output(&mut git).ok()
+    };
+    let file = document.file_name().map(Path::new);
+    if file.is_none_or(|file| shown(folder, file).is_some()) {
+        return Ok(false);
+    }
+    let policy = match Policy::around(Path::new("")) {
+        Ok(Some(policy)) => policy.folder().to_owned(),
+        _ => return Ok(false),
+    };
+    let policy = PathBuf::from(".").join(policy);
+    let Some(listed) = shown(&policy, Path::new(FILE)) else {
+        return Ok(name != ONLY);
+    };
+    let folder = tempfile::tempdir().context("failed to create a temporary folder")?;
+    let copy = folder.path().join(FILE);
+    fs::write(&copy, listed).context("failed to write a temporary file")?;
+    let Ok(earlier) = Policy::load(&copy) else {
+        return Ok(false);
+    };
+    Ok(match earlier.contracts() {
+        [] => name != ONLY,
+        contracts => contracts.iter().all(|listed| listed.name != name),
+    })
 }
 
 /// Returns the id of the commit that a revision is, in the repository of a document.

@@ -23,6 +23,8 @@ fn help_lists_commands_and_flags() {
         "audit",
         "key rotate",
         "restore-database",
+        "provision",
+        "check-provisioner",
     ] {
         let arguments: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
         assert_snapshot!(

@@ -28,9 +28,10 @@ const NOT_RUN: &[(&str, &str)] = &[
 ];
 
 /// Sections whose lines are not run as they stand, and the tests that do the same.
-const ELSEWHERE: [(&str, &str); 2] = [
+const ELSEWHERE: [(&str, &str); 3] = [
     ("Inference gateway", "gateway.rs"),
     ("Load balancers", "balancing.rs"),
+    ("Databases of another process", "provisioners/page.rs"),
 ];
 
 /// The heading of what the page begins with.

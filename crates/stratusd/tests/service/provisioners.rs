@@ -3,6 +3,7 @@
 
 mod check;
 mod local;
+mod page;
 mod settings;
 mod wicked;
 

@@ -1,0 +1,141 @@
+//! The commands of docs/provisioners.md, and those of docs/operating.md about another process.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::net::TcpStream;
+
+use super::free_address;
+use crate::support::{Home, eventually};
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// Returns the lines of the first block of the shell after a heading.
+fn lines(page: &str, heading: &str) -> Vec<String> {
+    let text = fs::read_to_string(format!("{ROOT}/docs/{page}")).expect("the page is there");
+    let (_, rest) = text.split_once(heading).expect("the page has the heading");
+    let block = rest
+        .split("```sh\n")
+        .nth(1)
+        .and_then(|it| it.split("```").next());
+    let lines = block.expect("there is a block").lines();
+    lines.map(str::to_owned).collect()
+}
+
+/// A line that runs until it is dropped, with all that it has started.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = kill_process_group(Pid::from_child(&self.0), Signal::KILL);
+        let _ = self.0.wait();
+    }
+}
+
+/// Returns a line as a command of the shell, with the port of the page replaced.
+fn shell(home: &Home, line: &str, port: &str) -> Command {
+    let program = env!("CARGO_BIN_EXE_stratusd");
+    let line = line
+        .replace("8082", port)
+        .replace("examples/", &format!("{ROOT}/examples/"))
+        .replace("stratusd ", &format!("{program} "));
+    // For the settings of the test, which are those of a service.
+    let mut shell = home.command(&["serve"]);
+    let variables: Vec<_> = shell
+        .get_envs()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
+        .filter(|(name, _)| name != "STRATUS_PROVISIONER")
+        .collect();
+    shell = Command::new("sh");
+    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("STRATUS_")) {
+        shell.env_remove(name);
+    }
+    shell
+        .args(["-euc", &line])
+        .current_dir(home.path())
+        .envs(variables);
+    shell.env("PORT", port).process_group(0);
+    shell
+}
+
+fn succeed(home: &Home, line: &str, port: &str) {
+    let output = shell(home, line, port).output().expect("there is a shell");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let wrong = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{line}: {said}{wrong}");
+}
+
+/// Starts a line, and waits for its first line of output.
+fn start(home: &Home, line: &str, port: &str) -> (Running, String) {
+    let mut command = shell(home, line, port);
+    command.stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut running = Running(command.spawn().expect("there is a shell"));
+    let mut first = String::new();
+    let stdout = running.0.stdout.take().expect("it is piped");
+    let read = BufReader::new(stdout).read_line(&mut first);
+    read.expect("it prints text");
+    (running, first)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_first_commands_of_the_page_work() {
+    let page = lines("provisioners.md", "# Create databases");
+    let [token, provisioner, check, serve] = &page[..] else {
+        panic!("{page:?}");
+    };
+    for program in ["python3", "openssl"] {
+        if Command::new(program).arg("--version").output().is_err() {
+            assert!(
+                std::env::var_os("CI").is_none(),
+                "CI must skip nothing: install {program}"
+            );
+            eprintln!("skipped: {program} is not installed");
+            return;
+        }
+    }
+    let home = Home::sqlite();
+    let address = free_address();
+    let (_, port) = address.split_once(':').expect("it has a port");
+    succeed(&home, token, port);
+    let (_provisioner, said) = start(&home, provisioner, port);
+    assert_eq!(said, format!("provisioning on http://{address}\n"));
+    succeed(&home, check, port);
+    let (_service, said) = start(&home, serve, port);
+    assert!(said.starts_with("serving http://"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_commands_of_a_provisioner_of_ours_work() {
+    let page = lines("operating.md", "## Databases of another process");
+    let [token, provision, serve] = &page[..] else {
+        panic!("{page:?}");
+    };
+    let home = Home::sqlite();
+    let address = free_address();
+    let (_, port) = address.split_once(':').expect("it has a port");
+    if Command::new("openssl").arg("version").output().is_err() {
+        assert!(
+            std::env::var_os("CI").is_none(),
+            "CI must skip nothing: install openssl"
+        );
+        eprintln!("skipped: openssl is not installed");
+        return;
+    }
+    succeed(&home, token, port);
+    // Real databases would need PostgreSQL, and an address that other tests do not have.
+    let provision = format!(
+        "{provision} --provisioner simulated --provision-listen {address} --provision-management-listen 127.0.0.1:0"
+    );
+    let (_provisioner, said) = start(&home, &provision, port);
+    assert!(
+        said.starts_with(&format!("provisioning on http://{address}, health on")),
+        "{said}"
+    );
+    let listens = eventually(async || TcpStream::connect(&address).await.ok());
+    listens.await.expect("it listens");
+    let (_service, said) = start(&home, serve, port);
+    assert!(said.starts_with("serving http://"), "{said}");
+}
