@@ -87,6 +87,7 @@ pub async fn run(
     sealer: Sealer,
     telemetry: Telemetry,
 ) -> Result<()> {
+    settings.ensure_complete()?;
     let ServeSettings {
         store: store_settings,
         process,
@@ -96,17 +97,10 @@ pub async fn run(
         remote,
         gateway: gateway_settings,
     } = settings;
-    settings.ensure_complete()?;
-    listener.ensure_complete()?;
-    remote.ensure_complete(provisioner.provisioner)?;
-    gateway_settings.ensure_complete()?;
     // Before anything that takes time, so that a signal during the start ends it in order.
     let Signals { stop, hang_up } = Signals::listen()?;
     let database = store_settings.database_url.database()?;
-    let is_alone = matches!(database, DatabaseLocation::Sqlite(_));
-    if let DatabaseLocation::Sqlite(file) = &database {
-        claim(file)?;
-    }
+    let is_alone = claimed(&database)?;
     let choice = Choice::look(provisioner, remote, folder_beside(&database))?;
     let gateway = GatewayConfig::load(gateway_settings, listener)?;
     let listeners = Listeners::bind(settings, gateway_settings.address())?;
@@ -200,6 +194,17 @@ pub async fn run(
     // After the reconciler, whose workers write the results of their last steps.
     store.close().await;
     served
+}
+
+/// Claims a database that one process alone may use, and returns whether it is such a one.
+fn claimed(database: &DatabaseLocation) -> Result<bool> {
+    match database {
+        DatabaseLocation::Sqlite(file) => {
+            claim(file)?;
+            Ok(true)
+        }
+        DatabaseLocation::Postgres(_) => Ok(false),
+    }
 }
 
 /// Opens the database, and loads or creates the certificate authority in it.

@@ -48,7 +48,7 @@ pub use provision::{ProvisionArguments, ProvisionSettings};
 pub use provisioner::{Folders, ProvisionerChoice};
 pub use remote::{ProvisionerUrl, RemoteArguments, RemoteSettings};
 pub use table::{Origin, Setting};
-pub use text::{LogFormat, ProxyProtocol, SecretText, Switch};
+pub use text::{FilePath, LogFormat, ProxyProtocol, SecretText, Switch};
 
 settings! {
     /// The settings of commands that open the database.
@@ -288,6 +288,20 @@ pub struct ServeSettings<'s> {
     pub remote: &'s RemoteSettings,
     /// The settings of the gateway.
     pub gateway: &'s GatewaySettings,
+}
+
+impl ServeSettings<'_> {
+    /// Checks that settings which depend on each other are given together.
+    ///
+    /// # Errors
+    ///
+    /// If a setting has no effect without another one that is missing, or is out of its bounds.
+    pub fn ensure_complete(&self) -> Result<()> {
+        self.service.ensure_complete()?;
+        self.listener.ensure_complete()?;
+        self.remote.ensure_complete(self.provisioner.provisioner)?;
+        self.gateway.ensure_complete()
+    }
 }
 
 /// Where to read the encryption keys from.

@@ -25,7 +25,7 @@ use super::{
     ConnectionDetails, Observed, Password, Progress, ProvisionError, Provisioner, Versions, Wanted,
     token, wire as convert,
 };
-use crate::settings::{ProvisionerUrl, RemoteSettings};
+use crate::settings::{FilePath, ProvisionerUrl, RemoteSettings};
 
 /// The largest response that is read, in bytes.
 const MOST_BYTES: usize = 1 << 20;
@@ -125,7 +125,7 @@ impl Remote {
     fn note(&self, it: &wire::Provisioner) {
         let versions = versions(it);
         let names: Vec<String> = versions.iter().map(|it| line(&it.to_string())).collect();
-        let (url, name, versions_text) = (&self.url, line(&it.name.to_string()), names.join(", "));
+        let (url, name, versions_text) = (&self.url, line(it.name.as_str()), names.join(", "));
         if it.is_simulated {
             tracing::warn!(
                 %url, provisioner = name, versions = versions_text,
@@ -176,7 +176,7 @@ impl Remote {
         };
         let (code, detail) = (
             line(&problem.code.to_string()),
-            line(&problem.detail.to_string()),
+            line(problem.detail.as_str()),
         );
         self.wrong(&format!("{error} ({code}): {detail}"))
     }
@@ -225,7 +225,7 @@ pub(super) fn token(settings: &RemoteSettings) -> Result<zeroize::Zeroizing<Stri
     let file = settings.provisioner_token_file.as_ref();
     let text = token::text(
         settings.provisioner_token.as_ref(),
-        file.map(|file| file.as_path()),
+        file.map(FilePath::as_path),
     )?;
     let token = token::only(&text).context("the token of the provisioner cannot be used")?;
     Ok(zeroize::Zeroizing::new(token.to_owned()))

@@ -21,7 +21,7 @@ use tokio::sync::Semaphore;
 use super::remote::line;
 use super::token::{self, Tokens};
 use super::{Password, ProvisionError, Provisioner, Wanted, wire as convert};
-use crate::settings::{ListenerSettings, ProvisionSettings};
+use crate::settings::{FilePath, ListenerSettings, ProvisionSettings};
 
 /// The largest body of a request, in bytes, as the contract says.
 const MOST_BYTES: usize = 64 << 10;
@@ -56,14 +56,14 @@ struct Served<P> {
 /// If the tokens cannot be used.
 pub fn serve<P: Provisioner>(
     provisioner: P,
-    about: About,
+    about: &About,
     settings: &ProvisionSettings,
     listener: &ListenerSettings,
 ) -> Result<Router> {
     let file = settings.provision_token_file.as_ref();
     let text = token::text(
         settings.provision_token.as_ref(),
-        file.map(|file| file.as_path()),
+        file.map(FilePath::as_path),
     )?;
     let tokens = Tokens::parse(&text).context("the tokens of the provisioner cannot be used")?;
     let versions: Vec<_> = about
@@ -151,7 +151,7 @@ fn wanted(
     wanted: wire::WantedDatabase,
     known: Option<wire::KnownDatabase>,
 ) -> Result<Wanted, BadRequest> {
-    convert::read_wanted(id, wanted, known).ok_or_else(|| {
+    convert::read_wanted(id, wanted, known).map_err(|_| {
         let code = wire::ProblemCode::BadRequest;
         let detail = "a time in the request does not exist";
         BadRequest::new(problem(code, 400, "Bad Request", detail))
@@ -288,7 +288,7 @@ impl<P: Provisioner> DatabaseApi<()> for Served<P> {
         let (id, body) = (request.database_id, request.body);
         let wanted = wanted(&id, body.wanted, body.known)?;
         let result = self.provisioner.connection(&wanted).await;
-        match result.and_then(convert::connection) {
+        match result.and_then(|it| convert::connection(&it)) {
             Ok(connection) => Ok(connection.into()),
             Err(error) => Err(refused("connection", &wanted.id, &error)),
         }

@@ -133,7 +133,7 @@ pub(super) fn progress(of: Progress) -> wire::Progress {
 }
 
 /// Returns how clients connect to a database, for a response.
-pub(super) fn connection(of: ConnectionDetails) -> Result<wire::Connection, ProvisionError> {
+pub(super) fn connection(of: &ConnectionDetails) -> Result<wire::Connection, ProvisionError> {
     Ok(wire::Connection::new(
         of.host.parse().map_err(|_| unfit("the host"))?,
         of.ca_certificates
@@ -145,16 +145,20 @@ pub(super) fn connection(of: ConnectionDetails) -> Result<wire::Connection, Prov
     ))
 }
 
-/// Returns a database as a request says that it is wanted. `None` if a time is out of range.
+/// Returns a database as a request says that it is wanted.
+///
+/// # Errors
+///
+/// If a time does not exist.
 pub(super) fn read_wanted(
     id: &wire::DatabaseId,
     wanted: wire::WantedDatabase,
     known: Option<wire::KnownDatabase>,
-) -> Option<Wanted> {
+) -> Result<Wanted, ProvisionError> {
     let restored = match wanted.restored {
         Some(restored) => Some(Restored {
             from: restored.from.to_string(),
-            until: moment(&restored.until.to_string())?.as_microsecond(),
+            until: moment(restored.until.as_str())?.as_microsecond(),
         }),
         None => None,
     };
@@ -169,7 +173,7 @@ pub(super) fn read_wanted(
         }),
         None => None,
     };
-    Some(Wanted {
+    Ok(Wanted {
         project_id: wanted.project_id.to_string(),
         id: id.to_string(),
         location: wanted.location.to_string(),
@@ -194,44 +198,33 @@ fn read_shape(of: &wire::Shape) -> Shape {
     }
 }
 
-fn moment(text: &str) -> Option<Moment> {
-    text.parse().ok()
+fn moment(text: &str) -> Result<Moment, ProvisionError> {
+    text.parse().map_err(|_| unfit("a time"))
 }
 
-fn seconds(of: &wire::Timestamp) -> Option<i64> {
-    Some(moment(&of.to_string())?.as_second())
+fn seconds(of: &wire::Timestamp) -> Result<i64, ProvisionError> {
+    Ok(moment(of.as_str())?.as_second())
 }
 
-/// Returns a time that may be missing. `None` if it is there and out of range.
-fn read_optional(of: Option<&wire::Timestamp>) -> Option<Option<i64>> {
-    match of {
-        Some(of) => seconds(of).map(Some),
-        None => Some(None),
-    }
+fn read_optional(of: Option<&wire::Timestamp>) -> Result<Option<i64>, ProvisionError> {
+    of.map(seconds).transpose()
 }
 
 /// Returns what a response says of a database.
 pub(super) fn read_observed(of: &wire::ObservedDatabase) -> Result<Observed, ProvisionError> {
     let backups = of.backups.iter().map(|backup| {
-        Some(Backup {
+        Ok(Backup {
             key: backup.key.to_string(),
             last_modified: seconds(&backup.last_modified)?,
         })
     });
-    let backups: Option<Vec<_>> = backups.collect();
-    let earliest = read_optional(of.earliest_restore_time.as_ref());
-    let latest = seconds(&of.latest_restore_time);
-    let ((backups, earliest), latest) = backups
-        .zip(earliest)
-        .zip(latest)
-        .ok_or_else(|| unfit("a time"))?;
     Ok(Observed {
         is_available: of.is_available,
         shape: read_shape(&of.shape),
         used_bytes: of.used_bytes.get(),
-        earliest_restore_time: earliest,
-        latest_restore_time: latest,
-        backups,
+        earliest_restore_time: read_optional(of.earliest_restore_time.as_ref())?,
+        latest_restore_time: seconds(&of.latest_restore_time)?,
+        backups: backups.collect::<Result<_, ProvisionError>>()?,
     })
 }
 

@@ -137,14 +137,14 @@ fn served(
     match chosen {
         Chosen::Local(local) => {
             let about = about("local", local.versions().map(str::to_owned).collect());
-            let router = served::serve(local.clone(), about, provision, listener)?;
+            let router = served::serve(local.clone(), &about, provision, listener)?;
             let supervisor = tokio::spawn(local.supervise(stop.clone()));
             Ok((router, Some(supervisor)))
         }
         Chosen::Simulated(simulator) => {
             let all = PostgresVersion::VALUES.iter().map(ToString::to_string);
             let about = about(SIMULATED, all.collect());
-            let router = served::serve(*simulator, about, provision, listener)?;
+            let router = served::serve(*simulator, &about, provision, listener)?;
             Ok((router, None))
         }
         Chosen::Remote(_) => bail!("a provisioner in another process is not served again"),

@@ -256,7 +256,8 @@ impl Known {
             }
             "set-password" => {
                 database.passwords += 1;
-                database.password = body["password"].as_str().unwrap_or_default().to_owned();
+                let password = body["password"].as_str().unwrap_or_default();
+                password.clone_into(&mut database.password);
                 if broken == "set-password" && database.passwords > 1 {
                     return problem(500, "Failed");
                 }
