@@ -4,7 +4,7 @@
 //! It forwards bytes of TCP and does not read what they mean. It goes on while the API is down, and
 //! with what it has read last while the database is.
 //!
-//! `watch` reads the database on a thread of its own. `director` makes the running load balancers
+//! [`crate::watch`] reads the database on a thread of its own, by the rounds of `watch`. `director` makes the running load balancers
 //! match what was read: each is a `Balancer` with its listeners, its certificate and a `Target` for
 //! each virtual machine, which `health` checks. `listener` accepts a connection, `connection` serves
 //! it, `choose` chooses the virtual machine, and `relay` copies the bytes. `limits` has what may be
@@ -48,6 +48,7 @@ use crate::serve::listen::{bind, listen};
 use crate::serve::management::Management;
 use crate::serve::signals::Signals;
 use crate::settings::{BalanceSettings, ProcessSettings, StoreSettings};
+use crate::watch::Watch;
 use crate::world::World;
 
 use addresses::Addresses;
@@ -55,7 +56,7 @@ use director::Director;
 use limits::Limits;
 use shared::{Shared, Timing};
 pub use status::{BalancerStatus, ListenerStatus, VmStatus};
-use watch::Watch;
+use watch::{Known, Reads};
 
 /// What the data plane runs with.
 #[derive(Debug)]
@@ -112,11 +113,15 @@ pub async fn run(data_plane: DataPlane<'_>) -> Result<()> {
     let (sender, updates) = mpsc::channel(1);
     let watch = Watch {
         database,
-        service_domain: process.service_domain.as_str().to_owned(),
-        sealer,
         world: world.clone(),
         reading: Arc::clone(&shared.reading),
         stop: stop.clone(),
+        rounds: Reads {
+            service_domain: process.service_domain.as_str().to_owned(),
+            sealer,
+            world: world.clone(),
+            known: Known::default(),
+        },
     };
     let watching = watch.start(sender)?;
     announce(management.address());

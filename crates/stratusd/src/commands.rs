@@ -8,6 +8,7 @@ mod check_provisioner;
 mod config;
 mod key;
 mod log;
+mod network;
 mod output;
 mod provision;
 mod restore_database;
@@ -59,6 +60,7 @@ enum Command {
     Balancers(balancers::Arguments),
     Provision(provision::Arguments),
     CheckProvisioner(check_provisioner::Arguments),
+    Network(network::Arguments),
     Apply(apply::Arguments),
     RestoreDatabase(restore_database::Arguments),
     #[command(subcommand)]
@@ -84,6 +86,7 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches) -> Result<()> {
         Command::Balancers(arguments) => balancers::run(arguments, matches, &file),
         Command::Provision(arguments) => provision::run(arguments, matches, &file),
         Command::CheckProvisioner(arguments) => check_provisioner::run(arguments, matches, &file),
+        Command::Network(arguments) => network::run(arguments, matches, &file),
         Command::Apply(arguments) => apply::run(arguments, matches, &file),
         Command::RestoreDatabase(arguments) => restore_database::run(arguments),
         Command::Token(command) => token::run(command, innermost(matches), &file),

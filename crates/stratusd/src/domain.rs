@@ -3,6 +3,7 @@
 //! Nothing here knows HTTP, SQL or the store: a rule is a function of values. [`crate::operations`]
 //! applies the rules to what is stored.
 
+pub mod allowed;
 pub mod audit;
 pub mod catalogue;
 pub mod entity_tag;

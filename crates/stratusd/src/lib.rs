@@ -7,7 +7,8 @@
 //! and changes Postgres databases, [`inventory`] applies what the operator declares, [`gateway`]
 //! forwards requests with an inference key to another server, [`sweep`] deletes what has expired,
 //! and [`serve`] runs the process: listeners, limits and shutdown. [`balance`] is a process of its
-//! own, which forwards the connections of load balancers.
+//! own, which forwards the connections of load balancers, and [`network`] another, which makes virtual machines
+//! and private subnets of network namespaces.
 
 pub mod api;
 pub mod balance;
@@ -19,6 +20,8 @@ pub mod gateway;
 pub mod inventory;
 pub mod issue;
 pub mod log;
+#[cfg(target_os = "linux")]
+pub mod network;
 pub mod operations;
 pub mod provision;
 pub mod rate;
@@ -35,4 +38,5 @@ pub mod traces;
 #[cfg(not(feature = "traces"))]
 #[path = "without_traces.rs"]
 pub mod traces;
+mod watch;
 pub mod world;

@@ -16,6 +16,7 @@ mod database_url;
 mod duration;
 mod file;
 mod gateway;
+mod network;
 mod number;
 mod pool;
 mod provision;
@@ -42,6 +43,7 @@ pub use database_url::DatabaseUrl;
 pub use duration::{Duration, Lifetime};
 pub use file::SettingsFile;
 pub use gateway::{GatewayArguments, GatewaySettings, UpstreamUrl};
+pub use network::{HttpPorts, NetworkArguments, NetworkSettings, Pools, Prefix};
 pub use number::{Connections, Percent, Rate};
 pub use pool::AddressPool;
 pub use provision::{ProvisionArguments, ProvisionSettings};
@@ -101,7 +103,7 @@ impl QuotaSettings {
 
 settings! {
     /// The settings of the processes that run until they are stopped: `stratusd serve`, `stratusd
-    /// balance` and `stratusd provision`.
+    /// balance`, `stratusd network` and `stratusd provision`.
     ProcessSettings, from ProcessArguments:
     /// The domain of the host names of load balancers and databases.
     service_domain("STRATUS_SERVICE_DOMAIN", "DOMAIN"): text::Domain = "stratus.example";
@@ -219,6 +221,7 @@ fn keys() -> Vec<&'static str> {
         GatewayArguments::KEYS,
         BalanceManagementArguments::KEYS,
         BalanceArguments::KEYS,
+        NetworkArguments::KEYS,
     ]
     .concat()
 }

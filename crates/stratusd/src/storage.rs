@@ -40,6 +40,7 @@ pub mod load_balancer;
 pub mod load_balancer_change;
 pub mod location;
 pub mod lock;
+pub mod networked;
 pub mod page;
 pub mod private_subnet;
 pub mod project;

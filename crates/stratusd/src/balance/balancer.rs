@@ -16,6 +16,7 @@ use super::limits::Share;
 use super::listener::Listener;
 use super::shared::Shared;
 use super::target::Target;
+use crate::domain::allowed::Callers;
 
 /// A load balancer that runs.
 #[derive(Debug)]
@@ -42,6 +43,8 @@ pub(super) struct Balancer {
 /// The numbers of connections that were closed at once, by reason.
 #[derive(Debug, Default)]
 pub(super) struct Refused {
+    /// The firewalls of the private subnet do not allow the caller.
+    pub firewall: AtomicU64,
     /// Too many connections were open.
     pub limit: AtomicU64,
     /// The TLS handshake failed or took too long.
@@ -171,6 +174,21 @@ impl Balancer {
         set(&self.declared, declared);
         self.changed.notify_waiters();
         new
+    }
+
+    /// Puts in force who may connect from now on. Open connections go on.
+    pub(super) fn admit(&self, callers: Arc<Callers>) {
+        let declared = self.declared();
+        if declared.callers != callers {
+            let declared = (*declared).clone();
+            set(
+                &self.declared,
+                Declared {
+                    callers,
+                    ..declared
+                },
+            );
+        }
     }
 
     /// Detaches all virtual machines, because the load balancer is gone.

@@ -1,9 +1,11 @@
 //! A load balancer as the database declares it.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use api_types::{LoadBalancerId, Name, ProjectId, VmId};
 
+use crate::domain::allowed::Callers;
 use crate::storage::balanced::Balanced;
 use crate::storage::vm::Vm;
 
@@ -14,6 +16,8 @@ pub(super) struct Declared {
     pub hostname: String,
     /// The attached virtual machines, sorted by id.
     pub vms: Vec<DeclaredVm>,
+    /// Who may connect, by the firewalls of the private subnet.
+    pub callers: Arc<Callers>,
 }
 
 /// A virtual machine that is attached to a load balancer.

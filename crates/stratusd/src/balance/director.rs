@@ -105,6 +105,13 @@ impl Director {
                     }
                 }
             }
+            Update::Callers(callers) => {
+                for (key, callers) in callers {
+                    if let Some(balancer) = self.balancers.get(&key) {
+                        balancer.admit(callers);
+                    }
+                }
+            }
             Update::Authority(authority) => {
                 self.authority = Some(authority);
                 // Certificates of another authority are no longer trusted.

@@ -4,9 +4,10 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use futures_util::FutureExt;
-use socket2::{Domain, Socket, Type};
+use socket2::{Domain, SockRef, Socket, Type};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::unconstrained;
 use tokio_util::sync::CancellationToken;
@@ -131,8 +132,16 @@ async fn accept(
     }
 }
 
-/// Starts the task of a connection, or closes it if there are too many.
+/// Starts the task of a connection, or closes it if the firewalls do not allow the caller, or if there
+/// are too many.
 fn begin(balancer: &Arc<Balancer>, stream: TcpStream, caller: SocketAddr, address: SocketAddr) {
+    // First, so that it takes no place of those who may connect.
+    if !balancer.declared().callers.has(caller.ip()) {
+        balancer.refused.firewall.fetch_add(1, Ordering::Relaxed);
+        // With a reset, as a firewall that rejects: no file is kept for its last packets.
+        let _ = SockRef::from(&stream).set_linger(Some(Duration::ZERO));
+        return;
+    }
     let limits = [
         &balancer.connections,
         &balancer.share.connections,

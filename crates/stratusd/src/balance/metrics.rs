@@ -129,6 +129,7 @@ impl State {
         for balancer in &all {
             let of = &balancer.refused;
             for (reason, number) in [
+                ("firewall", &of.firewall),
                 ("limit", &of.limit),
                 ("handshake", &of.handshake),
                 ("no_vm", &of.no_vm),

@@ -1,15 +1,15 @@
 //! What all parts of the data plane share: its times, its limits, and what is known of the database.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::limits::{Limits, Room};
 use crate::serve::accept::AcceptFailures;
 use crate::settings::{BalanceSettings, ProxyProtocol};
+use crate::watch::Reading;
 
 /// The times and numbers of the settings, except the limits.
 #[derive(Debug, Clone)]
@@ -79,51 +79,5 @@ impl Shared {
             self.closing.cancel();
             self.tasks.wait().await;
         }
-    }
-}
-
-/// What is known of the database: when it was read last, and why it cannot be read.
-#[derive(Debug, Default)]
-pub(super) struct Reading(Mutex<Last>);
-
-#[derive(Debug, Default)]
-struct Last {
-    read: Option<Instant>,
-    failure: Option<String>,
-}
-
-impl Reading {
-    /// Records that the database was read, and logs it if it could not be read before.
-    pub(super) fn succeed(&self) {
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        last.read = Some(Instant::now());
-        if last.failure.take().is_some() {
-            tracing::info!("the database can be read again");
-        }
-    }
-
-    /// Records why the database could not be read, and logs it if the reason is another one than
-    /// before.
-    pub(super) fn fail(&self, failure: String) {
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.failure.as_ref() != Some(&failure) {
-            tracing::error!(
-                failure,
-                "the database cannot be read: going on with what was read last"
-            );
-        }
-        last.failure = Some(failure);
-    }
-
-    /// Returns how long ago the database was read, or `None` if it never was.
-    pub(super) fn age(&self) -> Option<Duration> {
-        let last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        last.read.map(|read| read.elapsed())
-    }
-
-    /// Returns whether the last attempt to read the database succeeded.
-    pub(super) fn is_current(&self) -> bool {
-        let last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        last.read.is_some() && last.failure.is_none()
     }
 }

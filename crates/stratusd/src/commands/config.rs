@@ -4,8 +4,9 @@ use anyhow::Result;
 use clap::ArgMatches;
 use stratusd::settings::{
     BalanceArguments, BalanceManagementArguments, GatewayArguments, KeyArguments, KeySource,
-    ListenerArguments, Origin, ProcessArguments, ProvisionArguments, ProvisionerArguments,
-    QuotaArguments, RemoteArguments, ServiceArguments, Setting, SettingsFile, StoreArguments,
+    ListenerArguments, NetworkArguments, Origin, ProcessArguments, ProvisionArguments,
+    ProvisionerArguments, QuotaArguments, RemoteArguments, ServiceArguments, Setting, SettingsFile,
+    StoreArguments,
 };
 
 use super::output::print;
@@ -37,6 +38,8 @@ pub struct Arguments {
     management: BalanceManagementArguments,
     #[command(flatten)]
     balance: BalanceArguments,
+    #[command(flatten)]
+    network: NetworkArguments,
 }
 
 pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> Result<()> {
@@ -57,6 +60,7 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
     let management = arguments.management.resolve(matches, file)?;
     let balance = arguments.balance.resolve(matches, file)?;
     balance.ensure_complete()?;
+    let network = arguments.network.resolve(matches, file)?;
     let overridden = match keys.source()? {
         Some(KeySource::Text(_)) => "encryption_keys_file",
         Some(KeySource::File(_)) => "encryption_keys",
@@ -75,6 +79,7 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
         gateway.all(),
         management.all(),
         balance.all(),
+        network.all(),
     ];
     let settings = groups.into_iter().flatten();
     for setting in settings {

@@ -52,6 +52,12 @@ impl Net4 {
             .is_some_and(|host| host > RESERVED && host < HOSTS4 - 1)
     }
 
+    /// Returns the address of the network's router, which no host has.
+    #[must_use]
+    pub fn router(self) -> Ipv4Addr {
+        Ipv4Addr::from_bits(self.first() + 1)
+    }
+
     /// Returns the addresses that hosts can have.
     pub fn hosts(self) -> impl Iterator<Item = Ipv4Addr> {
         (RESERVED + 1..HOSTS4 - 1).map(move |host| Ipv4Addr::from_bits(self.first() + host))
@@ -134,6 +140,12 @@ impl Net6 {
     pub fn has_host(self, address: Ipv6Addr) -> bool {
         let address = address.to_bits();
         address >> 64 == u128::from(self.0) && address & u128::from(u64::MAX) > u128::from(RESERVED)
+    }
+
+    /// Returns the address of the network's router, which no host has.
+    #[must_use]
+    pub fn router(self) -> Ipv6Addr {
+        self.host(1)
     }
 
     /// Returns the address of the host with a number.

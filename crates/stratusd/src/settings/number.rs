@@ -53,6 +53,8 @@ bounded! {
     Keys(u32) in 1..=1_000_000;
     /// A number of health checks in a row, from 1 to 100.
     Threshold(u32) in 1..=100;
+    /// A number of virtual machines, from 1 to 10,000.
+    Machines(u32) in 1..=10_000;
     /// A percentage, from 0 to 100.
     Percent(u8) in 0..=100;
     /// The number of a user of the operating system, from 1 to 2,147,483,647, without root.

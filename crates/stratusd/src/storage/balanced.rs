@@ -56,6 +56,37 @@ pub async fn after(
     c.fetch_all::<Balanced>(sql, &[&project, &id, &limit]).await
 }
 
+record! {
+    /// What decides who may connect to a load balancer: its port, and its private subnet.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct Guarded in "load_balancer" {
+        /// The id.
+        pub id: LoadBalancerId,
+        /// The port that the load balancer listens on.
+        pub src_port: Port,
+        /// The id of the private subnet.
+        pub subnet_id: PrivateSubnetId,
+    }
+    columns guarded_columns;
+}
+
+/// Returns at most `limit` load balancers of a project, sorted by id: those after the id `after`.
+pub async fn guarded_after(
+    c: &mut Connection<'_>,
+    project: &ProjectId,
+    after: &str,
+    limit: i64,
+) -> Result<Vec<Guarded>, StorageError> {
+    let sql = statement!(concat!(
+        "SELECT ",
+        guarded_columns!(),
+        " FROM load_balancer AS t WHERE t.project_id = $1 AND t.id > $2 \
+         ORDER BY t.id LIMIT CAST($3 AS BIGINT)"
+    ));
+    c.fetch_all::<Guarded>(sql, &[&project, &after, &limit])
+        .await
+}
+
 /// Looks up a load balancer of a project.
 pub async fn lookup(
     c: &mut Connection<'_>,

@@ -1,5 +1,5 @@
-//! The changes of load balancers: which have changed since a reader last looked. Triggers of the
-//! database write the rows.
+//! The changes of load balancers, and of the networks of projects: which have changed since a reader
+//! last looked. Triggers of the database write the rows.
 
 use api_types::{LoadBalancerId, ProjectId};
 
@@ -8,14 +8,16 @@ use super::statement::statement;
 use super::{Connection, StorageError};
 
 record! {
-    /// A change of a load balancer, of its virtual machines or of their addresses.
+    /// A change of a load balancer, of its virtual machines or of their addresses, or of the networks
+    /// of a project.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct LoadBalancerChange in "load_balancer_change" {
         /// The number: on SQLite of the change, on PostgreSQL of its transaction.
         pub number: i64,
         /// The id of the project.
         pub project_id: ProjectId,
-        /// The id of the load balancer, which may be gone.
+        /// The id of the load balancer, which may be gone, or the one that stands for the networks of
+        /// the project.
         pub load_balancer_id: LoadBalancerId,
         /// When the row was written, in milliseconds since 1970.
         pub at: i64,

@@ -28,10 +28,11 @@ const NOT_RUN: &[(&str, &str)] = &[
 ];
 
 /// Sections whose lines are not run as they stand, and the tests that do the same.
-const ELSEWHERE: [(&str, &str); 3] = [
+const ELSEWHERE: [(&str, &str); 4] = [
     ("Inference gateway", "gateway.rs"),
     ("Load balancers", "balancing.rs"),
     ("Databases of another process", "provisioners/page.rs"),
+    ("Networks on this machine", "networks.rs"),
 ];
 
 /// The heading of what the page begins with.
@@ -100,6 +101,7 @@ impl Machine {
             "demo.yaml",
             "deploy/stratusd.service",
             "deploy/stratusd-balance.service",
+            "deploy/stratusd-network.service",
             "deploy/stratus.toml",
             "deploy/container.toml",
         ] {

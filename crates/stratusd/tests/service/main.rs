@@ -23,6 +23,8 @@ mod inference_keys;
 mod isolation;
 mod load_balancers;
 mod local;
+#[cfg(target_os = "linux")]
+mod networks;
 mod owner;
 mod plans;
 mod postgres_server;

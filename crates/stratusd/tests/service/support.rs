@@ -7,6 +7,8 @@ pub mod caller;
 pub mod cluster;
 pub mod disk;
 pub mod inventory;
+#[cfg(target_os = "linux")]
+pub mod lab;
 pub mod process;
 pub mod provisioner;
 pub mod proxy;

@@ -115,18 +115,7 @@ impl Home {
             "--management-listen",
             "127.0.0.1:0",
         ];
-        let mut command = self.command(&[&ports, more].concat());
-        if let Some(mut starter) = starter(&command) {
-            let variables = command.get_envs();
-            for (name, value) in variables {
-                match value {
-                    Some(value) => starter.env(name, value),
-                    None => starter.env_remove(name),
-                };
-            }
-            starter.current_dir(self.path());
-            command = starter;
-        }
+        let command = self.started_by(&starter, self.command(&[&ports, more].concat()));
         let launched = Launched::start(command);
         let Some((base, management)) = launched
             .line
@@ -167,6 +156,60 @@ impl Home {
         }
     }
 
+    /// Returns a command with the settings of another one, which it starts.
+    fn started_by(
+        &self,
+        starter: impl Fn(&Command) -> Option<Command>,
+        command: Command,
+    ) -> Command {
+        let Some(mut starter) = starter(&command) else {
+            return command;
+        };
+        for (name, value) in command.get_envs() {
+            match value {
+                Some(value) => starter.env(name, value),
+                None => starter.env_remove(name),
+            };
+        }
+        starter.current_dir(self.path());
+        starter
+    }
+
+    /// Starts `stratusd network` by another program, and waits until it runs.
+    pub fn network_by(
+        &self,
+        starter: impl Fn(&Command) -> Option<Command>,
+        more: &[&str],
+    ) -> Service {
+        let ports = ["network", "--network-management-listen", "127.0.0.1:0"];
+        let command = self.started_by(starter, self.command(&[&ports, more].concat()));
+        let launched = Launched::start(command);
+        let line = launched
+            .line
+            .strip_prefix("making networks, health and metrics on ");
+        let Some(management) = line else {
+            launched.fail();
+        };
+        Service {
+            base: String::new(),
+            management: management.to_owned(),
+            gateway: None,
+            child: launched.child,
+            log: Some(launched.log),
+        }
+    }
+
+    /// Starts the data plane of load balancers by another program, and waits until it runs.
+    pub fn balance_on(
+        &self,
+        starter: impl Fn(&Command) -> Option<Command>,
+        more: &[&str],
+    ) -> Service {
+        let ports = ["balance", "--balance-management-listen", "127.0.0.1:0"];
+        let command = self.started_by(starter, self.command(&[&ports, more].concat()));
+        Self::balancing(Launched::start(command))
+    }
+
     /// Starts the data plane of load balancers and waits until it runs.
     pub fn balance(&self, more: &[&str]) -> Service {
         self.balance_by(|_| {}, more)
@@ -184,7 +227,10 @@ impl Home {
         let ports = ["balance", "--balance-management-listen", "127.0.0.1:0"];
         let mut command = self.command(&[&ports, more].concat());
         change(&mut command);
-        let launched = Launched::start(command);
+        Self::balancing(Launched::start(command))
+    }
+
+    fn balancing(launched: Launched) -> Service {
         let Some(management) = launched
             .line
             .strip_prefix("balancing, health and metrics on ")

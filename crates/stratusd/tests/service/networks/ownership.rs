@@ -1,0 +1,210 @@
+//! Nothing of others is touched, and what a process cannot do it says.
+
+use std::process::Command;
+
+use serde_json::json;
+
+use super::{Cloud, two_projects, vm};
+use crate::support::Home;
+use crate::support::inventory::{RIVAL, SHOP};
+use crate::support::lab::Lab;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_belongs_to_others_is_not_touched() {
+    let Some(cloud) = Cloud::start(Home::sqlite(), &two_projects()) else {
+        return;
+    };
+    let lab = &cloud.lab;
+    // Names that begin alike, and rules, links and routes of the machine itself.
+    let others = [
+        format!("{}-mine", lab.prefix),
+        format!("{}-vm1", lab.prefix),
+    ];
+    for name in &others {
+        lab.run("ip", &["netns", "add", name]);
+    }
+    lab.run(
+        "ip",
+        &[
+            "link", "add", "mine", "type", "veth", "peer", "name", "mine2",
+        ],
+    );
+    lab.run("ip", &["link", "set", "mine", "up"]);
+    lab.run("ip", &["address", "add", "192.0.2.200/32", "dev", "mine"]);
+    lab.run(
+        "ip",
+        &[
+            "route",
+            "add",
+            "192.0.2.128/25",
+            "dev",
+            "mine",
+            "proto",
+            "83",
+        ],
+    );
+    lab.run(
+        "nft",
+        &["add table inet stratus { chain own { type filter hook input priority 0; } ; }"],
+    );
+    let look = || {
+        let link = lab.run("ip", &["-o", "link", "show", "dev", "mine"]);
+        (
+            lab.run("nft", &["list", "ruleset"]),
+            link,
+            lab.run("ip", &["route", "show", "dev", "mine"]),
+        )
+    };
+    let before = look();
+    let status = cloud.settled(8).await;
+    assert_eq!(status["problems"], json!([]));
+    cloud.network.terminate();
+    let (succeeded, log) = cloud.network.wait();
+    assert!(
+        succeeded && log.contains("the networks stay as they are"),
+        "{log}"
+    );
+    assert_eq!(lab.namespaces().len(), 11 + others.len());
+
+    // Another database with the same prefix.
+    let other = Home::sqlite();
+    other.apply(&two_projects());
+    let refused = lab.starter(&other.command(&["network", "--network-prefix", &lab.prefix]));
+    let refused = run(refused, &other);
+    assert!(
+        refused.contains("are those of another database: set another prefix"),
+        "{refused}"
+    );
+
+    let (removed, words) = lab.remove(&cloud.home);
+    assert!(removed && words.lines().count() == 11, "{words}");
+    assert_eq!(lab.namespaces(), others);
+    assert_eq!(look(), before);
+    let (again, words) = lab.remove(&cloud.home);
+    assert!(again && words.is_empty(), "{words}");
+    let links = lab.run("ip", &["-o", "link"]);
+    assert!(!links.contains(&format!(" {}@", lab.prefix)), "{links}");
+
+    // A link of somebody else that has our name.
+    lab.run(
+        "ip",
+        &[
+            "link",
+            "add",
+            &lab.prefix,
+            "type",
+            "veth",
+            "peer",
+            "name",
+            "mine3",
+        ],
+    );
+    let refused = run(
+        lab.starter(&other.command(&["network", "--network-prefix", &lab.prefix])),
+        &other,
+    );
+    assert!(
+        refused.contains("that is not ours: set another network_prefix"),
+        "{refused}"
+    );
+    let (removed, words) = lab.remove(&other);
+    assert!(removed, "{words}");
+    assert!(
+        lab.run("ip", &["-o", "link"])
+            .contains(&format!(" {}@", lab.prefix))
+    );
+}
+
+/// Runs a command that must fail, with the settings of a home, and returns its standard error.
+fn run(mut command: Command, home: &Home) -> String {
+    command
+        .current_dir(home.path())
+        .env("STRATUS_DATABASE_URL", &home.database_url)
+        .env("STRATUS_NETWORK_MANAGEMENT_LISTEN", "127.0.0.1:0");
+    let output = command.output().expect("the program starts");
+    assert!(!output.status.success());
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn too_many_virtual_machines_are_shared_out_and_wrong_addresses_left_out() {
+    let Some(lab) = Lab::new() else {
+        return;
+    };
+    let home = Home::sqlite();
+    let many: String = (0..5)
+        .map(|number| vm(&format!("many-{number}"), ""))
+        .collect();
+    let rival = [
+        vm("twice", ", ip4: 203.0.113.50"),
+        vm("outside", ", ip4: 8.8.8.8"),
+    ];
+    // Two inventories, because one refuses an address that is there twice.
+    for (name, id, vms) in [
+        ("shop", SHOP, many + &vm("zz-first", ", ip4: 203.0.113.50")),
+        ("rival", RIVAL, rival.concat()),
+    ] {
+        home.apply(&format!(
+            "locations: [{{ name: eu-central-h1 }}]\nprojects:\n  - name: {name}\n    id: {id}\n    vms:\n{vms}"
+        ));
+    }
+    let network = lab.network(&home, &["--network-vms", "4"]);
+    // Two of each project: all that the other one has.
+    let status = lab.settled_with_problems(&network, 4).await;
+    let of = |project: &str| {
+        let vms = status["vms"].as_array().into_iter().flatten();
+        vms.filter(|vm| vm["project"] == project).count()
+    };
+    assert_eq!((of(SHOP), of(RIVAL)), (2, 2), "{status}");
+    let problems = status["problems"].to_string();
+    for words in [
+        "there are more than network_vms = 4 virtual machines",
+        "the public address 8.8.8.8 of the virtual machine",
+    ] {
+        assert!(problems.contains(words), "{problems}");
+    }
+    let routes = lab.run("ip", &["route"]);
+    assert!(!routes.contains("8.8.8.8"), "{routes}");
+    let unready = lab.management(&network, "/readyz");
+    assert!(unready.starts_with("HTTP/1.0 503"), "{unready}");
+    drop(network);
+    // Both that have the address.
+    let network = lab.network(&home, &[]);
+    let status = lab.settled_with_problems(&network, 8).await;
+    let problems = status["problems"].to_string();
+    assert!(
+        problems.contains("the public address 203.0.113.50 of the virtual machine"),
+        "{problems}"
+    );
+    assert_eq!(
+        status.to_string().matches("\"203.0.113.50\"").count(),
+        1,
+        "{status}"
+    );
+}
+
+#[test]
+fn a_process_without_the_rights_says_what_is_recorded_only() {
+    let home = Home::sqlite();
+    home.apply("locations: [{ name: eu-central-h1 }]\n");
+    let command = home.command(&["network"]);
+    let mut without = Command::new("setpriv");
+    without
+        .arg("--bounding-set=-net_admin,-sys_admin")
+        .arg(command.get_program())
+        .arg("network");
+    let is_root = rustix::process::geteuid().is_root();
+    if is_root && Command::new("setpriv").arg("--version").output().is_err() {
+        assert!(std::env::var_os("CI").is_none(), "CI must have setpriv");
+        eprintln!("skipped: setpriv is not installed");
+        return;
+    }
+    let said = run(if is_root { without } else { command }, &home);
+    for words in [
+        "this process may not make networks: it lacks CAP_NET_ADMIN and CAP_SYS_ADMIN, so run it as root",
+        "virtual machines, private subnets and the connections between these are recorded only",
+        "firewalls are enforced by load balancers (`stratusd balance`)",
+    ] {
+        assert!(said.contains(words), "{said}");
+    }
+}
