@@ -140,6 +140,7 @@ pub fn announce(
             "psql \"$(curl -s {header} {database} | grep -o 'postgres://[^\"]*')\"\n"
         )?;
     }
+    writeln!(out, "{}\n", networks(service))?;
     out.flush()?;
     let (listen, management) = (
         addresses.listen.to_string(),
@@ -160,13 +161,25 @@ pub fn announce(
     Ok(serve)
 }
 
+/// Returns the commands that make the machines and networks of the demo real. They are printed and not
+/// run, because they need root, and add a link and routes to the machine.
+fn networks(service: &Service) -> String {
+    let settings = service.settings();
+    let program = service.program();
+    format!(
+        "to have real machines, private subnets and firewalls, on Linux with iproute2 and nftables:\n\
+         sudo {program} network {settings} --network-http-ports 80,8080\n\
+         then each one responds, such as http://203.0.113.21/; to take all of it away: sudo {program} network --remove"
+    )
+}
+
 /// What is real of a demo without programs of PostgreSQL.
-const SIMULATED: &str = "simulated databases, machines and networks: the API keeps records of them, and nothing runs\n\
+const SIMULATED: &str = "simulated databases, and recorded machines and networks: the API keeps records of them, and nothing runs\n\
     to have real databases: cargo xtask postgres, delete target/serve, and start again";
 /// What is real of a demo with programs of PostgreSQL.
 const REAL: &str = "Postgres databases are servers on this machine, unless the log below says that they are simulated\n\
     they go on after Ctrl-C; to stop them, too: pkill -INT -f target/serve/stratus.db-postgres\n\
-    simulated machines and networks: the API keeps records of them, and nothing runs";
+    machines and networks are recorded: the API keeps records of them, and nothing runs";
 
 #[cfg(test)]
 mod tests {

@@ -94,6 +94,19 @@ impl Service {
         command
     }
 
+    /// Returns the path of the program.
+    pub(crate) fn program(&self) -> String {
+        self.program.display().to_string()
+    }
+
+    /// Returns the flags of the database, for a command that is pasted.
+    pub(crate) fn settings(&self) -> String {
+        format!(
+            "--database-url sqlite://{}",
+            self.folder.join("stratus.db").display()
+        )
+    }
+
     /// Runs `stratusd` with these arguments and returns its standard output, or an error if it
     /// fails.
     fn output(&self, arguments: &[&str]) -> anyhow::Result<String> {

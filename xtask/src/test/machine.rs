@@ -17,6 +17,7 @@ pub(super) enum Tool {
     Postgres,
     Git,
     Strace,
+    Namespaces,
     Nginx,
     Python,
     Chromium,
@@ -27,17 +28,18 @@ pub(super) enum Tool {
 }
 
 use Tool::{
-    Chromium, Clippy, Corpus, Git, JsonSchemaSuite, Nextest, Nginx, Npm, Postgres, Python, Rustfmt,
-    SemverChecks, Strace,
+    Chromium, Clippy, Corpus, Git, JsonSchemaSuite, Namespaces, Nextest, Nginx, Npm, Postgres,
+    Python, Rustfmt, SemverChecks, Strace,
 };
 
-const ALL: [Tool; 13] = [
+const ALL: [Tool; 14] = [
     Rustfmt,
     Clippy,
     Nextest,
     Postgres,
     Git,
     Strace,
+    Namespaces,
     Nginx,
     Python,
     Chromium,
@@ -56,6 +58,7 @@ impl Tool {
             Postgres => "PostgreSQL",
             Git => "git",
             Strace => "strace",
+            Namespaces => "network namespaces with nftables",
             Nginx => "nginx",
             Python => "Python",
             Chromium => "Chromium with Node.js",
@@ -76,6 +79,7 @@ impl Tool {
             Postgres => "apt-get install postgresql (or brew install postgresql)",
             Git => "apt-get install git (or brew install git)",
             Strace => "apt-get install strace, on Linux",
+            Namespaces => "apt-get install iproute2 nftables, and run as root, on Linux",
             Nginx => "apt-get install nginx (or brew install nginx)",
             Python => "apt-get install python3 python3-venv (or brew install python)",
             Chromium => "apt-get install chromium-headless-shell nodejs npm",
@@ -99,6 +103,7 @@ impl Tool {
             Postgres => Some("the service's tests on PostgreSQL; those on SQLite run"),
             Git => Some("comparing with the document of another git revision"),
             Strace => Some("power cuts and failing disks"),
+            Namespaces => Some("networks of virtual machines, and their firewalls"),
             Nginx => Some("the configuration of nginx in the documentation"),
             Python => Some("conformance: schemathesis calls the service"),
             Chromium => Some("the reference page in a browser"),
@@ -124,6 +129,7 @@ impl Tool {
             Strace => {
                 succeeds(Command::new("strace").args(["-D", "-f", "-o", "/dev/null", "true"]))
             }
+            Namespaces => has_namespaces(),
             // Debian has it where not every path leads.
             Nginx => ["nginx", "/usr/sbin/nginx"]
                 .into_iter()
@@ -139,6 +145,17 @@ impl Tool {
         };
         (!is_here).then(|| format!("{} is not installed", self.name()))
     }
+}
+
+/// Returns whether the tests of networks will find what they need: the programs, and the right to use
+/// them, which listing the rules of firewalls takes too.
+fn has_namespaces() -> bool {
+    let list = ["list", "tables"];
+    succeeds(Command::new("ip").arg("-V"))
+        && succeeds(Command::new("nsenter").arg("--version"))
+        && ["nft", "/usr/sbin/nft"]
+            .into_iter()
+            .any(|program| succeeds(Command::new(program).args(list)))
 }
 
 fn succeeds(command: &mut Command) -> bool {
