@@ -115,7 +115,7 @@ impl Service {
             sealer,
             service_domain: "stratus.example".to_owned(),
             quotas: QUOTAS,
-            postgres_versions: None,
+            postgres_versions: stratusd::provision::Versions::default(),
             idempotency_keys: 10,
         };
         let router = stratusd::api::router(&store, &context, None, Config::new());
