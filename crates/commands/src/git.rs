@@ -104,7 +104,7 @@ pub(crate) fn checkout(document: &Path, revision: &str) -> anyhow::Result<Checko
 }
 
 /// Returns whether a contract that `contract.toml` lists was added since a revision: the revision has
-/// neither its document nor a contract of its name, whose document may have been renamed.
+/// no document at its path, and no contract of its name, whose document may have been renamed.
 pub(crate) fn is_new(document: &Path, name: &str, revision: &str) -> anyhow::Result<bool> {
     let Ok(commit) = commit(document, revision) else {
         return Ok(false);

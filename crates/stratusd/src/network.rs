@@ -220,7 +220,7 @@ fn announce(management: SocketAddr) {
     tracing::info!(%management, "making networks");
 }
 
-/// Returns a name of a database that shows nothing of its URL, by which the networks of a prefix are told
+/// Returns a name of a database that shows nothing of its URL, which sets the networks of a prefix apart
 /// from those of another database.
 fn name_of(database: &DatabaseLocation) -> String {
     let text = match database {

@@ -6,7 +6,9 @@
 //! once, never twice at the same time while its worker lives, and several replicas share the work.
 
 mod changes;
+mod record;
 mod search;
+mod step;
 
 use std::collections::HashSet;
 use std::convert::Infallible;
@@ -17,9 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
 
-use api_types::{
-    CaCertificates, PostgresBackup, PostgresId, PostgresSize, PostgresState, PostgresVersion,
-};
+use api_types::PostgresId;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
@@ -28,12 +28,8 @@ use tokio_util::task::TaskTracker;
 use self::changes::{FreeAll, Prolong, Settle};
 use self::search::Taken;
 use crate::causes::Causes;
-use crate::domain::postgres::{fits, sealed_for, timestamp};
 use crate::operations::Context;
-use crate::provision::{
-    Backup, MOST_BACKUPS, Observed, Password, Progress, ProvisionError, Provisioner, Restored,
-    Shape, Wanted,
-};
+use crate::provision::{ProvisionError, Provisioner};
 use crate::storage::lease::{Due, StepRecord};
 use crate::storage::{Aborted, Store};
 
@@ -268,203 +264,6 @@ impl<P: Provisioner> Reconciler<P> {
             };
         }
     }
-
-    /// Asks the provisioner for the next step, and returns what to write about it, or `None` if the
-    /// database is deleted.
-    async fn step(&self, due: &Due) -> Result<Option<StepRecord>, ProvisionError> {
-        let wanted = wanted(due);
-        if due.database.state == PostgresState::Deleting {
-            return Ok(match self.provisioner.delete(&wanted).await? {
-                Progress::Done => None,
-                pending @ Progress::Pending(_) => Some(Self::unfinished(due, pending)),
-            });
-        }
-        self.approach(due, &wanted).await.map(Some)
-    }
-
-    /// Brings a database nearer to its targets, and returns what to write about it.
-    async fn approach(&self, due: &Due, wanted: &Wanted) -> Result<StepRecord, ProvisionError> {
-        // The provisioner is asked, not the store: an earlier step may have created the database
-        // and ended before that was recorded.
-        let Some(observed) = self.provisioner.observe(wanted).await? else {
-            let progress = self.provisioner.create(wanted).await?;
-            return Ok(Self::unfinished(due, progress));
-        };
-        // In each step, since rules change at any time. First, so that nobody is let in longer than
-        // needed.
-        self.provisioner.restrict(wanted).await?;
-        // Set before the shape is compared: a reset password must not wait for a resize.
-        if !due.password_is_set {
-            let sealed_for = sealed_for(&due.project_id, &due.database.id);
-            let password = self
-                .context
-                .sealer
-                .open(&due.database.password, &sealed_for);
-            let password =
-                password.map_err(|error| ProvisionError(format!("the password: {error}")))?;
-            self.provisioner
-                .set_password(wanted, &Password::new(password))
-                .await?;
-        }
-        let connection = self.provisioner.connection(wanted).await?;
-        let restart = self.restarted(wanted, due).await?;
-        // Before a promotion, which is of the standbys of the wanted shape. The rest of a resize may
-        // wait for hours.
-        let shaped = match restart {
-            Progress::Done => self.shaped(wanted, observed).await?,
-            // A database that restarts is not resized at the same time.
-            Progress::Pending(wait) => Shaped::changing(observed, wait),
-        };
-        let has_standbys = shaped.observed.shape.ha_type == wanted.shape.ha_type;
-        let promotion = match shaped.progress {
-            Progress::Pending(_) if restart != Progress::Done || !has_standbys => shaped.progress,
-            _ => self.promoted(wanted, due).await?,
-        };
-        let (observed, wait) = match promotion {
-            Progress::Done => (shaped.observed, shaped.wait),
-            Progress::Pending(wait) => {
-                let observed = self.provisioner.observe(wanted).await?;
-                (observed.unwrap_or(shaped.observed), wait)
-            }
-        };
-        Ok(StepRecord {
-            state: state(&observed),
-            storage_size_gib: i32::try_from(observed.shape.storage_size_gib)
-                .ok()
-                .and_then(|gib| gib.try_into().ok())
-                .ok_or_else(|| unfit("storage size"))?,
-            version: PostgresVersion::from(&*observed.shape.version),
-            vm_size: PostgresSize::from(&*observed.shape.vm_size),
-            password_is_set: true,
-            // A restart counts once it has ended, so that a crash in between asks for it again.
-            restarts: match restart {
-                Progress::Done => due.target_restarts,
-                Progress::Pending(_) => due.restarts,
-            },
-            promotions: match promotion {
-                Progress::Done => due.target_promotions,
-                Progress::Pending(_) => due.promotions,
-            },
-            backups: Some(backups(&observed.backups)?),
-            host: Some(connection.host),
-            ca_certificates: Some(
-                CaCertificates::try_from(connection.ca_certificates)
-                    .map_err(|_| unfit("certificate"))?,
-            ),
-            earliest_restore_time: observed.earliest_restore_time,
-            latest_restore_time: observed.latest_restore_time,
-            used_bytes: observed.used_bytes,
-            attempts: 0,
-            wait,
-        })
-    }
-
-    /// Restarts a database that its owner has asked to restart since it was last restarted. Restarts
-    /// that were asked for meanwhile are one.
-    async fn restarted(&self, wanted: &Wanted, due: &Due) -> Result<Progress, ProvisionError> {
-        if due.restarts >= due.target_restarts {
-            return Ok(Progress::Done);
-        }
-        self.provisioner.restart(wanted, due.target_restarts).await
-    }
-
-    /// Promotes a standby of a database whose owner has asked for it since the last promotion.
-    /// Promotions that were asked for meanwhile are one.
-    async fn promoted(&self, wanted: &Wanted, due: &Due) -> Result<Progress, ProvisionError> {
-        if due.promotions >= due.target_promotions {
-            return Ok(Progress::Done);
-        }
-        self.provisioner
-            .promote(wanted, due.target_promotions)
-            .await
-    }
-
-    /// Resizes a database that does not have its wanted shape.
-    async fn shaped(&self, wanted: &Wanted, observed: Observed) -> Result<Shaped, ProvisionError> {
-        if observed.shape == wanted.shape {
-            return Ok(self.unchanging(observed));
-        }
-        let (now, later) = (
-            observed.shape.storage_size_gib,
-            wanted.shape.storage_size_gib,
-        );
-        if later < now && !fits(observed.used_bytes, later) {
-            // More is in use than when the owner asked for the smaller storage.
-            tracing::warn!(
-                database = wanted.id,
-                "too much is in use to shrink the storage from {now} to {later} GiB"
-            );
-            return Ok(self.unchanging(observed));
-        }
-        match self.provisioner.resize(wanted).await? {
-            Progress::Pending(wait) => {
-                let wait = wait.min(self.config.observe_every);
-                Ok(Shaped::changing(observed, wait))
-            }
-            Progress::Done => {
-                let observed = self.provisioner.observe(wanted).await?.unwrap_or(observed);
-                let mut shaped = self.unchanging(observed);
-                if shaped.observed.shape != wanted.shape {
-                    shaped.wait = FIRST_WAIT;
-                }
-                Ok(shaped)
-            }
-        }
-    }
-
-    /// Returns what is observed of a database that is not being resized.
-    fn unchanging(&self, observed: Observed) -> Shaped {
-        Shaped {
-            observed,
-            progress: Progress::Done,
-            wait: self.config.observe_every,
-        }
-    }
-
-    /// Returns the record of a database that is still being created or deleted.
-    fn unfinished(due: &Due, progress: Progress) -> StepRecord {
-        let wait = match progress {
-            // Due at once: the next step sets the password and records the host.
-            Progress::Done => Duration::ZERO,
-            Progress::Pending(wait) => wait,
-        };
-        StepRecord {
-            attempts: 0,
-            wait,
-            ..unchanged(due)
-        }
-    }
-
-    /// Returns the record of a database whose step failed. It waits longer after each failure, so
-    /// that a provisioner that is down is not asked all the time.
-    fn failed(due: &Due) -> StepRecord {
-        // 2¹⁶ seconds are far beyond the longest wait, and over 31 doublings would overflow.
-        let doublings = u32::try_from(due.attempts).unwrap_or(u32::MAX).min(16);
-        let wait = FIRST_WAIT.saturating_mul(1 << doublings).min(LONGEST_WAIT);
-        StepRecord {
-            attempts: due.attempts + 1,
-            wait,
-            ..unchanged(due)
-        }
-    }
-}
-
-/// What is observed of a database after it was brought nearer to its wanted shape.
-struct Shaped {
-    observed: Observed,
-    progress: Progress,
-    /// When to look again.
-    wait: Duration,
-}
-
-impl Shaped {
-    fn changing(observed: Observed, wait: Duration) -> Self {
-        Self {
-            observed,
-            progress: Progress::Pending(wait),
-            wait,
-        }
-    }
 }
 
 /// Waits for a free worker, and returns permits for all free workers.
@@ -478,104 +277,6 @@ async fn all_free(workers: &Arc<Semaphore>) -> OwnedSemaphorePermit {
         free.merge(others);
     }
     free
-}
-
-/// Returns a database in the provisioner's terms.
-fn wanted(due: &Due) -> Wanted {
-    let database = &due.database;
-    let is_creating = database.state == PostgresState::Creating;
-    let known = Observed {
-        is_available: database.state == PostgresState::Running,
-        shape: Shape {
-            version: database.version.to_string(),
-            vm_size: database.vm_size.to_string(),
-            storage_size_gib: database.storage_size_gib.get().into(),
-            ha_type: database.ha_type.to_string(),
-        },
-        used_bytes: database.used_bytes,
-        earliest_restore_time: database.earliest_restore_time,
-        latest_restore_time: database.latest_restore_time,
-        backups: Vec::new(),
-    };
-    let restored = database.restored_from.as_ref().zip(database.restore_target);
-    Wanted {
-        project_id: due.project_id.to_string(),
-        id: database.id.to_string(),
-        location: database.location.to_string(),
-        name: database.name.to_string(),
-        flavor: database.flavor.to_string(),
-        open_to: database
-            .firewall_rules
-            .iter()
-            .map(|rule| rule.cidr.to_string())
-            .collect(),
-        shape: Shape {
-            version: database.target_version.to_string(),
-            vm_size: database.target_vm_size.to_string(),
-            storage_size_gib: database.target_storage_size_gib.get().into(),
-            ha_type: database.ha_type.to_string(),
-        },
-        // The contract has no other way to say that none is set.
-        maintenance_window: u8::try_from(database.maintenance_window_start_at.get())
-            .ok()
-            .filter(|hour| *hour != 0),
-        restored: restored.map(|(from, until)| Restored {
-            from: from.to_string(),
-            until,
-        }),
-        // While a database is being created, the row has what was asked for, and nobody has
-        // observed it.
-        known: (!is_creating).then_some(known),
-    }
-}
-
-fn state(observed: &Observed) -> PostgresState {
-    if observed.is_available {
-        PostgresState::Running
-    } else {
-        PostgresState::Unavailable
-    }
-}
-
-/// Returns the newest backups of a database as they are stored.
-fn backups(observed: &[Backup]) -> Result<Vec<PostgresBackup>, ProvisionError> {
-    let newest = observed.len().saturating_sub(MOST_BACKUPS);
-    let stored = observed[newest..].iter().map(|backup| {
-        let key = backup.key.as_str().try_into().ok()?;
-        let last_modified = timestamp(backup.last_modified)?;
-        Some(PostgresBackup::new(key, last_modified))
-    });
-    let stored: Option<Vec<_>> = stored.collect();
-    stored.ok_or_else(|| unfit("backup"))
-}
-
-/// The error of a step whose provisioner reports what the contract has no room for.
-fn unfit(what: &str) -> ProvisionError {
-    ProvisionError(format!(
-        "the provisioner reports a {what} that does not fit the contract"
-    ))
-}
-
-/// Returns a record that changes nothing, for a database that is due at once.
-fn unchanged(due: &Due) -> StepRecord {
-    let database = due.database.clone();
-    StepRecord {
-        state: database.state,
-        storage_size_gib: database.storage_size_gib,
-        version: database.version,
-        vm_size: database.vm_size,
-        password_is_set: due.password_is_set,
-        restarts: due.restarts,
-        promotions: due.promotions,
-        backups: None,
-        host: database.host,
-        ca_certificates: database.ca_certificates,
-        earliest_restore_time: database.earliest_restore_time,
-        latest_restore_time: database.latest_restore_time,
-        used_bytes: database.used_bytes,
-        attempts: due.attempts,
-        wait: Duration::ZERO,
-    }
 }
 
 /// Waits for a future until a moment, and returns `None` if the moment comes first.

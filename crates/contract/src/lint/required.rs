@@ -63,8 +63,8 @@ fn is_plain(keywords: &Keywords) -> bool {
         && keywords.one_of.is_empty()
 }
 
-/// Reports names that a schema with an `allOf`, or a part that is written in it, requires and neither
-/// the schema nor a part declares. A part that is a reference is not reported: it may be made for
+/// Reports names that a schema with an `allOf`, or a part that is written in it, requires, but
+/// which no `properties` of them declare. A part that is a reference is not reported: it may be made for
 /// others that declare more.
 fn undeclared_of_all(
     contract: &Contract,

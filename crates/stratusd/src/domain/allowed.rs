@@ -97,8 +97,8 @@ pub struct Ports {
 }
 
 impl Ports {
-    /// Parses a port or a range as a firewall rule has it, such as `80` or `80..90`. Returns `None` if
-    /// it is neither, or its first port is larger than its last.
+    /// Parses a port or a range as a firewall rule has it, such as `80` or `80..90`. Returns `None` for
+    /// another text, or if the first port is larger than the last.
     #[must_use]
     pub fn parse(range: &str) -> Option<Self> {
         let (first, last) = canonical_ports(range);

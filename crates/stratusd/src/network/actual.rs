@@ -190,7 +190,7 @@ fn route(printed: PrintedRoute) -> Option<ActualRoute> {
 /// The namespaces of a prefix.
 #[derive(Debug, Default)]
 pub(super) struct Namespaces {
-    /// Those that there are, with a number by which one that is made anew is told from the one before.
+    /// Those that there are, with a number that changes when one is made anew.
     pub there: BTreeMap<Place, u64>,
     /// Names without a namespace, which a crash of the machine or of `ip` has left.
     pub broken: BTreeSet<Place>,

@@ -26,7 +26,7 @@ impl Commands {
     }
 }
 
-/// Looks up a link of another place, by which the ends of a pair are told from those of another pair.
+/// Looks up a link of another place, to compare both ends of a pair.
 pub(super) type Lookup<'l> =
     &'l mut dyn FnMut(&Place, &LinkName) -> anyhow::Result<Option<(u32, Option<u32>)>>;
 

@@ -68,7 +68,7 @@ impl Maker {
         self.links.contains_key(place)
     }
 
-    /// Returns the number by which the namespace of a place is told from one that is made anew.
+    /// Returns the number of the namespace of a place, which changes when the namespace is made anew.
     pub(super) fn number(&self, place: &Place) -> Option<u64> {
         self.there.get(place).copied()
     }

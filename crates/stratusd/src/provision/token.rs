@@ -19,7 +19,7 @@ const MOST_TOKENS: usize = 16;
 ///
 /// # Errors
 ///
-/// If neither is set, or the file cannot be read.
+/// If none of the two is set, or the file cannot be read.
 pub(super) fn text(token: Option<&SecretText>, file: Option<&Path>) -> Result<Zeroizing<String>> {
     match (token, file) {
         (Some(token), _) => Ok(Zeroizing::new(token.expose().to_owned())),

@@ -129,7 +129,7 @@ impl fmt::Display for ProvisionerUrl {
     }
 }
 
-/// Returns whether a host is this machine, whatever it resolves to elsewhere.
+/// Returns whether a host names this machine: `localhost`, or a loopback address.
 fn is_here(host: &str) -> bool {
     let address = host.trim_start_matches('[').trim_end_matches(']');
     let is_loopback = |address: IpAddr| address.is_loopback();
