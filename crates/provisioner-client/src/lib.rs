@@ -41,6 +41,7 @@
 //!
 //! `known` is missing until the database was created.
 //! If `known` is there and the database is not, respond to an observation with 404, or with 500 and a `detail` that helps the operator: the service logs the failure, and never creates the database again, which would be empty.
+//! A `delete` of a database that is not there is `done`, with `known` too.
 //!
 //! A later version of this protocol may send more properties: ignore properties that you do not know.
 //! New values may be added to an enumeration that is marked `x-extensible-enum`: fail the step if you do not support a value.

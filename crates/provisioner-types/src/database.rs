@@ -241,7 +241,7 @@ pub struct Progress {
 
 /// The time after which to ask again, in milliseconds, up to a day.
 /// It counts only if the step is `pending`; if it is missing then, it is 1000.
-/// The service may ask earlier or later.
+/// The service may ask earlier or later, but not before 100 milliseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(examples = "[2000]")]
 #[scalar(format = "int64", minimum = 0, maximum = 86400000)]

@@ -111,13 +111,18 @@ impl Remote {
                 () = tokio::time::sleep(pause) => {}
                 () = stop.cancelled() => return,
             }
-            match self.view().await {
-                Ok(it) if works => self.versions.set(versions(&it)),
-                Ok(it) => self.note(&it),
+            // A provisioner that does not respond must not hold up the end of the service.
+            let asked = tokio::select! {
+                asked = self.view() => asked,
+                () = stop.cancelled() => return,
+            };
+            match &asked {
+                Ok(it) if works => self.versions.set(versions(it)),
+                Ok(it) => self.note(it),
                 Err(error) if works => tracing::warn!("the provisioner cannot be used: {error}"),
-                Err(_) => continue,
+                Err(_) => {}
             }
-            works = !works || self.versions.get().is_some();
+            works = asked.is_ok();
         }
     }
 
@@ -196,9 +201,10 @@ fn is_missing(error: &Error<wire::Problem>) -> bool {
 }
 
 fn versions(of: &wire::Provisioner) -> Vec<PostgresVersion> {
-    let versions = of.versions.iter();
+    let versions = of.versions.iter().map(ToString::to_string);
     versions
-        .map(|version| PostgresVersion::from(&*version.to_string()))
+        .filter(|version| super::wire::is_short(version))
+        .map(|version| PostgresVersion::from(&*version))
         .collect()
 }
 

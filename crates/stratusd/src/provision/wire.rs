@@ -13,6 +13,11 @@ use super::{
 
 /// The wait for a pending step whose response names none.
 const WAIT: Duration = Duration::from_secs(1);
+/// The shortest wait for a pending step, so that no response makes the service ask all the time.
+const LEAST_WAIT: Duration = Duration::from_millis(100);
+/// The maximum number of characters of a version, a size or a kind of high availability that the
+/// contract does not list.
+const MOST_UNLISTED: usize = 63;
 
 /// Something that has no form in the protocol, or none in the service.
 fn unfit(what: &str) -> ProvisionError {
@@ -218,14 +223,27 @@ pub(super) fn read_observed(of: &wire::ObservedDatabase) -> Result<Observed, Pro
             last_modified: seconds(&backup.last_modified)?,
         })
     });
+    let shape = read_shape(&of.shape);
+    // They are stored, shown, and sent back with each request.
+    if ![&shape.version, &shape.vm_size, &shape.ha_type]
+        .into_iter()
+        .all(|value| is_short(value))
+    {
+        return Err(unfit("a shape"));
+    }
     Ok(Observed {
         is_available: of.is_available,
-        shape: read_shape(&of.shape),
+        shape,
         used_bytes: of.used_bytes.get(),
         earliest_restore_time: read_optional(of.earliest_restore_time.as_ref())?,
         latest_restore_time: seconds(&of.latest_restore_time)?,
         backups: backups.collect::<Result<_, ProvisionError>>()?,
     })
+}
+
+/// Returns whether a value of an enumeration that may grow is one that the service can store.
+pub(super) fn is_short(value: &str) -> bool {
+    (1..=MOST_UNLISTED).contains(&value.chars().count()) && !value.contains(char::is_control)
 }
 
 /// Returns what a response says of a step.
@@ -234,7 +252,8 @@ pub(super) fn read_progress(of: &wire::Progress) -> Progress {
         wire::ProgressState::Done => Progress::Done,
         wire::ProgressState::Pending => {
             let wait = of.wait_ms.and_then(|wait| u64::try_from(wait.get()).ok());
-            Progress::Pending(wait.map_or(WAIT, Duration::from_millis))
+            let wait = wait.map_or(WAIT, Duration::from_millis);
+            Progress::Pending(wait.max(LEAST_WAIT))
         }
     }
 }

@@ -51,9 +51,9 @@ pub(super) fn wanted(due: &Due) -> Wanted {
             from: from.to_string(),
             until,
         }),
-        // While a database is being created, the row has what was asked for, and nobody has
-        // observed it.
-        known: (!is_creating).then_some(known),
+        // Before the first complete step, which records the host, the row has what was asked for, and
+        // nobody has observed the database: also if it is deleted by then.
+        known: (!is_creating && database.host.is_some()).then_some(known),
     }
 }
 

@@ -31,7 +31,12 @@ impl<P: Provisioner> Reconciler<P> {
         // and ended before that was recorded.
         let Some(observed) = self.provisioner.observe(wanted).await? else {
             let progress = self.provisioner.create(wanted).await?;
-            return Ok(Self::unfinished(due, progress));
+            let mut record = Self::unfinished(due, progress);
+            // A provisioner that has created what it does not show must not be asked all the time.
+            if progress == Progress::Done && self.provisioner.observe(wanted).await?.is_none() {
+                record.wait = FIRST_WAIT;
+            }
+            return Ok(record);
         };
         // In each step, since rules change at any time. First, so that nobody is let in longer than
         // needed.

@@ -121,7 +121,8 @@ impl Choice {
     ///
     /// # Errors
     ///
-    /// If the folder of the databases cannot be used.
+    /// If databases cannot run here and were not asked to be simulated: without a store, nothing would
+    /// know that real ones are among them. If the folder of the databases cannot be used.
     pub(super) fn decide_alone(
         self,
         of: (&ProcessSettings, &ProvisionerSettings),
@@ -130,6 +131,9 @@ impl Choice {
     ) -> Result<Chosen> {
         match self.local {
             Ok(config) => run_here(config, authority, world).map(Chosen::Local),
+            Err(reason) if self.wanted != ProvisionerChoice::Simulated => Err(reason.context(
+                "the databases cannot run on this machine; to simulate them, set provisioner = \"simulated\"",
+            )),
             Err(reason) => Ok(Chosen::Simulated(Box::new(simulate(
                 &reason, of, world, authority,
             )))),

@@ -8,7 +8,7 @@ mod settings;
 mod wicked;
 
 use std::fs;
-use std::net::TcpListener;
+use std::net::{Ipv4Addr, TcpListener};
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -53,18 +53,29 @@ fn provision(home: &Home, address: &str, more: &[&str]) -> Service {
         "--provision-token-file",
         &file,
         "--simulate-delay",
-        "300ms",
+        "2s",
         "--simulate-jitter",
         "0s",
     ];
     home.provision(&[&settings, more].concat())
 }
 
-/// Returns an address that is free now, so that a provisioner can come back to it.
-fn free_address() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("there is a port");
+/// Returns an address of a host that is free now, so that a provisioner can come back to it.
+fn free_address(host: Ipv4Addr) -> String {
+    let listener = TcpListener::bind((host, 0)).expect("there is a port");
     let address = listener.local_addr().expect("it is bound");
     address.to_string()
+}
+
+/// Returns a host of this process alone, where loopback has more than one: a port that other tests may
+/// take is not free for long.
+fn own_host() -> Ipv4Addr {
+    let [.., high, low] = std::process::id().to_be_bytes();
+    let own = Ipv4Addr::new(127, 77, high, low.max(1));
+    match TcpListener::bind((own, 0)) {
+        Ok(_) => own,
+        Err(_) => Ipv4Addr::LOCALHOST,
+    }
 }
 
 fn caller(home: &Home, service: &Service) -> Caller {
@@ -84,14 +95,14 @@ fn is_running(database: &Value) -> bool {
 async fn databases_live_in_another_process_that_is_killed_and_comes_back() {
     let home = Home::sqlite();
     home.apply(&two_projects());
-    let address = free_address();
+    let address = free_address(own_host());
     let mut provisioner = provision(&home, &address, &[]);
     let service = serve(&home, &provisioner.base, &[]);
     let shop = caller(&home, &service);
     create(&shop, ORDERS).await;
-    // In the middle of the creation, and for longer than a step.
+    // In the middle of the creation, and for longer than its wait.
     provisioner.kill();
-    tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+    tokio::time::sleep(std::time::Duration::from_secs(3)).await;
     assert_eq!(shop.get(ORDERS).await.ok()["state"], "creating");
     let mut provisioner = provision(&home, &address, &[]);
     let made = shop.wait_for(ORDERS, is_running).await;
@@ -178,7 +189,7 @@ async fn a_service_with_the_wrong_token_says_so_and_goes_on() {
 async fn a_service_starts_before_its_provisioner_and_offers_its_versions_later() {
     let home = Home::sqlite();
     home.apply(&two_projects());
-    let address = free_address();
+    let address = free_address(own_host());
     let service = serve(&home, &format!("http://{address}"), &[]);
     let shop = caller(&home, &service);
     create(&shop, ORDERS).await;

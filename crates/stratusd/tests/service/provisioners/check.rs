@@ -1,5 +1,6 @@
 //! `stratusd check-provisioner`: it passes what keeps the rules, and finds what breaks each of them.
 
+use std::net::Ipv4Addr;
 use std::process::{Child, Command, Stdio};
 
 use futures_util::future::join_all;
@@ -95,7 +96,7 @@ async fn a_provisioner_that_keeps_the_rules_passes() {
 async fn a_provisioner_that_breaks_a_rule_is_found_out() {
     let checks = RULES.map(|rule| async move {
         let fake = Fake::start(rule).await;
-        let (is_kept, said) = check(&fake.url, &["--no-connections", "--patience", "2s"]).await;
+        let (is_kept, said) = check(&fake.url, &["--no-connections", "--patience", "10s"]).await;
         (rule, is_kept, said)
     });
     for (rule, is_kept, said) in join_all(checks).await {
@@ -140,7 +141,7 @@ async fn the_example_in_python_passes() {
         env!("CARGO_MANIFEST_DIR"),
         "/../../examples/provisioner/provisioner.py"
     );
-    let address = super::free_address();
+    let address = super::free_address(Ipv4Addr::LOCALHOST);
     let (_, port) = address.split_once(':').expect("it has a port");
     let mut command = Command::new("python3");
     command.arg(script).env("PORT", port).env("TOKEN", TOKEN);

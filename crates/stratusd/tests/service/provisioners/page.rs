@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
+use std::net::Ipv4Addr;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 
@@ -97,7 +98,7 @@ async fn the_first_commands_of_the_page_work() {
         }
     }
     let home = Home::sqlite();
-    let address = free_address();
+    let address = free_address(Ipv4Addr::LOCALHOST);
     let (_, port) = address.split_once(':').expect("it has a port");
     succeed(&home, token, port);
     let (_provisioner, said) = start(&home, provisioner, port);
@@ -114,7 +115,7 @@ async fn the_commands_of_a_provisioner_of_ours_work() {
         panic!("{page:?}");
     };
     let home = Home::sqlite();
-    let address = free_address();
+    let address = free_address(Ipv4Addr::LOCALHOST);
     let (_, port) = address.split_once(':').expect("it has a port");
     if Command::new("openssl").arg("version").output().is_err() {
         assert!(
