@@ -58,9 +58,9 @@ enum Command {
     Serve(serve::Arguments),
     Balance(balance::Arguments),
     Balancers(balancers::Arguments),
+    Network(network::Arguments),
     Provision(provision::Arguments),
     CheckProvisioner(check_provisioner::Arguments),
-    Network(network::Arguments),
     Apply(apply::Arguments),
     RestoreDatabase(restore_database::Arguments),
     #[command(subcommand)]

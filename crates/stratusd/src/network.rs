@@ -31,7 +31,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use api_types::ProjectId;
@@ -140,6 +140,7 @@ pub async fn run(networking: Networking<'_>) -> Result<()> {
         terms,
         shared,
         declared: BTreeMap::new(),
+        has_failed: false,
     };
     let watching = watch.start(sender)?;
     announce(management.address());
@@ -249,6 +250,8 @@ struct Work {
     terms: Terms,
     shared: Arc<Shared>,
     declared: BTreeMap<ProjectId, Declared>,
+    /// Whether the last pass has failed somewhere, so that the next one waits for longer.
+    has_failed: bool,
 }
 
 impl Work {
@@ -272,7 +275,7 @@ impl Work {
             }
             let wait = if is_done {
                 TICK
-            } else if self.maker.failures.is_empty() {
+            } else if !self.has_failed {
                 SETTLING
             } else {
                 PAUSE
@@ -319,9 +322,10 @@ impl Work {
     ///
     /// If nothing can be done.
     fn pass(&mut self, plan: &Plan) -> Result<bool> {
-        let is_done = self.maker.pass(plan, Instant::now() + SLICE)?;
+        let is_done = self.maker.pass(plan, SLICE)?;
         let mut failures = self.servers.bring(plan, &self.maker);
         failures.extend(self.maker.failures.clone());
+        self.has_failed = !failures.is_empty();
         let prefix = self.maker.programs().prefix();
         let name = |place: &Place| {
             place

@@ -221,7 +221,11 @@ impl Namespaces {
             let is_namespace =
                 rustix::fs::statfs(&path).is_ok_and(|it| u64::try_from(it.f_type) == Ok(NSFS));
             if is_namespace {
-                found.there.insert(place, fs::metadata(&path)?.ino());
+                // It may be deleted between the two looks.
+                let Ok(metadata) = fs::metadata(&path) else {
+                    continue;
+                };
+                found.there.insert(place, metadata.ino());
             } else {
                 found.broken.insert(place);
             }

@@ -13,6 +13,8 @@ use super::plan::Plan;
 use super::programs::{Program, Programs};
 use super::space::Space;
 
+/// How long rules that were refused are not loaded again, unless they change.
+const REFUSED: Duration = Duration::from_secs(5);
 /// How often a place is compared and changed until it is as wanted.
 const ROUNDS: u32 = 5;
 /// What the kernel does in a namespace. Packets are checked by the rules of nftables, and not by the
@@ -36,6 +38,8 @@ pub(super) struct Maker {
     /// What was brought to the plan, and when it was compared last.
     links: BTreeMap<Place, (Space, Instant)>,
     rulesets: BTreeMap<Place, String>,
+    /// The rules that nftables has refused last, when, and why. Loading them takes long, and stops others.
+    refused: BTreeMap<Place, (String, Instant, String)>,
     /// The places whose links are as planned, and not in use yet.
     settling: BTreeSet<Place>,
     /// What cannot be brought to the plan, and why.
@@ -54,6 +58,7 @@ impl Maker {
             there: BTreeMap::new(),
             links: BTreeMap::new(),
             rulesets: BTreeMap::new(),
+            refused: BTreeMap::new(),
             settling: BTreeSet::new(),
             failures: BTreeMap::new(),
         }
@@ -73,19 +78,21 @@ impl Maker {
         self.there.get(place).copied()
     }
 
-    /// Brings the machine towards a plan, for about as long as `until`. Returns whether there is nothing
-    /// left to do, other than what has failed.
+    /// Brings the machine towards a plan: all rules, and links for about as long as `slice`. Returns
+    /// whether there is nothing left to do, and nothing has failed.
     ///
     /// # Errors
     ///
     /// If nothing can be done, such as because the link of the machine is not ours.
-    pub(super) fn pass(&mut self, plan: &Plan, until: Instant) -> Result<bool> {
-        self.failures.clear();
+    pub(super) fn pass(&mut self, plan: &Plan, slice: Duration) -> Result<bool> {
+        let failed: BTreeSet<Place> = std::mem::take(&mut self.failures).into_keys().collect();
         self.settling.clear();
         self.look(plan)?;
         // What is allowed comes before links that it is about, and is in force soon however much else
         // there is to do.
-        let order = order(plan);
+        let mut order = order(plan);
+        // What has failed comes last, so that it stops no other place.
+        order.sort_by_key(|place| failed.contains(place));
         for place in &order {
             self.load(plan, place);
         }
@@ -94,12 +101,14 @@ impl Maker {
             self.ensure(plan, place);
         }
         let mut read = Read::new();
+        // However long the rules have taken, each pass brings a place nearer.
+        let until = Instant::now() + slice;
         for place in &order {
+            self.ensure(plan, place);
+            self.bring(plan, place, &mut read);
             if Instant::now() >= until {
                 return Ok(false);
             }
-            self.ensure(plan, place);
-            self.bring(plan, place, &mut read);
         }
         // Those that got another end of a pair from a place after them.
         for place in order.iter().rev() {
@@ -125,7 +134,10 @@ impl Maker {
     fn look(&mut self, plan: &Plan) -> Result<()> {
         let Namespaces { there, broken } = Namespaces::list(&self.programs)?;
         for place in broken {
-            self.delete(&place)?;
+            // Another program may be deleting it at this moment.
+            if let Err(error) = self.delete(&place) {
+                self.fail(place, &error);
+            }
         }
         for (place, number) in &there {
             if self.there.get(place) != Some(number) {
@@ -209,15 +221,27 @@ impl Maker {
         if self.rulesets.get(place) == Some(ruleset) || !self.there.contains_key(place) {
             return;
         }
+        if let Some((text, at, why)) = self.refused.get(place)
+            && text == ruleset
+            && at.elapsed() < REFUSED
+        {
+            self.failures.insert(place.clone(), why.clone());
+            return;
+        }
         match self
             .programs
             .run(place, Program::Nft, &["-f", "-"], ruleset)
         {
             Ok(_) => {
+                self.refused.remove(place);
                 self.rulesets.insert(place.clone(), ruleset.clone());
             }
             // The rules that were in force before still are.
-            Err(error) => self.fail(place.clone(), &error),
+            Err(error) => {
+                let refused = (ruleset.clone(), Instant::now(), format!("{error:#}"));
+                self.refused.insert(place.clone(), refused);
+                self.fail(place.clone(), &error);
+            }
         }
     }
 
@@ -333,6 +357,7 @@ impl Maker {
     }
 
     fn forget(&mut self, place: &Place) {
+        self.refused.remove(place);
         self.links.remove(place);
         self.rulesets.remove(place);
     }

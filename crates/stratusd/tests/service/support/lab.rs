@@ -21,7 +21,7 @@ use super::{Home, eventually};
 /// The folder of the namespaces that have names.
 const NAMESPACES: &str = "/run/netns";
 /// How long a connection may take. Packets that are dropped are not answered at all.
-const CONNECT: Duration = Duration::from_millis(700);
+const CONNECT: Duration = Duration::from_millis(1500);
 
 /// A machine of a test's own.
 pub struct Lab {
