@@ -4,7 +4,7 @@
 //! It forwards bytes of TCP and does not read what they mean. It goes on while the API is down, and
 //! with what it has read last while the database is.
 //!
-//! [`crate::watch`] reads the database on a thread of its own, by the rounds of `watch`. `director` makes the running load balancers
+//! `crate::watch` reads the database on a thread of its own, by the rounds of `watch`. `director` makes the running load balancers
 //! match what was read: each is a `Balancer` with its listeners, its certificate and a `Target` for
 //! each virtual machine, which `health` checks. `listener` accepts a connection, `connection` serves
 //! it, `choose` chooses the virtual machine, and `relay` copies the bytes. `limits` has what may be

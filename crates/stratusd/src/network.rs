@@ -7,7 +7,7 @@
 //! machine and the routers, by which public addresses are reached. Of the machine's own network, one link
 //! is changed, with the routes to public addresses.
 //!
-//! [`crate::watch`] reads the database by the rounds of `reads`. `plan` derives what is to be there,
+//! `crate::watch` reads the database by the rounds of `reads`. `plan` derives what is to be there,
 //! `ruleset` the rules of nftables. `maker` compares that with `actual`, by the commands of `difference`,
 //! which `programs` runs. `servers` are the servers of virtual machines for demonstrations.
 
