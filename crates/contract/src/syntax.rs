@@ -36,6 +36,7 @@ pub(crate) use grammar::{
 };
 pub(crate) use patterns::why_unusable;
 pub(crate) use report::misspelt;
+pub(crate) use security::is_unregistered;
 pub(crate) use walk::{Reference, Syntax};
 
 use std::collections::HashSet;

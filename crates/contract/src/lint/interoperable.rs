@@ -9,7 +9,7 @@ use crate::format;
 use crate::model::{Contract, Keywords, Operation, ParameterEncoding, SecurityKind};
 use crate::model::{Dialect, Location, SchemaKind, Style, Types, split_label};
 use crate::node::Node;
-use crate::spelling::nearest;
+use crate::syntax::is_unregistered;
 
 /// Runs the lints of the set `interoperable`.
 pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
@@ -124,14 +124,14 @@ fn shared_names(operation: &Operation, diagnostics: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Reports HTTP authentication schemes that are not registered.
+/// Reports HTTP authentication schemes that are not registered, other than misspelt ones, which are
+/// reported always.
 fn schemes(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
     for scheme in context.contract.security_schemes.values() {
         let SecurityKind::Http(name) = &scheme.kind else {
             continue;
         };
-        let known = HTTP_SCHEMES;
-        if known.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+        if !is_unregistered(name) {
             continue;
         }
         diagnostics.push(
@@ -140,34 +140,12 @@ fn schemes(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
                 scheme.span,
                 format!("`{name}` is not a registered authentication scheme of HTTP"),
             )
-            .help(match nearest(name, known.into_iter()) {
-                Some(meant) => format!("did you mean `{meant}`?"),
-                None => {
-                    "write a registered one, such as `bearer`, or `type: apiKey` for a header of your own"
-                        .to_owned()
-                }
-            }),
+            .help(
+                "write a registered one, such as `bearer`, or `type: apiKey` for a header of your own",
+            ),
         );
     }
 }
-
-/// The schemes of the registry "HTTP Authentication Schemes" of IANA, in lower case.
-const HTTP_SCHEMES: [&str; 14] = [
-    "basic",
-    "bearer",
-    "concealed",
-    "digest",
-    "dpop",
-    "gnap",
-    "hoba",
-    "mutual",
-    "negotiate",
-    "oauth",
-    "privatetoken",
-    "scram-sha-1",
-    "scram-sha-256",
-    "vapid",
-];
 
 /// Reports styles that the standard does not define for the type of their parameter.
 fn styles(context: &Context<'_, '_>, operation: &Operation, diagnostics: &mut Vec<Diagnostic>) {

@@ -70,6 +70,22 @@ pub(super) fn scheme<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     }
 }
 
+/// Returns whether a scheme is not registered, and not so similar to one that is that it is reported as
+/// misspelt.
+pub(crate) fn is_unregistered(scheme: &str) -> bool {
+    let lower = scheme.to_ascii_lowercase();
+    !HTTP_SCHEMES.contains(&lower.as_str()) && probable(&lower).is_none()
+}
+
+/// Returns the registered scheme that is probably meant by one that is not registered.
+fn probable(lower: &str) -> Option<Meant<'static>> {
+    match lower {
+        // Its tokens are sent as those of the scheme `bearer`, which OAuth 2.0 has registered.
+        "oauth2" => Some(Meant::Perhaps("bearer")),
+        _ => meant(lower, &HTTP_SCHEMES),
+    }
+}
+
 fn http(walk: &mut Walk<'_, '_>, node: &Node) {
     let Some(value) = node.get("scheme") else {
         return;
@@ -77,11 +93,7 @@ fn http(walk: &mut Walk<'_, '_>, node: &Node) {
     let Some(text) = value.as_str() else { return };
     let lower = text.to_ascii_lowercase();
     if !HTTP_SCHEMES.contains(&lower.as_str())
-        && let Some(meant) = match lower.as_str() {
-            // Its tokens are sent as those of the scheme `bearer`, which OAuth 2.0 has registered.
-            "oauth2" => Some(Meant::Perhaps("bearer")),
-            _ => meant(&lower, &HTTP_SCHEMES),
-        }
+        && let Some(meant) = probable(&lower)
     {
         walk.warning(
             "misspelt-scheme",
