@@ -31,7 +31,7 @@
 //! - A call that takes too long (a minute, by default) is cancelled by the service, which closes the connection and repeats the call later.
 //!
 //! A failed step is repeated too, after a wait that grows from a second to five minutes.
-//! Other databases do not wait for it.
+//! Other databases do not wait for it, unless the calls of many hang at once: a replica makes 16 steps at a time.
 //!
 //! ## What is sent
 //!
