@@ -53,7 +53,7 @@ const WRITER_CACHE: u32 = 32 << 10;
 const READER_CACHE: u32 = 8 << 10;
 /// The number of pages in the log before they are copied into the file. Each checkpoint waits for
 /// the disk twice.
-const CHECKPOINT: u32 = 4000;
+const CHECKPOINT: u32 = 16_000;
 /// How long another process may hold the file's write lock before a change is refused.
 const BUSY: Duration = Duration::from_secs(5);
 
