@@ -134,6 +134,8 @@ settings! {
     cors_origins("STRATUS_CORS_ORIGINS", "ORIGINS"): text::AllowedOrigins;
     /// Whether the reference page is served at `/docs/`: `on` or `off`.
     docs("STRATUS_DOCS", "SWITCH"): text::Switch = "on";
+    /// Whether this process also forwards the connections of load balancers, as `stratusd balance` does in a process of its own: `on` or `off`.
+    balance("STRATUS_BALANCE", "SWITCH"): text::Switch = "off";
     /// The collector of OpenTelemetry that gets the spans of requests, by OTLP over HTTP, such as `http://localhost:4318`. Off if not set.
     otlp_endpoint("STRATUS_OTLP_ENDPOINT", "URL"): text::CollectorUrl;
     /// The headers of requests to the collector: `name=value`, separated by commas. Set this in the environment.

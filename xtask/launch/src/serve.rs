@@ -140,6 +140,12 @@ pub fn announce(
             "psql \"$(curl -s {header} {database} | grep -o 'postgres://[^\"]*')\"\n"
         )?;
     }
+    if BALANCES {
+        writeln!(
+            out,
+            "curl {BALANCER}    # the load balancer `hello`: hello-1 and hello-2 by turns\n"
+        )?;
+    }
     writeln!(out, "{}\n", networks(service))?;
     out.flush()?;
     let (listen, management) = (
@@ -153,6 +159,15 @@ pub fn announce(
         "--management-listen",
         &management,
     ]);
+    if BALANCES {
+        serve
+            .env("STRATUS_BALANCE", "on")
+            .env("STRATUS_BALANCE_ADDRESSES", "127.1.0.1/32")
+            .env("STRATUS_BALANCE_HTTP_PORTS", "8080")
+            .env("STRATUS_BALANCE_STATE", service.file("balance.json"))
+            // Any free port, since another data plane may use the default one.
+            .env("STRATUS_BALANCE_MANAGEMENT_LISTEN", "127.0.0.1:0");
+    }
     if !programs.is_empty() {
         // It falls back to the simulator, and says why, where they cannot run.
         serve.env("STRATUS_PROVISIONER", "auto");
@@ -173,13 +188,21 @@ fn networks(service: &Service) -> String {
     )
 }
 
+/// Whether load balancers of the demo forward connections. Only Linux has all the loopback addresses
+/// that they and their virtual machines use.
+const BALANCES: bool = cfg!(target_os = "linux");
+/// The URL of the load balancer `hello` of the demo inventory: the only address of its pool, and the
+/// inventory's `src_port`.
+const BALANCER: &str = "http://127.1.0.1:8000/";
 /// What is real of a demo without programs of PostgreSQL.
 const SIMULATED: &str = "simulated databases, and recorded machines and networks: the API keeps records of them, and nothing runs\n\
+    load balancers forward connections on Linux, to HTTP servers in place of the machines hello-1 and hello-2\n\
     to have real databases: cargo xtask postgres, delete target/serve, and start again";
 /// What is real of a demo with programs of PostgreSQL.
 const REAL: &str = "Postgres databases are servers on this machine, unless the log below says that they are simulated\n\
     they go on after Ctrl-C; to stop them, too: pkill -INT -f target/serve/stratus.db-postgres\n\
-    machines and networks are recorded: the API keeps records of them, and nothing runs";
+    machines and networks are recorded: the API keeps records of them, and nothing runs\n\
+    load balancers forward connections on Linux, to HTTP servers in place of the machines hello-1 and hello-2";
 
 #[cfg(test)]
 mod tests {

@@ -94,6 +94,11 @@ impl Service {
         command
     }
 
+    /// Returns the path of a file in the folder.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
     /// Returns the path of the program.
     pub(crate) fn program(&self) -> String {
         self.program.display().to_string()

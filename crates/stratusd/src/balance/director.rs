@@ -14,6 +14,7 @@ use super::certificate::Certificate;
 use super::declared::{Declared, Key};
 use super::health;
 use super::listener::Listener;
+use super::servers::Servers;
 use super::shared::Shared;
 use super::watch::Update;
 use crate::provision::authority::Authority;
@@ -31,6 +32,7 @@ pub(super) struct Director {
     running: Arc<Balancers>,
     world: World,
     addresses: Addresses,
+    servers: Servers,
     authority: Option<Box<Authority>>,
     balancers: HashMap<Key, Arc<Balancer>>,
     /// Load balancers that are gone, and whose connections go on.
@@ -41,7 +43,7 @@ impl Director {
     pub(super) fn new(
         shared: Arc<Shared>,
         running: Arc<Balancers>,
-        addresses: Addresses,
+        (addresses, servers): (Addresses, Servers),
         world: World,
     ) -> Self {
         Self {
@@ -49,6 +51,7 @@ impl Director {
             running,
             world,
             addresses,
+            servers,
             authority: None,
             balancers: HashMap::new(),
             leaving: Vec::new(),
@@ -74,6 +77,7 @@ impl Director {
                 _ = ticks.tick() => self.tick(),
             }
             self.addresses.save();
+            self.serve();
         }
         for balancer in self.balancers.values() {
             balancer.listeners().values().for_each(Listener::stop);
@@ -213,6 +217,14 @@ impl Director {
             }
             is_wanted
         });
+    }
+
+    /// Brings the servers in place of virtual machines to those that are attached.
+    fn serve(&mut self) {
+        if self.servers.are_on() {
+            let declared: Vec<_> = self.balancers.values().map(|it| it.declared()).collect();
+            self.servers.bring(declared.iter().flat_map(|it| &it.vms));
+        }
     }
 
     fn tick(&mut self) {

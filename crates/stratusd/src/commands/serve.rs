@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use clap::ArgMatches;
+use stratusd::balance::DataPlane;
 use stratusd::log::LogQueue;
 use stratusd::serve::Telemetry;
 use stratusd::settings::{
-    GatewayArguments, KeyArguments, ListenerArguments, ProcessArguments, ProvisionerArguments,
-    QuotaArguments, RemoteArguments, ServeSettings, ServiceArguments, SettingsFile, StoreArguments,
+    BalanceArguments, BalanceManagementArguments, GatewayArguments, KeyArguments,
+    ListenerArguments, ProcessArguments, ProvisionerArguments, QuotaArguments, RemoteArguments,
+    ServeSettings, ServiceArguments, SettingsFile, StoreArguments, Switch,
 };
 use stratusd::traces::{SpanCounts, Traces};
 
@@ -36,6 +38,10 @@ pub struct Arguments {
     remote: RemoteArguments,
     #[command(flatten)]
     gateway: GatewayArguments,
+    #[command(flatten)]
+    balance_management: BalanceManagementArguments,
+    #[command(flatten)]
+    balance: BalanceArguments,
 }
 
 pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> Result<()> {
@@ -48,6 +54,9 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
     let provisioner = arguments.provisioner.resolve(matches, file)?;
     let remote = arguments.remote.resolve(matches, file)?;
     let gateway = arguments.gateway.resolve(matches, file)?;
+    let balance_management = arguments.balance_management.resolve(matches, file)?;
+    let balance = arguments.balance.resolve(matches, file)?;
+    let data_plane_sealer = sealer(&keys)?;
     let sealer = sealer(&keys)?;
     let log = LogQueue::start(std::io::stderr()).context("failed to start the log")?;
     let _flush = Flush::of(&log);
@@ -58,7 +67,21 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
         .enable_all()
         .build()
         .context("failed to start the runtime")?;
-    runtime.block_on(stratusd::serve::run(
+    let balancing = async {
+        if service.balance == Switch::Off {
+            return Ok(());
+        }
+        stratusd::balance::run(DataPlane {
+            store: &store,
+            process: &process,
+            settings: &balance,
+            management: balance_management.balance_management_listen.get(),
+            sealer: Some(data_plane_sealer),
+            log: Arc::clone(&log),
+        })
+        .await
+    };
+    let serving = stratusd::serve::run(
         ServeSettings {
             store: &store,
             process: &process,
@@ -70,6 +93,12 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
         },
         quotas.quotas(),
         sealer,
-        Telemetry { log, spans },
-    ))
+        Telemetry {
+            log: Arc::clone(&log),
+            spans,
+        },
+    );
+    // Each ends by itself after a signal; if one fails, so does the process.
+    runtime.block_on(async { tokio::try_join!(serving, balancing) })?;
+    Ok(())
 }

@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use api_types::VmId;
-use axum::Router;
 use socket2::{Domain, Socket, Type};
 use tokio::runtime::Handle;
 
@@ -95,13 +94,9 @@ impl Servers {
             let listener = maker.programs().inside(place, || listen(*port))?;
             let listener = listener
                 .with_context(|| format!("failed to listen on port {port} of a virtual machine"))?;
-            let body = format!("{}\n", vm.name);
-            let router = Router::new().fallback(move || std::future::ready(body.clone()));
-            // The same limits of connections and times as for the management port, since this is for
-            // demonstrations.
-            servers.push(Management::start(
+            servers.push(Management::respond(
                 listener,
-                router,
+                format!("{}\n", vm.name),
                 Arc::clone(&self.failures),
             )?);
         }

@@ -56,6 +56,17 @@ impl Management {
         Ok(Self { address, handle })
     }
 
+    /// Starts a server that responds to each request with a text, with the same limits of connections
+    /// and times. It takes the place of a virtual machine's server in demonstrations.
+    pub(crate) fn respond(
+        listener: TcpListener,
+        text: String,
+        failures: Arc<AcceptFailures>,
+    ) -> Result<Self> {
+        let router = Router::new().fallback(move || std::future::ready(text.clone()));
+        Self::start(listener, router, failures)
+    }
+
     /// Returns the address that the server listens on.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address

@@ -2,6 +2,7 @@
 
 use anyhow::{Result, bail};
 
+use super::network::HttpPorts;
 use super::number::{Connections, Threshold};
 use super::text::{FilePath, ListenAddress, ProxyProtocol};
 use super::{AddressPool, Duration, Lifetime, Origin, Setting, SettingsFile};
@@ -48,6 +49,8 @@ settings! {
     balance_proxy_protocol("STRATUS_BALANCE_PROXY_PROTOCOL", "VERSION"): ProxyProtocol = "off";
     /// How long the certificate of a load balancer is valid. It is renewed after two thirds of this.
     balance_certificate_lifetime("STRATUS_BALANCE_CERTIFICATE_LIFETIME", "DURATION"): Lifetime = "90d";
+    /// The ports, separated by commas, at which HTTP servers respond with the names of attached virtual machines whose public address is a loopback address, for demonstrations. None if not set.
+    balance_http_ports("STRATUS_BALANCE_HTTP_PORTS", "PORTS"): HttpPorts;
 }
 
 impl BalanceSettings {

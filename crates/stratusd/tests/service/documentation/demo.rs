@@ -59,11 +59,24 @@ async fn the_demo_prints_its_page_and_three_calls_that_work() {
     assert!(body.expect("the demo starts").contains("swagger"), "{page}");
     let calls: Vec<&str> = printed
         .lines()
-        .filter(|line| line.starts_with("curl "))
+        .filter(|line| line.starts_with("curl -H"))
         .collect();
     assert_eq!(calls.len(), 3, "{printed}");
     for call in calls {
         let (status, body) = curl(call).await;
         assert_eq!(status, 200, "{call}: {body}");
     }
+    // The line of the load balancer, without its comment.
+    let line = printed.lines().find(|line| line.starts_with("curl http"));
+    let line = line.expect("it prints the URL of a load balancer");
+    let url = line.split_whitespace().nth(1).expect("a URL");
+    let mut names = std::collections::BTreeSet::new();
+    let both = eventually(async || {
+        let name = http.get(url).header("connection", "close").send().await;
+        names.insert(name.ok()?.text().await.ok()?);
+        (names.len() == 2).then_some(())
+    });
+    let both = both.await;
+    assert!(both.is_some(), "{line} has reached {names:?}");
+    assert_eq!(names.into_iter().collect::<String>(), "hello-1\nhello-2\n");
 }
