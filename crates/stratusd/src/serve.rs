@@ -175,6 +175,7 @@ pub async fn run(
             // scripts.
             health.start(store.clone());
             api.announce(management.address(), gateway.as_ref());
+            log_recorded(settings.balance);
             let grace = listener.shutdown_timeout.get();
             let gateway = async {
                 match gateway {
@@ -227,6 +228,23 @@ async fn open(
         .context("failed to open the database")?;
     let authority = Authority::load_or_create(&store, sealer, world).await?;
     Ok((store, authority))
+}
+
+/// Logs what the service only records, and what makes it real.
+fn log_recorded(balance: Switch) {
+    tracing::info!(
+        "{}",
+        match balance {
+            Switch::On => {
+                "this process records virtual machines, private subnets and firewalls, and `stratusd network` makes \
+             networks of them; it forwards the connections of load balancers"
+            }
+            Switch::Off => {
+                "this process records virtual machines, private subnets, firewalls and load balancers: `stratusd network` \
+             makes networks of them, and `stratusd balance` forwards connections"
+            }
+        }
+    );
 }
 
 /// Returns the router of the API with the limits from the settings.

@@ -164,6 +164,11 @@ pub fn announce(
             .env("STRATUS_BALANCE", "on")
             .env("STRATUS_BALANCE_ADDRESSES", "127.1.0.1/32")
             .env("STRATUS_BALANCE_HTTP_PORTS", "8080")
+            // Few enough for the usual limit of open files.
+            .env("STRATUS_BALANCE_CONNECTIONS", "400")
+            .env("STRATUS_BALANCE_CONNECTIONS_PROJECT", "200")
+            .env("STRATUS_BALANCE_CONNECTIONS_EACH", "200")
+            .env("STRATUS_BALANCE_LISTENERS", "100")
             .env("STRATUS_BALANCE_STATE", service.file("balance.json"))
             // Any free port, since another data plane may use the default one.
             .env("STRATUS_BALANCE_MANAGEMENT_LISTEN", "127.0.0.1:0");

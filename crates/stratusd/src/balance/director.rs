@@ -140,6 +140,8 @@ impl Director {
         let balancer = Arc::clone(balancer);
         // Before the rest is in force: a connection that is accepted then needs it.
         self.certify(&balancer, &declared);
+        // Before their first health checks, which otherwise find nothing.
+        self.servers.start(&declared.vms);
         for target in balancer.declare(declared) {
             health::start(&balancer, target);
         }
@@ -223,7 +225,10 @@ impl Director {
     fn serve(&mut self) {
         if self.servers.are_on() {
             let declared: Vec<_> = self.balancers.values().map(|it| it.declared()).collect();
-            self.servers.bring(declared.iter().flat_map(|it| &it.vms));
+            self.servers.keep(declared.iter().flat_map(|it| &it.vms));
+            for declared in &declared {
+                self.servers.start(&declared.vms);
+            }
         }
     }
 

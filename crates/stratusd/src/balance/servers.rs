@@ -4,7 +4,7 @@
 //! machine. For the ports of `balance_http_ports`, the data plane is that program.
 
 use std::collections::{HashMap, HashSet};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -48,32 +48,22 @@ impl Servers {
         !self.ports.is_empty()
     }
 
-    /// Starts the servers of the virtual machines that have none, and stops those of others.
-    pub(super) fn bring<'v>(&mut self, vms: impl Iterator<Item = &'v DeclaredVm>) {
-        let mut wanted: HashMap<SocketAddr, &str> = HashMap::new();
-        for vm in vms {
-            let Some(address) = vm.address.filter(|address| address.is_loopback()) else {
-                continue;
-            };
-            for port in &self.ports {
-                if wanted.len() < MOST_SERVERS {
-                    wanted.insert((address, *port).into(), vm.name.as_str());
-                }
-            }
-        }
-        self.running
-            .retain(|address, running| wanted.get(address) == Some(&&*running.name));
-        self.failed.retain(|address| wanted.contains_key(address));
-        for (address, name) in wanted {
-            if self.running.contains_key(&address) {
+    /// Starts the servers that virtual machines lack. Those that cannot listen are tried again at the
+    /// next call.
+    pub(super) fn start(&mut self, vms: &[DeclaredVm]) {
+        for (address, name) in wanted(vms, &self.ports) {
+            let is_full = self.running.len() + self.failed.len() >= MOST_SERVERS;
+            if self.running.contains_key(&address) || is_full && !self.failed.contains(&address) {
                 continue;
             }
-            match self.start(address, name) {
+            match self.listen(address, name) {
                 Ok(server) => {
                     self.failed.remove(&address);
-                    let name = name.to_owned();
-                    let _server = server;
-                    self.running.insert(address, Running { name, _server });
+                    let running = Running {
+                        name: name.to_owned(),
+                        _server: server,
+                    };
+                    self.running.insert(address, running);
                 }
                 Err(error) => {
                     if self.failed.insert(address) {
@@ -88,8 +78,32 @@ impl Servers {
         }
     }
 
-    fn start(&self, address: SocketAddr, name: &str) -> Result<Management> {
+    /// Stops the servers of all other virtual machines, and those whose virtual machine has another
+    /// name now.
+    pub(super) fn keep<'v>(&mut self, vms: impl Iterator<Item = &'v DeclaredVm>) {
+        let kept: HashMap<SocketAddr, &str> = wanted(vms, &self.ports).collect();
+        self.running
+            .retain(|address, running| kept.get(address) == Some(&&*running.name));
+        self.failed.retain(|address| kept.contains_key(address));
+    }
+
+    fn listen(&self, address: SocketAddr, name: &str) -> Result<Management> {
         let listener = listen(bind(address)?)?;
         Management::respond(listener, format!("{name}\n"), Arc::clone(&self.failures))
     }
+}
+
+/// Returns the addresses at which virtual machines need a server, with their names.
+fn wanted<'v>(
+    vms: impl IntoIterator<Item = &'v DeclaredVm>,
+    ports: &[u16],
+) -> impl Iterator<Item = (SocketAddr, &'v str)> {
+    let address_of = |vm: &DeclaredVm| vm.address.filter(IpAddr::is_loopback);
+    vms.into_iter()
+        .filter_map(move |vm| Some((address_of(vm)?, vm.name.as_str())))
+        .flat_map(move |(address, name)| {
+            ports
+                .iter()
+                .map(move |port| ((address, *port).into(), name))
+        })
 }

@@ -105,10 +105,6 @@ impl Serving {
         });
         let gateway = gateway.map(|gateway| tracing::field::display(gateway.address));
         tracing::info!(api = %address, %management, gateway, "serving");
-        tracing::info!(
-            "this process records virtual machines, private subnets, firewalls and load balancers: `stratusd network` \
-             makes networks of them, and `stratusd balance` forwards connections"
-        );
     }
 
     /// Returns the URL that the server listens on.

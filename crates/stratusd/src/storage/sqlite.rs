@@ -51,8 +51,9 @@ const LONGEST: Duration = Duration::from_millis(20);
 const WRITER_CACHE: u32 = 32 << 10;
 /// The page cache of each reader, in KiB.
 const READER_CACHE: u32 = 8 << 10;
-/// The number of pages in the log before they are copied into the file. Each checkpoint waits for
-/// the disk twice.
+/// The number of pages in the log, 64 MiB, before they are copied into the file. Each checkpoint waits
+/// for the disk twice, and writes a page once, however often it has changed since the last one: with
+/// 4,000 pages, checkpoints took half of the writer's CPU time.
 const CHECKPOINT: u32 = 16_000;
 /// How long another process may hold the file's write lock before a change is refused.
 const BUSY: Duration = Duration::from_secs(5);
