@@ -1,5 +1,6 @@
-//! The data plane of load balancers: a process that reads the database of the service, listens on the
-//! addresses of load balancers, and forwards connections to their virtual machines.
+//! The data plane of load balancers, in a process of its own or in that of `stratusd serve` with
+//! `balance = "on"`. It reads the database of the service, listens on the addresses of load balancers,
+//! and forwards connections to their virtual machines.
 //!
 //! It forwards bytes of TCP and does not read what they mean. It goes on while the API is down, and
 //! with what it has read last while the database is.

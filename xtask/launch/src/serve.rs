@@ -132,7 +132,7 @@ pub fn announce(
          curl {header} -H 'Content-Type: application/json' -d '{{\"size\":\"standard-2\",\"storage_size\":64}}' {database}\n\
          curl {header} {database}\n",
         service.token,
-        if programs.is_empty() { SIMULATED } else { REAL }
+        [if programs.is_empty() { SIMULATED } else { REAL }, BALANCED].concat()
     )?;
     if !programs.is_empty() {
         writeln!(
@@ -199,15 +199,19 @@ const BALANCES: bool = cfg!(target_os = "linux");
 /// The URL of the load balancer `hello` of the demo inventory: the only address of its pool, and the
 /// inventory's `src_port`.
 const BALANCER: &str = "http://127.1.0.1:8000/";
+/// What is real of the load balancers of a demo.
+const BALANCED: &str = if BALANCES {
+    "\nload balancers forward connections, to HTTP servers in place of the machines hello-1 and hello-2"
+} else {
+    "\nload balancers are recorded, too"
+};
 /// What is real of a demo without programs of PostgreSQL.
 const SIMULATED: &str = "simulated databases, and recorded machines and networks: the API keeps records of them, and nothing runs\n\
-    load balancers forward connections on Linux, to HTTP servers in place of the machines hello-1 and hello-2\n\
     to have real databases: cargo xtask postgres, delete target/serve, and start again";
 /// What is real of a demo with programs of PostgreSQL.
 const REAL: &str = "Postgres databases are servers on this machine, unless the log below says that they are simulated\n\
     they go on after Ctrl-C; to stop them, too: pkill -INT -f target/serve/stratus.db-postgres\n\
-    machines and networks are recorded: the API keeps records of them, and nothing runs\n\
-    load balancers forward connections on Linux, to HTTP servers in place of the machines hello-1 and hello-2";
+    machines and networks are recorded: the API keeps records of them, and nothing runs";
 
 #[cfg(test)]
 mod tests {

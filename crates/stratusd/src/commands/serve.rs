@@ -56,7 +56,11 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
     let gateway = arguments.gateway.resolve(matches, file)?;
     let balance_management = arguments.balance_management.resolve(matches, file)?;
     let balance = arguments.balance.resolve(matches, file)?;
-    let data_plane_sealer = sealer(&keys)?;
+    // Each has one of its own, as in two processes.
+    let data_plane_sealer = match service.balance {
+        Switch::On => Some(sealer(&keys)?),
+        Switch::Off => None,
+    };
     let sealer = sealer(&keys)?;
     let log = LogQueue::start(std::io::stderr()).context("failed to start the log")?;
     let _flush = Flush::of(&log);
@@ -76,7 +80,7 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
             process: &process,
             settings: &balance,
             management: balance_management.balance_management_listen.get(),
-            sealer: Some(data_plane_sealer),
+            sealer: data_plane_sealer,
             log: Arc::clone(&log),
         })
         .await
