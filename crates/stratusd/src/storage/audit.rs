@@ -55,7 +55,7 @@ pub async fn insert(c: &mut Connection<'_>, new: &Entry) -> Result<(), StorageEr
         postgres: "INSERT INTO audit (project_id, at, principal, operation, resource, request_id) \
                    VALUES ($1, $2, $3, $4, $5, $6)",
     };
-    c.execute(
+    c.insert(
         sql,
         &[
             &new.project_id,
@@ -66,8 +66,7 @@ pub async fn insert(c: &mut Connection<'_>, new: &Entry) -> Result<(), StorageEr
             &new.request_id,
         ],
     )
-    .await?;
-    Ok(())
+    .await
 }
 
 /// Returns the newest entries that a filter selects, newest first.

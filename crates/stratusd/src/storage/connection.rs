@@ -174,6 +174,28 @@ impl<'c> Connection<'c> {
         Ok(rows)
     }
 
+    /// Runs a statement that inserts one row, or changes the one that is there, at the latest when the
+    /// transaction is committed. If it fails, the next statement or the commit has its error.
+    ///
+    /// PostgreSQL gets it together with the next statement, which saves a round trip.
+    pub(super) async fn insert(
+        &mut self,
+        text: impl StatementText,
+        parameters: &[&dyn Parameter],
+    ) -> Result<(), StorageError> {
+        let Inner::Postgres(link) = &mut self.inner else {
+            self.execute(text, parameters).await?;
+            return Ok(());
+        };
+        self.wrote = true;
+        let sql = text.sql();
+        sent(sql.postgres);
+        link.execute_later(Statement::new(sql, parameters)).await?;
+        self.changed += 1;
+        self.has_changed = true;
+        Ok(())
+    }
+
     /// Runs a statement that writes what no caller can see, such as a revision, and returns the
     /// number of rows that it changed. They do not count as [changed](Self::changed).
     pub(super) async fn touch(

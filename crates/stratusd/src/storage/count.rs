@@ -127,9 +127,8 @@ async fn add_to_slot(
         "INSERT INTO resource_count (project_id, kind, location, slot, items) VALUES ($1, $2, $3, $4, $5) \
                ON CONFLICT (project_id, kind, location, slot) DO UPDATE SET items = resource_count.items + $5"
     );
-    c.execute(sql, &[&project, &counted, &location, &slot, &items])
-        .await?;
-    Ok(())
+    c.insert(sql, &[&project, &counted, &location, &slot, &items])
+        .await
 }
 
 /// Returns the slot of an id or a hash. Both are random, so their last bytes spread evenly.

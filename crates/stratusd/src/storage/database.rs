@@ -310,7 +310,7 @@ pub async fn insert(
                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, FALSE, $19, \
                $20, $21, $22, $23)"
     );
-    c.execute(
+    c.insert(
         sql,
         &[
             &project,

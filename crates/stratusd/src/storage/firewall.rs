@@ -256,7 +256,7 @@ pub async fn insert(
         "INSERT INTO firewall (project_id, id, location, name, description, is_declared) \
                VALUES ($1, $2, $3, $4, $5, $6)"
     );
-    c.execute(
+    c.insert(
         sql,
         &[
             &project,
@@ -316,7 +316,7 @@ pub async fn insert_rule(
         "INSERT INTO firewall_rule (project_id, firewall_id, id, cidr, port_range, protocol, description, \
          is_declared) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
     );
-    c.execute(
+    c.insert(
         sql,
         &[
             &project,

@@ -121,7 +121,7 @@ pub async fn first_expiry(
 
 /// Inserts a response.
 pub async fn insert(c: &mut Connection<'_>, new: &Stored) -> Result<(), StorageError> {
-    c.execute(
+    c.insert(
         statement!(
             "INSERT INTO idempotency (project_id, id, sealed, expires_at) VALUES ($1, $2, $3, $4)"
         ),

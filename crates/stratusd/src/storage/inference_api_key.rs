@@ -94,7 +94,7 @@ pub async fn insert(
     let sql = statement!(
         "INSERT INTO inference_api_key (project_id, id, hash, created_at, ending) VALUES ($1, $2, $3, $4, $5)"
     );
-    c.execute(sql, &[&project, &new.id, &hash, &now, &new.ending])
+    c.insert(sql, &[&project, &new.id, &hash, &now, &new.ending])
         .await?;
     count_of(c, project, &new.id, 1).await
 }

@@ -184,7 +184,7 @@ pub async fn insert(
                health_check_endpoint, health_check_protocol, stack, cert_enabled, subnet_id, is_declared) \
                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
     );
-    c.execute(
+    c.insert(
         sql,
         &[
             &project,
@@ -300,7 +300,7 @@ pub async fn attach(
     let sql = statement!(
         "INSERT INTO load_balancer_vm (project_id, vm_id, load_balancer_id) VALUES ($1, $2, $3)"
     );
-    c.execute(sql, &[&project, &vm, &of.id]).await?;
+    c.insert(sql, &[&project, &vm, &of.id]).await?;
     Ok(())
 }
 

@@ -32,6 +32,7 @@ use super::{Connection, Reader, StorageError, StoreConfig, WAIT, migrate};
 use crate::world::World;
 pub use address::{Address, AddressError};
 pub(super) use link::Link;
+use link::Uncommitted;
 pub(super) use read_only::ReadOnlyPostgres;
 pub(super) use reader::PostgresReader;
 use schedule::Schedule;
@@ -171,6 +172,19 @@ enum Failure {
     Again(StorageError),
     /// Another run would fail too, or it is unknown whether this run was committed.
     Final(StorageError),
+    /// The connection was lost while it was idle, so that the server has seen nothing of the run.
+    Idle,
+}
+
+impl Failure {
+    /// Returns the failure of a run that was rolled back.
+    fn of(error: StorageError) -> Self {
+        if error.is_conflict() || error.is_nameless() {
+            Self::Again(error)
+        } else {
+            Self::Final(error)
+        }
+    }
 }
 
 impl Worker {
@@ -205,6 +219,8 @@ impl Worker {
             let error = match self.once(job, left).await {
                 Ok(()) => return Ok(()),
                 Err(Failure::Final(error)) => return Err(error),
+                // With a new connection, this does not happen again.
+                Err(Failure::Idle) => continue,
                 Err(Failure::Again(error)) => error,
             };
             job.count_failure();
@@ -230,24 +246,35 @@ impl Worker {
     /// Runs a job once, in a transaction of its own. Returns `Ok` if it is committed, or refuses
     /// and is rolled back.
     async fn once(&mut self, job: &mut dyn Job, lock_wait: Duration) -> Result<(), Failure> {
+        let was_idle = self.link.is_some();
         let link = self.begun(lock_wait).await.map_err(Failure::Final)?;
         let mut tx = Connection::postgres(link);
         match job.run(&mut tx).await {
-            Ran::Done => link.end("COMMIT").await.map_err(|error| match error {
-                // The server has rolled the transaction back.
-                StorageError::Conflict => Failure::Again(StorageError::Conflict),
-                // The commit may have succeeded before the connection was lost. Unavailable would
-                // promise that nothing was changed.
-                StorageError::Unavailable(error) | StorageError::Locked(error) => {
-                    Failure::Final(StorageError::Other(error))
-                }
-                other => Failure::Final(other),
-            }),
+            Ran::Done => link
+                .commit()
+                .await
+                .map_err(|uncommitted| match uncommitted {
+                    Uncommitted::RolledBack(error) => Failure::of(error),
+                    // The server has rolled the transaction back.
+                    Uncommitted::Unknown(StorageError::Conflict) => {
+                        Failure::Again(StorageError::Conflict)
+                    }
+                    // The commit may have succeeded before the connection was lost. Unavailable would
+                    // promise that nothing was changed.
+                    Uncommitted::Unknown(
+                        StorageError::Unavailable(error) | StorageError::Locked(error),
+                    ) => Failure::Final(StorageError::Other(error)),
+                    Uncommitted::Unknown(other) => Failure::Final(other),
+                }),
             Ran::Refused => {
                 // If the connection is lost, the server rolls back. A refusal is not a failure of
                 // the run: the job has it, and sends it to the caller.
-                let _ = link.end("ROLLBACK").await;
+                let _ = link.roll_back().await;
                 Ok(())
+            }
+            Ran::Failed(StorageError::Unavailable(_)) if was_idle && link.is_stale() => {
+                self.link = None;
+                Err(Failure::Idle)
             }
             // Without a rollback: the connection is lost, or a statement or a panic may have left
             // it in the middle of a statement. It is reclaimed before the next change.
@@ -255,33 +282,20 @@ impl Worker {
                 Err(Failure::Final(error))
             }
             Ran::Failed(error) => {
-                link.end("ROLLBACK").await.map_err(Failure::Final)?;
-                let may_pass = error.is_conflict() || error.is_nameless();
-                Err(if may_pass {
-                    Failure::Again(error)
-                } else {
-                    Failure::Final(error)
-                })
+                link.roll_back().await.map_err(Failure::Final)?;
+                Err(Failure::of(error))
             }
         }
     }
 
-    /// Begins a transaction and returns the connection. If the connection was lost while it was
-    /// idle, a new one replaces it, which is safe since the change has not run yet.
+    /// Begins a transaction and returns the connection, a new one if there is none.
     async fn begun(&mut self, lock_wait: Duration) -> Result<&mut Link, StorageError> {
-        let mut link = match self.link.take() {
+        let link = match self.link.take() {
             Some(link) => link,
             None => self.server.connect().await?,
         };
-        if let Err(error) = link.begin_change(lock_wait).await {
-            if link.is_unfinished() {
-                // Reclaimed later: a new connection would be to the same slow server.
-                self.link = Some(link);
-                return Err(error);
-            }
-            link = self.server.connect().await?;
-            link.begin_change(lock_wait).await?;
-        }
-        Ok(self.link.insert(link))
+        let link = self.link.insert(link);
+        link.begin_change(lock_wait);
+        Ok(link)
     }
 }

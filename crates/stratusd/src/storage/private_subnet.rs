@@ -355,7 +355,7 @@ pub async fn insert(
         "INSERT INTO private_subnet (project_id, id, location, name, net4, net6, state, is_declared) \
                VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
     );
-    c.execute(
+    c.insert(
         sql,
         &[
             &project,
@@ -406,7 +406,7 @@ pub async fn link(
     let sql = statement!(
         "INSERT INTO private_subnet_link (project_id, low_id, high_id) VALUES ($1, $2, $3)"
     );
-    c.execute(sql, &[&project, &one.min(other), &one.max(other)])
+    c.insert(sql, &[&project, &one.min(other), &one.max(other)])
         .await?;
     Ok(())
 }
@@ -436,7 +436,7 @@ pub async fn insert_nic(
         "INSERT INTO nic (project_id, subnet_id, id, name, private_ipv4, private_ipv6, vm_id) \
                VALUES ($1, $2, $3, $4, $5, $6, $7)"
     );
-    c.execute(
+    c.insert(
         sql,
         &[
             &project,

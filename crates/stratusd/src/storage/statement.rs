@@ -170,6 +170,20 @@ impl<'p> Statement<'p> {
             values: values.collect(),
         }
     }
+
+    /// Returns the statement with copies of what it borrows.
+    pub(super) fn into_owned(self) -> Statement<'static> {
+        let values = self.values.into_iter().map(Value::into_owned);
+        Statement {
+            sql: self.sql,
+            values: values.collect(),
+        }
+    }
+
+    /// Returns the text for PostgreSQL.
+    pub(super) fn postgres(&self) -> &'static str {
+        self.sql.postgres
+    }
 }
 
 /// Implements diesel's `QueryFragment` of a statement for one database: writes the text, and binds
@@ -243,7 +257,18 @@ pub(super) enum Value<'v> {
     Text(Option<Cow<'v, str>>),
     Integer(Option<i64>),
     Boolean(bool),
-    Bytes(&'v [u8]),
+    Bytes(Cow<'v, [u8]>),
+}
+
+impl Value<'_> {
+    fn into_owned(self) -> Value<'static> {
+        match self {
+            Value::Text(text) => Value::Text(text.map(|text| text.into_owned().into())),
+            Value::Integer(number) => Value::Integer(number),
+            Value::Boolean(boolean) => Value::Boolean(boolean),
+            Value::Bytes(bytes) => Value::Bytes(bytes.into_owned().into()),
+        }
+    }
 }
 
 /// A type whose values a statement can bind to its parameters.
@@ -276,8 +301,8 @@ parameter! {
     i64: |number| Value::Integer(Some(*number)),
     Option<i64>: |number| Value::Integer(*number),
     bool: |boolean| Value::Boolean(*boolean),
-    [u8]: |bytes| Value::Bytes(bytes),
-    Vec<u8>: |bytes| Value::Bytes(bytes),
+    [u8]: |bytes| Value::Bytes(bytes.into()),
+    Vec<u8>: |bytes| Value::Bytes(bytes.into()),
     Net4: |network| Value::Text(Some(network.to_string().into())),
     Net6: |network| Value::Text(Some(network.to_string().into())),
     Vec<Tag>: |tags| json(tags),

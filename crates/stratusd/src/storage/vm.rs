@@ -178,7 +178,7 @@ pub async fn insert(
         "INSERT INTO vm (project_id, id, location, name, ip4, ip4_enabled, ip6, size, state, \
                storage_size_gib, unix_user, boot_image) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
     );
-    c.execute(
+    c.insert(
         sql,
         &[
             &project,

@@ -2,6 +2,7 @@
 
 mod freezes;
 mod network;
+mod pipelining;
 mod sessions;
 
 use std::net::TcpListener;

@@ -4,14 +4,22 @@
 //! is closed meanwhile, the backend (the server's process for the connection) still runs on. So a
 //! connection with an abandoned statement is not closed but reclaimed: the server is asked to
 //! cancel the statement, and then the same backend runs the next one.
+//!
+//! A round trip to the server costs both sides more than most statements do. So what has no result
+//! that matters waits in the connection, such as `BEGIN` and inserts, and is sent together with the
+//! next statement or the commit (pipelining).
 
+use std::borrow::Cow;
+use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use diesel::QueryResult;
+use diesel::deserialize::FromSqlRow;
 use diesel::result::{DatabaseErrorKind, Error};
-use diesel_async::{AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
-use futures_util::FutureExt;
-use tokio::task::AbortHandle;
+use diesel_async::{AsyncConnectionCore, AsyncPgConnection, SimpleAsyncConnection};
+use futures_util::future::{BoxFuture, join, join_all};
+use futures_util::{FutureExt, StreamExt, TryFutureExt, TryStreamExt};
+use tokio::task::{AbortHandle, coop};
 use tokio::time::timeout;
 use tokio_util::sync::DropGuard;
 
@@ -26,6 +34,8 @@ use crate::storage::{StorageError, WAIT};
 const GRACE: Duration = Duration::from_millis(100);
 /// The shortest wait for a lock: a setting of zero would be no limit.
 const SHORTEST: Duration = Duration::from_millis(1);
+/// The maximum number of messages that wait to be sent. `join_all` polls as many in their order.
+const WAITING: usize = 16;
 
 /// A connection to PostgreSQL, whose statements have a time limit.
 pub struct Link {
@@ -38,8 +48,39 @@ pub struct Link {
     taken: Duration,
     /// Whether a statement was sent whose response has not fully arrived.
     is_unfinished: bool,
-    /// Whether a transaction was begun that has not been committed or rolled back.
+    /// Whether a transaction was begun that has not been committed or rolled back. The server does
+    /// not know of it while its beginning waits.
     is_in_transaction: bool,
+    /// Whether the server has responded since the transaction of a change was begun.
+    has_responded: bool,
+    /// What is sent before the next statement, in this order.
+    waiting: Vec<Waiting>,
+    /// The statements that have run on this connection, so that diesel keeps their prepared form.
+    prepared: HashSet<&'static str>,
+}
+
+/// A message that waits to be sent together with the next one.
+enum Waiting {
+    /// The beginning of a transaction.
+    Begin(Cow<'static, str>),
+    /// A statement that is prepared and whose result does not matter, unless it fails.
+    Statement(Statement<'static>),
+}
+
+/// Why a transaction was not committed.
+pub(super) enum Uncommitted {
+    /// The server has rolled it back.
+    RolledBack(StorageError),
+    /// The commit has failed. If the connection was lost, the server may have committed before.
+    Unknown(StorageError),
+}
+
+/// The responses to messages that were sent together.
+struct Responses<T> {
+    /// The first error of what has waited.
+    earlier: QueryResult<()>,
+    /// The response to the last message, which means nothing if an earlier one has failed.
+    last: QueryResult<T>,
 }
 
 /// The parts of a connection beside its client: the task that serves it, and what is needed to
@@ -68,6 +109,9 @@ impl Link {
             taken: Duration::ZERO,
             is_unfinished: false,
             is_in_transaction: false,
+            has_responded: false,
+            waiting: Vec::new(),
+            prepared: HashSet::new(),
         }
     }
 
@@ -86,6 +130,18 @@ impl Link {
         self.is_unfinished || self.is_in_transaction
     }
 
+    /// Returns whether a transaction is open of which the server knows, or may know.
+    pub(super) fn has_begun(&self) -> bool {
+        self.is_in_transaction
+            && !matches!(self.waiting.as_slice().first(), Some(Waiting::Begin(_)))
+    }
+
+    /// Returns whether the first message of a change has found the connection lost. The server may
+    /// have run it, but has committed nothing.
+    pub(super) fn is_stale(&self) -> bool {
+        !self.has_responded && !self.is_unfinished
+    }
+
     /// Returns the connection without the time limit of statements. After the connection is
     /// dropped, its task waits without limit for the last statement to end.
     pub fn into_inner(self) -> AsyncPgConnection {
@@ -97,17 +153,17 @@ impl Link {
     ///
     /// # Errors
     ///
-    /// If the statement fails or exceeds the time limit. In the latter case the connection must be
-    /// reclaimed ([`Link::reclaim`]).
+    /// If the statement, or one that has waited for it, fails or exceeds the time limit. In the latter
+    /// case the connection must be reclaimed ([`Link::reclaim`]).
     pub async fn load<R: Record>(
         &mut self,
         statement: Statement<'_>,
     ) -> Result<Vec<Read<R>>, StorageError> {
         self.narrow().await?;
-        let begun = Instant::now();
-        let rows = RunQueryDsl::load(statement, &mut self.connection);
-        let rows = within(&mut self.is_unfinished, self.limits.patience, rows).await?;
-        self.judged(rows, begun.elapsed()).await
+        let text = statement.postgres();
+        let rows = self.send(|connection| rows(connection, statement)).await?;
+        self.prepared.insert(text);
+        Ok(rows)
     }
 
     /// Runs a statement that writes, and returns the number of rows that it changed.
@@ -117,32 +173,50 @@ impl Link {
     /// As [`Link::load`].
     pub async fn execute(&mut self, statement: Statement<'_>) -> Result<usize, StorageError> {
         self.narrow().await?;
-        let begun = Instant::now();
-        let touched = RunQueryDsl::execute(statement, &mut self.connection);
-        let touched = within(&mut self.is_unfinished, self.limits.patience, touched).await?;
-        self.judged(touched, begun.elapsed()).await
+        let text = statement.postgres();
+        let touched = self
+            .send(|connection| touched(connection, statement))
+            .await?;
+        self.prepared.insert(text);
+        Ok(touched)
     }
 
-    /// Begins the transaction of a change, whose statements together wait for locks for about
-    /// `lock_wait`, if that is shorter than the limit of the session.
+    /// Runs a statement of a change, at the latest with its commit. If the statement fails, the next
+    /// one or the commit has its error.
     ///
     /// # Errors
     ///
-    /// As [`Link::load`].
-    pub(super) async fn begin_change(&mut self, lock_wait: Duration) -> Result<(), StorageError> {
+    /// As [`Link::load`], for this statement or one before it.
+    pub async fn execute_later(&mut self, statement: Statement<'_>) -> Result<(), StorageError> {
+        // Without its prepared form, a statement is sent only after another round trip, so that
+        // the messages after it would overtake it.
+        if !self.prepared.contains(statement.postgres()) {
+            self.execute(statement).await?;
+            return Ok(());
+        }
+        if self.waiting.len() == WAITING {
+            self.control("").await?;
+        }
+        self.waiting
+            .push(Waiting::Statement(statement.into_owned()));
+        Ok(())
+    }
+
+    /// Begins the transaction of a change, whose statements together wait for locks for about
+    /// `lock_wait`, if that is shorter than the limit of the session. The server hears of it with
+    /// the first statement.
+    pub(super) fn begin_change(&mut self, lock_wait: Duration) {
         self.lock_wait = whole(lock_wait.min(self.limits.locks).max(SHORTEST));
         self.taken = Duration::ZERO;
-        if self.lock_wait == self.limits.locks {
-            return self.begin("BEGIN").await;
-        }
         self.is_in_transaction = true;
-        // One message: the limit costs no round trip.
-        let locks = millis(self.lock_wait);
-        let sql = format!("BEGIN; SET LOCAL lock_timeout = {locks}");
-        self.control(&sql).await?;
-        // These statements wait for no lock.
-        self.taken = Duration::ZERO;
-        Ok(())
+        self.has_responded = false;
+        let sql = if self.lock_wait == self.limits.locks {
+            Cow::Borrowed("BEGIN")
+        } else {
+            let locks = millis(self.lock_wait);
+            Cow::Owned(format!("BEGIN; SET LOCAL lock_timeout = {locks}"))
+        };
+        self.waiting = vec![Waiting::Begin(sql)];
     }
 
     /// Shortens the wait of the next statements for a lock by the time that the statements before them
@@ -156,8 +230,8 @@ impl Link {
         let left = self.lock_wait.saturating_sub(self.taken);
         self.lock_wait = whole(left.max(SHORTEST));
         let locks = millis(self.lock_wait);
-        let sql = format!("SET LOCAL lock_timeout = {locks}");
-        self.control(&sql).await?;
+        self.control(format!("SET LOCAL lock_timeout = {locks}"))
+            .await?;
         self.taken = Duration::ZERO;
         Ok(())
     }
@@ -176,25 +250,93 @@ impl Link {
         self.control(sql).await
     }
 
-    /// Ends a transaction with the statement `sql`: `COMMIT` or `ROLLBACK`.
+    /// Commits the transaction of a change.
+    ///
+    /// # Errors
+    ///
+    /// If the commit fails, or a statement that has waited for it.
+    pub(super) async fn commit(&mut self) -> Result<(), Uncommitted> {
+        if !self.has_begun() && self.waiting.len() == 1 {
+            self.forget();
+            return Ok(());
+        }
+        let begun = Instant::now();
+        let responses = self
+            .responses(|connection| message(connection, "COMMIT"))
+            .await;
+        let Responses { earlier, last } = responses.map_err(Uncommitted::Unknown)?;
+        // A commit that the server rejects ends the transaction too.
+        self.is_in_transaction = false;
+        let took = begun.elapsed();
+        match self.judged(earlier, took).await {
+            Ok(()) => self.judged(last, took).await.map_err(Uncommitted::Unknown),
+            // Without a response, the statement and the commit may have succeeded.
+            Err(error @ StorageError::Unavailable(_)) => Err(Uncommitted::Unknown(error)),
+            // A transaction with a failed statement is rolled back by `COMMIT`.
+            Err(error) => Err(Uncommitted::RolledBack(error)),
+        }
+    }
+
+    /// Rolls the transaction of a change back.
     ///
     /// # Errors
     ///
     /// As [`Link::load`].
-    pub async fn end(&mut self, sql: &'static str) -> Result<(), StorageError> {
-        let ended = self.control(sql).await;
-        // A commit that the server rejects ends the transaction too.
-        self.is_in_transaction = self.is_unfinished;
-        ended
+    pub(super) async fn roll_back(&mut self) -> Result<(), StorageError> {
+        let has_begun = self.has_begun();
+        self.waiting.clear();
+        if has_begun {
+            self.control("ROLLBACK").await?;
+        }
+        self.is_in_transaction = false;
+        Ok(())
     }
 
     /// Runs statements that have no parameters and return no rows, with the same errors as
     /// [`Link::load`].
-    pub(super) async fn control(&mut self, sql: &str) -> Result<(), StorageError> {
+    pub(super) async fn control(
+        &mut self,
+        sql: impl Into<Cow<'static, str>>,
+    ) -> Result<(), StorageError> {
+        let sql = sql.into();
+        self.send(|connection| message(connection, sql)).await
+    }
+
+    /// Sends a message after those that wait, and returns its response, or the first error.
+    async fn send<T, L>(&mut self, last: L) -> Result<T, StorageError>
+    where
+        L: for<'c> FnOnce(&'c AsyncPgConnection) -> BoxFuture<'c, QueryResult<T>>,
+    {
         let begun = Instant::now();
-        let done = self.connection.batch_execute(sql);
-        let done = within(&mut self.is_unfinished, self.limits.patience, done).await?;
+        let Responses { earlier, last } = self.responses(last).await?;
+        let done = earlier.and(last);
         self.judged(done, begun.elapsed()).await
+    }
+
+    /// Sends the messages that wait and then the last one, and waits for all responses.
+    ///
+    /// # Errors
+    ///
+    /// If a response does not arrive in time.
+    ///
+    /// The responses to what has waited come first, so one to `BEGIN` shows that the server has
+    /// got the messages.
+    async fn responses<T, L>(&mut self, last: L) -> Result<Responses<T>, StorageError>
+    where
+        L: for<'c> FnOnce(&'c AsyncPgConnection) -> BoxFuture<'c, QueryResult<T>>,
+    {
+        let connection = &self.connection;
+        let waiting = self.waiting.drain(..).map(|waiting| match waiting {
+            Waiting::Begin(sql) => message(connection, sql),
+            Waiting::Statement(statement) => touched(connection, statement).map_ok(drop).boxed(),
+        });
+        // A future sends its message when it is polled first, so the messages are sent in this order.
+        // `unconstrained`, because a task that has run for long would find some of them not ready.
+        let sent = coop::unconstrained(join(join_all(waiting), last(connection)));
+        let (earlier, last) = within(&mut self.is_unfinished, self.limits.patience, sent).await?;
+        let earlier: QueryResult<()> = earlier.into_iter().collect();
+        self.has_responded |= earlier.is_ok();
+        Ok(Responses { earlier, last })
     }
 
     /// Ends a transaction that has written nothing. It sends `COMMIT` and does not wait for the
@@ -213,9 +355,11 @@ impl Link {
         if self.is_lost() {
             return false;
         }
-        if !self.is_abandoned() {
+        if !self.has_begun() && !self.is_unfinished {
+            self.forget();
             return true;
         }
+        self.waiting.clear();
         // Until the end, so that nobody uses the connection if this future is dropped.
         self.is_unfinished = true;
         // Queued behind the abandoned statement: its response shows that the latter has ended.
@@ -248,6 +392,12 @@ impl Link {
         is_ended
     }
 
+    /// Forgets a transaction of which the server does not know.
+    fn forget(&mut self) {
+        self.waiting.clear();
+        self.is_in_transaction = false;
+    }
+
     /// Converts the result of a statement that took the time `took`. The error is `Locked` if the
     /// server has ended its wait for a lock, and `Unavailable` if the server is shutting down.
     ///
@@ -276,6 +426,37 @@ impl Link {
             error => error,
         })
     }
+}
+
+/// Runs a query, and returns its rows.
+fn rows<'c, R: Record>(
+    mut connection: &'c AsyncPgConnection,
+    query: Statement<'_>,
+) -> BoxFuture<'c, QueryResult<Vec<Read<R>>>> {
+    let rows = connection.load(query);
+    async move {
+        let rows = rows.await?;
+        let read = rows.map(|row| Read::build_from_row(&row?).map_err(Error::DeserializationError));
+        read.try_collect().await
+    }
+    .boxed()
+}
+
+/// Runs a statement, and returns the number of rows that it changed.
+fn touched<'c>(
+    mut connection: &'c AsyncPgConnection,
+    statement: Statement<'_>,
+) -> BoxFuture<'c, QueryResult<usize>> {
+    connection.execute_returning_count(statement)
+}
+
+/// Runs statements that have no parameters and return no rows.
+fn message(
+    mut connection: &AsyncPgConnection,
+    sql: impl Into<Cow<'static, str>>,
+) -> BoxFuture<'_, QueryResult<()>> {
+    let sql = sql.into();
+    async move { connection.batch_execute(&sql).await }.boxed()
 }
 
 /// Rounds a time down to whole milliseconds, the unit of the limits that the server is sent.

@@ -1,5 +1,7 @@
 //! A TCP proxy whose network a test makes stall, slow down and break.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use socket2::SockRef;
@@ -44,6 +46,7 @@ struct Network {
 /// A proxy in front of a server on this machine. It ends when it is dropped.
 pub struct Proxy {
     port: u16,
+    sent: Arc<AtomicU64>,
     network: watch::Sender<Network>,
     accepting: AbortHandle,
 }
@@ -63,13 +66,17 @@ impl Proxy {
             to_client: Flow::Free,
             cuts: (0, Ending::Fin),
         });
+        let sent = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&sent);
         let accept = async move {
             while let Ok((client, _)) = listener.accept().await {
-                tokio::spawn(relay(client, server, watched.clone()));
+                let counted = Arc::clone(&counted);
+                tokio::spawn(relay(client, server, watched.clone(), counted));
             }
         };
         Self {
             port,
+            sent,
             network,
             accepting: tokio::spawn(accept).abort_handle(),
         }
@@ -78,6 +85,11 @@ impl Proxy {
     /// Returns the port that the proxy listens on.
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    /// Returns how often a client has sent something: what was sent together counts once.
+    pub fn sent(&self) -> u64 {
+        self.sent.load(Ordering::Relaxed)
     }
 
     /// Sets how both directions pass bytes on, for all connections and for new ones.
@@ -103,7 +115,12 @@ impl Drop for Proxy {
 
 /// Passes bytes on between a client and the server, until both directions have ended or the
 /// connection is cut.
-async fn relay(client: TcpStream, server: u16, network: watch::Receiver<Network>) {
+async fn relay(
+    client: TcpStream,
+    server: u16,
+    network: watch::Receiver<Network>,
+    sent: Arc<AtomicU64>,
+) {
     let mut watched = network.clone();
     let cuts = watched.borrow().cuts.0;
     let passed = async {
@@ -131,12 +148,14 @@ async fn relay(client: TcpStream, server: u16, network: watch::Receiver<Network>
         to: to_server,
         network: network.clone(),
         flow: |network| network.to_server,
+        sent,
     };
     let mut down = Direction {
         from: from_server,
         to: to_client,
         network,
         flow: |network| network.to_client,
+        sent: Arc::default(),
     };
     let ending = tokio::select! {
         ended = async { tokio::try_join!(up.pass(), down.pass()) } => match ended {
@@ -176,6 +195,8 @@ struct Direction {
     to: OwnedWriteHalf,
     network: watch::Receiver<Network>,
     flow: fn(&Network) -> Flow,
+    /// How often something has come.
+    sent: Arc<AtomicU64>,
 }
 
 impl Direction {
@@ -188,6 +209,7 @@ impl Direction {
         let mut buffer = vec![0; 16 << 10];
         loop {
             let read = self.from.read(&mut buffer).await;
+            self.sent.fetch_add(1, Ordering::Relaxed);
             let mut rest = &buffer[..*read.as_ref().unwrap_or(&0)];
             loop {
                 match self.unheld().await {
