@@ -7,6 +7,7 @@
 
 mod changes;
 mod record;
+mod room;
 mod search;
 mod step;
 
@@ -21,20 +22,19 @@ use std::time::Duration;
 
 use api_types::PostgresId;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use self::changes::{FreeAll, Prolong, Settle};
+use self::room::{PROMPT, Place, RETRIES, Room, Rooms, WORKERS};
 use self::search::Taken;
 use crate::causes::Causes;
 use crate::operations::Context;
 use crate::provision::{ProvisionError, Provisioner};
-use crate::storage::lease::{Due, StepRecord};
+use crate::storage::lease::{Due, Lane, StepRecord};
 use crate::storage::{Aborted, Store};
 
-/// The number of steps at the same time in one process.
-const WORKERS: usize = 16;
 /// The wait after the first failure of a step; each further failure doubles it.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 /// The longest wait after a failure.
@@ -69,6 +69,8 @@ pub struct Steps {
     pub failed: AtomicU64,
     /// Steps whose lease was lost.
     pub lost: AtomicU64,
+    /// Databases that were due and not tried, because their projects had no room for more steps.
+    pub put_off: AtomicU64,
 }
 
 /// Brings the databases of a store to their targets.
@@ -81,6 +83,7 @@ pub struct Reconciler<P> {
     steps: Arc<Steps>,
     /// The databases that a worker of this process is at.
     at_work: Arc<Mutex<HashSet<PostgresId>>>,
+    rooms: Rooms,
     /// Cancelled when running steps are abandoned.
     give_up: CancellationToken,
 }
@@ -101,6 +104,7 @@ impl<P: Provisioner> Reconciler<P> {
             config,
             steps,
             at_work: Arc::default(),
+            rooms: Rooms::default(),
             give_up: CancellationToken::new(),
         }
     }
@@ -115,38 +119,11 @@ impl<P: Provisioner> Reconciler<P> {
         {
             tracing::warn!(error = %Causes(&error), "leases of an earlier process are freed when they expire");
         }
-        let workers = Arc::new(Semaphore::new(WORKERS));
         let tasks = TaskTracker::new();
-        while !stop.is_cancelled() {
-            // Databases are leased only for free workers: the lease of one that waited for a worker
-            // would run out.
-            let free = tokio::select! {
-                biased;
-                free = all_free(&workers) => free,
-                () = stop.cancelled() => break,
-            };
-            let wait = match this.take(free.num_permits()).await {
-                Ok(None) => this.config.poll,
-                Ok(Some(taken)) => {
-                    // Search again at once: more databases may be due than there were free workers.
-                    this.begin(taken, free, &tasks);
-                    continue;
-                }
-                Err(error) => {
-                    tracing::warn!(error = %Causes(&error), "due databases cannot be read");
-                    // Longer than between polls, so that a store that is down is not asked and
-                    // logged about several times a second.
-                    this.config.poll.max(FIRST_WAIT)
-                }
-            };
-            // A stop ends the wait.
-            let _ = tokio::time::timeout(wait, stop.cancelled()).await;
-        }
+        let [prompt, retried] = Lane::ALL.map(|lane| this.run_lane(lane, &stop, &tasks));
+        tokio::join!(prompt, retried);
         tasks.close();
-        if tokio::time::timeout(this.config.grace, tasks.wait())
-            .await
-            .is_err()
-        {
+        if timeout(this.config.grace, tasks.wait()).await.is_err() {
             tracing::warn!(
                 steps = tasks.len(),
                 "steps that do not end are abandoned, and will run again"
@@ -158,8 +135,47 @@ impl<P: Provisioner> Reconciler<P> {
         }
     }
 
+    /// Starts steps of the databases of a lane until the reconciler is stopped.
+    async fn run_lane(self: &Arc<Self>, lane: Lane, stop: &CancellationToken, tasks: &TaskTracker) {
+        let workers = Arc::new(Semaphore::new(match lane {
+            Lane::Prompt => WORKERS,
+            Lane::Retried => RETRIES,
+        }));
+        while !stop.is_cancelled() {
+            // Databases are leased only for free workers: the lease of one that waited for a worker
+            // would run out.
+            let free = tokio::select! {
+                biased;
+                free = all_free(&workers) => free,
+                () = stop.cancelled() => break,
+            };
+            let wait = match self.take(lane, free.num_permits()).await {
+                Ok(None) => self.config.poll,
+                Ok(Some(taken)) => {
+                    // Search again at once: more databases may be due than there were free workers.
+                    self.begin(lane, taken, free, tasks);
+                    continue;
+                }
+                Err(error) => {
+                    tracing::warn!(error = %Causes(&error), "due databases cannot be read");
+                    // Longer than between polls, so that a store that is down is not asked and
+                    // logged about several times a second.
+                    self.config.poll.max(FIRST_WAIT)
+                }
+            };
+            // A stop ends the wait.
+            let _ = timeout(wait, stop.cancelled()).await;
+        }
+    }
+
     /// Starts a worker for each leased database.
-    fn begin(self: &Arc<Self>, taken: Taken, mut free: OwnedSemaphorePermit, tasks: &TaskTracker) {
+    fn begin(
+        self: &Arc<Self>,
+        lane: Lane,
+        taken: Taken,
+        mut free: OwnedSemaphorePermit,
+        tasks: &TaskTracker,
+    ) {
         for due in taken.due {
             let (this, lease, worker) = (Arc::clone(self), taken.lease.clone(), free.split(1));
             // If the clock was set meanwhile, the lease of one of these workers may look as if it
@@ -167,17 +183,21 @@ impl<P: Provisioner> Reconciler<P> {
             let Some(at_work) = AtWork::begin(&self.at_work, &due) else {
                 continue;
             };
+            let held = match lane {
+                Lane::Prompt => Held::Prompt(worker),
+                Lane::Retried => Held::Retry(worker, self.rooms.retry(&due.project_id)),
+            };
             tasks.spawn(async move {
-                this.work(&due, &lease, taken.expires).await;
-                // Named here, so that the task owns both until its step has ended.
-                drop((worker, at_work));
+                this.work(&due, &lease, taken.expires, held).await;
+                // Named here, so that the task owns it until its step has ended.
+                drop(at_work);
             });
         }
     }
 
     /// Runs the next step for a database and writes the result.
-    async fn work(&self, due: &Due, lease: &str, expires: Instant) {
-        let step = tokio::time::timeout(self.config.step_limit, self.step(due));
+    async fn work(&self, due: &Due, lease: &str, expires: Instant, mut held: Held) {
+        let step = self.step_in(due, &mut held);
         let record = tokio::select! {
             // The lease first, and the step last: a process that was paused for longer than the lease
             // must not ask the provisioner for anything before it notices.
@@ -189,7 +209,7 @@ impl<P: Provisioner> Reconciler<P> {
             }
             // The lease stays until it expires: the provisioner may still be at work.
             () = self.give_up.cancelled() => return,
-            record = step => record.unwrap_or_else(|_| Err(ProvisionError("it takes too long".to_owned()))),
+            record = step => record,
         };
         let record = match record {
             Ok(record) => {
@@ -233,6 +253,34 @@ impl<P: Provisioner> Reconciler<P> {
         }
     }
 
+    /// Runs the next step for a database. If it is slow, others get its worker.
+    async fn step_in(
+        &self,
+        due: &Due,
+        held: &mut Held,
+    ) -> Result<Option<StepRecord>, ProvisionError> {
+        let late = |_| Err(ProvisionError("it takes too long".to_owned()));
+        let mut step = pin!(timeout(self.config.step_limit, self.step(due)));
+        if let Held::Prompt(_) = held {
+            if let Ok(ended) = timeout(PROMPT, &mut step).await {
+                return ended.unwrap_or_else(late);
+            }
+            let Some(place) = self.rooms.slow(&due.project_id) else {
+                let wrong = format!(
+                    "it takes longer than {PROMPT:?}, as too many steps do now: it gets more time when it is tried again"
+                );
+                return Err(ProvisionError(wrong));
+            };
+            *held = Held::Slow(place);
+        }
+        step.await.unwrap_or_else(late)
+    }
+
+    /// Returns what the projects of a lane have room for now.
+    fn room(&self, lane: Lane) -> Room {
+        self.rooms.room(lane)
+    }
+
     /// Prolongs a lease until it is lost, and returns then. If the store does not respond, the
     /// lease ends at the time that was last confirmed: another worker may hold it after that.
     async fn keep(&self, due: &Due, lease: &str, mut expires: Instant) {
@@ -264,6 +312,18 @@ impl<P: Provisioner> Reconciler<P> {
             };
         }
     }
+}
+
+/// What a step takes up until its result is written.
+#[derive(Debug)]
+#[expect(dead_code, reason = "it is held, and released when it is dropped")]
+enum Held {
+    /// A worker for databases whose last step has succeeded.
+    Prompt(Option<OwnedSemaphorePermit>),
+    /// A worker for the others, and a part of what their project may have.
+    Retry(Option<OwnedSemaphorePermit>, Option<Place>),
+    /// A place for slow steps.
+    Slow(Place),
 }
 
 /// Waits for a free worker, and returns permits for all free workers.

@@ -4,16 +4,19 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use super::millis;
+use super::room::{self, Room};
 use crate::domain::audit::{POSTGRES_RECONCILE, RECONCILER};
 use crate::storage::audit::{Entry, insert};
 use crate::storage::lease::{
-    Due, StepRecord, bring_forward, delete, free_all, prolong, settle, take_due,
+    Due, Lane, Lease, StepRecord, bring_forward, delete, free_all, prolong, put_off, settle,
+    take_due,
 };
 use crate::storage::{self, Aborted, Change, Connection, Corrupt};
 use crate::world::World;
 
-/// Makes databases due now that are due later than any wait.
+/// Makes databases of a lane due now that are due later than any wait.
 pub(super) struct BringForward {
+    pub(super) lane: Lane,
     pub(super) world: World,
     pub(super) longest: Duration,
 }
@@ -25,27 +28,60 @@ impl Change for BringForward {
     async fn apply(&self, tx: &mut Connection<'_>) -> Result<(), Aborted<Infallible>> {
         let now = storage::clock::now(tx, &self.world).await?;
         let latest = now.saturating_add(millis(self.longest));
-        Ok(bring_forward(tx, latest, now).await?)
+        Ok(bring_forward(tx, self.lane, latest, now).await?)
     }
 }
 
-/// The change that leases up to `limit` databases that are due. Its output is the leased databases.
+/// The change that leases up to `limit` databases of a lane that are due, and puts off those of projects
+/// that have no room.
 pub(super) struct TakeDue {
+    pub(super) lane: Lane,
     pub(super) lease: String,
     pub(super) world: World,
     /// How long the lease is.
     pub(super) time: Duration,
     pub(super) limit: i64,
+    /// What the projects of the lane have room for.
+    pub(super) room: Room,
+}
+
+/// What [`TakeDue`] has found.
+pub(super) struct Found {
+    /// The leased databases.
+    pub(super) leased: Vec<Result<Due, Corrupt>>,
+    /// The number of databases that were due and are put off.
+    pub(super) put_off: usize,
 }
 
 impl Change for TakeDue {
-    type Output = Vec<Result<Due, Corrupt>>;
+    type Output = Found;
     type Refusal = Infallible;
 
-    async fn apply(&self, tx: &mut Connection<'_>) -> Result<Self::Output, Aborted<Infallible>> {
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<Found, Aborted<Infallible>> {
         let now = storage::clock::now(tx, &self.world).await?;
-        let until = now.saturating_add(millis(self.time));
-        Ok(take_due(tx, &self.lease, now, until, self.limit).await?)
+        let lease = Lease {
+            name: &self.lease,
+            now,
+            until: now.saturating_add(millis(self.time)),
+        };
+        let due = take_due(tx, self.lane, lease, self.limit).await?;
+        // The change may be applied again.
+        let mut room = self.room.clone();
+        let mut found = Found {
+            leased: Vec::with_capacity(due.len()),
+            put_off: 0,
+        };
+        for one in due {
+            match one {
+                Ok(due) if !room.admit(&due.project_id) => {
+                    let due_at = now.saturating_add(millis(room::pause(&self.world)));
+                    put_off(tx, &due, &self.lease, due_at).await?;
+                    found.put_off += 1;
+                }
+                one => found.leased.push(one),
+            }
+        }
+        Ok(found)
     }
 }
 

@@ -158,7 +158,12 @@ struct StepsCollector(Arc<Steps>);
 
 impl Collector for StepsCollector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
-        let Steps { done, failed, lost } = &*self.0;
+        let Steps {
+            done,
+            failed,
+            lost,
+            put_off,
+        } = &*self.0;
         let counts = [
             (
                 "reconcile_steps_done",
@@ -174,6 +179,11 @@ impl Collector for StepsCollector {
                 "reconcile_steps_lost",
                 "Steps of the reconciler that another worker took over",
                 lost,
+            ),
+            (
+                "reconcile_steps_put_off",
+                "Steps of the reconciler that began later because others of their project are slow or fail",
+                put_off,
             ),
         ];
         for (name, help, count) in counts {

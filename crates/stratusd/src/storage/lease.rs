@@ -13,7 +13,7 @@ use api_types::{
 
 use super::database::{Database, database_columns};
 use super::record::{Record, Row, column};
-use super::statement::statement;
+use super::statement::{Sql, statement};
 use super::{Connection, Corrupt, StorageError, count};
 
 /// A database that a worker has leased.
@@ -60,15 +60,59 @@ pub const LONGEST_LEASE: Duration = Duration::from_hours(1);
 /// The number of databases that are brought forward at once.
 const FORWARD: i64 = 1000;
 
-/// Returns whether any database is due and not leased by a worker. `now` is in milliseconds since
-/// 1970.
-pub async fn is_anything_due(c: &mut Connection<'_>, now: i64) -> Result<bool, StorageError> {
+/// A part of the databases, which is searched and worked on apart from the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lane {
+    /// Databases whose last step has succeeded, and those without one.
+    Prompt,
+    /// Databases whose last step has failed.
+    Retried,
+}
+
+impl Lane {
+    /// The lanes, which have all databases together.
+    pub const ALL: [Self; 2] = [Self::Prompt, Self::Retried];
+}
+
+/// Chooses the text of a statement by a lane: the lane's condition is put between the parts. It is
+/// written as that of the lane's index, by which both databases find that the index has all rows.
+macro_rules! in_lane {
+    ($lane:expr, |$condition:ident| $text:expr) => {
+        match $lane {
+            Lane::Prompt => {
+                macro_rules! $condition {
+                    () => {
+                        "attempts = 0"
+                    };
+                }
+                $text
+            }
+            Lane::Retried => {
+                macro_rules! $condition {
+                    () => {
+                        "attempts > 0"
+                    };
+                }
+                $text
+            }
+        }
+    };
+}
+
+/// Returns whether any database of a lane is due and not leased by a worker. `now` is in milliseconds
+/// since 1970.
+pub async fn is_anything_due(
+    c: &mut Connection<'_>,
+    lane: Lane,
+    now: i64,
+) -> Result<bool, StorageError> {
     // The order decides the plan: PostgreSQL takes a third of all databases for due, and would look
     // for one of them by reading all.
-    let sql = statement!(
-        "SELECT id FROM postgres_database WHERE due_at <= $1 \
-         AND (lease_until IS NULL OR lease_until < $1 OR lease_until > $2) ORDER BY due_at LIMIT 1"
-    );
+    let sql = in_lane!(lane, |condition| concat!(
+        "SELECT id FROM postgres_database WHERE due_at <= $1 AND ",
+        condition!(),
+        " AND (lease_until IS NULL OR lease_until < $1 OR lease_until > $2) ORDER BY due_at LIMIT 1"
+    ));
     c.exists(sql, &[&now, &latest_lease(now)]).await
 }
 
@@ -76,59 +120,76 @@ fn latest_lease(now: i64) -> i64 {
     now.saturating_add(i64::try_from(LONGEST_LEASE.as_millis()).unwrap_or(i64::MAX))
 }
 
-/// Returns whether a database is due later than a time, in milliseconds since 1970.
+/// Returns whether a database of a lane is due later than a time, in milliseconds since 1970.
 pub async fn is_anything_due_after(
     c: &mut Connection<'_>,
+    lane: Lane,
     latest: i64,
 ) -> Result<bool, StorageError> {
-    let sql =
-        statement!("SELECT id FROM postgres_database WHERE due_at > $1 ORDER BY due_at LIMIT 1");
+    let sql = in_lane!(lane, |condition| concat!(
+        "SELECT id FROM postgres_database WHERE due_at > $1 AND ",
+        condition!(),
+        " ORDER BY due_at LIMIT 1"
+    ));
     c.exists(sql, &[&latest]).await
 }
 
-/// Makes databases due now that are due later than `latest`, a number of them at once. Times are in
-/// milliseconds since 1970.
+/// Makes databases of a lane due now that are due later than `latest`, a number of them at once. Times
+/// are in milliseconds since 1970.
 pub async fn bring_forward(
     c: &mut Connection<'_>,
+    lane: Lane,
     latest: i64,
     now: i64,
 ) -> Result<(), StorageError> {
-    let sql = statement!(
+    let sql = in_lane!(lane, |condition| concat!(
         "UPDATE postgres_database SET due_at = $2 WHERE (project_id, id) IN \
-         (SELECT project_id, id FROM postgres_database WHERE due_at > $1 ORDER BY due_at \
-         LIMIT CAST($3 AS BIGINT))"
-    );
+         (SELECT project_id, id FROM postgres_database WHERE due_at > $1 AND ",
+        condition!(),
+        " ORDER BY due_at LIMIT CAST($3 AS BIGINT))"
+    ));
     c.execute(sql, &[&latest, &now, &FORWARD]).await?;
     Ok(())
 }
 
-/// Leases up to `limit` databases that are due and that no other worker has leased, until `until`.
-/// A row that cannot be read is an error in the list, and does not fail the others. Times are in
-/// milliseconds since 1970.
+/// A lease that is given to databases. Times are in milliseconds since 1970.
+#[derive(Debug, Clone, Copy)]
+pub struct Lease<'l> {
+    /// A random string, by which the worker is known.
+    pub name: &'l str,
+    /// When it begins.
+    pub now: i64,
+    /// When it ends.
+    pub until: i64,
+}
+
+/// Leases up to `limit` databases of a lane that are due and that no other worker has leased. A row that
+/// cannot be read is an error in the list, and does not fail the others.
 pub async fn take_due(
     c: &mut Connection<'_>,
-    lease: &str,
-    now: i64,
-    until: i64,
+    lane: Lane,
+    lease: Lease<'_>,
     limit: i64,
 ) -> Result<Vec<Result<Due, Corrupt>>, StorageError> {
     // The rows are returned by the statement that leases them: a search for the lease would read all
     // databases that are due. PostgreSQL skips rows that another replica is leasing, instead of
     // waiting for it. The subquery is materialized, or the planner could run it again for each row
     // and exceed the limit.
-    let sql = statement! {
+    let sql = in_lane!(lane, |condition| Sql {
         sqlite: concat!(
             "UPDATE postgres_database SET lease = $1, lease_until = $2 WHERE (project_id, id) IN \
-             (SELECT project_id, id FROM postgres_database WHERE due_at <= $3 \
-             AND (lease_until IS NULL OR lease_until < $3 OR lease_until > $5) \
+             (SELECT project_id, id FROM postgres_database WHERE due_at <= $3 AND ",
+            condition!(),
+            " AND (lease_until IS NULL OR lease_until < $3 OR lease_until > $5) \
              ORDER BY due_at LIMIT CAST($4 AS BIGINT)) \
              RETURNING project_id, password_is_set, restarts, target_restarts, promotions, \
              target_promotions, attempts, ",
             database_columns!(bare)
         ),
         postgres: concat!(
-            "WITH free AS MATERIALIZED (SELECT project_id, id FROM postgres_database WHERE due_at <= $3 \
-             AND (lease_until IS NULL OR lease_until < $3 OR lease_until > $5) \
+            "WITH free AS MATERIALIZED (SELECT project_id, id FROM postgres_database WHERE due_at <= $3 AND ",
+            condition!(),
+            " AND (lease_until IS NULL OR lease_until < $3 OR lease_until > $5) \
              ORDER BY due_at LIMIT CAST($4 AS BIGINT) FOR UPDATE SKIP LOCKED) \
              UPDATE postgres_database AS t SET lease = $1, lease_until = $2 FROM free \
              WHERE t.project_id = free.project_id AND t.id = free.id \
@@ -136,9 +197,27 @@ pub async fn take_due(
              t.target_promotions, t.attempts, ",
             database_columns!()
         ),
-    };
-    c.fetch_changed(sql, &[&lease, &until, &now, &limit, &latest_lease(now)])
+    });
+    let Lease { name, now, until } = lease;
+    c.fetch_changed(sql, &[&name, &until, &now, &limit, &latest_lease(now)])
         .await
+}
+
+/// Releases the lease of a database that was just leased, and makes the database due at `due_at`, in
+/// milliseconds since 1970.
+pub async fn put_off(
+    c: &mut Connection<'_>,
+    due: &Due,
+    lease: &str,
+    due_at: i64,
+) -> Result<(), StorageError> {
+    let sql = statement!(
+        "UPDATE postgres_database SET lease = NULL, lease_until = NULL, due_at = $4 \
+         WHERE project_id = $1 AND id = $2 AND lease = $3"
+    );
+    c.execute(sql, &[&due.project_id, &due.database.id, &lease, &due_at])
+        .await?;
+    Ok(())
 }
 
 /// The result of a reconciler's step, to be written to the database's row.

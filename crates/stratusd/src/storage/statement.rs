@@ -58,6 +58,15 @@ impl StatementText for &'static str {
     }
 }
 
+impl StatementText for Sql {
+    type Id = ();
+    const HAS_ID: bool = false;
+
+    fn sql(self) -> Sql {
+        self
+    }
+}
+
 /// Creates a [`StatementText`] of a type of its own, by which connections to SQLite find the
 /// prepared statement. Takes one text for both databases, or one for each as
 /// `sqlite: …, postgres: …`.

@@ -1,14 +1,16 @@
 //! Provisioners that hang, fail, or send what the contract does not allow.
 
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use reqwest::StatusCode;
 use serde_json::Value;
 
 use super::{ORDERS, caller, create, is_running, serve};
 use crate::support::Home;
+use crate::support::caller::Caller;
 use crate::support::eventually;
-use crate::support::inventory::two_projects;
+use crate::support::inventory::{RIVAL, two_projects};
 use crate::support::provisioner::{Fake, TOKEN};
 
 /// The names of databases that the provisioner treats as the name says, and the reason in the log.
@@ -76,6 +78,69 @@ async fn databases_whose_steps_go_wrong_do_not_hold_others_up() {
         assert!(!database.password.is_empty() && !log.contains(&database.password));
     }
     assert!(!log.contains(TOKEN), "{log}");
+}
+
+/// How soon a database is to be created beside others that hang.
+const SOON: Duration = Duration::from_secs(20);
+
+/// Waits until a database is running, and fails if that takes longer than [`SOON`].
+async fn runs_soon(owner: &Caller, path: &str) {
+    let running = async { owner.wait_for(path, is_running).await };
+    let running = tokio::time::timeout(SOON, running).await;
+    running.unwrap_or_else(|_| panic!("{path} does not run after {SOON:?}"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn databases_of_a_project_that_hang_do_not_hold_up_another_project() {
+    let home = Home::sqlite();
+    home.apply(&two_projects());
+    let fake = Fake::start("").await;
+    fake.known.is_wicked.store(true, Ordering::SeqCst);
+    // Calls take a minute until they are cancelled.
+    let service = serve(&home, &fake.url, &[]);
+    let shop = caller(&home, &service);
+    let rival = Caller::new(&service.base, RIVAL, &home.token("rival", &[]));
+    for number in 0..40 {
+        create(&shop, &path(&format!("hang-{number}"))).await;
+    }
+    let hanging = || fake.known.hanging.load(Ordering::SeqCst);
+    let is_full = eventually(async || (hanging() >= 16).then_some(()));
+    is_full.await.expect("the databases hang");
+    create(&rival, ORDERS).await;
+    runs_soon(&rival, ORDERS).await;
+    create(&rival, &path("another")).await;
+    runs_soon(&rival, &path("another")).await;
+    // Those that were at a worker when the sixteenth became slow are the last.
+    assert!((16..=31).contains(&hanging()), "{} hang", hanging());
+    let metrics = reqwest::get(format!("{}/metrics", service.management)).await;
+    let metrics = metrics.expect("it responds").text().await;
+    let metrics = metrics.expect("it is text");
+    let put_off = metrics
+        .lines()
+        .find_map(|line| line.strip_prefix("stratus_reconcile_steps_put_off_total "));
+    let put_off: u64 = put_off.expect("it is counted").parse().expect("a number");
+    assert!(put_off > 0, "{metrics}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn databases_that_failed_and_hang_do_not_hold_up_those_of_another_project_that_failed() {
+    let home = Home::sqlite();
+    home.apply(&two_projects());
+    let fake = Fake::start("").await;
+    fake.known.is_wicked.store(true, Ordering::SeqCst);
+    let service = serve(&home, &fake.url, &[]);
+    let shop = caller(&home, &service);
+    let rival = Caller::new(&service.base, RIVAL, &home.token("rival", &[]));
+    for number in 0..20 {
+        create(&shop, &path(&format!("stuck-{number}"))).await;
+    }
+    create(&rival, &path("flaky")).await;
+    let are_tried = async || (fake.known.calls.lock().unwrap().len() == 21).then_some(());
+    eventually(are_tried).await.expect("each is tried");
+    fake.known.is_stuck.store(true, Ordering::SeqCst);
+    runs_soon(&rival, &path("flaky")).await;
+    let hanging = fake.known.hanging.load(Ordering::SeqCst);
+    assert!((1..=4).contains(&hanging), "{hanging} hang");
 }
 
 #[tokio::test(flavor = "multi_thread")]

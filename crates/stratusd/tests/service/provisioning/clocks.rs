@@ -12,7 +12,7 @@ use stratusd::operations::Context;
 use stratusd::reconcile::{Reconciler, ReconcilerConfig, Steps};
 use stratusd::seal::Sealer;
 use stratusd::storage::Store;
-use stratusd::storage::lease::is_anything_due;
+use stratusd::storage::lease::{Lane, is_anything_due};
 use stratusd::world::World;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -256,7 +256,7 @@ async fn replicas_agree_on_the_time_of_the_database() {
     // It is due again in two minutes, by a clock that is right.
     for (after, is_due) in [(1, false), (3, true)] {
         let mut connection = reader.connection();
-        let found = is_anything_due(&mut connection, minutes(after)).await;
+        let found = is_anything_due(&mut connection, Lane::Prompt, minutes(after)).await;
         assert_eq!(found.expect("it can be read"), is_due, "{after}");
     }
     drop(reader);

@@ -10,6 +10,7 @@ use stratusd::operations::Context;
 use stratusd::reconcile::{Reconciler, ReconcilerConfig, Steps};
 use stratusd::seal::Sealer;
 use stratusd::storage::Store;
+use stratusd::storage::lease::{self, Lane};
 use stratusd::world::World;
 use tokio_util::sync::CancellationToken;
 
@@ -435,9 +436,13 @@ async fn what_a_worker_has_done_is_not_noted_once_its_lease_is_lost() {
 async fn is_anything_due(store: &Store) -> bool {
     let mut reader = store.reader().await.expect("the store can be read");
     let now = World::real().now();
-    stratusd::storage::lease::is_anything_due(&mut reader.connection(), now)
-        .await
-        .expect("the store can be read")
+    for lane in Lane::ALL {
+        let found = lease::is_anything_due(&mut reader.connection(), lane, now).await;
+        if found.expect("the store can be read") {
+            return true;
+        }
+    }
+    false
 }
 
 async fn reconciler(home: &Home, keys: &str, watched: Arc<Watched>) -> Reconciler<Watching> {

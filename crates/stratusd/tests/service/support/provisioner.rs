@@ -2,7 +2,7 @@
 //! of the protocol.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -36,6 +36,13 @@ pub struct Known {
     pub versions: Mutex<Vec<&'static str>>,
     /// Whether databases with some names are treated as those names say.
     pub is_wicked: AtomicBool,
+    /// The number of calls of each database by its name.
+    pub calls: Mutex<HashMap<String, usize>>,
+    /// Whether databases that begin with `stuck` do not respond, and those that begin with `flaky` do;
+    /// else both fail.
+    pub is_stuck: AtomicBool,
+    /// The calls that get no response now.
+    pub hanging: Arc<AtomicUsize>,
 }
 
 /// A database.
@@ -70,6 +77,9 @@ impl Fake {
             databases: Mutex::default(),
             versions: Mutex::new(vec!["16", "17", "18"]),
             is_wicked: AtomicBool::new(false),
+            calls: Mutex::default(),
+            is_stuck: AtomicBool::new(false),
+            hanging: Arc::default(),
         });
         let router = Router::new()
             .fallback(respond)
@@ -170,9 +180,21 @@ async fn respond(State(known): State<Arc<Known>>, request: Request) -> Response 
         return problem(400, "BadRequest");
     }
     if known.is_wicked.load(Ordering::SeqCst) {
-        match wanted["name"].as_str().unwrap_or_default() {
-            "hang" => {
+        let name = wanted["name"].as_str().unwrap_or_default();
+        *known
+            .calls
+            .lock()
+            .unwrap()
+            .entry(name.to_owned())
+            .or_default() += 1;
+        let is_stuck = known.is_stuck.load(Ordering::SeqCst);
+        match name {
+            _ if name.starts_with("hang") || name.starts_with("stuck") && is_stuck => {
+                let _hanging = Hanging::begin(&known.hanging);
                 tokio::time::sleep(Duration::from_hours(1)).await;
+            }
+            _ if name.starts_with("stuck") || name.starts_with("flaky") && !is_stuck => {
+                return problem(500, "Failed");
             }
             "garbage" => return Response::new(Body::from("<html>out of order</html>")),
             "huge" => {
@@ -190,6 +212,22 @@ async fn respond(State(known): State<Arc<Known>>, request: Request) -> Response 
         }
     }
     known.step(id, step, &body)
+}
+
+/// A call that gets no response, until its connection is closed.
+struct Hanging(Arc<AtomicUsize>);
+
+impl Hanging {
+    fn begin(all: &Arc<AtomicUsize>) -> Self {
+        all.fetch_add(1, Ordering::SeqCst);
+        Self(Arc::clone(all))
+    }
+}
+
+impl Drop for Hanging {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 impl Known {

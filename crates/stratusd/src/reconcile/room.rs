@@ -1,0 +1,147 @@
+//! The room that projects have for their steps, so that no project takes the workers of all others.
+//!
+//! A step that ends soon is never held up by others: its worker is only ever taken for [`PROMPT`] by
+//! any other step. One that takes longer gives its worker back and goes on in a place for slow steps,
+//! and if there is none, it is abandoned. A database whose step has failed is tried again by other
+//! workers, of which a project has a part. So what hangs is tried by a worker of the others once, and
+//! then no more until it has succeeded.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use api_types::ProjectId;
+
+use crate::storage::lease::Lane;
+use crate::world::World;
+
+/// The number of steps at the same time of databases whose last step has succeeded, without the slow
+/// ones.
+pub(super) const WORKERS: usize = 16;
+/// The time after which a step is slow.
+pub(super) const PROMPT: Duration = Duration::from_secs(1);
+/// The number of slow steps at the same time.
+const SLOW: usize = 128;
+/// The number of slow steps at which no other database of the same project is tried. Those that are
+/// being tried may become slow too, so a project has fewer than this and [`WORKERS`] together.
+const SLOW_OF_PROJECT: usize = 16;
+/// The number of steps at the same time of databases whose last step has failed.
+pub(super) const RETRIES: usize = 16;
+/// The number of these in one project.
+const RETRIES_OF_PROJECT: usize = 4;
+/// The least time for which a database is put off whose project has no room.
+const LEAST_PAUSE: Duration = Duration::from_secs(1);
+/// What is added to it at most, at random: databases that are put off together must not all come back
+/// together.
+const MOST_JITTER: Duration = Duration::from_secs(15);
+
+/// Returns for how long a database is put off whose project has no room.
+pub(super) fn pause(world: &World) -> Duration {
+    let jitter = u32::try_from(MOST_JITTER.as_millis()).unwrap_or(u32::MAX);
+    let drawn = u32::from_be_bytes(world.random()) % jitter;
+    LEAST_PAUSE + Duration::from_millis(drawn.into())
+}
+
+/// The steps of each project that take up room.
+#[derive(Debug, Default)]
+pub(super) struct Rooms {
+    slow: Counts,
+    retries: Counts,
+}
+
+impl Rooms {
+    /// Returns what the projects of a lane have room for now.
+    pub(super) fn room(&self, lane: Lane) -> Room {
+        match lane {
+            Lane::Prompt => Room {
+                taken: self.slow.of_projects(),
+                most: SLOW_OF_PROJECT,
+                // Most steps are not slow.
+                takes: 0,
+            },
+            Lane::Retried => Room {
+                taken: self.retries.of_projects(),
+                most: RETRIES_OF_PROJECT,
+                takes: 1,
+            },
+        }
+    }
+
+    /// Counts a step of a database whose last step has failed, until what is returned is dropped.
+    pub(super) fn retry(&self, project: &ProjectId) -> Option<Place> {
+        self.retries.enter(project, RETRIES)
+    }
+
+    /// Counts a slow step until what is returned is dropped. Returns `None` if there are too many.
+    pub(super) fn slow(&self, project: &ProjectId) -> Option<Place> {
+        self.slow.enter(project, SLOW)
+    }
+}
+
+/// What the projects of a lane have room for.
+#[derive(Debug, Clone)]
+pub(super) struct Room {
+    taken: HashMap<ProjectId, usize>,
+    most: usize,
+    /// How much of it a database takes.
+    takes: usize,
+}
+
+impl Room {
+    /// Returns whether a project has room for one more database, and takes it.
+    pub(super) fn admit(&mut self, project: &ProjectId) -> bool {
+        if self.takes == 0 {
+            return self.taken.get(project).is_none_or(|it| *it < self.most);
+        }
+        let taken = self.taken.entry(project.clone()).or_default();
+        if *taken >= self.most {
+            return false;
+        }
+        *taken += self.takes;
+        true
+    }
+}
+
+/// The number of steps of each project that has one.
+#[derive(Debug, Default, Clone)]
+struct Counts(Arc<Mutex<HashMap<ProjectId, usize>>>);
+
+impl Counts {
+    fn of_projects(&self) -> HashMap<ProjectId, usize> {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    fn enter(&self, project: &ProjectId, most: usize) -> Option<Place> {
+        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if counts.values().sum::<usize>() >= most {
+            return None;
+        }
+        *counts.entry(project.clone()).or_default() += 1;
+        Some(Place {
+            counts: self.clone(),
+            project: project.clone(),
+        })
+    }
+}
+
+/// A step that is counted, until this is dropped.
+#[derive(Debug)]
+pub(super) struct Place {
+    counts: Counts,
+    project: ProjectId,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut counts = self.counts.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = counts.get_mut(&self.project) {
+            *count -= 1;
+            if *count == 0 {
+                counts.remove(&self.project);
+            }
+        }
+    }
+}
