@@ -64,7 +64,7 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
     let sealer = sealer(&keys)?;
     let log = LogQueue::start(std::io::stderr()).context("failed to start the log")?;
     let _flush = Flush::of(&log);
-    let spans = Arc::new(SpanCounts::default());
+    let spans = Arc::<SpanCounts>::default();
     let traces = Traces::start(&service, &spans)?;
     init_log(&process, &log, traces.as_ref());
     let runtime = tokio::runtime::Builder::new_multi_thread()
