@@ -26,12 +26,12 @@
 //!   A repeated step starts nothing a second time, and returns the progress.
 //! - The service makes one call for a database at a time.
 //!   If a connection is cut, the provisioner may still be at work for the earlier call when the next one arrives: let the calls for one database wait for each other, or respond with 503.
-//! - Calls for different databases come at the same time, by default up to 16 from each replica of the service.
+//! - Calls for different databases come at the same time, from each replica of the service up to 32, and up to 128 more if calls take longer than a second.
 //! - Work must survive a restart of the provisioner: a repeated step continues what was begun.
 //! - A call that takes too long (a minute, by default) is cancelled by the service, which closes the connection and repeats the call later.
 //!
 //! A failed step is repeated too, after a wait that grows from a second to five minutes.
-//! Other databases do not wait for it, unless the calls of many hang at once: a replica makes 16 steps at a time.
+//! Databases of other projects do not wait for it, also if the calls of many hang at once.
 //!
 //! ## What is sent
 //!
@@ -40,7 +40,8 @@
 //! A database has one id for ever; the provisioner must not use its name as a key, because a deleted database's name can be given to a new one.
 //!
 //! `known` is missing until the database was created.
-//! If `known` is there and the database is not, respond to an observation with 404, or with 500 and a `detail` that helps the operator: the service logs the failure, and never creates the database again, which would be empty.
+//! If `known` is there and the database is not, respond with 404 `DatabaseNotFound`, and a `detail` that helps the operator: the database is lost.
+//! The service never creates it again, which would be empty: it shows the database to its owner as unavailable, tells its operator, and goes on to ask for it.
 //! A `delete` of a database that is not there is `done`, with `known` too.
 //!
 //! A later version of this protocol may send more properties: ignore properties that you do not know.
@@ -51,6 +52,7 @@
 //! The service observes a database first.
 //! If the response is 404 `DatabaseNotFound`, it creates the database, and observes it again.
 //! Once a database is observed, each round is: observe, restrict, set the password if it is new, ask for the connection, restart, resize and promote if its owner has asked for that.
+//! If a database is observed that is not available, and it cannot be restricted or get a password now, both are tried again after the restart and the resize.
 //! A database that is deleted gets only the step delete, until that is done.
 //!
 //! ## Authentication
@@ -67,6 +69,9 @@
 //!
 //! Only a 404 with the code `DatabaseNotFound` says that a database does not exist.
 //! Any other 404, such as of a wrong path, is a failure.
+//!
+//! A provisioner that cannot make a step now responds with 503, or with 429 to too many calls.
+//! That is no failure: the service repeats the step after the seconds that `Retry-After` names, from one to 300 of them, or after 10 without the header.
 //!
 //! ## Bounds
 //!

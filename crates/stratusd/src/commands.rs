@@ -6,6 +6,7 @@ mod balance;
 mod balancers;
 mod check_provisioner;
 mod config;
+mod databases;
 mod key;
 mod log;
 mod network;
@@ -59,6 +60,7 @@ enum Command {
     Balance(balance::Arguments),
     Balancers(balancers::Arguments),
     Network(network::Arguments),
+    Databases(databases::Arguments),
     Provision(provision::Arguments),
     CheckProvisioner(check_provisioner::Arguments),
     Apply(apply::Arguments),
@@ -84,6 +86,7 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches) -> Result<()> {
         Command::Serve(arguments) => serve::run(arguments, matches, &file),
         Command::Balance(arguments) => balance::run(arguments, matches, &file),
         Command::Balancers(arguments) => balancers::run(arguments, matches, &file),
+        Command::Databases(arguments) => databases::run(arguments, matches, &file),
         Command::Provision(arguments) => provision::run(arguments, matches, &file),
         Command::CheckProvisioner(arguments) => check_provisioner::run(arguments, matches, &file),
         Command::Network(arguments) => network::run(arguments, matches, &file),

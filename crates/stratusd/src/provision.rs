@@ -11,6 +11,8 @@ pub mod simulator;
 mod token;
 mod wire;
 
+pub(crate) use remote::line;
+
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -31,7 +33,8 @@ use zeroize::Zeroizing;
 /// later.
 pub trait Provisioner: Send + Sync + 'static {
     /// Returns the current state of a database, or `None` if it does not exist or is still being
-    /// created.
+    /// created. A database that `wanted.known` says was created, and that does not exist, is
+    /// [lost](ProvisionError::NoDatabase): the reconciler does not create it again.
     fn observe(
         &self,
         wanted: &Wanted,
@@ -269,22 +272,27 @@ impl fmt::Debug for Password {
 /// The reason why a call of a [`Provisioner`] failed, for the log. The reconciler repeats the call
 /// later.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{0}")]
-pub struct ProvisionError(pub String);
+pub enum ProvisionError {
+    /// The call failed.
+    #[error("{0}")]
+    Failed(String),
+    /// The provisioner does not have the database, or has lost it.
+    #[error("{0}")]
+    NoDatabase(String),
+    /// The provisioner cannot make the call now, and is well.
+    #[error("{reason}")]
+    Busy {
+        /// What it says.
+        reason: String,
+        /// How long to wait before the next call for the same database.
+        wait: Duration,
+    },
+}
 
 impl ProvisionError {
-    /// The text of an error by which callers recognize that there is no database.
-    const NO_DATABASE: &str = "the database does not exist";
-
     /// Returns the error of a step of a database that does not exist.
     #[must_use]
     pub fn no_database() -> Self {
-        Self(Self::NO_DATABASE.to_owned())
-    }
-
-    /// Returns whether the step failed because its database does not exist.
-    #[must_use]
-    pub fn is_no_database(&self) -> bool {
-        self.0 == Self::NO_DATABASE
+        Self::NoDatabase("the database does not exist".to_owned())
     }
 }

@@ -6,6 +6,7 @@
 //! once, never twice at the same time while its worker lives, and several replicas share the work.
 
 mod changes;
+mod failure;
 mod record;
 mod room;
 mod search;
@@ -27,6 +28,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use self::changes::{FreeAll, Prolong, Settle};
+use self::failure::Failure;
 use self::room::{PROMPT, Place, RETRIES, Room, Rooms, WORKERS};
 use self::search::Taken;
 use crate::causes::Causes;
@@ -69,6 +71,10 @@ pub struct Steps {
     pub failed: AtomicU64,
     /// Steps whose lease was lost.
     pub lost: AtomicU64,
+    /// Steps that the provisioner could not make at the time, and will be tried again.
+    pub postponed: AtomicU64,
+    /// Steps that failed because the provisioner has lost the database.
+    pub missing: AtomicU64,
     /// Databases that were due and not tried, because their projects had no room for more steps.
     pub put_off: AtomicU64,
 }
@@ -216,15 +222,7 @@ impl<P: Provisioner> Reconciler<P> {
                 self.steps.done.fetch_add(1, Ordering::Relaxed);
                 record
             }
-            Err(error) => {
-                self.steps.failed.fetch_add(1, Ordering::Relaxed);
-                tracing::warn!(
-                    database = due.database.id.as_str(),
-                    attempts = due.attempts + 1,
-                    "a step failed: {error}"
-                );
-                Some(Self::failed(due))
-            }
+            Err(failure) => Some(self.fail(due, failure)),
         };
         let settle = Settle {
             due: due.clone(),
@@ -254,12 +252,8 @@ impl<P: Provisioner> Reconciler<P> {
     }
 
     /// Runs the next step for a database. If it is slow, others get its worker.
-    async fn step_in(
-        &self,
-        due: &Due,
-        held: &mut Held,
-    ) -> Result<Option<StepRecord>, ProvisionError> {
-        let late = |_| Err(ProvisionError("it takes too long".to_owned()));
+    async fn step_in(&self, due: &Due, held: &mut Held) -> Result<Option<StepRecord>, Failure> {
+        let late = |_| Err(ProvisionError::Failed("it takes too long".to_owned()).into());
         let mut step = pin!(timeout(self.config.step_limit, self.step(due)));
         if let Held::Prompt(_) = held {
             if let Ok(ended) = timeout(PROMPT, &mut step).await {
@@ -269,7 +263,7 @@ impl<P: Provisioner> Reconciler<P> {
                 let wrong = format!(
                     "it takes longer than {PROMPT:?}, as too many steps do now: it gets more time when it is tried again"
                 );
-                return Err(ProvisionError(wrong));
+                return Err(ProvisionError::Failed(wrong).into());
             };
             *held = Held::Slow(place);
         }

@@ -31,6 +31,7 @@ pub mod balanced;
 pub mod clock;
 pub mod count;
 pub mod database;
+pub mod failing;
 pub mod firewall;
 pub mod idempotency;
 pub mod inference_api_key;

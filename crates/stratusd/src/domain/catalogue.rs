@@ -18,6 +18,11 @@ const SIZES: [(PostgresSize, [i32; 3]); 10] = [
     (PostgresSize::Standard60, [1024, 2048, 4096]),
 ];
 
+/// Returns every size of a Postgres database.
+pub fn sizes() -> impl Iterator<Item = PostgresSize> {
+    SIZES.iter().map(|(size, _)| size.clone())
+}
+
 /// Returns the size of a Postgres database that a request names.
 ///
 /// # Errors

@@ -43,7 +43,11 @@ pub use folder::FolderError;
 pub use owner::{Owner, OwnerError};
 
 use super::authority::Authority;
-use super::{ConnectionDetails, Observed, Password, Progress, ProvisionError, Provisioner, Wanted};
+use super::{
+    ConnectionDetails, Observed, Password, Progress, ProvisionError, Provisioner, Shape, Wanted,
+};
+use crate::domain::catalogue;
+use crate::domain::refusal::enumerate;
 use crate::world::World;
 use creation::Restorations;
 use folder::{Database, Folder, Locked};
@@ -164,7 +168,7 @@ impl Inner {
             }
             if begun.elapsed() > LOCK_WAIT {
                 let wrong = "an earlier step for this database has not ended yet";
-                return Err(ProvisionError(wrong.to_owned()));
+                return Err(ProvisionError::Failed(wrong.to_owned()));
             }
             sleep(Duration::from_millis(20)).await;
         }
@@ -184,13 +188,34 @@ impl Inner {
     }
 }
 
+/// Checks that a database can get a size and a kind of high availability: others would get a size and
+/// standbys that nobody asked for.
+fn ensure_supported(shape: &Shape) -> Result<(), ProvisionError> {
+    let Shape {
+        vm_size, ha_type, ..
+    } = shape;
+    if !catalogue::sizes().any(|size| size.as_str() == vm_size) {
+        let sizes: Vec<_> = catalogue::sizes().collect();
+        return Err(ProvisionError::Failed(format!(
+            "the size {vm_size:?} is not one of {}",
+            enumerate(&sizes)
+        )));
+    }
+    if member::standbys(ha_type).is_none() {
+        return Err(ProvisionError::Failed(format!(
+            "the kind of high availability {ha_type:?} is not one of none, async and sync"
+        )));
+    }
+    Ok(())
+}
+
 impl Provisioner for Local {
     async fn observe(&self, wanted: &Wanted) -> Result<Option<Observed>, ProvisionError> {
         let Some(mut database) = self.lookup(wanted).await? else {
             // A new database in its place would be empty, and look as if nothing had happened.
             if wanted.known.is_some() {
                 let wrong = "it has no folder on this machine: bring the folder back, or delete it";
-                return Err(ProvisionError(wrong.to_owned()));
+                return Err(ProvisionError::NoDatabase(wrong.to_owned()));
             }
             return Ok(None);
         };
@@ -226,14 +251,16 @@ impl Provisioner for Local {
     }
 
     async fn create(&self, wanted: &Wanted) -> Result<Progress, ProvisionError> {
+        ensure_supported(&wanted.shape)?;
         self.create_or_restore(wanted).await
     }
 
     async fn resize(&self, wanted: &Wanted) -> Result<Progress, ProvisionError> {
+        ensure_supported(&wanted.shape)?;
         let mut database = self.load(wanted).await?;
         if database.record.shape.version != wanted.shape.version {
             let wrong = "the version of a local database cannot be changed";
-            return Err(ProvisionError(wrong.to_owned()));
+            return Err(ProvisionError::Failed(wrong.to_owned()));
         }
         let now = self.0.world.now();
         let shape = wanted.shape_at(now, &database.record.shape);
@@ -295,6 +322,7 @@ impl Provisioner for Local {
         password: &Password,
     ) -> Result<(), ProvisionError> {
         let database = self.load(wanted).await?;
+        self.0.start(&database, database.record.primary).await?;
         let session = session::connect(&database, database.record.primary).await?;
         session.set_password(password).await
     }

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use api_types::PostgresVersion;
+use http::{HeaderMap, StatusCode, header};
 use provisioner_client::database::ClientDatabaseExt as _;
 use provisioner_client::provisioner::ClientProvisionerExt as _;
 use provisioner_client::{Client, Error, ResponseValue};
@@ -42,6 +43,12 @@ const ASK_EVERY: Duration = Duration::from_mins(1);
 const ASK_AGAIN: Duration = Duration::from_secs(5);
 /// The largest number of characters of a provisioner's text that are logged.
 const MOST_TEXT: usize = 500;
+/// How long a provisioner is left alone that cannot make a call now and does not say for how long.
+const BUSY: Duration = Duration::from_secs(10);
+/// The shortest time for which it is left alone, also if it names a shorter one.
+const LEAST_BUSY: Duration = Duration::from_secs(1);
+/// The longest time for which it is left alone, also if it names a longer one.
+const MOST_BUSY: Duration = Duration::from_mins(5);
 
 /// A [`Provisioner`] in another process. Cheap to clone.
 #[derive(Clone)]
@@ -92,7 +99,8 @@ impl Remote {
     /// too: it may start later than the service.
     pub async fn announce(&self) {
         let asked = tokio::time::timeout(FIRST, self.view()).await;
-        let asked = asked.unwrap_or_else(|_| Err(self.wrong("it does not respond in time")));
+        let asked =
+            asked.unwrap_or_else(|_| Err(self.at(VIEW).wrong("it does not respond in time")));
         match asked {
             Ok(it) => self.note(&it),
             Err(error) => tracing::warn!(
@@ -147,9 +155,27 @@ impl Remote {
 
     async fn view(&self) -> Result<wire::Provisioner, ProvisionError> {
         let response = self.client.provisioner_view().send().await;
-        self.result(response)
+        self.at(VIEW).result(response)
     }
 
+    /// Returns a call for errors, by its method and path.
+    fn at(&self, call: impl fmt::Display) -> Call {
+        Call(format!("the provisioner at {}{call}", self.url))
+    }
+
+    /// Returns a step of a database for errors.
+    fn of(&self, wanted: &Wanted, step: &str) -> Call {
+        self.at(format_args!("/database/{}/{step} (POST)", wanted.id))
+    }
+}
+
+/// The call that asks the provisioner what it is, for errors.
+const VIEW: &str = "/provisioner (GET)";
+
+/// A call of the provisioner, as errors name it.
+struct Call(String);
+
+impl Call {
     /// Returns the body of a response, or the error for the log.
     fn result<T>(
         &self,
@@ -162,39 +188,64 @@ impl Remote {
     }
 
     fn reason(&self, error: &Error<wire::Problem>) -> ProvisionError {
+        let reason = format!("{}: {}", self.0, words(error));
         if is_missing(error) {
-            return ProvisionError::no_database();
+            return ProvisionError::NoDatabase(reason);
         }
-        if let Error::OversizedResponse(_) = error {
-            return self.wrong(&format!("a response has more than {MOST_BYTES} bytes"));
-        }
-        let Some(problem) = error.body() else {
-            // The innermost cause says why, such as that the connection was refused.
-            let mut cause = error.source();
-            while let Some(inner) = cause.and_then(|cause| cause.source()) {
-                cause = Some(inner);
+        match error.status() {
+            Some(StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS) => {
+                let wait = error.headers().and_then(retry_after);
+                let wait = wait.unwrap_or(BUSY).clamp(LEAST_BUSY, MOST_BUSY);
+                ProvisionError::Busy { reason, wait }
             }
-            return self.wrong(&match cause {
-                Some(cause) => format!("{error}: {}", line(&cause.to_string())),
-                None => error.to_string(),
-            });
-        };
-        let (code, detail) = (
-            line(&problem.code.to_string()),
-            line(problem.detail.as_str()),
-        );
-        self.wrong(&format!("{error} ({code}): {detail}"))
+            _ => ProvisionError::Failed(reason),
+        }
     }
 
     fn wrong(&self, reason: &str) -> ProvisionError {
-        ProvisionError(format!("the provisioner at {}: {reason}", self.url))
+        ProvisionError::Failed(format!("{}: {reason}", self.0))
     }
+
+    /// Adds the call to the error of a response that cannot be used.
+    fn unfit(&self, error: &ProvisionError) -> ProvisionError {
+        self.wrong(&error.to_string())
+    }
+}
+
+/// Returns why a call has failed.
+fn words(error: &Error<wire::Problem>) -> String {
+    if let Error::OversizedResponse(_) = error {
+        return format!("a response has more than {MOST_BYTES} bytes");
+    }
+    let Some(problem) = error.body() else {
+        // The innermost cause says why, such as that the connection was refused.
+        let mut cause = error.source();
+        while let Some(inner) = cause.and_then(|cause| cause.source()) {
+            cause = Some(inner);
+        }
+        return match cause {
+            Some(cause) => format!("{error}: {}", line(&cause.to_string())),
+            None => error.to_string(),
+        };
+    };
+    let (code, detail) = (
+        line(&problem.code.to_string()),
+        line(problem.detail.as_str()),
+    );
+    format!("{error} ({code}): {detail}")
+}
+
+/// Returns how long a response asks to wait, if it does so in seconds. A date is not read, since the
+/// clock of the provisioner may be another.
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let text = headers.get(header::RETRY_AFTER)?.to_str().ok()?;
+    text.trim().parse().ok().map(Duration::from_secs)
 }
 
 /// Returns whether a response says that a database does not exist. A status alone does not: a wrong
 /// path has the same one.
 fn is_missing(error: &Error<wire::Problem>) -> bool {
-    error.status() == Some(http::StatusCode::NOT_FOUND)
+    error.status() == Some(StatusCode::NOT_FOUND)
         && error
             .body()
             .is_some_and(|problem| problem.code == wire::ProblemCode::DatabaseNotFound)
@@ -209,7 +260,7 @@ fn versions(of: &wire::Provisioner) -> Vec<PostgresVersion> {
 }
 
 /// Returns a text of a provisioner for the log: in one line, and not too long.
-pub(super) fn line(text: &str) -> String {
+pub(crate) fn line(text: &str) -> String {
     let mut line: String = text
         .chars()
         .take(MOST_TEXT)
@@ -289,7 +340,9 @@ fn tls(url: &ProvisionerUrl, settings: &RemoteSettings) -> Result<ClientConfig> 
 /// Returns the id of a database, for a path.
 fn id(wanted: &Wanted) -> Result<wire::DatabaseId, ProvisionError> {
     let id = wanted.id.parse();
-    id.map_err(|_| ProvisionError("the id does not fit the protocol of provisioners".to_owned()))
+    id.map_err(|_| {
+        ProvisionError::Failed("the id does not fit the protocol of provisioners".to_owned())
+    })
 }
 
 fn request(of: &Wanted) -> Result<wire::DatabaseRequest, ProvisionError> {
@@ -301,26 +354,30 @@ fn request(of: &Wanted) -> Result<wire::DatabaseRequest, ProvisionError> {
 impl Provisioner for Remote {
     async fn observe(&self, wanted: &Wanted) -> Result<Option<Observed>, ProvisionError> {
         let call = self.client.database_observe().database_id(id(wanted)?);
+        let at = self.of(wanted, "observe");
         match call.body(request(wanted)?).send().await {
-            Ok(observed) => convert::read_observed(&observed).map(Some),
-            // A new database in its place would be empty, and look as if nothing had happened.
-            Err(error) if is_missing(&error) && wanted.known.is_some() => Err(self.wrong(
-                "it does not have this database, which was created: bring it back, or delete it",
-            )),
-            Err(error) if is_missing(&error) => Ok(None),
-            Err(error) => Err(self.reason(&error)),
+            Ok(observed) => {
+                let observed = convert::read_observed(&observed);
+                observed.map(Some).map_err(|error| at.unfit(&error))
+            }
+            Err(error) if is_missing(&error) && wanted.known.is_none() => Ok(None),
+            Err(error) => Err(at.reason(&error)),
         }
     }
 
     async fn create(&self, wanted: &Wanted) -> Result<Progress, ProvisionError> {
         let call = self.client.database_create().database_id(id(wanted)?);
-        let progress = self.result(call.body(request(wanted)?).send().await)?;
+        let progress = self
+            .of(wanted, "create")
+            .result(call.body(request(wanted)?).send().await)?;
         Ok(convert::read_progress(&progress))
     }
 
     async fn resize(&self, wanted: &Wanted) -> Result<Progress, ProvisionError> {
         let call = self.client.database_resize().database_id(id(wanted)?);
-        let progress = self.result(call.body(request(wanted)?).send().await)?;
+        let progress = self
+            .of(wanted, "resize")
+            .result(call.body(request(wanted)?).send().await)?;
         Ok(convert::read_progress(&progress))
     }
 
@@ -329,7 +386,9 @@ impl Provisioner for Remote {
         let mut body = wire::DatabaseRestart::new(convert::wanted(wanted)?, number);
         body.known = convert::known(wanted)?;
         let call = self.client.database_restart().database_id(id(wanted)?);
-        let progress = self.result(call.body(body).send().await)?;
+        let progress = self
+            .of(wanted, "restart")
+            .result(call.body(body).send().await)?;
         Ok(convert::read_progress(&progress))
     }
 
@@ -338,19 +397,24 @@ impl Provisioner for Remote {
         let mut body = wire::DatabasePromote::new(convert::wanted(wanted)?, number);
         body.known = convert::known(wanted)?;
         let call = self.client.database_promote().database_id(id(wanted)?);
-        let progress = self.result(call.body(body).send().await)?;
+        let progress = self
+            .of(wanted, "promote")
+            .result(call.body(body).send().await)?;
         Ok(convert::read_progress(&progress))
     }
 
     async fn delete(&self, wanted: &Wanted) -> Result<Progress, ProvisionError> {
         let call = self.client.database_delete().database_id(id(wanted)?);
-        let progress = self.result(call.body(request(wanted)?).send().await)?;
+        let progress = self
+            .of(wanted, "delete")
+            .result(call.body(request(wanted)?).send().await)?;
         Ok(convert::read_progress(&progress))
     }
 
     async fn restrict(&self, wanted: &Wanted) -> Result<(), ProvisionError> {
         let call = self.client.database_restrict().database_id(id(wanted)?);
-        self.result(call.body(request(wanted)?).send().await)
+        self.of(wanted, "restrict")
+            .result(call.body(request(wanted)?).send().await)
     }
 
     async fn set_password(
@@ -360,18 +424,22 @@ impl Provisioner for Remote {
     ) -> Result<(), ProvisionError> {
         let secret = wire::Password::try_from(password.expose().to_owned());
         let secret = secret.map_err(|_| {
-            ProvisionError("the password does not fit the protocol of provisioners".to_owned())
+            ProvisionError::Failed(
+                "the password does not fit the protocol of provisioners".to_owned(),
+            )
         })?;
         let mut body = wire::DatabaseSetPassword::new(convert::wanted(wanted)?, secret);
         body.known = convert::known(wanted)?;
         let call = self.client.database_set_password().database_id(id(wanted)?);
-        self.result(call.body(body).send().await)
+        self.of(wanted, "set-password")
+            .result(call.body(body).send().await)
     }
 
     async fn connection(&self, wanted: &Wanted) -> Result<ConnectionDetails, ProvisionError> {
         let call = self.client.database_connection_view();
         let call = call.database_id(id(wanted)?).body(request(wanted)?);
-        let connection = self.result(call.send().await)?;
-        Ok(convert::read_connection(&connection))
+        let at = self.of(wanted, "connection");
+        let connection = at.result(call.send().await)?;
+        convert::read_connection(&connection).map_err(|error| at.unfit(&error))
     }
 }

@@ -25,7 +25,7 @@ use crate::settings::{FilePath, ListenerSettings, ProvisionSettings};
 
 /// The largest body of a request, in bytes, as the contract says.
 const MOST_BYTES: usize = 64 << 10;
-/// The number of calls at a time. A replica of the service makes 16.
+/// The number of calls at a time. A replica of the service makes at most 160.
 const AT_ONCE: usize = 256;
 /// The time after which a call that was too many may be repeated.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -124,13 +124,17 @@ fn text(text: &str) -> wire::ProblemText {
 fn failed(step: &'static str, id: &str, error: &ProvisionError) -> Failed {
     tracing::warn!(database = id, step, "a step failed: {error}");
     let code = wire::ProblemCode::Failed;
-    Failed::new(problem(code, 500, "Internal Server Error", &error.0))
+    Failed::new(problem(
+        code,
+        500,
+        "Internal Server Error",
+        &error.to_string(),
+    ))
 }
 
-fn not_found() -> DatabaseNotFound {
-    let error = ProvisionError::no_database();
+fn not_found(reason: &str) -> DatabaseNotFound {
     let code = wire::ProblemCode::DatabaseNotFound;
-    DatabaseNotFound::new(problem(code, 404, "Not Found", &error.0))
+    DatabaseNotFound::new(problem(code, 404, "Not Found", reason))
 }
 
 /// Returns the error of a step, which is 404 if there is no database.
@@ -138,10 +142,10 @@ fn refused<E>(step: &'static str, id: &str, error: &ProvisionError) -> E
 where
     E: From<Failed> + From<DatabaseNotFound>,
 {
-    if error.is_no_database() {
-        not_found().into()
-    } else {
-        failed(step, id, error).into()
+    match error {
+        ProvisionError::NoDatabase(reason) => not_found(reason).into(),
+        // Calls that are too many do not come so far.
+        ProvisionError::Failed(_) | ProvisionError::Busy { .. } => failed(step, id, error).into(),
     }
 }
 

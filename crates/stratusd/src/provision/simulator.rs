@@ -125,7 +125,7 @@ impl Simulator {
     /// Returns an error at random, in the configured percentage of calls.
     fn maybe_fail(&self, wanted: &Wanted, database: &mut Simulated) -> Result<(), ProvisionError> {
         if self.draw(wanted, database, 100) < u64::from(self.config.failures) {
-            return Err(ProvisionError("simulated failure".to_owned()));
+            return Err(ProvisionError::Failed("simulated failure".to_owned()));
         }
         Ok(())
     }
@@ -408,7 +408,7 @@ impl Provisioner for Simulator {
                 .authority
                 .issue(&host)
                 .map(|issued| issued.certificate)
-                .map_err(|error| ProvisionError(format!("{error:#}")))?,
+                .map_err(|error| ProvisionError::Failed(format!("{error:#}")))?,
         };
         database.server_certificate = Some(server_certificate.clone());
         Ok(ConnectionDetails {

@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use jiff::Timestamp as Moment;
 use provisioner_types as wire;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::server::ParsedCertificate;
 
 use super::{
     Backup, ConnectionDetails, MOST_BACKUPS, Observed, Progress, ProvisionError, Restored, Shape,
@@ -15,13 +18,16 @@ use super::{
 const WAIT: Duration = Duration::from_secs(1);
 /// The shortest wait for a pending step, so that no response makes the service ask all the time.
 const LEAST_WAIT: Duration = Duration::from_millis(100);
+/// The maximum number of certificates of an authority, or of a server with those between it and its
+/// authority.
+const MOST_CERTIFICATES: usize = 16;
 /// The maximum number of characters of a version, a size or a kind of high availability that the
 /// contract does not list.
 const MOST_UNLISTED: usize = 63;
 
 /// Something that has no form in the protocol, or none in the service.
 fn unfit(what: &str) -> ProvisionError {
-    ProvisionError(format!("{what} does not fit the protocol of provisioners"))
+    ProvisionError::Failed(format!("{what} does not fit the protocol of provisioners"))
 }
 
 /// Returns a database as it is wanted, for a request.
@@ -259,10 +265,37 @@ pub(super) fn read_progress(of: &wire::Progress) -> Progress {
 }
 
 /// Returns what a response says of how clients connect.
-pub(super) fn read_connection(of: &wire::Connection) -> ConnectionDetails {
-    ConnectionDetails {
+///
+/// # Errors
+///
+/// If the certificates are none: their owner would get them, and could not connect.
+pub(super) fn read_connection(of: &wire::Connection) -> Result<ConnectionDetails, ProvisionError> {
+    ensure_certificates("`ca_certificates`", of.ca_certificates.as_str())?;
+    ensure_certificates("`server_certificate`", of.server_certificate.as_str())?;
+    Ok(ConnectionDetails {
         host: of.host.to_string(),
         ca_certificates: of.ca_certificates.to_string(),
         server_certificate: of.server_certificate.to_string(),
+    })
+}
+
+/// Checks that a text has certificates in PEM, at least one and at most [`MOST_CERTIFICATES`].
+fn ensure_certificates(name: &str, text: &str) -> Result<(), ProvisionError> {
+    let wrong = |what: &str| ProvisionError::Failed(format!("{name} {what}"));
+    let mut count = 0;
+    for certificate in CertificateDer::pem_slice_iter(text.as_bytes()) {
+        count += 1;
+        if count > MOST_CERTIFICATES {
+            return Err(wrong(&format!(
+                "has more than {MOST_CERTIFICATES} certificates"
+            )));
+        }
+        let certificate = certificate.map_err(|_| wrong("is not in PEM"))?;
+        ParsedCertificate::try_from(&certificate)
+            .map_err(|_| wrong("has a certificate that cannot be parsed"))?;
     }
+    if count == 0 {
+        return Err(wrong("has no certificate in PEM"));
+    }
+    Ok(())
 }

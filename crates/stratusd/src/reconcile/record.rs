@@ -80,7 +80,7 @@ pub(super) fn backups(observed: &[Backup]) -> Result<Vec<PostgresBackup>, Provis
 
 /// Returns the error of a step whose provisioner reports what the contract has no room for.
 pub(super) fn unfit(what: &str) -> ProvisionError {
-    ProvisionError(format!(
+    ProvisionError::Failed(format!(
         "the provisioner reports a {what} that does not fit the contract"
     ))
 }
@@ -103,6 +103,7 @@ pub(super) fn unchanged(due: &Due) -> StepRecord {
         latest_restore_time: database.latest_restore_time,
         used_bytes: database.used_bytes,
         attempts: due.attempts,
+        failure: None,
         wait: Duration::ZERO,
     }
 }

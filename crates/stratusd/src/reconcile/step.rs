@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use api_types::{CaCertificates, PostgresSize, PostgresState, PostgresVersion};
 
+use super::failure::Failure;
 use super::record::{backups, state, unchanged, unfit, wanted};
-use super::{FIRST_WAIT, LONGEST_WAIT, Reconciler};
+use super::{FIRST_WAIT, Reconciler};
 use crate::domain::postgres::{fits, sealed_for};
 use crate::provision::{Observed, Password, Progress, ProvisionError, Provisioner, Wanted};
 use crate::storage::lease::{Due, StepRecord};
@@ -14,7 +15,7 @@ use crate::storage::lease::{Due, StepRecord};
 impl<P: Provisioner> Reconciler<P> {
     /// Asks the provisioner for the next step, and returns what to write about it, or `None` if the
     /// database is deleted.
-    pub(super) async fn step(&self, due: &Due) -> Result<Option<StepRecord>, ProvisionError> {
+    pub(super) async fn step(&self, due: &Due) -> Result<Option<StepRecord>, Failure> {
         let wanted = wanted(due);
         if due.database.state == PostgresState::Deleting {
             return Ok(match self.provisioner.delete(&wanted).await? {
@@ -26,10 +27,14 @@ impl<P: Provisioner> Reconciler<P> {
     }
 
     /// Brings a database nearer to its targets, and returns what to write about it.
-    async fn approach(&self, due: &Due, wanted: &Wanted) -> Result<StepRecord, ProvisionError> {
+    async fn approach(&self, due: &Due, wanted: &Wanted) -> Result<StepRecord, Failure> {
         // The provisioner is asked, not the store: an earlier step may have created the database
         // and ended before that was recorded.
         let Some(observed) = self.provisioner.observe(wanted).await? else {
+            // A new database in its place would be empty, and look as if nothing had happened.
+            if wanted.known.is_some() {
+                return Err(ProvisionError::no_database().into());
+            }
             let progress = self.provisioner.create(wanted).await?;
             let mut record = Self::unfinished(due, progress);
             // A provisioner that has created what it does not show must not be asked all the time.
@@ -38,22 +43,19 @@ impl<P: Provisioner> Reconciler<P> {
             }
             return Ok(record);
         };
-        // In each step, since rules change at any time. First, so that nobody is let in longer than
-        // needed.
-        self.provisioner.restrict(wanted).await?;
-        // Set before the shape is compared: a reset password must not wait for a resize.
-        if !due.password_is_set {
-            let sealed_for = sealed_for(&due.project_id, &due.database.id);
-            let password = self
-                .context
-                .sealer
-                .open(&due.database.password, &sealed_for);
-            let password =
-                password.map_err(|error| ProvisionError(format!("the password: {error}")))?;
-            self.provisioner
-                .set_password(wanted, &Password::new(password))
-                .await?;
-        }
+        // First, so that nobody is let in longer than needed.
+        let is_down = !observed.is_available;
+        let let_in = match self.let_in(due, wanted).await {
+            // A restart or a resize may be what starts the server again.
+            Err(ProvisionError::Failed(reason)) if is_down => {
+                tracing::warn!(
+                    database = wanted.id,
+                    "a database that is down keeps its networks and its password for now: {reason}"
+                );
+                false
+            }
+            let_in => let_in.map(|()| true)?,
+        };
         let connection = self.provisioner.connection(wanted).await?;
         let restart = self.restarted(wanted, due).await?;
         // Before a promotion, which is of the standbys of the wanted shape. The rest of a resize may
@@ -75,6 +77,14 @@ impl<P: Provisioner> Reconciler<P> {
                 (observed.unwrap_or(shaped.observed), wait)
             }
         };
+        let is_changing = restart != Progress::Done || promotion != Progress::Done;
+        let let_in = if let_in || is_changing {
+            let_in
+        } else {
+            let let_in = self.let_in(due, wanted).await;
+            let_in.map_err(|error| Failure::of(error, state(&observed)))?;
+            true
+        };
         Ok(StepRecord {
             state: state(&observed),
             storage_size_gib: i32::try_from(observed.shape.storage_size_gib)
@@ -83,7 +93,7 @@ impl<P: Provisioner> Reconciler<P> {
                 .ok_or_else(|| unfit("storage size"))?,
             version: PostgresVersion::from(&*observed.shape.version),
             vm_size: PostgresSize::from(&*observed.shape.vm_size),
-            password_is_set: true,
+            password_is_set: let_in || due.password_is_set,
             // A restart counts once it has ended, so that a crash in between asks for it again.
             restarts: match restart {
                 Progress::Done => due.target_restarts,
@@ -103,8 +113,28 @@ impl<P: Provisioner> Reconciler<P> {
             latest_restore_time: observed.latest_restore_time,
             used_bytes: observed.used_bytes,
             attempts: 0,
+            failure: None,
             wait,
         })
+    }
+
+    /// Lets those in who may connect: by the networks, in each step, since rules change at any time, and by
+    /// the password, before the shape is compared, since a reset must not wait for a resize.
+    async fn let_in(&self, due: &Due, wanted: &Wanted) -> Result<(), ProvisionError> {
+        self.provisioner.restrict(wanted).await?;
+        if due.password_is_set {
+            return Ok(());
+        }
+        let sealed_for = sealed_for(&due.project_id, &due.database.id);
+        let password = self
+            .context
+            .sealer
+            .open(&due.database.password, &sealed_for);
+        let password =
+            password.map_err(|error| ProvisionError::Failed(format!("the password: {error}")))?;
+        self.provisioner
+            .set_password(wanted, &Password::new(password))
+            .await
     }
 
     /// Restarts a database that its owner has asked to restart since it was last restarted. Restarts
@@ -178,19 +208,6 @@ impl<P: Provisioner> Reconciler<P> {
         };
         StepRecord {
             attempts: 0,
-            wait,
-            ..unchanged(due)
-        }
-    }
-
-    /// Returns the record of a database whose step failed. It waits longer after each failure, so
-    /// that a provisioner that is down is not asked all the time.
-    pub(super) fn failed(due: &Due) -> StepRecord {
-        // 2¹⁶ seconds are far beyond the longest wait, and over 31 doublings would overflow.
-        let doublings = u32::try_from(due.attempts).unwrap_or(u32::MAX).min(16);
-        let wait = FIRST_WAIT.saturating_mul(1 << doublings).min(LONGEST_WAIT);
-        StepRecord {
-            attempts: due.attempts + 1,
             wait,
             ..unchanged(due)
         }

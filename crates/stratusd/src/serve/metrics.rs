@@ -162,6 +162,8 @@ impl Collector for StepsCollector {
             done,
             failed,
             lost,
+            postponed,
+            missing,
             put_off,
         } = &*self.0;
         let counts = [
@@ -179,6 +181,16 @@ impl Collector for StepsCollector {
                 "reconcile_steps_lost",
                 "Steps of the reconciler that another worker took over",
                 lost,
+            ),
+            (
+                "reconcile_steps_postponed",
+                "Steps of the reconciler that the provisioner could not make at the time",
+                postponed,
+            ),
+            (
+                "reconcile_steps_missing",
+                "Steps of the reconciler that failed because the provisioner has lost the database",
+                missing,
             ),
             (
                 "reconcile_steps_put_off",

@@ -251,6 +251,8 @@ pub struct StepRecord {
     pub used_bytes: i64,
     /// The number of steps that have failed since the last success.
     pub attempts: i64,
+    /// Why the step has failed, if it has. What is written stays until a step succeeds.
+    pub failure: Option<String>,
     /// How long until the database is due again.
     pub wait: Duration,
 }
@@ -277,7 +279,8 @@ pub async fn settle(
                password_is_set = ($8 AND revision = $9), host = $10, ca_certificates = $11, \
                earliest_restore_time = $12, latest_restore_time = $13, used_bytes = $14, attempts = $15, \
                due_at = CASE WHEN revision = $9 THEN $16 ELSE due_at END, restarts = $17, promotions = $18, \
-               backups = COALESCE($19, backups), lease = NULL, lease_until = NULL \
+               backups = COALESCE($19, backups), \
+               failure = CASE WHEN $15 = 0 THEN NULL ELSE COALESCE($20, failure) END, lease = NULL, lease_until = NULL \
                WHERE project_id = $1 AND id = $2 AND lease = $3"
     );
     let database = &due.database;
@@ -304,6 +307,7 @@ pub async fn settle(
                 &record.restarts,
                 &record.promotions,
                 &record.backups,
+                &record.failure,
             ],
         )
         .await?;

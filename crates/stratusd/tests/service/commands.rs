@@ -18,6 +18,7 @@ fn help_lists_commands_and_flags() {
         "serve",
         "balance",
         "balancers",
+        "databases",
         "apply",
         "token issue",
         "audit",

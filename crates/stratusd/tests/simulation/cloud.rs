@@ -147,7 +147,7 @@ impl Door {
             }
             if ground.once_in(20) {
                 ground.trace(format_args!("{what} of {} fails", wanted.id));
-                return Err(ProvisionError("simulated failure".to_owned()));
+                return Err(ProvisionError::Failed("simulated failure".to_owned()));
             }
         }
         ground.trace(format_args!(
@@ -163,7 +163,7 @@ impl Door {
 }
 
 fn missing() -> ProvisionError {
-    ProvisionError("the database does not exist".to_owned())
+    ProvisionError::no_database()
 }
 
 impl Provisioner for Door {

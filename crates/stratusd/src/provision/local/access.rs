@@ -5,6 +5,7 @@ use std::fs;
 
 use super::files::replace;
 use super::folder::Database;
+use super::member::DATA;
 use super::{server, session};
 use crate::provision::ProvisionError;
 
@@ -27,8 +28,14 @@ pub(super) async fn restrict(
         server::reload(database)?;
         replace(&done, file.as_bytes(), None)?;
     }
+    // A server that is down has no sessions, and reads the rules when it starts. It must not fail this
+    // step, since a restart or a resize, which come after it, may start it.
+    let primary = database.record.primary;
+    if server::pid(&primary.path(&database.locked, DATA))?.is_none() {
+        return Ok(());
+    }
     // At each look, because a session may have begun by the rules before.
-    let session = session::connect(database, database.record.primary).await?;
+    let session = session::connect(database, primary).await?;
     session.end_others(networks).await
 }
 

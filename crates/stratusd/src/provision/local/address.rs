@@ -97,7 +97,7 @@ impl Addresses {
                 }
             }
         }
-        Err(ProvisionError(format!(
+        Err(ProvisionError::Failed(format!(
             "all addresses of {self} are taken, by databases or by a program that listens on port {PORT} of all addresses"
         )))
     }

@@ -19,7 +19,7 @@ impl Inner {
         &self,
         database: &mut Database,
     ) -> Result<String, ProvisionError> {
-        let wrong = |error| ProvisionError(format!("the certificate: {error:#}"));
+        let wrong = |error| ProvisionError::Failed(format!("the certificate: {error:#}"));
         let year = authority::year(&self.world).map_err(wrong)?;
         // One file has both, so that a server never finds a key that is not that of the certificate.
         let path = database.locked.path("server.pem");

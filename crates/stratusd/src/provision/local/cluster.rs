@@ -67,7 +67,9 @@ pub(super) async fn finish(
         input.write_all(label.as_bytes()).await.map_err(io)?;
     }
     if !sh.wait().await.map_err(io)?.success() {
-        return Err(ProvisionError("a copy cannot be finished".to_owned()));
+        return Err(ProvisionError::Failed(
+            "a copy cannot be finished".to_owned(),
+        ));
     }
     Ok(())
 }

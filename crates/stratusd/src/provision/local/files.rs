@@ -103,5 +103,5 @@ fn make(path: &Path, mode: u32) -> io::Result<()> {
 
 /// Returns the error of something that failed for a reason of the operating system.
 pub(super) fn failed(what: &str, error: &io::Error) -> ProvisionError {
-    ProvisionError(format!("{what}: {error}"))
+    ProvisionError::Failed(format!("{what}: {error}"))
 }

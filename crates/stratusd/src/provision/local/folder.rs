@@ -160,11 +160,11 @@ impl Folder {
         let number = match fs::read_to_string(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
             text => text.map_err(io)?.trim().parse().map_err(|_| {
-                ProvisionError(format!("{} has no number of users", path.display()))
+                ProvisionError::Failed(format!("{} has no number of users", path.display()))
             })?,
         };
         let next = u32::checked_add(number, 1);
-        let next = next.ok_or_else(|| ProvisionError("all users are taken".to_owned()))?;
+        let next = next.ok_or_else(|| ProvisionError::Failed("all users are taken".to_owned()))?;
         replace(&path, next.to_string().as_bytes(), None)?;
         Ok(number)
     }
@@ -243,7 +243,7 @@ fn try_lock(path: &Path) -> io::Result<Option<File>> {
 /// If it has other characters than those of ids, such as those of a path that leaves a folder.
 pub(super) fn name(id: &str) -> Result<&str, ProvisionError> {
     if id.is_empty() || !id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-        return Err(ProvisionError(format!("{id:?} is not an id")));
+        return Err(ProvisionError::Failed(format!("{id:?} is not an id")));
     }
     Ok(id)
 }
@@ -265,5 +265,5 @@ pub(super) fn read(folder: &Path) -> Result<Option<Record>, ProvisionError> {
         read => read.map_err(|error| failed(&path.display().to_string(), &error))?,
     };
     let record = serde_json::from_slice(&text);
-    record.map_err(|error| ProvisionError(format!("{}: {error}", path.display())))
+    record.map_err(|error| ProvisionError::Failed(format!("{}: {error}", path.display())))
 }

@@ -38,13 +38,14 @@ impl Member {
     }
 }
 
-/// Returns how many standbys a kind of high availability has.
-pub(super) fn standbys(ha_type: &str) -> usize {
+/// Returns how many standbys a kind of high availability has, or `None` if there is no such kind.
+pub(super) fn standbys(ha_type: &str) -> Option<usize> {
     match ha_type {
-        "async" => 1,
+        "none" => Some(0),
+        "async" => Some(1),
         // Two, so that a commit does not wait for one that is down.
-        "sync" => 2,
-        _ => 0,
+        "sync" => Some(2),
+        _ => None,
     }
 }
 

@@ -106,7 +106,7 @@ impl Owner {
             return Ok(None);
         };
         let user = first.checked_add(number()?);
-        let user = user.ok_or_else(|| ProvisionError("all users are taken".to_owned()))?;
+        let user = user.ok_or_else(|| ProvisionError::Failed("all users are taken".to_owned()))?;
         Ok(Some(user))
     }
 }

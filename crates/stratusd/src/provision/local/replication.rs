@@ -42,6 +42,8 @@ impl Inner {
         database: &mut Database,
     ) -> Result<(), ProvisionError> {
         let wanted = member::standbys(&database.record.shape.ha_type);
+        // One of an earlier version, which took kinds that it did not know.
+        let wanted = wanted.unwrap_or(database.record.standbys.len());
         if database.record.standbys.len() > wanted {
             database.record.standbys.truncate(wanted);
             change_members(database)?;
@@ -146,7 +148,7 @@ impl Inner {
         let client = session::connect(database, primary).await?;
         if client.has_tablespaces().await? {
             let wrong = "a database with tablespaces cannot have standbys";
-            return Err(ProvisionError(wrong.to_owned()));
+            return Err(ProvisionError::Failed(wrong.to_owned()));
         }
         // The primary keeps its log from now on until the standby has it.
         client.make_slot(member.name()).await?;
@@ -184,7 +186,8 @@ impl Inner {
         let mut pack = theirs(database, cluster::pack(from))?;
         let mut pack = pack.stdout(Stdio::piped()).spawn().map_err(io)?;
         let packed = pack.stdout.take().map(TryInto::<Stdio>::try_into);
-        let packed = packed.ok_or_else(|| ProvisionError("tar has no output".to_owned()))?;
+        let packed =
+            packed.ok_or_else(|| ProvisionError::Failed("tar has no output".to_owned()))?;
         let mut unpack = theirs(database, cluster::unpack(to))?;
         unpack
             .stdin(packed.map_err(io)?)
@@ -194,14 +197,16 @@ impl Inner {
         drop(unpack);
         let most = copy_time(self.storage(database));
         let copied = timeout(most, async { tokio::join!(pack.wait(), unpacking.wait()) }).await;
-        let late = |_| ProvisionError("the copy of the cluster stands still".to_owned());
+        let late = |_| ProvisionError::Failed("the copy of the cluster stands still".to_owned());
         let (packed, unpacked) = copied.map_err(late)?;
         // 1: a file has changed or was removed meanwhile, which the log of the primary has.
         let is_packed = matches!(packed.map_err(io)?.code(), Some(0 | 1));
         if is_packed && unpacked.map_err(io)?.success() {
             Ok(())
         } else {
-            Err(ProvisionError("the cluster cannot be copied".to_owned()))
+            Err(ProvisionError::Failed(
+                "the cluster cannot be copied".to_owned(),
+            ))
         }
     }
 
@@ -284,7 +289,7 @@ impl Inner {
         number: i64,
     ) -> Result<Progress, ProvisionError> {
         if database.record.promotions < number && database.record.promoted.is_none() {
-            if member::standbys(&database.record.shape.ha_type) > 0 {
+            if member::standbys(&database.record.shape.ha_type).is_some_and(|wanted| wanted > 0) {
                 let Some(successor) = self.successor(database).await else {
                     // The supervisor makes it.
                     return Ok(Progress::Pending(NO_STANDBY));
@@ -412,7 +417,7 @@ async fn ensure_received(database: &Database, member: Member) -> Result<(), Prov
         Ok(())
     } else {
         let wrong = "the standby does not have everything, so the primary is started again";
-        Err(ProvisionError(wrong.to_owned()))
+        Err(ProvisionError::Failed(wrong.to_owned()))
     }
 }
 

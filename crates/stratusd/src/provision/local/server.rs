@@ -51,7 +51,7 @@ impl Inner {
                 ensure_runs(child, database, member)?;
             }
             if begun.elapsed() > START {
-                return Err(ProvisionError(
+                return Err(ProvisionError::Failed(
                     "the server does not start in time".to_owned(),
                 ));
             }
@@ -175,7 +175,8 @@ impl Inner {
     /// If the version is not installed.
     pub(super) fn program(&self, version: &str, name: &str) -> Result<PathBuf, ProvisionError> {
         let program = self.config.binaries.program(version, name);
-        program.ok_or_else(|| ProvisionError(format!("PostgreSQL {version} is not installed")))
+        program
+            .ok_or_else(|| ProvisionError::Failed(format!("PostgreSQL {version} is not installed")))
     }
 }
 
@@ -193,7 +194,7 @@ pub(super) fn ensure_runs(
     let ended = ended.map_err(|error| failed("postgres", &error))?;
     let Some(status) = ended else { return Ok(()) };
     let said = reason(&member.path(&database.locked, "log"));
-    Err(ProvisionError(format!(
+    Err(ProvisionError::Failed(format!(
         "postgres ended with {status}: {said}"
     )))
 }
@@ -201,7 +202,7 @@ pub(super) fn ensure_runs(
 /// Returns the error of a server that has ended by itself, with the reason that its log says.
 pub(super) fn ended(database: &Database, member: Member) -> ProvisionError {
     let said = reason(&member.path(&database.locked, "log"));
-    ProvisionError(format!("postgres ended: {said}"))
+    ProvisionError::Failed(format!("postgres ended: {said}"))
 }
 
 /// Returns a command that has no variables of this process but the path of programs: the user that it
@@ -241,7 +242,9 @@ pub(super) async fn halt(data: &Path) -> Result<(), ProvisionError> {
     if is_ended {
         Ok(())
     } else {
-        Err(ProvisionError("the server does not stop".to_owned()))
+        Err(ProvisionError::Failed(
+            "the server does not stop".to_owned(),
+        ))
     }
 }
 
@@ -292,7 +295,7 @@ pub(super) async fn end_user(user: u32) -> Result<(), ProvisionError> {
             return Ok(());
         }
         if begun.elapsed() > FAST_STOP {
-            return Err(ProvisionError("its programs do not end".to_owned()));
+            return Err(ProvisionError::Failed("its programs do not end".to_owned()));
         }
         sleep(LOOK).await;
     }

@@ -100,7 +100,9 @@ impl Session {
                 return Ok(());
             }
             if begun.elapsed() > PATIENCE {
-                return Err(ProvisionError("a replication slot stays in use".to_owned()));
+                return Err(ProvisionError::Failed(
+                    "a replication slot stays in use".to_owned(),
+                ));
             }
             sleep(Duration::from_millis(20)).await;
         }
@@ -200,7 +202,9 @@ impl Session {
         if first(&rows)? {
             Ok(())
         } else {
-            Err(ProvisionError("the standby cannot be promoted".to_owned()))
+            Err(ProvisionError::Failed(
+                "the standby cannot be promoted".to_owned(),
+            ))
         }
     }
 
@@ -221,7 +225,7 @@ impl Session {
     ) -> Result<Vec<Row>, ProvisionError> {
         let rows = async { self.0.query(statement, parameters).await };
         let rows = tokio::time::timeout(patience, rows).await;
-        let late = |_| ProvisionError("the server does not answer in time".to_owned());
+        let late = |_| ProvisionError::Failed("the server does not answer in time".to_owned());
         rows.map_err(late)?.map_err(|error| refused(&error))
     }
 }
@@ -233,7 +237,7 @@ fn first<'r, T: tokio_postgres::types::FromSql<'r>>(rows: &'r [Row]) -> Result<T
 }
 
 fn unexpected() -> ProvisionError {
-    ProvisionError("the server answers something else".to_owned())
+    ProvisionError::Failed("the server answers something else".to_owned())
 }
 
 /// Connects to a server, if the other side of its socket is a process of its user: the owner of a
@@ -292,5 +296,5 @@ fn refused(error: &tokio_postgres::Error) -> ProvisionError {
         Some(code) => format!("error {}", code.code()),
         None => "no connection".to_owned(),
     };
-    ProvisionError(format!("the server refuses a statement: {reason}"))
+    ProvisionError::Failed(format!("the server refuses a statement: {reason}"))
 }

@@ -132,7 +132,10 @@ impl Inner {
             .map_err(|error| failed("initdb", &error))?;
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr);
-            return Err(ProvisionError(format!("initdb failed: {}", said.trim())));
+            return Err(ProvisionError::Failed(format!(
+                "initdb failed: {}",
+                said.trim()
+            )));
         }
         Ok(())
     }

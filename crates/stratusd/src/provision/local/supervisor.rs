@@ -146,7 +146,8 @@ impl Local {
 /// logs, too.
 fn is_broken(folder: &Path, record: &Record) -> Result<bool, ProvisionError> {
     let mut is_broken = record.promoted.is_some()
-        || record.standbys.len() != member::standbys(&record.shape.ha_type)
+        || member::standbys(&record.shape.ha_type)
+            .is_some_and(|wanted| record.standbys.len() != wanted)
         || record.shape.ha_type == "sync" && !record.commits_wait;
     for member in std::iter::once(&record.primary).chain(&record.standbys) {
         let folder = folder.join(member.name());

@@ -4,17 +4,18 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use reqwest::StatusCode;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{ORDERS, caller, create, is_running, serve};
 use crate::support::Home;
 use crate::support::caller::Caller;
 use crate::support::eventually;
-use crate::support::inventory::{RIVAL, two_projects};
+use crate::support::inventory::{RIVAL, SHOP, two_projects};
+use crate::support::process::Service;
 use crate::support::provisioner::{Fake, TOKEN};
 
 /// The names of databases that the provisioner treats as the name says, and the reason in the log.
-const WICKED: [(&str, &str); 5] = [
+const WICKED: [(&str, &str); 7] = [
     (
         "hang",
         "no response from the API to `database_observe` in time",
@@ -31,6 +32,14 @@ const WICKED: [(&str, &str); 5] = [
     (
         "failed",
         "500 Internal Server Error (Failed): this is Failed of a fake",
+    ),
+    (
+        "uncertified",
+        "/connection (POST): `server_certificate` is not in PEM",
+    ),
+    (
+        "unparsed",
+        "/connection (POST): `server_certificate` has a certificate that cannot be parsed",
     ),
 ];
 
@@ -112,14 +121,7 @@ async fn databases_of_a_project_that_hang_do_not_hold_up_another_project() {
     runs_soon(&rival, &path("another")).await;
     // Those that were at a worker when the sixteenth became slow are the last.
     assert!((16..=31).contains(&hanging()), "{} hang", hanging());
-    let metrics = reqwest::get(format!("{}/metrics", service.management)).await;
-    let metrics = metrics.expect("it responds").text().await;
-    let metrics = metrics.expect("it is text");
-    let put_off = metrics
-        .lines()
-        .find_map(|line| line.strip_prefix("stratus_reconcile_steps_put_off_total "));
-    let put_off: u64 = put_off.expect("it is counted").parse().expect("a number");
-    assert!(put_off > 0, "{metrics}");
+    assert!(metric(&service, "reconcile_steps_put_off").await > 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -143,8 +145,20 @@ async fn databases_that_failed_and_hang_do_not_hold_up_those_of_another_project_
     assert!((1..=4).contains(&hanging), "{hanging} hang");
 }
 
+/// Returns a metric of a service without labels.
+async fn metric(service: &Service, name: &str) -> u64 {
+    let metrics = reqwest::get(format!("{}/metrics", service.management)).await;
+    let metrics = metrics.expect("it responds").text().await;
+    let metrics = metrics.expect("it is text");
+    let value = metrics
+        .lines()
+        .find_map(|line| line.strip_prefix(&format!("stratus_{name}_total ")));
+    let value = value.unwrap_or_else(|| panic!("{name} is not in {metrics}"));
+    value.parse().expect("it is a number")
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn a_database_that_the_provisioner_has_lost_is_not_created_again() {
+async fn a_database_that_the_provisioner_has_lost_is_unavailable_and_not_created_again() {
     let home = Home::sqlite();
     home.apply(&two_projects());
     let fake = Fake::start("").await;
@@ -152,10 +166,32 @@ async fn a_database_that_the_provisioner_has_lost_is_not_created_again() {
     let shop = caller(&home, &service);
     create(&shop, ORDERS).await;
     let is_recorded = |it: &Value| is_running(it) && it["connection_string"].is_string();
-    shop.wait_for(ORDERS, is_recorded).await;
-    fake.known.databases.lock().unwrap().clear();
-    tokio::time::sleep(std::time::Duration::from_secs(3)).await;
+    let made = shop.wait_for(ORDERS, is_recorded).await;
+    let lost = std::mem::take(&mut *fake.known.databases.lock().unwrap());
+    let is_lost = |it: &Value| it["state"] == "unavailable";
+    let now = shop.wait_for(ORDERS, is_lost).await;
+    assert_eq!(now["connection_string"], made["connection_string"]);
+    assert!(metric(&service, "reconcile_steps_missing").await > 0);
+    let said = home.run(&["databases"]);
+    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    let id = made["id"].as_str().expect("it has an id");
+    let url = format!("{}/database/{id}/observe (POST): ", fake.url);
+    for part in [id, "orders", SHOP, "unavailable", &url, "DatabaseNotFound"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let json = home.run(&["databases", "--format", "json"]);
+    let json: Value = serde_json::from_slice(&json.stdout).expect("it is a line of JSON");
+    assert_eq!(
+        (&json["name"], &json["state"]),
+        (&"orders".into(), &"unavailable".into())
+    );
     assert!(fake.known.databases.lock().unwrap().is_empty());
+    // The provisioner has found it again.
+    *fake.known.databases.lock().unwrap() = lost;
+    shop.wait_for(ORDERS, is_recorded).await;
+    assert!(home.run(&["databases"]).stdout.is_empty());
+    fake.known.databases.lock().unwrap().clear();
+    shop.wait_for(ORDERS, is_lost).await;
     // It can still be deleted.
     assert_eq!(shop.delete(ORDERS).await.status, 204);
     let gone = eventually(async || {
@@ -165,8 +201,62 @@ async fn a_database_that_the_provisioner_has_lost_is_not_created_again() {
     gone.await.expect("the database is deleted");
     service.terminate();
     let (_, log) = service.wait();
+    let error = log
+        .lines()
+        .find(|line| line.contains("has lost a database"));
+    let error = error.unwrap_or_else(|| panic!("{log}"));
+    assert!(error.contains("ERROR") && error.contains(&url), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_provisioner_that_is_busy_is_asked_again_when_it_says_and_nothing_has_failed() {
+    let home = Home::sqlite();
+    home.apply(&two_projects());
+    let fake = Fake::start("").await;
+    fake.known.is_wicked.store(true, Ordering::SeqCst);
+    let service = serve(&home, &fake.url, &[]);
+    let shop = caller(&home, &service);
+    let (busy, for_long) = (path("busy"), path("busy-for-long"));
+    create(&shop, &busy).await;
+    create(&shop, &for_long).await;
+    let calls = |name: &str| fake.known.calls.lock().unwrap().get(name).copied();
+    let is_asked = async || calls("busy").filter(|calls| *calls >= 5);
+    eventually(is_asked)
+        .await
+        .expect("it is asked every second");
+    assert_eq!(calls("busy-for-long"), Some(1));
+    assert!(metric(&service, "reconcile_steps_postponed").await >= 5);
+    assert_eq!(metric(&service, "reconcile_steps_failed").await, 0);
+    assert!(home.run(&["databases"]).stdout.is_empty());
+    fake.known.is_wicked.store(false, Ordering::SeqCst);
+    runs_soon(&shop, &busy).await;
+    // A change of its owner does not wait.
+    let change = json!({ "storage_size": 128 });
+    shop.patch(&for_long, change).await.ok();
+    runs_soon(&shop, &for_long).await;
+    service.terminate();
+    let (_, log) = service.wait();
     assert!(
-        log.contains("it does not have this database, which was created"),
+        log.contains("503 Service Unavailable (Unavailable)"),
         "{log}"
     );
+    assert!(log.contains("wait=300s") || log.contains("300s"), "{log}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_whose_server_is_down_is_restarted() {
+    let home = Home::sqlite();
+    home.apply(&two_projects());
+    let fake = Fake::start("").await;
+    let service = serve(&home, &fake.url, &[]);
+    let shop = caller(&home, &service);
+    let down = path("down");
+    create(&shop, &down).await;
+    let is_recorded = |it: &Value| is_running(it) && it["connection_string"].is_string();
+    shop.wait_for(&down, is_recorded).await;
+    fake.known.is_wicked.store(true, Ordering::SeqCst);
+    shop.wait_for(&down, |it| it["state"] == "unavailable")
+        .await;
+    shop.post_nothing(&format!("{down}/restart")).await.ok();
+    shop.wait_for(&down, is_running).await;
 }

@@ -51,6 +51,8 @@ pub struct Database {
     shape: Value,
     steps: HashMap<String, i64>,
     is_created: bool,
+    /// Whether its server was restarted.
+    is_up: bool,
     passwords: u32,
     connections: u32,
     pub password: String,
@@ -101,6 +103,14 @@ fn json_of(status: u16, media_type: &str, body: &Value) -> Response {
 fn problem(status: u16, code: &str) -> Response {
     let body = json!({ "code": code, "detail": format!("this is {code}\nof a fake") });
     json_of(status, "application/problem+json", &body)
+}
+
+/// Returns a response that asks to come back after a number of seconds.
+fn busy(seconds: &'static str) -> Response {
+    let mut response = problem(503, "Unavailable");
+    let value = http::HeaderValue::from_static(seconds);
+    response.headers_mut().insert(header::RETRY_AFTER, value);
+    response
 }
 
 fn ok(body: &Value) -> Response {
@@ -158,6 +168,9 @@ async fn respond(State(known): State<Arc<Known>>, request: Request) -> Response 
         return problem(404, code);
     };
     let Ok(body) = to_bytes(body, 64 << 10).await else {
+        if known.broken == "large-body-hangs" {
+            tokio::time::sleep(Duration::from_hours(1)).await;
+        }
         let status = if known.broken == "large-body" {
             500
         } else {
@@ -208,6 +221,25 @@ async fn respond(State(known): State<Arc<Known>>, request: Request) -> Response 
             }
             "lost" => return json_of(404, "application/json", &json!({})),
             "failed" => return problem(500, "Failed"),
+            "busy" => return busy("1"),
+            "busy-for-long" => return busy("31536000"),
+            "down" => {
+                if let Some(response) = known.down(id, step) {
+                    return response;
+                }
+            }
+            "uncertified" | "unparsed" if step == "connection" => {
+                let wrong = if name == "uncertified" {
+                    "-----BEGIN CERTIFICATE-----\nthis is none\n"
+                } else {
+                    "-----BEGIN CERTIFICATE-----\nQUJD\n-----END CERTIFICATE-----\n"
+                };
+                return ok(&json!({
+                    "host": "certified.example",
+                    "ca_certificates": known.authority.1,
+                    "server_certificate": wrong,
+                }));
+            }
             _ => {}
         }
     }
@@ -231,6 +263,27 @@ impl Drop for Hanging {
 }
 
 impl Known {
+    /// Responds to a step of a database whose server is down until it is restarted. Returns `None` if the
+    /// step is made as for others.
+    fn down(&self, id: &str, step: &str) -> Option<Response> {
+        let mut databases = self.databases.lock().unwrap();
+        let database = databases.get_mut(id)?;
+        match step {
+            "restart" => {
+                database.is_up = true;
+                None
+            }
+            _ if database.is_up || !database.is_created => None,
+            "observe" => {
+                let mut observed = observed(database, self.broken);
+                observed["is_available"] = json!(false);
+                Some(ok(&observed))
+            }
+            "restrict" | "set-password" => Some(problem(500, "Failed")),
+            _ => None,
+        }
+    }
+
     fn step(&self, id: &str, step: &str, body: &Value) -> Response {
         let (wanted, broken) = (&body["wanted"], self.broken);
         let mut databases = self.databases.lock().unwrap();
@@ -274,6 +327,9 @@ impl Known {
                 is_created: true,
                 ..Database::default()
             });
+        }
+        if broken == "known" && body["known"].is_object() && databases.contains_key(id) {
+            return problem(400, "BadRequest");
         }
         let Some(database) = databases.get_mut(id).filter(|it| it.is_created) else {
             if broken == "unknown-database" && step == "promote" {
@@ -338,7 +394,7 @@ fn observed(database: &Database, broken: Broken) -> Value {
         backups.reverse();
     }
     json!({
-        "is_available": true,
+        "is_available": broken != "opened-by-password" || database.passwords > 0,
         "shape": database.shape,
         "used_bytes": 1,
         "earliest_restore_time": "2026-03-01T01:00:00Z",

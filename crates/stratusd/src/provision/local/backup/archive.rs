@@ -110,7 +110,7 @@ impl Archive {
         let path = self.base().join(format!("{key}.json"));
         let text = fs::read(&path).map_err(|error| failed(&path.display().to_string(), &error))?;
         let base = serde_json::from_slice(&text);
-        base.map_err(|error| ProvisionError(format!("{}: {error}", path.display())))
+        base.map_err(|error| ProvisionError::Failed(format!("{}: {error}", path.display())))
     }
 
     /// Returns the copies with their keys from which the log leads to now, the oldest first.

@@ -68,7 +68,7 @@ impl Inner {
         }
         if session.has_tablespaces().await? {
             let wrong = "a database with tablespaces cannot be backed up";
-            return Err(ProvisionError(wrong.to_owned()));
+            return Err(ProvisionError::Failed(wrong.to_owned()));
         }
         session.begin_backup().await?;
         let key = self.key()?;
@@ -89,7 +89,7 @@ impl Inner {
         let (label, ends) = session.end_backup_archived().await?;
         let begins = begins(&label);
         let begins =
-            begins.ok_or_else(|| ProvisionError("a backup has no beginning".to_owned()))?;
+            begins.ok_or_else(|| ProvisionError::Failed("a backup has no beginning".to_owned()))?;
         let base = Base {
             begins: begins.to_owned(),
             // Rounded up, so that the copy is complete at this time.
@@ -103,7 +103,7 @@ impl Inner {
     /// Returns the key of a copy that begins now.
     fn key(&self) -> Result<String, ProvisionError> {
         let now = Timestamp::from_millisecond(self.world.now());
-        let now = now.map_err(|error| ProvisionError(format!("the clock: {error}")))?;
+        let now = now.map_err(|error| ProvisionError::Failed(format!("the clock: {error}")))?;
         Ok(now.strftime("%Y%m%dT%H%M%SZ").to_string())
     }
 }

@@ -34,7 +34,7 @@ pub fn restore_files(
     let (key, base) = latest(&archive, until.unwrap_or(i64::MAX))?;
     if into.exists() {
         let wrong = format!("{} exists: name a folder that does not", into.display());
-        return Err(ProvisionError(wrong));
+        return Err(ProvisionError::Failed(wrong));
     }
     let data = into.join("data");
     private(into).and_then(|()| private(&data)).map_err(io)?;
@@ -47,7 +47,9 @@ pub fn restore_files(
         .stdout(Stdio::null());
     let unpacked = tar.status().map_err(|error| failed("tar", &error))?;
     if !unpacked.success() {
-        return Err(ProvisionError("a backup cannot be unpacked".to_owned()));
+        return Err(ProvisionError::Failed(
+            "a backup cannot be unpacked".to_owned(),
+        ));
     }
     copy_log(&archive, &base.begins, &into.join("log"), None).map_err(io)?;
     let mut settings =

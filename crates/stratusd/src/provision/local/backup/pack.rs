@@ -63,7 +63,7 @@ pub(super) async fn pack(
     let status = end(&mut child, written.is_ok()).await.map_err(io)?;
     written.map_err(io)?;
     if !status.code().is_some_and(|code| codes.contains(&code)) {
-        return Err(ProvisionError(format!(
+        return Err(ProvisionError::Failed(format!(
             "a backup: the copy ends with {status}"
         )));
     }

@@ -69,7 +69,9 @@ impl Inner {
             .kill_on_drop(true);
         server::as_user(&mut tar, user);
         if !tar.status().await.map_err(io)?.success() {
-            return Err(ProvisionError("a backup cannot be unpacked".to_owned()));
+            return Err(ProvisionError::Failed(
+                "a backup cannot be unpacked".to_owned(),
+            ));
         }
         cluster::finish(to, user, FINISH, &base.label).await
     }
@@ -77,7 +79,8 @@ impl Inner {
     /// Makes the archive of a database have everything that was committed until now, if its server
     /// runs.
     async fn archive_until_now(&self, id: &str, archive: &Archive) -> Result<(), ProvisionError> {
-        let gone = || ProvisionError("the database that it is restored from is gone".to_owned());
+        let gone =
+            || ProvisionError::Failed("the database that it is restored from is gone".to_owned());
         if !self.folder.has(id)? {
             return Err(gone());
         }
@@ -92,7 +95,7 @@ impl Inner {
         while !archive.log().join(format!("{part}.gz")).exists() {
             if begun.elapsed() > ARCHIVED {
                 let wrong = "the log of the other database is not archived in time";
-                return Err(ProvisionError(wrong.to_owned()));
+                return Err(ProvisionError::Failed(wrong.to_owned()));
             }
             sleep(LOOK).await;
         }
@@ -177,7 +180,7 @@ pub(in super::super) fn recovery(
 /// since names of zones are not known yet when a server reads the setting.
 pub(super) fn target_time(until: i64) -> Result<String, ProvisionError> {
     let until = Timestamp::from_microsecond(until);
-    let until = until.map_err(|error| ProvisionError(format!("the time: {error}")))?;
+    let until = until.map_err(|error| ProvisionError::Failed(format!("the time: {error}")))?;
     Ok(until.strftime("%Y-%m-%d %H:%M:%S%.6f+00").to_string())
 }
 
@@ -187,7 +190,7 @@ pub(super) fn latest(archive: &Archive, until: i64) -> Result<(String, Base), Pr
     let mut usable = archive.usable()?.into_iter().rev();
     let latest = usable.find(|(_, base)| is_complete(base));
     let wrong = "there is no backup any more that was complete at the time to restore to";
-    latest.ok_or_else(|| ProvisionError(wrong.to_owned()))
+    latest.ok_or_else(|| ProvisionError::Failed(wrong.to_owned()))
 }
 
 /// Copies the parts of a log from one on, for a user to read.
