@@ -1,9 +1,12 @@
 //! `stratusd check-provisioner`: checks whether a provisioner keeps the rules of its protocol.
 
+use std::future::pending;
+
 use anyhow::{Context, Result, bail};
 use clap::ArgMatches;
 use stratusd::provision::check::{self, CheckConfig};
 use stratusd::settings::{Duration, ProvisionerUrl, RemoteArguments, SettingsFile};
+use tokio::signal::unix::{SignalKind, signal};
 
 use super::output::print;
 
@@ -39,6 +42,27 @@ pub struct Arguments {
     remote: RemoteArguments,
 }
 
+/// Waits for Ctrl-C or SIGTERM. Another one ends the program at once.
+async fn interrupted() {
+    let (Ok(mut interrupt), Ok(mut terminate)) = (
+        signal(SignalKind::interrupt()),
+        signal(SignalKind::terminate()),
+    ) else {
+        return pending().await;
+    };
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+        std::process::exit(1);
+    });
+}
+
 pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> Result<()> {
     let mut remote = arguments.remote.resolve(matches, file)?;
     if let Some(url) = &arguments.url {
@@ -57,7 +81,9 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
         .enable_all()
         .build()
         .context("failed to start the runtime")?;
-    let is_kept = runtime.block_on(check::run(&remote, config, |judged| print(judged)))?;
+    let is_kept = runtime.block_on(check::run(&remote, config, interrupted(), |judged| {
+        print(judged)
+    }))?;
     if !is_kept {
         bail!("the provisioner does not keep all rules of its protocol");
     }

@@ -13,14 +13,16 @@ mod rules;
 mod session;
 
 use std::fmt;
+use std::pin::pin;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
 use super::remote;
 use crate::domain::id::Kind;
+use crate::domain::refusal::enumerate;
 use crate::settings::RemoteSettings;
 use crate::world::World;
 
@@ -113,6 +115,8 @@ struct Check {
 struct Subject {
     id: String,
     wanted: Value,
+    /// What the service would have recorded of it, once it was created.
+    known: Option<Value>,
     /// The certificates and the host, once they are known.
     connection: Option<provisioner_types::Connection>,
     password: Option<String>,
@@ -123,10 +127,12 @@ struct Subject {
 ///
 /// # Errors
 ///
-/// If the settings cannot be used.
+/// If the settings cannot be used, or if `interrupted` ends before the check does. What the check has
+/// made is deleted first.
 pub async fn run(
     settings: &RemoteSettings,
     config: CheckConfig,
+    interrupted: impl Future<Output = ()>,
     mut report: impl FnMut(&Judged) -> Result<()>,
 ) -> Result<bool> {
     let url = settings.provisioner_url.as_ref();
@@ -143,8 +149,16 @@ pub async fn run(
         made: Vec::new(),
     };
     let mut is_kept = true;
+    let mut interrupted = pin!(interrupted);
     for rule in rules::RULES {
-        let verdict = match check.check(rule).await {
+        let checked = tokio::select! {
+            checked = check.check(rule) => checked,
+            () = &mut interrupted => {
+                let left = check.clean_up().await;
+                bail!("the check was interrupted: {left}");
+            }
+        };
+        let verdict = match checked {
             Ok(()) => Verdict::Passed,
             Err(Broken::Skipped(why)) => Verdict::Skipped(why),
             Err(Broken::Failed(found)) => {
@@ -159,6 +173,19 @@ pub async fn run(
     }
     check.clean_up().await;
     Ok(is_kept)
+}
+
+/// The ids of the databases that could not be deleted.
+struct Left(Vec<String>);
+
+impl fmt::Display for Left {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            f.write_str("its databases are deleted")
+        } else {
+            write!(f, "delete its databases {}", enumerate(&self.0))
+        }
+    }
 }
 
 impl Check {
@@ -188,16 +215,25 @@ impl Check {
                     "ha_type": "none",
                 },
             }),
+            known: None,
             connection: None,
             password: None,
         }
     }
 
     /// Deletes what is left of the databases of the check, as well as that works.
-    async fn clean_up(&mut self) {
+    async fn clean_up(&mut self) -> Left {
+        let mut left = Vec::new();
         for subject in std::mem::take(&mut self.made) {
-            let _ = self.until_done("delete", &subject, json!({})).await;
+            if self
+                .until_done("delete", &subject, json!({}))
+                .await
+                .is_err()
+            {
+                left.push(subject.id);
+            }
         }
+        Left(left)
     }
 
     /// Returns the database whose life is checked.

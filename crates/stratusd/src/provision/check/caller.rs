@@ -80,6 +80,9 @@ impl Answer {
 /// Returns the body of a request: what is wanted of a database, and more.
 pub(super) fn body(subject: &Subject, more: Value) -> Value {
     let mut body = json!({ "wanted": subject.wanted });
+    if let Some(known) = &subject.known {
+        body["known"] = known.clone();
+    }
     if let (Some(body), Value::Object(more)) = (body.as_object_mut(), more) {
         body.extend(more);
     }

@@ -17,23 +17,45 @@ use super::caller::is_missing;
 use super::{Broken, Check, Checked, Subject};
 
 impl Check {
-    /// Creates a database, and observes it.
-    async fn created(&mut self, subject: &Subject) -> Result<wire::ObservedDatabase, String> {
+    pub(super) async fn create(&mut self) -> Checked {
+        let mut subject = self.subject();
         self.made.push(subject.clone());
-        self.until_done("create", subject, json!({})).await?;
+        self.until_done("create", &subject, json!({})).await?;
         let wanted: wire::Shape = serde_json::from_value(subject.wanted["shape"].clone())
             .map_err(|error| error.to_string())?;
-        self.until_observed(subject, "an available database", |it| {
-            it.is_available && it.shape == wanted
-        })
-        .await
-    }
-
-    pub(super) async fn create(&mut self) -> Checked {
-        let subject = self.subject();
-        self.created(&subject).await?;
+        let observed = self
+            .until_observed(&subject, "the wanted shape", |it| it.shape == wanted)
+            .await?;
+        self.let_in(&subject).await?;
+        if !observed.is_available {
+            self.until_observed(&subject, "an available database", |it| it.is_available)
+                .await?;
+        }
+        subject.known = Some(recorded(&observed));
         self.main = Some(subject);
         Ok(())
+    }
+
+    /// Does what the service does once a database is created: it may be available only then.
+    async fn let_in(&self, subject: &Subject) -> Result<(), String> {
+        let password = format!("Check-{}-1a", self.world.letters_and_digits(24));
+        for (step, more) in [
+            ("restrict", json!({})),
+            ("set-password", json!({ "password": password })),
+        ] {
+            let answer = self.call(step, subject, more).await?;
+            answer
+                .is_empty()
+                .map_err(|found| format!("{step}: {found}"))?;
+        }
+        Ok(())
+    }
+
+    /// Keeps what the service would record of the main database.
+    fn record(&mut self, observed: &wire::ObservedDatabase) {
+        if let Some(main) = &mut self.main {
+            main.known = Some(recorded(observed));
+        }
     }
 
     pub(super) async fn create_again(&mut self) -> Checked {
@@ -152,18 +174,33 @@ impl Check {
 
     pub(super) async fn storage(&mut self) -> Checked {
         let gib = self.config.storage[1];
+        if gib == self.config.storage[0] {
+            return Err(Broken::Skipped("both of --storage are the same".to_owned()));
+        }
         let written = self.write().await?;
         let subject = self.want("storage_size_gib", json!(gib))?;
         self.until_done("resize", &subject, json!({})).await?;
-        self.until_observed(&subject, "the new storage size", |it| {
-            it.is_available && it.shape.storage_size_gib.get() == gib
-        })
-        .await?;
+        let observed = self
+            .until_observed(&subject, "the new storage size", |it| {
+                it.is_available && it.shape.storage_size_gib.get() == gib
+            })
+            .await?;
+        self.record(&observed);
         self.until_done("resize", &subject, json!({})).await?;
         Ok(self.is_there(&written).await?)
     }
 
+    /// Checks that the check has two sizes: from one to itself, nothing changes.
+    fn ensure_two_sizes(&self) -> Checked {
+        let [before, after] = &self.config.sizes;
+        if before == after {
+            return Err(Broken::Skipped("both of --sizes are the same".to_owned()));
+        }
+        Ok(())
+    }
+
     pub(super) async fn window(&mut self) -> Checked {
+        self.ensure_two_sizes()?;
         let mut subject = self.main()?;
         let now = Timestamp::from_millisecond(self.world.now());
         let now = now.map_err(|error| error.to_string())?;
@@ -188,13 +225,16 @@ impl Check {
     }
 
     pub(super) async fn size(&mut self) -> Checked {
+        self.ensure_two_sizes()?;
         let size = self.config.sizes[1].clone();
         let subject = self.want("vm_size", json!(size))?;
         self.until_done("resize", &subject, json!({})).await?;
-        self.until_observed(&subject, "the new size", |it| {
-            it.is_available && it.shape.vm_size.as_str() == size
-        })
-        .await?;
+        let observed = self
+            .until_observed(&subject, "the new size", |it| {
+                it.is_available && it.shape.vm_size.as_str() == size
+            })
+            .await?;
+        self.record(&observed);
         Ok(())
     }
 
@@ -221,10 +261,25 @@ impl Check {
         })
         .await?;
         let before = self.connected(&subject).await?.host;
+        let timeline = self.timeline(&subject).await?;
         self.numbered("promote", &subject, 2).await?;
         let after = self.connected(&subject).await?.host;
         if before != after {
             return Err(format!("the host was {before} and is {after} after the promotion").into());
+        }
+        // A standby that becomes the primary begins a timeline. Both are empty without a connection.
+        let promoted = self.timeline(&subject).await?;
+        if promoted <= timeline && !timeline.is_empty() {
+            return Err(
+                "no standby has become the primary: the log is on the same timeline"
+                    .to_owned()
+                    .into(),
+            );
+        }
+        self.step("promote", &subject, json!({ "number": 1 }))
+            .await?;
+        if self.timeline(&subject).await? != promoted {
+            return Err("promotion 1 was made after promotion 2".to_owned().into());
         }
         Ok(self.is_there(&written).await?)
     }
@@ -244,6 +299,9 @@ impl Check {
         created.1?;
         let mut hosts = Vec::new();
         for subject in [&first, &one, &two] {
+            if subject.id != first.id {
+                self.let_in(subject).await?;
+            }
             self.until_observed(subject, "an available database", |it| it.is_available)
                 .await?;
             hosts.push(self.connected(subject).await?.host);
@@ -276,8 +334,13 @@ impl Check {
     pub(super) async fn delete(&mut self) -> Checked {
         let subject = self.main()?;
         self.until_done("delete", &subject, json!({})).await?;
+        // A simulator may take over what the service has recorded.
+        let unknown = Subject {
+            known: None,
+            ..subject.clone()
+        };
         for step in ["observe", "connection"] {
-            let answer = self.call(step, &subject, json!({})).await?;
+            let answer = self.call(step, &unknown, json!({})).await?;
             is_missing(step, &answer)?;
         }
         Ok(self.is_closed(&subject).await?)
@@ -291,6 +354,15 @@ impl Check {
         }
         Ok(())
     }
+}
+
+/// Returns what the service records of a database, for later requests.
+fn recorded(observed: &wire::ObservedDatabase) -> Value {
+    let mut known = serde_json::to_value(observed).unwrap_or_default();
+    if let Some(known) = known.as_object_mut() {
+        known.remove("backups");
+    }
+    known
 }
 
 /// Checks that the certificate of a server is for its host, and issued by its authority.

@@ -3,6 +3,7 @@
 use provisioner_types as wire;
 use reqwest::Method;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::caller::{body, is_missing};
 use super::{Broken, Check, Checked, Subject};
@@ -139,11 +140,17 @@ impl Check {
     pub(super) async fn large_body(&mut self) -> Checked {
         let subject = self.subject();
         let more = json!({ "of_a_later_version": "x".repeat(LARGE) });
-        // The provisioner may close the connection while the body is being sent.
-        if let Ok(answer) = self.call("observe", &subject, more).await
-            && !(400..500).contains(&answer.status)
-        {
-            return Err(format!("it responds with {}", answer.status).into());
+        let begun = Instant::now();
+        match self.call("observe", &subject, more).await {
+            Ok(answer) if !(400..500).contains(&answer.status) => {
+                return Err(format!("it responds with {}", answer.status).into());
+            }
+            Err(_) if begun.elapsed() >= self.timeout => {
+                let wrong = format!("it does not respond within {:?}", self.timeout);
+                return Err(wrong.into());
+            }
+            // The provisioner may close the connection while the body is being sent.
+            Ok(_) | Err(_) => {}
         }
         let answer = self.call("observe", &subject, json!({})).await?;
         Ok(is_missing("the next call", &answer)?)

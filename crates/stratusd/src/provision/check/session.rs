@@ -98,24 +98,30 @@ impl Check {
     pub(super) async fn restrict_closes(&mut self) -> Checked {
         self.ensure_connects()?;
         let subject = self.main()?;
-        let mut closed = subject.clone();
-        closed.wanted["open_to"] = json!([]);
-        self.call("restrict", &closed, json!({}))
-            .await?
-            .is_empty()?;
-        let begun = Instant::now();
-        while let Attempt::Open(_) = attempt(&subject).await? {
-            if begun.elapsed() > IN_FORCE {
-                return Err("one can connect although `open_to` is empty"
-                    .to_owned()
+        // Nobody, and networks for documentation, which nobody has.
+        for networks in [json!([]), json!(["192.0.2.0/24", "2001:db8::/32"])] {
+            let mut closed = subject.clone();
+            closed.wanted["open_to"] = networks;
+            self.call("restrict", &closed, json!({}))
+                .await?
+                .is_empty()?;
+            let begun = Instant::now();
+            while let Attempt::Open(_) = attempt(&subject).await? {
+                if begun.elapsed() > IN_FORCE {
+                    let networks = &closed.wanted["open_to"];
+                    return Err(format!(
+                        "one can connect from elsewhere with `open_to` {networks}"
+                    )
                     .into());
+                }
+                sleep(IN_FORCE / 50).await;
             }
-            sleep(IN_FORCE / 50).await;
+            // A server that was down would look as if it were closed.
+            self.call("restrict", &subject, json!({}))
+                .await?
+                .is_empty()?;
+            self.open(&subject).await?;
         }
-        self.call("restrict", &subject, json!({}))
-            .await?
-            .is_empty()?;
-        self.open(&subject).await?;
         Ok(())
     }
 
@@ -141,6 +147,15 @@ impl Check {
         Ok(self
             .ask(subject, "SELECT pg_postmaster_start_time()::text")
             .await?)
+    }
+
+    /// Returns the timeline of the log of a database, or an empty text if the check does not connect.
+    pub(super) async fn timeline(&self, subject: &Subject) -> Result<String, String> {
+        if self.unconnected().is_some() {
+            return Ok(String::new());
+        }
+        let query = "SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8)";
+        self.ask(subject, query).await
     }
 
     async fn ask(&self, subject: &Subject, query: &str) -> Result<String, String> {

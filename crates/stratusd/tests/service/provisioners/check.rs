@@ -4,6 +4,7 @@ use std::net::Ipv4Addr;
 use std::process::{Child, Command, Stdio};
 
 use futures_util::future::join_all;
+use rustix::process::{Pid, Signal, kill_process};
 use tokio::net::TcpStream;
 use tokio::task::spawn_blocking;
 
@@ -104,6 +105,81 @@ async fn a_provisioner_that_breaks_a_rule_is_found_out() {
         assert!(rules(&said, "failed ").contains(&rule), "{rule}: {said}");
         assert!(said.contains("does not keep all rules"), "{said}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_may_be_available_only_once_it_has_a_password() {
+    let fake = Fake::start("opened-by-password").await;
+    let (is_kept, said) = check(&fake.url, &["--no-connections", "--patience", "5s"]).await;
+    assert!(is_kept, "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_service_has_recorded_is_sent_as_the_service_sends_it() {
+    let fake = Fake::start("known").await;
+    let (is_kept, said) = check(&fake.url, &["--no-connections", "--patience", "5s"]).await;
+    assert!(!is_kept, "{said}");
+    for rule in ["create-again", "observe", "restart", "size"] {
+        assert!(rules(&said, "failed ").contains(&rule), "{rule}: {said}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_large_body_that_gets_no_response_is_found_out() {
+    let fake = Fake::start("large-body-hangs").await;
+    let more = &["--no-connections", "--provisioner-timeout", "2s"];
+    let (is_kept, said) = check(&fake.url, more).await;
+    assert!(!is_kept, "{said}");
+    assert_eq!(rules(&said, "failed "), ["large-body"], "{said}");
+    assert!(said.contains("it does not respond within 2s"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn changes_to_the_same_size_are_not_checked() {
+    // It would break both rules.
+    let fake = Fake::start("window").await;
+    let more = &[
+        "--no-connections",
+        "--sizes",
+        "standard-2",
+        "standard-2",
+        "--storage",
+        "64",
+        "64",
+    ];
+    let (is_kept, said) = check(&fake.url, more).await;
+    assert!(is_kept, "{said}");
+    for rule in ["storage", "window", "size"] {
+        assert!(rules(&said, "skipped ").contains(&rule), "{rule}: {said}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_check_that_is_interrupted_deletes_what_it_has_made() {
+    let home = Home::sqlite();
+    let file = token_file(&home);
+    // Its creations never end.
+    let fake = Fake::start("create").await;
+    let mut command = home.command(&[
+        "check-provisioner",
+        &fake.url,
+        "--provisioner-token-file",
+        &file,
+    ]);
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    let running = command.spawn().expect("it starts");
+    let is_made = async || (!fake.known.databases.lock().unwrap().is_empty()).then_some(());
+    eventually(is_made).await.expect("a database is made");
+    kill_process(Pid::from_child(&running), Signal::INT).expect("it runs");
+    let ended = spawn_blocking(move || running.wait_with_output()).await;
+    let ended = ended.expect("it does not panic").expect("it ends");
+    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert!(!ended.status.success(), "{said}");
+    assert!(
+        said.contains("was interrupted: its databases are deleted"),
+        "{said}"
+    );
+    assert!(fake.known.databases.lock().unwrap().is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]
