@@ -192,56 +192,10 @@ async fn respond(State(known): State<Arc<Known>>, request: Request) -> Response 
     {
         return problem(400, "BadRequest");
     }
-    if known.is_wicked.load(Ordering::SeqCst) {
-        let name = wanted["name"].as_str().unwrap_or_default();
-        *known
-            .calls
-            .lock()
-            .unwrap()
-            .entry(name.to_owned())
-            .or_default() += 1;
-        let is_stuck = known.is_stuck.load(Ordering::SeqCst);
-        match name {
-            _ if name.starts_with("hang") || name.starts_with("stuck") && is_stuck => {
-                let _hanging = Hanging::begin(&known.hanging);
-                tokio::time::sleep(Duration::from_hours(1)).await;
-            }
-            _ if name.starts_with("stuck") || name.starts_with("flaky") && !is_stuck => {
-                return problem(500, "Failed");
-            }
-            "garbage" => return Response::new(Body::from("<html>out of order</html>")),
-            "huge" => {
-                let endless = futures_util::stream::repeat_with(|| {
-                    Ok::<_, std::io::Error>(vec![b' '; 64 << 10])
-                });
-                let response = Response::builder().header(header::CONTENT_TYPE, "application/json");
-                return response
-                    .body(Body::from_stream(endless))
-                    .expect("it is a response");
-            }
-            "lost" => return json_of(404, "application/json", &json!({})),
-            "failed" => return problem(500, "Failed"),
-            "busy" => return busy("1"),
-            "busy-for-long" => return busy("31536000"),
-            "down" => {
-                if let Some(response) = known.down(id, step) {
-                    return response;
-                }
-            }
-            "uncertified" | "unparsed" if step == "connection" => {
-                let wrong = if name == "uncertified" {
-                    "-----BEGIN CERTIFICATE-----\nthis is none\n"
-                } else {
-                    "-----BEGIN CERTIFICATE-----\nQUJD\n-----END CERTIFICATE-----\n"
-                };
-                return ok(&json!({
-                    "host": "certified.example",
-                    "ca_certificates": known.authority.1,
-                    "server_certificate": wrong,
-                }));
-            }
-            _ => {}
-        }
+    if known.is_wicked.load(Ordering::SeqCst)
+        && let Some(response) = known.wicked(id, step, wanted).await
+    {
+        return response;
     }
     known.step(id, step, &body)
 }
@@ -263,6 +217,55 @@ impl Drop for Hanging {
 }
 
 impl Known {
+    /// Responds as a provisioner that is out of order, if the name of a database asks for that.
+    async fn wicked(&self, id: &str, step: &str, wanted: &Value) -> Option<Response> {
+        let name = wanted["name"].as_str().unwrap_or_default();
+        *self
+            .calls
+            .lock()
+            .unwrap()
+            .entry(name.to_owned())
+            .or_default() += 1;
+        let is_stuck = self.is_stuck.load(Ordering::SeqCst);
+        match name {
+            _ if name.starts_with("hang") || name.starts_with("stuck") && is_stuck => {
+                let _hanging = Hanging::begin(&self.hanging);
+                tokio::time::sleep(Duration::from_hours(1)).await;
+            }
+            _ if name.starts_with("stuck") || name.starts_with("flaky") && !is_stuck => {
+                return Some(problem(500, "Failed"));
+            }
+            "garbage" => return Some(Response::new(Body::from("<html>out of order</html>"))),
+            "huge" => {
+                let endless = futures_util::stream::repeat_with(|| {
+                    Ok::<_, std::io::Error>(vec![b' '; 64 << 10])
+                });
+                let response = Response::builder().header(header::CONTENT_TYPE, "application/json");
+                let response = response.body(Body::from_stream(endless));
+                return Some(response.expect("it is a response"));
+            }
+            "lost" => return Some(json_of(404, "application/json", &json!({}))),
+            "failed" => return Some(problem(500, "Failed")),
+            "busy" => return Some(busy("1")),
+            "busy-for-long" => return Some(busy("31536000")),
+            "down" => return self.down(id, step),
+            "uncertified" | "unparsed" if step == "connection" => {
+                let wrong = if name == "uncertified" {
+                    "-----BEGIN CERTIFICATE-----\nthis is none\n"
+                } else {
+                    "-----BEGIN CERTIFICATE-----\nQUJD\n-----END CERTIFICATE-----\n"
+                };
+                return Some(ok(&json!({
+                    "host": "certified.example",
+                    "ca_certificates": self.authority.1,
+                    "server_certificate": wrong,
+                })));
+            }
+            _ => {}
+        }
+        None
+    }
+
     /// Responds to a step of a database whose server is down until it is restarted. Returns `None` if the
     /// step is made as for others.
     fn down(&self, id: &str, step: &str) -> Option<Response> {
