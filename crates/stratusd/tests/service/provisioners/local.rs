@@ -10,6 +10,9 @@ use crate::support::servers::{self, Servers};
 
 /// Checks that sizes that are not listed are refused in words.
 async fn ensure_refused(base: &str) {
+    // Fails if a provider is installed already, which is fine.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let http = reqwest::Client::new();
     for (size, wrong) in [
         ("standard-3", "\"standard-3\" is not one of hobby-1, "),
         ("-2", "\"-2\" is not one of hobby-1, "),
@@ -21,7 +24,7 @@ async fn ensure_refused(base: &str) {
         });
         for step in ["create", "resize"] {
             let url = format!("{base}/database/pgt10a2ct09p45wb0b42xgnrf3/{step}");
-            let request = reqwest::Client::new().post(url).bearer_auth(TOKEN);
+            let request = http.post(url).bearer_auth(TOKEN);
             let response = request.json(&json!({ "wanted": wanted })).send().await;
             let response = response.expect("it responds");
             assert_eq!(response.status(), 500, "{step} {shape}");
