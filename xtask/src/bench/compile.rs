@@ -183,6 +183,9 @@ fn check(folder: &Path, package: &str, target: &Path) -> anyhow::Result<String> 
         .args(["check", "--package", package])
         .current_dir(folder)
         .env("CARGO_TARGET_DIR", target)
+        // Otherwise the compiler would find that nothing has changed since the last check, and
+        // check nothing.
+        .env("CARGO_INCREMENTAL", "0")
         .env("RUSTC_WRAPPER", TIME)
         .env("TIME", format!("{MARK} %U %S %M"))
         .output()
