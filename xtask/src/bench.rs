@@ -3,6 +3,7 @@
 
 mod check;
 mod compile;
+mod generate;
 mod lsp;
 mod peers;
 
@@ -25,6 +26,9 @@ const CHECK: &str = "check";
 /// The CPU time and memory of `cargo check` on types and clients, beside those of another generator.
 /// It runs only on request, because large documents take minutes.
 const COMPILE: &str = "compile";
+/// The wall time of whole runs of the generator, beside other generators. It runs only on request,
+/// because its figures mean little without them.
+const GENERATE: &str = "generate";
 /// How long an editor waits for the language server.
 const LSP: &str = "lsp";
 /// The comparison with other generators. It runs only on request, because it takes half an hour.
@@ -36,13 +40,13 @@ const PEERS: &str = "peers";
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Run only this benchmark
-    #[arg(value_parser = [PROGRAMS[0], PROGRAMS[1], PROGRAMS[2], PROGRAMS[3], PROGRAMS[4], PROCESSES[0], PROCESSES[1], PROCESSES[2], PROCESSES[3], PROCESSES[4], CHECK, COMPILE, LSP, PEERS])]
+    #[arg(value_parser = [PROGRAMS[0], PROGRAMS[1], PROGRAMS[2], PROGRAMS[3], PROGRAMS[4], PROCESSES[0], PROCESSES[1], PROCESSES[2], PROCESSES[3], PROCESSES[4], CHECK, COMPILE, GENERATE, LSP, PEERS])]
     only: Option<String>,
-    /// The documents of `compile`, which are read with --foreign, if not those that it makes, and
-    /// further ones of `lsp`
+    /// The documents of `compile` and `generate`, which are read with --foreign, if not those that
+    /// they choose, and further ones of `lsp`
     #[arg(value_name = "DOCUMENT")]
     documents: Vec<PathBuf>,
-    /// The number of rounds of `compile` and of the benchmarks of the service as a process, if not the
+    /// The number of rounds of `compile`, of `generate` and of the benchmarks of the service as a process, if not the
     /// usual one
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
     rounds: Option<u64>,
@@ -54,9 +58,10 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let root = workspace::root()?;
     let is_compile = arguments.only.as_deref() == Some(COMPILE);
+    let is_generate = arguments.only.as_deref() == Some(GENERATE);
     let is_lsp = arguments.only.as_deref() == Some(LSP);
-    if !arguments.documents.is_empty() && !is_compile && !is_lsp {
-        bail!("only the benchmarks `{COMPILE}` and `{LSP}` take documents");
+    if !arguments.documents.is_empty() && !is_compile && !is_generate && !is_lsp {
+        bail!("only the benchmarks `{COMPILE}`, `{GENERATE}` and `{LSP}` take documents");
     }
     let is_wanted = |name: &str| arguments.only.as_deref().is_none_or(|only| only == name);
     writeln!(out, "{}", machine())?;
@@ -97,9 +102,12 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     if is_wanted(LSP) {
         lsp::run(&root, &arguments.documents, out)?;
     }
+    let rounds = arguments.rounds.map(usize::try_from).transpose()?;
     if is_compile {
-        let rounds = arguments.rounds.map(usize::try_from).transpose()?;
         compile::run(&root, &arguments.documents, rounds, out)?;
+    }
+    if is_generate {
+        generate::run(&root, &arguments.documents, rounds, out)?;
     }
     if arguments.only.as_deref() == Some(PEERS) {
         peers::run(&root, out)?;

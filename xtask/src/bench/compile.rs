@@ -19,9 +19,9 @@ const RUNS: usize = 3;
 /// The numbers of schemas of the documents that are made.
 const SIZES: [usize; 3] = [500, 1_500, 5_000];
 /// The program that cargo starts the compiler with.
-const TIME: &str = "/usr/bin/time";
+pub(super) const TIME: &str = "/usr/bin/time";
 /// The start of the lines that [`TIME`] prints, among those of the compiler.
-const MARK: &str = "measured:";
+pub(super) const MARK: &str = "measured:";
 
 /// Prints a table with a line for each document. Makes documents if there are none.
 pub(super) fn run(
@@ -31,7 +31,7 @@ pub(super) fn run(
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
     let runs = rounds.unwrap_or(RUNS);
-    if Command::new(TIME).arg("--version").output().is_err() {
+    if !time_is_installed() {
         writeln!(out, "skipped: GNU time is not installed as {TIME}")?;
         return Ok(());
     }
@@ -62,6 +62,11 @@ pub(super) fn run(
         out.flush()?;
     }
     Ok(())
+}
+
+/// Returns whether GNU time is where [`TIME`] says.
+pub(super) fn time_is_installed() -> bool {
+    Command::new(TIME).arg("--version").output().is_ok()
 }
 
 /// The figures of one document.
@@ -219,8 +224,7 @@ fn theirs(
     if !Peer::OpenapiToRust.is_installed() {
         return Ok(Err("not installed"));
     }
-    let settings = "[features]\nenable_async_client = true\n";
-    let Some(_) = peers::openapi_to_rust(document, settings, "theirs", folder)? else {
+    let Some(_) = peers::openapi_to_rust(document, peers::CLIENT, "theirs", folder)? else {
         return Ok(Err("does not generate"));
     };
     Ok(cost(folder, "theirs", target, runs).map_err(|_| "does not compile"))

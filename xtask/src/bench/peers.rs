@@ -29,7 +29,7 @@ pub(super) enum Peer {
 }
 
 impl Peer {
-    const ALL: [Self; 3] = [Self::Ours, Self::OpenapiToRust, Self::Oas3Gen];
+    pub(super) const ALL: [Self; 3] = [Self::Ours, Self::OpenapiToRust, Self::Oas3Gen];
 
     /// Returns the name of the generator's program.
     pub(super) fn program(self) -> &'static str {
@@ -211,14 +211,7 @@ pub(super) fn openapi_to_rust(
 ) -> anyhow::Result<Option<Vec<String>>> {
     let source = folder.join(package).join("src");
     fs::create_dir_all(&source).with_context(|| format!("failed to make {}", source.display()))?;
-    let settings = format!(
-        "[generator]\nspec_path = {}\noutput_dir = \"src/generated\"\nmodule_name = \"openapi\"\n\n{settings}",
-        serde_json::Value::from(document.canonicalize()?.display().to_string()),
-    );
-    write(
-        &folder.join(package).join("openapi-to-rust.toml"),
-        &settings,
-    )?;
+    openapi_to_rust_settings(document, settings, &folder.join(package))?;
     let mut command = Command::new(Peer::OpenapiToRust.program());
     command
         .args(["generate", "--quiet"])
@@ -228,6 +221,23 @@ pub(super) fn openapi_to_rust(
     }
     let dependencies = fs::read_to_string(source.join("generated/REQUIRED_DEPS.toml"))?;
     around(folder, package, &dependencies, "pub mod generated;\n").map(Some)
+}
+
+/// The settings of openapi-to-rust that select types and a client.
+pub(super) const CLIENT: &str = "[features]\nenable_async_client = true\n";
+
+/// Writes the settings of openapi-to-rust into a folder, for code in `src/generated`. `settings` is
+/// the part that selects what to generate.
+pub(super) fn openapi_to_rust_settings(
+    document: &Path,
+    settings: &str,
+    folder: &Path,
+) -> anyhow::Result<()> {
+    let settings = format!(
+        "[generator]\nspec_path = {}\noutput_dir = \"src/generated\"\nmodule_name = \"openapi\"\n\n{settings}",
+        serde_json::Value::from(document.canonicalize()?.display().to_string()),
+    );
+    write(&folder.join("openapi-to-rust.toml"), &settings)
 }
 
 /// Returns the id of each operation, or its method and path if it has none. openapi-to-rust
