@@ -23,10 +23,11 @@ mod responses;
 mod scalar;
 mod schema;
 mod shape;
+mod text;
 mod union;
 
 use proc_macro::TokenStream;
-use syn::{DeriveInput, Ident, ItemTrait, parse_macro_input};
+use syn::{DeriveInput, Ident, ItemTrait, ItemType, parse_macro_input};
 
 macro_rules! derives {
     ($($(#[$docs:meta])* $derive:ident($function:ident, $($attribute:ident),*) => $expand:path;)*) => {
@@ -98,6 +99,16 @@ pub fn api(module: TokenStream, item: TokenStream) -> TokenStream {
     let module = parse_macro_input!(module as Ident);
     let item = parse_macro_input!(item as ItemTrait);
     api::expand(&module, &item)
+        .unwrap_or_else(syn::Error::into_compile_error)
+        .into()
+}
+
+/// Makes an alias of `api_runtime::Text` the type of the strings that a schema without a name accepts:
+/// `#[text(min_length, max_length, pattern, format, check)]`, with at least one of these.
+#[proc_macro_attribute]
+pub fn text(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    let alias = parse_macro_input!(item as ItemType);
+    text::expand(arguments.into(), &alias)
         .unwrap_or_else(syn::Error::into_compile_error)
         .into()
 }

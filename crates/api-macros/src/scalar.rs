@@ -11,7 +11,7 @@ use syn::{DeriveInput, Expr, Result, Type};
 
 use access::access;
 use conversions::conversions;
-use rules::{Rules, Scalar};
+pub(crate) use rules::{Rules, Scalar};
 
 use crate::impls::{self, optional};
 use crate::schema::{self, Annotations};
@@ -203,7 +203,7 @@ fn whole(name: &str, number: &str) -> Option<i128> {
 
 /// Generates an expression that returns the JSON Schema of the value, without annotations such as
 /// `title`.
-fn keywords(scalar: &Scalar<'_>) -> TokenStream {
+pub(crate) fn keywords(scalar: &Scalar<'_>) -> TokenStream {
     let Scalar {
         inner,
         rules,

@@ -268,6 +268,40 @@ pub(crate) fn described(
     }
 }
 
+/// Generates `Described` for the rules of a text, and what the feature `fake` needs to find their
+/// contract. Generates nothing if the features of this crate are off.
+///
+/// The other traits of a text follow from these in the run time. `describe` returns an expression of
+/// the JSON Schema without annotations.
+pub(crate) fn described_text(
+    rules: &Ident,
+    annotations: &Annotations,
+    describe: impl FnOnce() -> TokenStream,
+) -> TokenStream {
+    if !IS_DESCRIBED {
+        return TokenStream::new();
+    }
+    let schema = annotations.add_to(&describe());
+    quote! {
+        #[cfg(any(feature = "schemars", feature = "utoipa", feature = "fake"))]
+        #[automatically_derived]
+        impl ::api_runtime::Described for #rules {
+            fn schema() -> ::api_runtime::__private::Value {
+                use ::api_runtime::__private::json;
+                #schema
+            }
+        }
+
+        #[cfg(feature = "fake")]
+        #[automatically_derived]
+        impl ::api_runtime::fake::OfContract for #rules {
+            fn schemas() -> &'static ::api_runtime::Schemas {
+                &crate::schemas::SCHEMAS
+            }
+        }
+    }
+}
+
 /// Returns the name of a raw identifier without `r#`.
 pub(crate) fn unraw(name: &str) -> String {
     name.strip_prefix("r#").unwrap_or(name).to_owned()

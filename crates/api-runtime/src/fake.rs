@@ -28,6 +28,12 @@ use source::Source;
 /// The number of values that are made before a type is said to have no example.
 const ATTEMPTS: usize = 1000;
 
+/// The rules of a [`Text`](crate::Text) of a contract, whose schemas say what its values are.
+pub trait OfContract {
+    /// Returns the schemas of the contract.
+    fn schemas() -> &'static Schemas;
+}
+
 /// Returns a strategy for every value of a type that `schemas` accepts, in which optional parts
 /// become rarer with depth.
 pub fn values<T: Described + Wire + Debug + 'static>(

@@ -6,13 +6,14 @@
 //! generated client calls, `mock` what a generated mock calls. Nothing here knows a particular
 //! contract. Start with `wire.rs`.
 
-pub use api_macros::{Array, Enumeration, Json, Map, Object, Scalar, Union};
+pub use api_macros::{Array, Enumeration, Json, Map, Object, Scalar, Union, text};
 
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private;
 mod alternatives;
 mod components;
+mod constrained;
 mod constraint;
 pub mod described;
 mod expansion;
@@ -46,6 +47,7 @@ pub mod server;
 
 #[doc(inline)]
 pub use components::components;
+pub use constrained::{Text, TextRules};
 pub use constraint::ConstraintError;
 pub use described::Described;
 pub use mode::{is_lenient, lenient, strict};

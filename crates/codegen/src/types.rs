@@ -274,12 +274,12 @@ fn module_head(api: &Api<'_>, module: &Module<'_>) -> String {
         ),
         None => "The types that several tags use, or that no tag uses.".to_owned(),
     });
-    let derives: BTreeSet<&str> = module
+    let macros: BTreeSet<&str> = module
         .types
         .iter()
-        .filter_map(|def| item::derive_of(&def.kind))
+        .filter_map(|def| item::macro_of(def))
         .collect();
-    let derives = derives.into_iter().map(ident);
+    let macros = macros.into_iter().map(ident);
     let imports: BTreeSet<&str> = module
         .types
         .iter()
@@ -294,7 +294,7 @@ fn module_head(api: &Api<'_>, module: &Module<'_>) -> String {
     let imports = (!imports.is_empty()).then(|| quote!(use crate::{#(#imports),*};));
     rust_file(quote! {
         #docs
-        use api_runtime::{#(#derives),*};
+        use api_runtime::{#(#macros),*};
         #imports
     })
 }

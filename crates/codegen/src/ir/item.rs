@@ -90,6 +90,24 @@ pub struct Scalar {
     pub check: Option<String>,
 }
 
+impl Scalar {
+    /// Returns whether the newtype rejects values of the type inside it.
+    pub(crate) fn is_constrained(&self) -> bool {
+        let is_text = self.inner == Primitive::String;
+        let format = self.format.as_deref();
+        self.min_length.is_some()
+            || self.max_length.is_some()
+            || self.pattern.is_some()
+            || is_text && format.is_some_and(format_is_enforced)
+            || self.minimum.is_some()
+            || self.maximum.is_some()
+            || self.exclusive_minimum.is_some()
+            || self.exclusive_maximum.is_some()
+            || self.multiple_of.is_some()
+            || self.check.is_some()
+    }
+}
+
 /// Returns whether generated types check a format. Every other format is documentation only.
 ///
 /// The list is the contract's, see [`contract::format`], and the checks are in

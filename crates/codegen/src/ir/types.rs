@@ -95,6 +95,25 @@ pub enum Primitive {
     Ipv6Addr,
 }
 
+impl TypeDef {
+    /// Returns the constraints of a string that is an alias of the run time's `Text`: an inline
+    /// schema without secrets. Returns `None` for an item with impls of its own.
+    ///
+    /// A contract may have thousands of such strings, whose names are made up. A type with impls of
+    /// its own for each would take most of the compiler's time.
+    pub(crate) fn as_text(&self) -> Option<&Scalar> {
+        match &self.kind {
+            TypeKind::Scalar(scalar) => Some(scalar).filter(|scalar| {
+                self.component.is_none()
+                    && scalar.inner == Primitive::String
+                    && scalar.is_constrained()
+                    && !scalar.secret
+            }),
+            _ => None,
+        }
+    }
+}
+
 impl TypeKind {
     /// Returns whether the name of a field or variant holds a character outside ASCII.
     pub(super) fn has_non_ascii_names(&self) -> bool {

@@ -38,6 +38,7 @@ pub(super) const MACROS: &[(&str, &str)] = embedded!(
     "src/scalar/rules.rs",
     "src/schema.rs",
     "src/shape.rs",
+    "src/text.rs",
     "src/union.rs",
 );
 
@@ -119,6 +120,7 @@ pub(super) const RUNTIME: &[(&str, &str)] = embedded!(
     "src/client/traces.rs",
     "src/client/transport.rs",
     "src/components.rs",
+    "src/constrained.rs",
     "src/constraint.rs",
     "src/described.rs",
     "src/expansion.rs",

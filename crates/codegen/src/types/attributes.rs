@@ -102,6 +102,8 @@ pub(super) fn of_item(api: &Api<'_>, def: &TypeDef) -> Option<TokenStream> {
     match &def.component {
         Some(component) if *component != def.name => arguments.text("name", Some(component)),
         Some(_) => {}
+        // A text is inline in any case.
+        None if def.as_text().is_some() => {}
         // The name of such an item is made for Rust, so no document should show it.
         None => arguments.flag("inline", true),
     }

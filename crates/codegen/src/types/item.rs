@@ -12,9 +12,12 @@ use crate::ir::{
 };
 use crate::tokens::{docs, ident, primitive_tokens, type_tokens};
 
-/// Returns the derive of `api-macros` that an item of this form uses, if it uses one.
-pub(super) fn derive_of(kind: &TypeKind) -> Option<&'static str> {
-    Some(match kind {
+/// Returns the macro of `api-macros` that an item uses, if it uses one.
+pub(super) fn macro_of(def: &TypeDef) -> Option<&'static str> {
+    if def.as_text().is_some() {
+        return Some("text");
+    }
+    Some(match &def.kind {
         TypeKind::Alias(_) => return None,
         TypeKind::Object(_) => "Object",
         TypeKind::Scalar(_) => "Scalar",
@@ -30,6 +33,16 @@ pub(super) fn derive_of(kind: &TypeKind) -> Option<&'static str> {
 pub(super) fn item(api: &Api<'_>, def: &TypeDef) -> TokenStream {
     let head = Head::of(api, def);
     let name = ident(&def.name);
+    if let Some(scalar) = def.as_text() {
+        let own = scalar_arguments(scalar).attribute("text");
+        let Head {
+            docs,
+            deprecated,
+            schema,
+        } = head;
+        // The full path, because the contract may call a type `Text`.
+        return quote! { #docs #deprecated #own #schema pub type #name = api_runtime::Text; };
+    }
     match &def.kind {
         // An alias has no derives: checks and schema are those of its target.
         TypeKind::Alias(target) => {

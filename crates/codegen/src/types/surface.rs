@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use contract::format;
-use contract::format::Check;
 use proc_macro2::TokenStream;
 
 use super::item::{enumeration_derives, scalar_derives};
@@ -158,19 +156,8 @@ fn of_union(api: &Api<'_>, union: &Union, mut item: Item) -> Item {
 fn scalar_traits(scalar: &Scalar) -> BTreeSet<String> {
     let mut traits = names_of(&scalar_derives(scalar.inner));
     let is_text = scalar.inner == Primitive::String;
-    let format = scalar.format.as_deref().and_then(format::lookup);
-    let is_constrained = scalar.min_length.is_some()
-        || scalar.max_length.is_some()
-        || scalar.pattern.is_some()
-        || is_text && format.is_some_and(|format| format.check != Check::Nothing)
-        || scalar.minimum.is_some()
-        || scalar.maximum.is_some()
-        || scalar.exclusive_minimum.is_some()
-        || scalar.exclusive_maximum.is_some()
-        || scalar.multiple_of.is_some()
-        || scalar.check.is_some();
     let inner = Signature::text(&crate::tokens::primitive_tokens(scalar.inner).to_string());
-    traits.insert(conversion(&inner.to_string(), is_constrained));
+    traits.insert(conversion(&inner.to_string(), scalar.is_constrained()));
     match (scalar.secret, is_text) {
         (true, true) => traits.extend(["`expose`".to_owned()]),
         (true, false) => {}
