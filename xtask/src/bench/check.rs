@@ -138,7 +138,9 @@ impl Checked<'_> {
         command
             .args(["check", "--quiet"])
             .current_dir(self.folder)
-            .env("CARGO_TARGET_DIR", &self.target);
+            .env("CARGO_TARGET_DIR", &self.target)
+            // Otherwise the compiler would find that nothing has changed, and check nothing.
+            .env("CARGO_INCREMENTAL", "0");
         for package in packages {
             command.args(["--package", package]);
         }

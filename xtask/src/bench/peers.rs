@@ -143,7 +143,9 @@ fn judge(peer: Peer, document: &Path, root: &Path) -> anyhow::Result<Outcome> {
         command
             .args(["check", "--quiet"])
             .current_dir(&folder)
-            .env("CARGO_TARGET_DIR", scratch.join("target"));
+            .env("CARGO_TARGET_DIR", scratch.join("target"))
+            // Otherwise the compiler would find that nothing has changed, and check nothing.
+            .env("CARGO_INCREMENTAL", "0");
         command.args(packages.iter().flat_map(|package| ["--package", package]));
         command
             .stderr(Stdio::null())
