@@ -27,7 +27,7 @@ use crate::node::NodeValue;
 use crate::overlay::draft::{DraftAction, replaced};
 use crate::source::{Sources, Span};
 use moved::{Moved, follows};
-use places::{Place, places};
+use places::{Place, around, places};
 use site::{Index, Site};
 use table::Turn;
 
@@ -244,9 +244,10 @@ impl Repairs {
             let Some(reading) = accepted(diagnostic) else {
                 return true;
             };
-            let place = places
-                .get(&diagnostic.span)
-                .and_then(|places| places.first());
+            let known = places.get(&diagnostic.span);
+            let place = known.and_then(|places| places.first()).cloned();
+            // A line of a text is no node, but in one.
+            let place = place.or_else(|| around(documents, diagnostic.span));
             let pointer = place.map_or_else(String::new, |place| place.pointer(documents));
             self.note(reading, diagnostic, pointer);
             false

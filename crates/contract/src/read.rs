@@ -1,5 +1,6 @@
 //! Reads bytes into nodes: chooses between JSON and YAML, and limits the size.
 
+mod indentation;
 mod json;
 mod recovery;
 mod scalar;

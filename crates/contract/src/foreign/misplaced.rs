@@ -1,5 +1,5 @@
-//! References where the standard has none: in place of an operation, of a text, or of the properties
-//! of a schema. Programs that bundle documents resolve them anywhere, so their authors do not notice.
+//! References where the standard has none: in place of an operation, of a text, or of a map such as the
+//! properties of a schema. Programs that bundle documents resolve them anywhere, so their authors do not notice.
 
 mod rebase;
 mod search;
@@ -18,11 +18,23 @@ use search::{Misplaced, What};
 /// of places. What is beyond it stays a reference, and an error.
 const MOST_COPIED: usize = 1_000_000;
 
-/// Puts operations, texts of the document and its tags, and the properties of schemas in the place
-/// of references to them. Reports each as an error, with which a document of others is accepted.
+/// The number of references to sections that can be in what others lead to. Further ones stay
+/// references, and errors.
+const MOST_NESTED: usize = 8;
+
+/// Puts operations, texts of the document and its tags, and maps such as the properties of schemas in
+/// the place of references to them. Reports each as an error, with which a document of others is
+/// accepted.
 pub(crate) fn inline_misplaced(documents: &mut Documents, diagnostics: &mut Vec<Diagnostic>) {
-    let properties = search::in_schemas(documents);
     let mut left = MOST_COPIED;
+    // Before the schemas, which may be in what these lead to; so may other sections.
+    for _ in 0..MOST_NESTED {
+        let sections = search::in_sections(documents);
+        if inline(documents, sections, &mut left, diagnostics) == 0 {
+            break;
+        }
+    }
+    let properties = search::in_schemas(documents);
     inline(documents, properties, &mut left, diagnostics);
     // After them, since an operation of another file brings its schemas along.
     let mut others = search::in_texts(documents);
@@ -30,14 +42,15 @@ pub(crate) fn inline_misplaced(documents: &mut Documents, diagnostics: &mut Vec<
     inline(documents, others, &mut left, diagnostics);
 }
 
+/// Puts what the references lead to into their places. Returns the number of these.
 fn inline(
     documents: &mut Documents,
     misplaced: Vec<Misplaced>,
     left: &mut usize,
     diagnostics: &mut Vec<Diagnostic>,
-) {
+) -> usize {
     if misplaced.is_empty() {
-        return;
+        return 0;
     }
     let resolver = Resolver::new(documents);
     let mut targets = Vec::new();
@@ -59,6 +72,7 @@ fn inline(
     }
     // It borrows the documents, which change now.
     drop(resolver);
+    let count = targets.len();
     for (found, document, mut target) in targets {
         let mut rebase = Rebase::new(documents, document);
         if document != found.document {
@@ -72,7 +86,7 @@ fn inline(
             let what = match found.what {
                 What::Operation => "an operation",
                 What::Text => "a text",
-                What::Properties => "the properties of a schema",
+                What::Map => "a map of names to objects",
             };
             diagnostics.push(
                 Diagnostic::error(
@@ -84,6 +98,7 @@ fn inline(
             );
         }
     }
+    count
 }
 
 /// Returns the target of a reference, with the index of its document, and subtracts its nodes from
@@ -103,12 +118,12 @@ fn target<'d>(
     let fits = match found.what {
         What::Operation => target.node.get("responses").is_some(),
         What::Text => target.node.as_str().is_some(),
-        What::Properties => {
-            let is_schema = |entry: &Entry| {
+        What::Map => {
+            let is_part = |entry: &Entry| {
                 matches!(entry.value.value, NodeValue::Object(_) | NodeValue::Bool(_))
             };
-            let properties = target.node.as_object();
-            properties.is_some_and(|properties| properties.iter().all(is_schema))
+            let map = target.node.as_object();
+            map.is_some_and(|map| map.iter().all(is_part))
         }
     };
     if !fits {

@@ -85,6 +85,29 @@ pub(super) fn places(documents: &Documents, spans: &HashSet<Span>) -> HashMap<Sp
     search.found
 }
 
+/// Returns the place of the innermost node that contains a span, such as that of a line.
+pub(super) fn around(documents: &Documents, span: Span) -> Option<Place> {
+    let contains = |node: &Node| {
+        node.span.file == span.file && node.span.start <= span.start && span.end <= node.span.end
+    };
+    let mut roots = documents.list.iter().map(|document| &document.root);
+    let document = roots.position(contains)?;
+    let mut path = Vec::new();
+    let mut at = &documents.list[document].root;
+    loop {
+        let inner = match &at.value {
+            NodeValue::Object(entries) => entries.iter().position(|entry| contains(&entry.value)),
+            NodeValue::Array(items) => items.iter().position(contains),
+            _ => None,
+        };
+        let Some(index) = inner else {
+            return Some(Place { document, path });
+        };
+        path.push(index);
+        at = at.at([index])?;
+    }
+}
+
 struct Search<'s> {
     spans: &'s HashSet<Span>,
     found: HashMap<Span, Vec<Place>>,

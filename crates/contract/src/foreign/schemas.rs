@@ -275,3 +275,58 @@ pub(super) fn note_pattern(site: &mut Site<'_>) -> Option<()> {
     "x-pattern".clone_into(&mut site.entry_mut()?.key);
     Some(())
 }
+
+/// Reads `required: true` in the schema of a property as an entry in the `required` of the object.
+pub(super) fn own_required(site: &mut Site<'_>) -> Option<()> {
+    let is_required = site.node(0)?.as_bool()?;
+    if site.key(0) != Some("required") {
+        return None;
+    }
+    let name = (site.key(2) == Some("properties")).then(|| site.key(1).map(str::to_owned));
+    if let Some(Some(name)) = name.filter(|_| is_required) {
+        let span = site.diagnostic.span;
+        let entry = Node {
+            span,
+            value: NodeValue::String(name.clone()),
+        };
+        // A new list comes after the properties, so the way to the node stays as it is.
+        let object = site.node_mut(3)?;
+        let mut names = match object.get("required").map(|names| &names.value) {
+            Some(NodeValue::Array(names)) => names.clone(),
+            None => Vec::new(),
+            // What it is meant to be is another mistake, which is repaired first.
+            Some(_) => return None,
+        };
+        if names
+            .iter()
+            .all(|other| other.as_str() != Some(name.as_str()))
+        {
+            names.push(entry);
+        }
+        object.set("required", NodeValue::Array(names))?;
+    }
+    site.remove(0)
+}
+
+/// Drops bounds that exclude each other, and a `multipleOf` of which there is no multiple.
+pub(super) fn drop_bounds(site: &mut Site<'_>) -> Option<()> {
+    // As a warning, the rule reports a bound without effect.
+    if site.diagnostic.severity != Severity::Error {
+        return None;
+    }
+    let both: &[&str] = match site.key(0)? {
+        "multipleOf" => &["multipleOf"],
+        "minLength" => &["minLength", "maxLength"],
+        "minItems" => &["minItems", "maxItems"],
+        "minProperties" => &["minProperties", "maxProperties"],
+        "minimum" | "exclusiveMinimum" => {
+            &["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"]
+        }
+        _ => return None,
+    };
+    let schema = site.node_mut(1)?;
+    for bound in both {
+        schema.take(bound);
+    }
+    Some(())
+}

@@ -140,7 +140,7 @@ pub static READINGS: &[Reading] = &[
     ),
     accepted(
         "misplaced-ref",
-        "a reference in place of an operation, of the properties of a schema, or of the text of the document or of a tag",
+        "a reference in place of an operation, of the properties of a schema, of another map such as `content` or a section of `components`, or of the text of the document or of a tag",
         "what it leads to is in its place",
     ),
     accepted(
@@ -232,5 +232,28 @@ pub static READINGS: &[Reading] = &[
         "a quoted number or boolean, such as `minimum: \"1\"`",
         "the value is what is in the quotes",
         texts::unquote,
+    ),
+    reading(
+        "wrong-type",
+        "`required: true` or `false` in a schema, as in drafts of JSON Schema before 4",
+        "the property is required, or not; elsewhere it says nothing",
+        schemas::own_required,
+    ),
+    reading(
+        "wrong-type",
+        "null for an array, an object or a schema",
+        "the key is not there; a scheme has no scopes, and a named part is empty",
+        texts::drop_null,
+    ),
+    reading(
+        "impossible-bounds",
+        "a lower bound above its upper bound, or a `multipleOf` that is not above zero",
+        "both bounds are dropped, or the `multipleOf`",
+        schemas::drop_bounds,
+    ),
+    accepted(
+        "yaml-indentation",
+        "a line inside of brackets or quotes that is indented too little (YAML)",
+        "the line belongs to what the brackets or quotes belong to",
     ),
 ];

@@ -1,6 +1,7 @@
 //! Repairs of values that are written as another type of YAML or JSON than the standard wants.
 
 use super::site::Site;
+use crate::diagnostic::Severity;
 use crate::node::NodeValue;
 
 /// Reads an unquoted number or boolean as the string that the document spells, as in
@@ -34,4 +35,31 @@ pub(super) fn unquote(site: &mut Site<'_>) -> Option<()> {
     };
     site.node_mut(0)?.value = value;
     Some(())
+}
+
+/// Reads null in place of a list, an object or a schema as nothing, as YAML has it after a key
+/// without a value.
+pub(super) fn drop_null(site: &mut Site<'_>) -> Option<()> {
+    let message = &site.diagnostic.message;
+    let is_wanted = site.diagnostic.severity == Severity::Error
+        && ["an array", "an object", "a schema"]
+            .iter()
+            .any(|wanted| message.contains(&format!("must be {wanted}, not null")));
+    if !is_wanted || site.node(0)?.value != NodeValue::Null {
+        return None;
+    }
+    // Without its scheme, a requirement would ask for no credential.
+    if site.key(2) == Some("security") {
+        site.node_mut(0)?.value = NodeValue::Array(Vec::new());
+        return Some(());
+    }
+    // What has a name of its author exists, though nothing is said about it.
+    if matches!(
+        site.key(1),
+        Some("content" | "properties" | "schemas" | "patternProperties" | "$defs")
+    ) {
+        site.node_mut(0)?.value = NodeValue::Object(Vec::new());
+        return Some(());
+    }
+    site.remove(0)
 }

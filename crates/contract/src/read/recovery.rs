@@ -104,7 +104,7 @@ impl Recovery {
 }
 
 /// Returns the range of each line, with its end.
-fn lines(text: &str) -> Vec<Range<usize>> {
+pub(super) fn lines(text: &str) -> Vec<Range<usize>> {
     let mut start = 0;
     text.split_inclusive('\n')
         .map(|line| {
@@ -176,11 +176,11 @@ fn blanked(text: &str, range: &Range<usize>) -> String {
 /// Returns the byte at which YAML's grammar does not go on.
 fn first_error(text: &str) -> Option<usize> {
     let error = Parser::new_from_str(text).find_map(Result::err)?;
-    let at = error.marker().index();
-    // Positions count characters.
-    Some(
-        text.char_indices()
-            .nth(at)
-            .map_or(text.len(), |(byte, _)| byte),
-    )
+    Some(byte_of(text, error.marker().index()))
+}
+
+/// Returns the byte of a position, which counts characters.
+pub(super) fn byte_of(text: &str, at: usize) -> usize {
+    let mut characters = text.char_indices();
+    characters.nth(at).map_or(text.len(), |(byte, _)| byte)
 }

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError};
 
+use super::indentation::{Blanks, indent};
 use super::json::duplicate;
 use super::recovery::{MOST_ERRORS, Recovery};
 use super::scalar::{self, Plain};
@@ -35,17 +36,23 @@ pub(super) const LEFT_OUT: &str = "left out, to check the rest";
 
 /// Parses one YAML document. Errors and warnings are added to `diagnostics`.
 ///
-/// After an error, the lines that are broken are left out and the rest is read. Returns `None` if
-/// that is not possible.
+/// After an error, the lines that are broken are indented or left out, and the rest is read. Returns
+/// `None` if that is not possible.
 pub(super) fn read(file: FileId, text: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Node> {
     let mut found = Vec::new();
-    let error = match read_once(file, text, &mut found) {
+    let none = Blanks::default();
+    let error = match read_once(file, text, &none, &mut found) {
         Ok(node) => {
             diagnostics.extend(found);
             return node;
         }
         Err(error) => error,
     };
+    if error.code == "yaml-syntax"
+        && let Some(node) = read_indented(file, text, diagnostics)
+    {
+        return Some(node);
+    }
     let mut recovery = Recovery::new(text);
     let mut next = Some(error);
     for _ in 0..MOST_ERRORS {
@@ -65,7 +72,7 @@ pub(super) fn read(file: FileId, text: &str, diagnostics: &mut Vec<Diagnostic>) 
         diagnostics.push(error.related(span, LEFT_OUT));
         // Reading again finds these again.
         found.clear();
-        match read_once(file, &recovery.text, &mut found) {
+        match read_once(file, &recovery.text, &none, &mut found) {
             Ok(node) => {
                 diagnostics.extend(found);
                 return node.map(|mut node| {
@@ -81,10 +88,33 @@ pub(super) fn read(file: FileId, text: &str, diagnostics: &mut Vec<Diagnostic>) 
     None
 }
 
-fn read_once(file: FileId, text: &str, diagnostics: &mut Vec<Diagnostic>) -> Parsed<Option<Node>> {
+/// Reads a document whose brackets or quotes go on in a line that is indented too little, and
+/// reports these lines. Returns `None` if something else is wrong.
+fn read_indented(file: FileId, text: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Node> {
+    let indented = indent(text)?;
+    let mut found = Vec::new();
+    let node = read_once(file, &indented.text, &indented.blanks, &mut found).ok()??;
+    diagnostics.extend(indented.places.into_iter().map(|place| {
+        Diagnostic::error(
+            "yaml-indentation",
+            Span::new(file, place.start, place.end),
+            "this line is inside of brackets or quotes, and is indented too little",
+        )
+        .help("indent it further than the key that the brackets or quotes belong to")
+    }));
+    diagnostics.extend(found);
+    Some(node)
+}
+
+fn read_once(
+    file: FileId,
+    text: &str,
+    blanks: &Blanks,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Parsed<Option<Node>> {
     let mut reader = Reader {
         file,
-        offsets: Offsets::new(text),
+        offsets: Offsets::new(text, blanks),
         parser: Parser::new_from_str(text),
         anchors: HashMap::new(),
         copy_budget: COPY_BUDGET,
@@ -458,15 +488,18 @@ fn covering(start: Span, last: Option<Span>, end: Span) -> Span {
 /// would be quadratic.
 struct Offsets<'a> {
     text: &'a str,
+    /// The blanks of the text that its author has not written.
+    blanks: &'a Blanks,
     ascii: bool,
     /// The last position, in characters and in bytes.
     last: (usize, usize),
 }
 
 impl<'a> Offsets<'a> {
-    fn new(text: &'a str) -> Self {
+    fn new(text: &'a str, blanks: &'a Blanks) -> Self {
         Self {
             text,
+            blanks,
             // Most documents are ASCII, where the two positions are equal and nothing is counted.
             ascii: text.is_ascii(),
             last: (0, 0),
@@ -479,7 +512,7 @@ impl<'a> Offsets<'a> {
         let end = self.byte(end);
         // The next event starts at or after the start of this one, but can start before its end.
         self.last = back;
-        Span::new(file, start, end)
+        Span::new(file, self.blanks.without(start), self.blanks.without(end))
     }
 
     fn byte(&mut self, character: usize) -> usize {

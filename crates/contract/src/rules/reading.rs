@@ -87,6 +87,18 @@ pub(super) const RULES: &[Rule] = &[
         example: document(&FIELD, "x-order: ⟦*first", "x-order: first"),
     },
     Rule {
+        code: "yaml-indentation",
+        set: Correct,
+        severity: Error,
+        summary: "A line inside of brackets or quotes is indented no further than the key that they belong to.",
+        why: "YAML forbids it, and readers differ in whether they refuse the file.",
+        example: document(
+            &FIELD,
+            "x-order: \"first\n⟦second\"",
+            "x-order: \"first\n  second\"",
+        ),
+    },
+    Rule {
         code: "duplicate-key",
         set: Correct,
         severity: Error,

@@ -205,3 +205,49 @@ fn a_reference_in_place_of_an_operation_is_what_it_leads_to() {
         ]
     );
 }
+
+#[test]
+fn a_reference_in_place_of_a_section_is_what_it_leads_to() {
+    let api = "openapi: 3.0.3
+info: { title: Others, version: '1' }
+paths: { $ref: 'paths.yaml' }
+components:
+  schemas: { $ref: parts/schemas.yaml }
+  parameters: { $ref: parts/parameters.yaml }
+  mediaTypes: { thing: { application/json: { schema: { $ref: '#/components/schemas/Thing' } } } }
+";
+    let paths = "/a/{id}:
+  parameters: [{ $ref: 'parts/parameters.yaml#/Id' }]
+  get:
+    responses:
+      '200': { description: Ok., content: { $ref: 'api.yaml#/components/mediaTypes/thing' } }
+";
+    let (contract, repairs) = contract(&[
+        ("api.yaml", api),
+        ("paths.yaml", paths),
+        (
+            "parts/schemas.yaml",
+            "Thing: { properties: { part: { $ref: thing.yaml } } }\n",
+        ),
+        ("parts/thing.yaml", "{ type: integer }\n"),
+        (
+            "parts/parameters.yaml",
+            "Id: { name: id, in: path, required: true, schema: { $ref: 'schemas.yaml#/Thing' } }\n",
+        ),
+    ]);
+    let misplaced = repairs.iter().filter(|(rule, _)| *rule == "misplaced-ref");
+    let misplaced: Vec<_> = misplaced.map(|(_, pointer)| pointer.as_str()).collect();
+    assert_eq!(
+        misplaced,
+        [
+            "/components/parameters",
+            "/components/schemas",
+            "/paths",
+            "/paths/~1a~1{id}/get/responses/200/content",
+        ]
+    );
+    assert_eq!(contract.operations.len(), 1);
+    let content = "/paths/~1a~1{id}/get/responses/200/content/application~1json/schema/$ref";
+    let reference = contract.document.pointer(content);
+    assert_eq!(reference, Some(&"#/components/schemas/Thing".into()));
+}

@@ -2,6 +2,7 @@
 //! plausible meaning, and each repair is reported with its place.
 
 mod files;
+mod indentation;
 mod meanings;
 
 use std::collections::BTreeSet;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{SCHEMA, repaired, with_path, with_schema};
+use super::{SCHEMA, foreign, repaired, with_path, with_schema};
 
 /// Checks the repair of a schema, at `keyword` in it.
 #[track_caller]
@@ -105,6 +105,96 @@ fn schemas_mean_what_their_authors_mean() {
             "oneOf": [{"$ref": "#/components/schemas/Thing"}],
             "discriminator": {"propertyName": "a", "mapping": {}},
         }),
+    );
+}
+
+#[test]
+fn bounds_that_exclude_each_other_are_dropped() {
+    schema(
+        "3.0.3",
+        "{ type: number, maximum: 90, minimum: 1.8446744073709552e+19, exclusiveMaximum: true }",
+        "impossible-bounds",
+        "/minimum",
+        &json!({"type": "number"}),
+    );
+    schema(
+        "3.1.0",
+        "{ type: string, minLength: 5, maxLength: 4 }",
+        "impossible-bounds",
+        "/minLength",
+        &json!({"type": "string"}),
+    );
+    schema(
+        "3.1.0",
+        "{ type: number, multipleOf: 0, minimum: 1 }",
+        "impossible-bounds",
+        "/multipleOf",
+        &json!({"type": "number", "minimum": 1}),
+    );
+}
+
+#[test]
+fn a_property_may_say_itself_that_it_is_required() {
+    schema(
+        "3.0.3",
+        "{ type: string, required: true }",
+        "wrong-type",
+        "/required",
+        &json!({"type": "string"}),
+    );
+    let text = with_schema(
+        "3.1.0",
+        "{ required: [b], properties: { a: { type: string, required: true }, b: true } }",
+    );
+    let at = format!("{SCHEMA}/properties/a/required");
+    assert_eq!(
+        repaired(&text, "wrong-type", &at, SCHEMA),
+        json!({"required": ["b", "a"], "properties": {"a": {"type": "string"}, "b": true}})
+    );
+    let text = with_schema(
+        "3.1.0",
+        "{ properties: { a: { type: string, required: true } }, title: A }",
+    );
+    assert_eq!(
+        repaired(&text, "wrong-type", &at, SCHEMA),
+        json!({"properties": {"a": {"type": "string"}}, "title": "A", "required": ["a"]})
+    );
+    let text = with_schema(
+        "3.1.0",
+        "{ properties: { a: { type: string, required: false } } }",
+    );
+    assert_eq!(
+        repaired(&text, "wrong-type", &at, SCHEMA),
+        json!({"properties": {"a": {"type": "string"}}})
+    );
+}
+
+#[test]
+fn null_is_nothing_where_it_means_nothing() {
+    let text = with_schema("3.1.0", "{ properties: { a: null }, required: null }");
+    let loaded = foreign(&text);
+    let repairs: Vec<_> = loaded
+        .repairs
+        .iter()
+        .map(|repair| (repair.rule, repair.pointer.clone()))
+        .collect();
+    let places = ["/properties/a", "/required"].map(|at| ("wrong-type", format!("{SCHEMA}{at}")));
+    assert_eq!(repairs, places);
+    let contract = loaded.contract.expect("a document of others is a contract");
+    let schema = contract.document.pointer(SCHEMA);
+    assert_eq!(schema, Some(&json!({"properties": {"a": {}}})));
+    // A scheme without scopes still asks for its credential.
+    let item = "{ get: { security: [{ key: null }], responses: { '200': { description: Ok. } } } }";
+    let scheme = "components: { securitySchemes: { key: { type: http, scheme: bearer } } }\n";
+    let text = with_path("/a", item) + scheme;
+    assert_eq!(
+        repaired(
+            &text,
+            "wrong-type",
+            "/paths/~1a/get/security/0/key",
+            "/paths/~1a/get/security"
+        ),
+        json!([{"key": []}])
     );
 }
 

@@ -27,15 +27,44 @@ pub(super) struct Misplaced {
 pub(super) enum What {
     Operation,
     Text,
-    Properties,
+    /// A map from names to objects, of which none is a reference by its name alone.
+    Map,
 }
+
+/// The keys whose values are such maps, beside the properties of schemas.
+const MAPS: [&str; 13] = [
+    "callbacks",
+    "content",
+    "encoding",
+    "headers",
+    "links",
+    "mediaTypes",
+    "parameters",
+    "pathItems",
+    "paths",
+    "requestBodies",
+    "responses",
+    "schemas",
+    "securitySchemes",
+];
 
 /// Returns the references in place of the properties of a schema, in all documents.
 pub(super) fn in_schemas(documents: &Documents) -> Vec<Misplaced> {
+    in_maps(documents, &["properties"])
+}
+
+/// Returns the references in place of other maps, such as the content of a response or a section of
+/// `components`, in all documents.
+pub(super) fn in_sections(documents: &Documents) -> Vec<Misplaced> {
+    in_maps(documents, &MAPS)
+}
+
+fn in_maps(documents: &Documents, keys: &'static [&'static str]) -> Vec<Misplaced> {
     let mut found = Vec::new();
     for (index, document) in documents.list.iter().enumerate() {
         if Some(index) != documents.metaschema {
-            let mut search = Properties {
+            let mut search = Maps {
+                keys,
                 document: index,
                 path: Vec::new(),
                 found: &mut found,
@@ -46,13 +75,14 @@ pub(super) fn in_schemas(documents: &Documents) -> Vec<Misplaced> {
     found
 }
 
-struct Properties<'f> {
+struct Maps<'f> {
+    keys: &'static [&'static str],
     document: usize,
     path: Vec<usize>,
     found: &'f mut Vec<Misplaced>,
 }
 
-impl Properties<'_> {
+impl Maps<'_> {
     // Recursive, since the readers bound how deep a document is.
     fn node(&mut self, node: &Node, keys: Keys) {
         for (index, entry) in entries(node) {
@@ -70,9 +100,9 @@ impl Properties<'_> {
     fn entry(&mut self, entry: &Entry, keys: Keys) {
         let key = entry.key.as_str();
         // Where keys are names, one that is called `properties` may well hold a reference alone.
-        if keys == Keys::Keywords && key == "properties" && is_only_reference(&entry.value) {
+        if keys == Keys::Keywords && self.keys.contains(&key) && is_only_reference(&entry.value) {
             self.found.push(Misplaced {
-                what: What::Properties,
+                what: What::Map,
                 document: self.document,
                 path: self.path.clone(),
                 span: entry.key_span,
