@@ -361,7 +361,7 @@ fn a_draft_leaves_to_foreign_what_it_reads() {
         folder,
         "api.yaml",
         &format!(
-            "openapi: 3.1.0\ninfo: {{title: T, version: 1.0}}\npaths:\n  /a:\n    get:\n      parameters: [{}, {{$ref: '#/components/parameters/Gone'}}]\n      responses: {{'200': {{$ref: '#/components/responses/Gone'}}}}\n",
+            "openapi: 3.1.0\ninfo: {{title: T, version: 1.0}}\npaths:\n  /a:\n    get:\n      parameters: [{}, {{$ref: '#/components/parameters/Gone'}}]\n      responses: {{'200': {{$ref: '#/components/responses/Gone'}}}}\ncomponents: {{schemas: {{A: {{type: string, example: 1}}}}}}\n",
             parameter("unused")
         ),
     );
@@ -375,7 +375,8 @@ fn a_draft_leaves_to_foreign_what_it_reads() {
     assert_eq!(code, 0, "{printed}");
     let read = |name: &str| fs::read_to_string(folder.join(name)).expect("the overlay is written");
     let (all, some) = (read("all.yaml"), read("some.yaml"));
-    for mended in ["wrong-type", "path-parameter-unused"] {
+    // The last one is a warning.
+    for mended in ["wrong-type", "path-parameter-unused", "bad-example"] {
         assert!(all.contains(mended), "{all}");
         assert!(!some.contains(mended), "{some}");
     }
@@ -383,6 +384,31 @@ fn a_draft_leaves_to_foreign_what_it_reads() {
     let lint = ["lint", "--foreign", "--overlay", "some.yaml", "api.yaml"];
     let (code, printed) = xtask(folder, &lint);
     assert_eq!(code, 0, "{printed}");
+}
+
+#[test]
+fn a_draft_does_without_what_is_on_another_host() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let folder = folder.path();
+    write(
+        folder,
+        "api.yaml",
+        "openapi: 3.1.0\ninfo: {title: T, version: '1'}\npaths:\n  /a:\n    get:\n      responses: {'200': {description: Ok., content: {application/json: {schema: {$ref: 'https://api.example/a.yaml#/A'}}}}}\n",
+    );
+    let init = [
+        "overlay",
+        "init",
+        "api.yaml",
+        "--foreign",
+        "--out",
+        "over.yaml",
+    ];
+    let (code, printed) = xtask(folder, &init);
+    assert_eq!(code, 0, "{printed}");
+    let lint = ["lint", "--foreign", "--overlay", "over.yaml", "api.yaml"];
+    let (code, printed) = xtask(folder, &lint);
+    assert_eq!(code, 0, "{printed}");
+    assert!(!printed.contains("remote-ref"), "{printed}");
 }
 
 #[test]

@@ -96,6 +96,13 @@ impl Repairs {
         table::of(rule).chain(mends.into_iter().flatten())
     }
 
+    /// Returns whether an overlay for a document of others need not mend this.
+    fn leaves(&self, diagnostic: &Diagnostic) -> bool {
+        // A warning refuses nothing, and an author who does not own the document reads it in vain.
+        let is_refused = diagnostic.severity == Severity::Error && !is_accepted(diagnostic);
+        self.leaves_readings && !is_refused
+    }
+
     /// Returns the diagnostics of a round, in the first one only the causes of others: for a
     /// misspelt section, a draft would change all references into it.
     fn first<'d>(&self, fresh: Vec<&'d Diagnostic>) -> Vec<&'d Diagnostic> {
@@ -125,7 +132,7 @@ impl Repairs {
                     .any(|reading| reading.repair.is_some())
             })
             .filter(|diagnostic| !self.repaired.contains(&(diagnostic.code, diagnostic.span)))
-            .filter(|diagnostic| !(self.leaves_readings && is_accepted(diagnostic)))
+            .filter(|diagnostic| !self.leaves(diagnostic))
             .collect();
         let all = fresh.len();
         let fresh = self.first(fresh);

@@ -32,6 +32,12 @@ static MENDS: &[Reading] = &[
         drop_reference,
     ),
     reading(
+        "remote-ref",
+        "a reference to another host",
+        "anything is accepted there",
+        drop_reference,
+    ),
+    reading(
         "misspelt-keyword",
         "a misspelt section, such as `componets`",
         "the section has the right name",
