@@ -230,6 +230,25 @@ fn a_repository_needs_nothing_but_its_document() {
         let (code, printed) = stratus_in(folder, &["lint"]);
         assert_eq!(code, 0, "{printed}");
     }
+    let (code, printed) = stratus_in(&docs, &["codegen"]);
+    assert_eq!(code, 0, "{printed}");
+    assert!(
+        root.join("crates/api-types/Cargo.toml").is_file(),
+        "{printed}"
+    );
+    let (code, printed) = stratus_in(&docs, &["codegen", "--contract", "../openapi.yaml"]);
+    assert_eq!(code, 0, "{printed}");
+    assert!(
+        docs.join("crates/api-types/Cargo.toml").is_file(),
+        "{printed}"
+    );
+    // What is wrong with the arguments is said, though there is no workspace.
+    let (code, printed) = stratus_in(&docs, &["codegen", "--contract", "none.yaml"]);
+    assert_eq!(code, 1, "{printed}");
+    assert!(
+        printed.contains("none.yaml") && printed.contains("check the path"),
+        "{printed}"
+    );
     let broken = pets.replacen("operationId", "operationID", 1);
     std::fs::write(&document, broken).expect("a file can be written");
     let (code, printed) = stratus_in(&docs, &["lint"]);

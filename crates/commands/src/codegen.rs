@@ -43,7 +43,8 @@ pub struct Arguments {
     /// [default: all operations]
     #[arg(long, value_name = "TAG|OPERATION")]
     only: Vec<String>,
-    /// The folder to write the crates to [default: crates of the workspace]
+    /// The folder to write the crates to [default: crates of the workspace, or outside of one
+    /// `crates` here]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// The prefix of the crates' names [default: api]
@@ -126,13 +127,14 @@ impl Arguments {
 
     /// Returns the contract that the arguments describe.
     fn chosen(&self) -> anyhow::Result<Chosen> {
-        let out = self
-            .out
-            .clone()
-            .map_or_else(|| workspace::in_root(OUT), Ok)?;
+        let document = contracts::document(self.contract.as_ref())?;
+        let out = match &self.out {
+            Some(out) => out.clone(),
+            None => self.usual_out(&document)?,
+        };
         let runtime = self.runtime.clone().unwrap_or(Runtime::Copy);
         Ok(Chosen {
-            document: contracts::document(self.contract.as_ref())?,
+            document,
             reading: self.reading.clone(),
             only: self.only.clone(),
             runtime: contracts::runtime(runtime, Path::new(""), &out)?,
@@ -141,6 +143,16 @@ impl Arguments {
             mock: self.mock,
             out,
         })
+    }
+
+    /// Returns the folder to write to if the arguments name none.
+    fn usual_out(&self, document: &Path) -> anyhow::Result<PathBuf> {
+        if workspace::lookup_root()?.is_some() {
+            return workspace::in_root(OUT);
+        }
+        // A document that nobody has named can be in a folder above, and its crates are beside it.
+        let folder = document.parent().filter(|_| self.contract.is_none());
+        Ok(folder.map_or_else(|| PathBuf::from(OUT), |folder| folder.join(OUT)))
     }
 
     /// Returns the arguments that describe the contract.
