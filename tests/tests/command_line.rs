@@ -274,6 +274,14 @@ fn what_does_not_fit_the_contract_is_named_by_flag_and_not_sent() {
         failed(&["things", "list", "--limit", "ten", "--hall", "a"])
             .contains("--limit must be an integer")
     );
+    // A required value that is wrong is not missing as well.
+    let heavy = [
+        "things", "put", "vase", "--hall", "a", "--kind", "vase", "--weight", "heavy",
+    ];
+    assert_eq!(
+        failed(&heavy),
+        "error: the arguments do not fit the contract, and nothing was sent\n  --weight must be a number\n"
+    );
     assert!(failed(&["things", "list", "--hall", "a", "--output", "pdf"]).contains("table"));
     assert!(
         failed(&["things", "list", "--hall", "a", "--query", "$["])

@@ -46,7 +46,7 @@ pub(super) fn read(settings: &Settings<'_>) -> Result<Arguments, Failure> {
             let (schema, shown) = (bound.input.schema.as_deref(), bound.shown());
             check(schemas, schema, &shown, &value, &mut problems);
             parameters.push((bound.input, value));
-        } else if bound.input.required {
+        } else if bound.input.required && !problems.is_unread(*bound) {
             let what = bound.shown();
             problems.add(if bound.input.context {
                 format!("{what} is required: {}", settings.sources.words(bound.flag))
@@ -68,21 +68,29 @@ pub(super) fn read(settings: &Settings<'_>) -> Result<Arguments, Failure> {
 
 /// What is wrong with arguments.
 #[derive(Default)]
-pub(super) struct Problems(Vec<String>);
+pub(super) struct Problems {
+    list: Vec<String>,
+    /// The flags that are given, but with a text that is no value. They are not missing.
+    unread: Vec<&'static str>,
+}
 
 impl Problems {
     pub(super) fn add(&mut self, problem: String) {
-        self.0.push(problem);
+        self.list.push(problem);
+    }
+
+    fn is_unread(&self, bound: Bound) -> bool {
+        self.unread.contains(&bound.flag)
     }
 
     /// Returns an error if there are problems.
     pub(super) fn end(self) -> Result<(), Failure> {
-        if self.0.is_empty() {
+        if self.list.is_empty() {
             return Ok(());
         }
         Err(Failure::usage(format!(
             "the arguments do not fit the contract, and nothing was sent\n  {}",
-            self.0.join("\n  ")
+            self.list.join("\n  ")
         )))
     }
 }
@@ -148,7 +156,10 @@ fn secret(settings: &Settings<'_>, bound: Bound) -> Result<Option<Value>, Failur
 fn parsed(bound: Bound, text: &str, problems: &mut Problems) -> Option<Value> {
     let parsed = parse(bound.input.kind, text);
     parsed
-        .map_err(|problem| problems.add(format!("{} {problem}", bound.shown())))
+        .map_err(|problem| {
+            problems.add(format!("{} {problem}", bound.shown()));
+            problems.unread.push(bound.flag);
+        })
         .ok()
 }
 
@@ -300,6 +311,8 @@ fn check_body(settings: &Settings<'_>, pointer: &str, body: &Value, problems: &m
             .iter()
             .filter(|bound| bound.input.place == Place::Body);
         let subject = match fields.find(|bound| bound.input.name == name) {
+            // Its text is reported already, and so the body lacks it.
+            Some(bound) if rest.is_empty() && problems.is_unread(*bound) => continue,
             Some(bound) => format!("{}{rest}", bound.shown()),
             None if violation.pointer.is_empty() => "the body".to_owned(),
             None => format!("the body at {}", violation.pointer),
