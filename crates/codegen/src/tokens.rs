@@ -108,7 +108,7 @@ pub(crate) fn primitive_tokens(primitive: Primitive) -> TokenStream {
 /// are the contract's.
 pub(crate) fn letters(api: &Api<'_>) -> Option<TokenStream> {
     api.has_non_ascii_names().then(
-        || quote!(#![allow(mixed_script_confusables, uncommon_codepoints, reason = "names are the contract's own")]),
+        || quote!(#![allow(confusable_idents, mixed_script_confusables, uncommon_codepoints, reason = "names are the contract's own")]),
     )
 }
 
