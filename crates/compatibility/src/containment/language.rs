@@ -60,8 +60,7 @@ struct Part {
 impl Part {
     fn automaton(&self) -> &dense::DFA<Vec<u32>> {
         self.pattern
-            .automaton
-            .as_ref()
+            .automaton()
             .expect("a part without an automaton is refused before")
     }
 
@@ -106,7 +105,7 @@ impl Language {
                 })
             })
             .collect();
-        if parts.iter().any(|part| part.pattern.automaton.is_none()) {
+        if parts.iter().any(|part| part.pattern.automaton().is_none()) {
             return None;
         }
         explore(&parts)

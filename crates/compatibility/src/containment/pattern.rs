@@ -1,11 +1,12 @@
 //! Patterns, compiled once: as an automaton, and as an expression that matches one string; and the
 //! languages of several patterns, built once.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
 use regex_automata::dfa::{StartKind, dense};
+use regex_automata::nfa::thompson;
 
 use super::language::Language;
 
@@ -13,6 +14,9 @@ use super::language::Language;
 const MOST_AUTOMATON_BYTES: usize = 1 << 20;
 /// The maximum number of bytes that building the automaton of one pattern may use.
 const MOST_BUILDING_BYTES: usize = 8 << 20;
+/// The maximum number of bytes of the program of one pattern, from which its automaton is built: that
+/// of `regex`.
+const MOST_PROGRAM_BYTES: usize = 10 << 20;
 
 /// The maximum number of languages that are kept. The names of one contract use a few dozen.
 const MOST_LANGUAGES: usize = 256;
@@ -27,12 +31,14 @@ pub(crate) struct Patterns {
 /// The patterns that match, and those that do not.
 type LanguageKey = (Vec<String>, Vec<String>);
 
-/// A compiled pattern.
+/// A pattern, each form of which is compiled when it is first needed: many patterns are only asked
+/// whether they match one string, or only for the strings that they match.
 #[derive(Debug)]
 pub(crate) struct Pattern {
-    /// The automaton, or `None` if the pattern looks around, refers back or is too large.
-    pub(crate) automaton: Option<dense::DFA<Vec<u32>>>,
-    engine: Engine,
+    /// The pattern in Rust's syntax, or `None` if it has none.
+    translated: Option<String>,
+    engine: OnceCell<Engine>,
+    automaton: OnceCell<Option<dense::DFA<Vec<u32>>>>,
 }
 
 #[derive(Debug)]
@@ -47,7 +53,7 @@ impl Patterns {
         if let Some(known) = self.compiled.borrow().get(pattern) {
             return Rc::clone(known);
         }
-        let compiled = Rc::new(Pattern::compile(pattern));
+        let compiled = Rc::new(Pattern::new(pattern));
         self.compiled
             .borrow_mut()
             .insert(pattern.to_owned(), Rc::clone(&compiled));
@@ -73,7 +79,7 @@ impl Patterns {
 
     /// Returns whether a string matches a pattern, or `None` if no engine can tell.
     pub(crate) fn matches(&self, pattern: &str, text: &str) -> Option<bool> {
-        match &self.get(pattern).engine {
+        match self.get(pattern).engine() {
             Engine::Plain(regex) => Some(regex.is_match(text)),
             // It gives up with an error after a number of steps back, since it may need exponential
             // time.
@@ -84,33 +90,48 @@ impl Patterns {
 }
 
 impl Pattern {
-    fn compile(pattern: &str) -> Self {
-        let Ok(translated) = jsonschema_regex::to_rust_regex(pattern) else {
-            return Self {
-                automaton: None,
-                engine: Engine::Unusable,
+    fn new(pattern: &str) -> Self {
+        Self {
+            translated: jsonschema_regex::to_rust_regex(pattern)
+                .ok()
+                .map(|translated| translated.to_string()),
+            engine: OnceCell::new(),
+            automaton: OnceCell::new(),
+        }
+    }
+
+    fn engine(&self) -> &Engine {
+        self.engine.get_or_init(|| {
+            let Some(translated) = &self.translated else {
+                return Engine::Unusable;
             };
-        };
-        // This engine takes linear time. The other one also looks around and refers back.
-        let engine = match regex::Regex::new(&translated) {
-            Ok(regex) => Engine::Plain(regex),
-            Err(_) => match fancy_regex::Regex::new(&translated) {
-                Ok(regex) => Engine::Fancy(regex),
-                Err(_) => Engine::Unusable,
-            },
-        };
-        let config = dense::Config::new()
-            // In JSON Schema, a pattern may match anywhere in a string.
-            .start_kind(StartKind::Unanchored)
-            .dfa_size_limit(Some(MOST_AUTOMATON_BYTES))
-            .determinize_size_limit(Some(MOST_BUILDING_BYTES));
-        let automaton = match engine {
-            Engine::Plain(_) => dense::Builder::new()
+            // This engine takes linear time. The other one also looks around and refers back.
+            match regex::Regex::new(translated) {
+                Ok(regex) => Engine::Plain(regex),
+                Err(_) => match fancy_regex::Regex::new(translated) {
+                    Ok(regex) => Engine::Fancy(regex),
+                    Err(_) => Engine::Unusable,
+                },
+            }
+        })
+    }
+
+    /// Returns the automaton, or `None` if the pattern looks around, refers back or is too large.
+    pub(crate) fn automaton(&self) -> Option<&dense::DFA<Vec<u32>>> {
+        let build = || {
+            let config = dense::Config::new()
+                // In JSON Schema, a pattern may match anywhere in a string.
+                .start_kind(StartKind::Unanchored)
+                .dfa_size_limit(Some(MOST_AUTOMATON_BYTES))
+                .determinize_size_limit(Some(MOST_BUILDING_BYTES));
+            let program = thompson::Config::new().nfa_size_limit(Some(MOST_PROGRAM_BYTES));
+            let mut builder = dense::Builder::new();
+            builder
+                .thompson(program)
                 .configure(config)
-                .build(&translated)
-                .ok(),
-            Engine::Fancy(_) | Engine::Unusable => None,
+                .build(self.translated.as_ref()?)
+                .ok()
         };
-        Self { automaton, engine }
+        self.automaton.get_or_init(build).as_ref()
     }
 }
