@@ -1,4 +1,4 @@
-//! The rules that need a search for values: `overlapping-branches`, which the crate `contract` only
+//! The rules that need a search for values: those of [`SEARCHED`], which the crate `contract` only
 //! describes, and schemas that accept nothing, of which it reports the plain ones.
 
 #[path = "support/program.rs"]
@@ -9,6 +9,13 @@ use std::fs;
 use contract::rules::{self, Example, MARK};
 use serde_json::{Value, json};
 
+/// The rules that only the crate `compatibility` reports.
+const SEARCHED: [&str; 3] = [
+    "impossible-property",
+    "overlapping-branches",
+    "redundant-branch",
+];
+
 /// Lints a document, and returns the overlapping branches, each as its line, column and message.
 fn found(file: &str, text: &str) -> Vec<(u64, u64, String)> {
     found_of("overlapping-branches", file, text)
@@ -16,20 +23,26 @@ fn found(file: &str, text: &str) -> Vec<(u64, u64, String)> {
 
 /// Lints a document, and returns the findings of a rule, each as its line, column and message.
 fn found_of(rule: &str, file: &str, text: &str) -> Vec<(u64, u64, String)> {
+    let all = all_of(file, text).into_iter();
+    let ours = all.filter(|(other, _)| other == rule);
+    ours.map(|(_, found)| found).collect()
+}
+
+/// Lints a document, and returns the rules of the findings, each with the line, column and message.
+fn all_of(file: &str, text: &str) -> Vec<(String, (u64, u64, String))> {
     let folder = tempfile::tempdir().expect("a folder can be made");
     fs::write(folder.path().join(file), text).expect("the document can be written");
     let (_, printed) = program::xtask(folder.path(), &["lint", file, "--format", "json"]);
     let report: Value = serde_json::from_str(&printed).expect("the report is JSON");
     let all = report["findings"].as_array().expect("there is a list");
-    let ours = all.iter().filter(|one| one["rule"] == rule);
-    ours.map(|one| {
-        (
-            one["line"].as_u64().expect("a number"),
-            one["column"].as_u64().expect("a number"),
-            one["message"].as_str().expect("a text").to_owned(),
-        )
-    })
-    .collect()
+    let text = |one: &Value, key: &str| one[key].as_str().expect("a text").to_owned();
+    let number = |one: &Value, key: &str| one[key].as_u64().expect("a number");
+    all.iter()
+        .map(|one| {
+            let place = (number(one, "line"), number(one, "column"));
+            (text(one, "rule"), (place.0, place.1, text(one, "message")))
+        })
+        .collect()
 }
 
 #[test]
@@ -38,18 +51,26 @@ fn the_example_of_the_rule_alone_breaks_it() {
         let Example::Document(pair) = &rule.example else {
             continue;
         };
-        let bad = found(pair.frame.file, &pair.frame.fill(&pair.bad()));
-        if rule.code == "overlapping-branches" {
+        let searched = |text: &str| {
+            let all = all_of(pair.frame.file, text).into_iter();
+            let ours = all.filter(|(code, _)| SEARCHED.contains(&code.as_str()));
+            ours.collect::<Vec<_>>()
+        };
+        let bad = searched(&pair.frame.fill(&pair.bad()));
+        if SEARCHED.contains(&rule.code) {
             let marked = pair.frame.fill(pair.bad);
             let before = marked.split(MARK).next().expect("there is a start");
             let line = before.lines().count() as u64;
             let column = before.lines().last().expect("a line").chars().count() as u64 + 1;
-            let places: Vec<_> = bad.iter().map(|one| (one.0, one.1)).collect();
-            assert_eq!(places, [(line, column)], "{bad:?}");
+            let places: Vec<_> = bad
+                .iter()
+                .map(|(code, one)| (code.as_str(), one.0, one.1))
+                .collect();
+            assert_eq!(places, [(rule.code, line, column)], "{bad:?}");
         } else {
             assert_eq!(bad, [], "{}", rule.code);
         }
-        let good = found(pair.frame.file, &pair.frame.fill(pair.good));
+        let good = searched(&pair.frame.fill(pair.good));
         assert_eq!(good, [], "{}", rule.code);
     }
 }
@@ -228,6 +249,14 @@ fn schemas_that_accept_nothing_are_found_by_a_search() {
             json!({ "type": "string", "format": "date", "maxLength": 8 }),
             "no value fits `maxLength` and `format` together",
         ),
+        (
+            json!({ "type": "string", "pattern": "^/^[a-z]+$/" }),
+            "no value fits this schema, because of `pattern`",
+        ),
+        (
+            json!({ "type": "string", "not": { "type": "string" } }),
+            "no value fits this schema, because of `not`",
+        ),
     ] {
         // Around it is a schema that accepts nothing because of it, which is not reported.
         let around = object("a", &schema);
@@ -253,6 +282,89 @@ fn schemas_that_accept_something_or_nothing_on_purpose_are_left_alone() {
         json!({ "type": "array", "maxItems": 0, "items": { "type": "integer", "minimum": 1 } }),
     ] {
         let found = found_of("impossible-schema", "openapi.json", &document(&schema));
+        assert_eq!(found, [], "{schema}");
+    }
+}
+
+#[test]
+fn a_branch_that_another_one_contains_is_reported_with_a_value() {
+    let text = json!({ "type": "string" });
+    for (branches, message) in [
+        (
+            json!([{ "type": "number" }, { "type": "integer" }]),
+            "branch 2 of `anyOf` says nothing: branch 1 accepts all of its values, as it does `0`",
+        ),
+        (
+            json!([{ "type": "string", "maxLength": 3 }, {}]),
+            "branch 1 of `anyOf` says nothing: branch 2 accepts all of its values, as it does `\"\"`",
+        ),
+        (
+            json!([{ "enum": ["a", "b"] }, { "type": "string", "maxLength": 3 }]),
+            "branch 1 of `anyOf` says nothing: branch 2 accepts all of its values, as it does `\"a\"`",
+        ),
+        // They mean the same, so the later one says nothing new.
+        (
+            json!([{ "type": "integer", "minimum": 1 }, { "type": "integer", "exclusiveMinimum": 0 }]),
+            "branch 2 of `anyOf` says nothing: branch 1 accepts all of its values, as it does `1`",
+        ),
+        (
+            json!([object("a", &text), { "type": "object", "properties": { "a": text } }]),
+            "branch 1 of `anyOf` says nothing: branch 2 accepts all of its values, as it does `{\"a\":\"\"}`",
+        ),
+    ] {
+        let schema = json!({ "anyOf": branches });
+        let found = found_of("redundant-branch", "openapi.json", &document(&schema));
+        let messages: Vec<&str> = found.iter().map(|one| one.2.as_str()).collect();
+        assert_eq!(messages, [message], "{schema}");
+    }
+}
+
+#[test]
+fn branches_that_say_something_are_left_alone() {
+    let text = json!({ "type": "string" });
+    let more =
+        json!({ "type": "object", "required": ["a"], "properties": { "a": text, "b": text } });
+    for branches in [
+        json!([{ "type": "string" }, { "type": "integer" }]),
+        json!([{ "type": "string", "maxLength": 5 }, { "type": "string", "minLength": 5 }]),
+        // Known values and formats beside their type are for readers.
+        json!([{ "enum": ["a", "b"] }, { "type": "string" }]),
+        json!([{ "type": "string", "format": "uri" }, { "type": "string" }]),
+        json!([{}, { "type": "null" }]),
+        // A reader learns of the property `b`.
+        json!([object("a", &text), more]),
+        // The search does not decide lookaround.
+        json!([{ "type": "string", "pattern": "^(?=.*a)b+$" }, { "type": "string", "pattern": "^b*$" }]),
+    ] {
+        let schema = json!({ "anyOf": branches });
+        let found = found_of("redundant-branch", "openapi.json", &document(&schema));
+        assert_eq!(found, [], "{schema}");
+    }
+}
+
+#[test]
+fn a_property_that_no_object_can_have_is_reported_once() {
+    let part = |schema: Value| json!({ "type": "object", "properties": { "a": schema } });
+    let text = || json!({ "type": "string", "pattern": "^a" });
+    let both =
+        json!({ "allOf": [part(text()), part(json!({ "type": "string", "pattern": "^b" }))] });
+    let around = json!({ "allOf": [both, { "properties": { "b": text() } }] });
+    for schema in [&both, &around] {
+        let found = found_of("impossible-property", "openapi.json", &document(schema));
+        let messages: Vec<&str> = found.iter().map(|one| one.2.as_str()).collect();
+        assert_eq!(
+            messages,
+            ["no object has `a`: the parts of `allOf` that declare it exclude each other"],
+            "{schema}"
+        );
+    }
+    for schema in [
+        json!({ "allOf": [part(text()), part(json!({ "type": "string", "pattern": "z$" }))] }),
+        // What is forbidden on purpose, and what is required, so that nothing fits the whole.
+        json!({ "allOf": [part(text()), part(json!(false))] }),
+        json!({ "allOf": [object("a", &text()), part(json!({ "type": "integer" }))] }),
+    ] {
+        let found = found_of("impossible-property", "openapi.json", &document(&schema));
         assert_eq!(found, [], "{schema}");
     }
 }

@@ -176,13 +176,18 @@ impl<'c> Context<'c> {
 
     /// Returns whether it is certain that no value fits a schema.
     pub(crate) fn is_impossible(&self, id: SchemaId) -> bool {
-        let literal = Literal {
-            class: self.pair.class(Side::Base, id),
+        self.are_impossible(&[id])
+    }
+
+    /// Returns whether it is certain that no value fits all of these schemas.
+    pub(crate) fn are_impossible(&self, ids: &[SchemaId]) -> bool {
+        let literal = |id: &SchemaId| Literal {
+            class: self.pair.class(Side::Base, *id),
             role: Role::Receiver,
             is_positive: true,
         };
         let tableau = Tableau::new(self, Reading::Exact, HashSet::new());
-        let outcome = tableau.solve(vec![literal], &Extra::default());
+        let outcome = tableau.solve(ids.iter().map(literal).collect(), &Extra::default());
         matches!(outcome, Outcome::Nothing)
     }
 

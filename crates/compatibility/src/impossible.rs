@@ -42,7 +42,13 @@ pub(crate) fn impossible_schemas(context: &Context<'_>, found: &[Diagnostic]) ->
         let names = constraints(keywords);
         let is_composed = !keywords.all_of.is_empty() || keywords.reference.is_some();
         // What one keyword does alone, the other rules report.
-        if keywords.only_reference || (names.len() < 2 && !is_composed) {
+        let is_telling = match names[..] {
+            [] => false,
+            // A pattern alone can match nothing, as `^a$b` does.
+            [name] => name == "pattern" || (name == "not" && keywords.types.is_some()),
+            _ => true,
+        };
+        if keywords.only_reference || !(is_telling || is_composed) {
             continue;
         }
         let is_inside = |span: &Span| {

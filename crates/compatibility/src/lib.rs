@@ -15,11 +15,13 @@
 
 mod compare;
 mod containment;
+mod excluded;
 mod finding;
 mod impossible;
 mod lints;
 mod overlap;
 mod pair;
+mod redundant;
 mod rust;
 
 pub use compare::compare;

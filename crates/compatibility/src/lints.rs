@@ -1,11 +1,13 @@
-//! The lints that need the search for values: branches of a `oneOf` that accept the same value, and
-//! schemas that accept none.
+//! The lints that need the search for values: branches of a `oneOf` that accept the same value or of an
+//! `anyOf` that add none, and schemas and properties that accept none.
 
 use contract::{Contract, Diagnostic};
 
 use crate::containment::Context;
+use crate::excluded::impossible_properties;
 use crate::impossible::impossible_schemas;
 use crate::overlap::overlapping_branches;
+use crate::redundant::redundant_branches;
 
 /// The stack size in bytes of the thread that searches. Schemas may nest as deep as the reader of
 /// documents allows.
@@ -23,6 +25,8 @@ pub fn searched_lints(contract: &Contract, found: &[Diagnostic]) -> Vec<Diagnost
         let context = Context::new(contract, contract);
         let mut out = overlapping_branches(&context, found);
         out.extend(impossible_schemas(&context, found));
+        out.extend(impossible_properties(&context));
+        out.extend(redundant_branches(&context, found));
         out
     };
     std::thread::scope(|scope| {

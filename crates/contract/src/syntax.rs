@@ -30,7 +30,9 @@ mod security;
 mod since_32;
 mod tags;
 mod walk;
+mod xml;
 
+pub(crate) use formats::is_misspelt_format;
 pub(crate) use grammar::{
     CALLBACK_GRAMMAR, CALLBACK_ITEM, COMPONENTS, DOCUMENT, Field, Grammar, Need, SCHEMA, Shape,
 };

@@ -62,6 +62,7 @@ impl Union<'_, '_, '_> {
                 &mut 0,
             );
             diagnostics.extend(self.lack(&own, self.name_span(), "the schema"));
+            self.heirs(diagnostics);
             return;
         }
         self.properties(&branches, diagnostics);
@@ -154,9 +155,6 @@ impl Union<'_, '_, '_> {
         span: Span,
         diagnostics: &mut Vec<Diagnostic>,
     ) {
-        if property.values.is_none() && !property.is_no_string {
-            return;
-        }
         let contract = self.context.contract;
         let target = contract.resolve(branch);
         let mut chooses = self
@@ -166,11 +164,30 @@ impl Union<'_, '_, '_> {
             .filter(|(_, id)| contract.resolve(*id) == target || *id == branch)
             .map(|(value, _)| value.as_str())
             .peekable();
-        if chooses.peek().is_none() || self.may_be_absent() {
+        // A mapping to a schema that does not exist is reported, and may be meant for this branch.
+        if self.may_be_absent() || self.has_unknown_mapping() {
+            return;
+        }
+        let name = &self.discriminator.property;
+        if chooses.peek().is_none() {
+            // A reference has the name of its component as a value, unless the mapping gives that to
+            // another schema.
+            if target == branch {
+                diagnostics.push(
+                    Diagnostic::warning(
+                        "discriminator-value",
+                        span,
+                        format!("no value of `{name}` chooses this branch, because it has no name"),
+                    )
+                    .help("make the branch a component and refer to it: a discriminator chooses between references"),
+                );
+            }
+            return;
+        }
+        if property.values.is_none() && !property.is_no_string {
             return;
         }
         if !chooses.any(|value| property.may_be(value)) {
-            let name = &self.discriminator.property;
             diagnostics.push(
                 Diagnostic::warning(
                     "discriminator-value",
@@ -180,6 +197,38 @@ impl Union<'_, '_, '_> {
                 .help(
                     "add the value to `mapping`; without one, the value is the name of the schema",
                 ),
+            );
+        }
+    }
+
+    /// Returns whether a value of the mapping leads to no schema.
+    fn has_unknown_mapping(&self) -> bool {
+        let written = self.written.get("mapping").and_then(Node::as_object);
+        let known = &self.discriminator.mapping;
+        let mut written = written.unwrap_or_default().iter();
+        written.any(|entry| known.iter().all(|(value, _)| *value != entry.key))
+    }
+
+    /// Reports values of a base schema that lead to schemas that do not extend it.
+    fn heirs(&self, diagnostics: &mut Vec<Diagnostic>) {
+        let contract = self.context.contract;
+        let is_base = |id: &SchemaId| match &contract.schema(*id).kind {
+            SchemaKind::Object(keywords) => std::ptr::eq(&raw const **keywords, self.keywords),
+            SchemaKind::Bool(_) => false,
+        };
+        for (value, target) in &self.discriminator.mapping {
+            let entry = self.written.get("mapping").and_then(|map| map.entry(value));
+            let Some(entry) = entry else { continue };
+            if within(contract, &[*target]).iter().any(is_base) {
+                continue;
+            }
+            diagnostics.push(
+                Diagnostic::warning(
+                    "mapping-no-branch",
+                    entry.value.span,
+                    format!("`{value}` leads to a schema that does not extend the one with the discriminator"),
+                )
+                .help("add the schema with the discriminator to its `allOf`, or correct the mapping"),
             );
         }
     }

@@ -37,6 +37,7 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
                 // Extensions are no expressions.
                 if !entry.key.starts_with("x-") {
                     let found = match within(&entry.key) {
+                        Some(written) if written.is_empty() => constant(&entry.key),
                         Some(written) => wrong(context, sender, None, &written),
                         None => Some(Wrong {
                             message: "the braces of the expression do not match".to_owned(),
@@ -67,6 +68,16 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
             }
         }
     }
+}
+
+/// Returns what is wrong with the key of a callback that has no expression: it must be a URL.
+fn constant(key: &str) -> Option<Wrong> {
+    let is_url = key.contains("://") || key.starts_with('/');
+    (!is_url).then(|| Wrong {
+        message: "this is no runtime expression and no URL, so nobody knows whom to call"
+            .to_owned(),
+        help: "write one such as `{$request.body#/url}`".to_owned(),
+    })
 }
 
 /// Returns the nodes of a link whose values may be expressions.

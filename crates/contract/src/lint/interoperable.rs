@@ -7,9 +7,10 @@ use super::similar::folded;
 use crate::diagnostic::Diagnostic;
 use crate::format;
 use crate::model::{Contract, Keywords, Operation, ParameterEncoding, SecurityKind};
-use crate::model::{Dialect, Location, SchemaKind, Style, Types, split_label};
+use crate::model::{Dialect, Location, SchemaId, SchemaKind, Style, Types, split_label};
 use crate::node::Node;
-use crate::syntax::is_unregistered;
+use crate::spelling::nearest;
+use crate::syntax::{is_misspelt_format, is_unregistered};
 
 /// Runs the lints of the set `interoperable`.
 pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
@@ -53,6 +54,7 @@ fn schemas(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
             && value
                 .as_str()
                 .is_some_and(|name| format::lookup(name).is_none())
+            && !is_misspelt_format(node)
         {
             diagnostics.push(
                 Diagnostic::warning(
@@ -63,6 +65,7 @@ fn schemas(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
                 .help("say the same with `pattern`, or explain it in the description"),
             );
         }
+        texts(context.contract.dialect, node, diagnostics);
         if types.without(Types::NULL).names().count() > 1 && node.get("type").is_some() {
             diagnostics.push(
                 Diagnostic::warning(
@@ -73,6 +76,70 @@ fn schemas(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
                 .help("write `oneOf` with a schema for each type"),
             );
         }
+    }
+}
+
+/// The values of `contentEncoding` that RFC 2045 and RFC 4648 define, and those in common use.
+const ENCODINGS: [&str; 9] = [
+    "7bit",
+    "8bit",
+    "base16",
+    "base32",
+    "base32hex",
+    "base64",
+    "base64url",
+    "binary",
+    "quoted-printable",
+];
+
+/// Reports what tools show or read in one of two ways: texts beside a `$ref` of 3.0, `example` beside
+/// `examples`, and encodings that no standard has.
+fn texts(dialect: Dialect, node: &Node, diagnostics: &mut Vec<Diagnostic>) {
+    if dialect == Dialect::V30 && node.get("$ref").is_some() {
+        let mut keys = ["description", "title", "summary"].into_iter();
+        // They have one cause.
+        if let Some(entry) = keys.find_map(|key| node.entry(key)) {
+            diagnostics.push(
+                Diagnostic::warning(
+                    "ignored-text",
+                    entry.key_span,
+                    format!("in OpenAPI 3.0 `{}` beside `$ref` is ignored", entry.key),
+                )
+                .help("put the reference into `allOf` with one member, or write `openapi: 3.1.0`"),
+            );
+        }
+        return;
+    }
+    if dialect >= Dialect::V31
+        && node.get("examples").is_some()
+        && let Some(entry) = node.entry("example")
+    {
+        diagnostics.push(
+            Diagnostic::warning(
+                "two-examples",
+                entry.key_span,
+                "`example` is deprecated, and tools show it or `examples`, but not both",
+            )
+            .help("move the example into `examples`"),
+        );
+    }
+    if let Some(value) = node
+        .get("contentEncoding")
+        .filter(|_| dialect >= Dialect::V31)
+        && let Some(text) = value.as_str()
+        && !ENCODINGS.contains(&text.to_ascii_lowercase().as_str())
+    {
+        diagnostics.push(
+            Diagnostic::warning(
+                "unknown-encoding",
+                value.span,
+                format!("no standard has the encoding `{text}`, so most tools ignore it"),
+            )
+            .help(match nearest(text, ENCODINGS.into_iter()) {
+                Some(meant) => format!("did you mean `{meant}`?"),
+                None => "write one such as `base64`".to_owned(),
+            }),
+        );
     }
 }
 
@@ -162,13 +229,24 @@ fn styles(context: &Context<'_, '_>, operation: &Operation, diagnostics: &mut Ve
         let Some(types) = keywords.types else {
             continue;
         };
-        let has_parts = types.contains(Types::ARRAY) || types.contains(Types::OBJECT);
-        if has_nested_items(contract, keywords) {
+        if parameter.location == Location::Path && types.contains(Types::NULL) {
             diagnostics.push(
                 Diagnostic::warning(
                     "undefined-style",
                     parameter.span,
-                    "the standard does not say how items that are arrays or objects are written",
+                    "the standard does not say how null is written in a path",
+                )
+                .help("leave null out of the schema: a path has each of its segments"),
+            );
+            continue;
+        }
+        let has_parts = types.contains(Types::ARRAY) || types.contains(Types::OBJECT);
+        if has_nested_parts(contract, keywords) {
+            diagnostics.push(
+                Diagnostic::warning(
+                    "undefined-style",
+                    parameter.span,
+                    "the standard does not say how items and properties that are arrays or objects are written",
                 )
                 .help("declare the value as JSON, by `content: { application/json: … }` instead of `schema`"),
             );
@@ -196,17 +274,19 @@ fn styles(context: &Context<'_, '_>, operation: &Operation, diagnostics: &mut Ve
     }
 }
 
-/// Returns whether all values of a schema are arrays whose items are arrays or objects.
-fn has_nested_items(contract: &Contract, keywords: &Keywords) -> bool {
-    let types = keywords.types.unwrap_or_default();
-    let Some(items) = keywords.items.filter(|_| types == Types::ARRAY) else {
-        return false;
-    };
-    match &contract.schema(contract.resolve(items)).kind {
-        SchemaKind::Object(items) => items
+/// Returns whether all values of a schema are arrays or objects, with items or a property that are
+/// arrays or objects.
+fn has_nested_parts(contract: &Contract, keywords: &Keywords) -> bool {
+    let is_of_parts = |id: SchemaId| match &contract.schema(contract.resolve(id)).kind {
+        SchemaKind::Object(part) => part
             .types
             .is_some_and(|types| types == Types::OBJECT || types == Types::ARRAY),
         SchemaKind::Bool(_) => false,
+    };
+    match keywords.types {
+        Some(Types::ARRAY) => keywords.items.is_some_and(is_of_parts),
+        Some(Types::OBJECT) => keywords.properties.values().copied().any(is_of_parts),
+        _ => false,
     }
 }
 

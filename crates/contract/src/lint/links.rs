@@ -8,10 +8,50 @@ use crate::diagnostic::Diagnostic;
 use crate::model::Location;
 use crate::node::Node;
 use crate::node_ref::{NodeRef, address};
+use crate::source::Span;
 use crate::spelling::nearest;
 
-/// Reports parameters of links that their operation does not have.
+/// Reports parameters of links that their operation does not have, and bodies for operations without
+/// one.
 pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
+    each(context, |link, _, target| {
+        parameters(link, target, diagnostics);
+        body(link, target, diagnostics);
+    });
+}
+
+/// Reports links that give no value to a path parameter of their operation, of the set `style`.
+pub(super) fn unfilled(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
+    each(context, |link, span, target| {
+        let given = link.get("parameters").and_then(Node::as_object);
+        let is_given = |name: &str| {
+            let mut given = given.unwrap_or_default().iter();
+            given.any(|entry| entry.key == name || entry.key.strip_prefix("path.") == Some(name))
+        };
+        let mut wanted = target.path_parameters.iter();
+        if let Some((name, _)) = wanted.find(|(name, _)| !is_given(name)) {
+            diagnostics.push(
+                Diagnostic::warning(
+                    "unfilled-link",
+                    span,
+                    format!(
+                        "the link gives no value to the path parameter `{name}` of its operation"
+                    ),
+                )
+                .help(format!(
+                    "add it to `parameters`, as in `{name}: $response.body#/id`"
+                )),
+            );
+        }
+    });
+}
+
+/// Calls a function with each link that leads to a known operation, the span of its name, and the
+/// operation.
+fn each<'l, 'a>(
+    context: &'l Context<'_, 'a>,
+    mut judge: impl FnMut(&'a Node, Span, &'l OperationSite<'a>),
+) {
     let sites = &context.origins.operations;
     let by_id: HashMap<&str, &OperationSite<'_>> = sites
         .iter()
@@ -31,7 +71,7 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
         for (_, response) in responses.iter().flat_map(NodeRef::entries) {
             let response = context.resolver.follow(&response);
             let links = response.and_then(|response| response.key("links"));
-            for (_, link) in links.iter().flat_map(NodeRef::entries) {
+            for (entry, link) in links.iter().flat_map(NodeRef::entries) {
                 let Some(link) = context.resolver.follow(&link) else {
                     continue;
                 };
@@ -47,7 +87,7 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
                     (None, None) => None,
                 };
                 if let Some(target) = target {
-                    parameters(link.node, target, diagnostics);
+                    judge(link.node, entry.key_span, target);
                 }
             }
         }
@@ -80,6 +120,22 @@ fn parameters(link: &Node, target: &OperationSite<'_>, diagnostics: &mut Vec<Dia
                 }),
             );
         }
+    }
+}
+
+/// Reports a body for an operation that has none.
+fn body(link: &Node, target: &OperationSite<'_>, diagnostics: &mut Vec<Diagnostic>) {
+    if let Some(entry) = link.entry("requestBody")
+        && target.node.get("requestBody").is_none()
+    {
+        diagnostics.push(
+            Diagnostic::warning(
+                "idle-keyword",
+                entry.key_span,
+                "the operation that the link leads to has no request body",
+            )
+            .help("remove it, or correct the operation"),
+        );
     }
 }
 

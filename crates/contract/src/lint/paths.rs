@@ -18,11 +18,17 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
     let mut undeclared = HashSet::new();
     for site in &context.origins.operations {
         let Some(template) = site.template else {
+            without_path(site, diagnostics);
             continue;
         };
         let names = names(template);
         agreement(site, &names, diagnostics);
-        for name in &names {
+        let renamed = renamed(site, &names);
+        // A name that is empty, or has another spelling at its parameter, is reported as that.
+        for name in names
+            .iter()
+            .filter(|name| !name.is_empty() && renamed.iter().all(|(path, _)| path != *name))
+        {
             let declared = site.path_parameters.iter().any(|(other, _)| other == name);
             // Once for the path, although each of its operations lacks the parameter.
             if !declared && undeclared.insert((template, name.clone())) {
@@ -30,6 +36,41 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
                 diagnostics.push(missing(site, &names, name, span));
             }
         }
+    }
+}
+
+/// Returns the names of the path that no parameter has, each with the name of the parameter that is
+/// meant for it: one that is not in the path, and is similar or the only one.
+fn renamed<'n>(site: &OperationSite<'n>, names: &'n [String]) -> Vec<(&'n str, &'n str)> {
+    let declared = || site.path_parameters.iter().map(|(name, _)| *name);
+    let free: Vec<&str> = names
+        .iter()
+        .map(String::as_str)
+        .filter(|name| declared().all(|other| other != *name))
+        .collect();
+    let spare: Vec<&str> = declared()
+        .filter(|name| names.iter().all(|other| other != name))
+        .collect();
+    if let ([one], [other]) = (&free[..], &spare[..]) {
+        return vec![(*one, *other)];
+    }
+    spare
+        .iter()
+        .filter_map(|own| Some((nearest(own, free.iter().copied())?, *own)))
+        .collect()
+}
+
+/// Reports the path parameters of a webhook or callback, which has no path.
+fn without_path(site: &OperationSite<'_>, diagnostics: &mut Vec<Diagnostic>) {
+    for (name, span) in &site.path_parameters {
+        diagnostics.push(
+            Diagnostic::warning(
+                "path-parameter-unused",
+                *span,
+                format!("a webhook or callback has no path, and so no `{{{name}}}` in it"),
+            )
+            .help("send it in the query, a header or the body"),
+        );
     }
 }
 
@@ -49,16 +90,13 @@ fn missing(site: &OperationSite<'_>, names: &[String], name: &str, span: Span) -
 }
 
 fn agreement(site: &OperationSite<'_>, names: &[String], diagnostics: &mut Vec<Diagnostic>) {
+    let renamed = renamed(site, names);
     for (name, span) in &site.path_parameters {
         if names.iter().any(|other| other == name) {
             continue;
         }
-        let free = names.iter().filter(|other| {
-            site.path_parameters
-                .iter()
-                .all(|(declared, _)| declared != other)
-        });
-        let meant = nearest(name, free.map(String::as_str));
+        let meant = renamed.iter().find(|(_, own)| own == name);
+        let meant = meant.map(|(path, _)| *path);
         let found = Diagnostic::error(
             "path-parameter-unused",
             *span,

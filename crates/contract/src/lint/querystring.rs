@@ -2,11 +2,15 @@
 
 use super::context::Context;
 use crate::diagnostic::Diagnostic;
-use crate::model::Location;
+use crate::model::{Dialect, Location};
 
 /// Reports operations with a parameter that is the whole query (`in: querystring`) and a further
 /// parameter in the query.
 pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
+    // Before, there is no such parameter, which is reported.
+    if context.contract.dialect < Dialect::V32 {
+        return;
+    }
     for operation in context.contract.all_operations() {
         let mut queries = operation
             .parameters

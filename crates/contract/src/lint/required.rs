@@ -38,6 +38,7 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
         }
         if is_alone(keywords) {
             undeclared(keywords, node, diagnostics);
+            dependent(keywords, node, diagnostics);
         } else if !keywords.all_of.is_empty() && keywords.discriminator.is_none() {
             undeclared_of_all(contract, keywords, node, diagnostics);
         }
@@ -161,6 +162,32 @@ fn undeclared(keywords: &Keywords, node: &Node, diagnostics: &mut Vec<Diagnostic
             .help(format!(
                 "declare `{text}` in `properties`, or remove it here"
             )),
+        );
+    }
+}
+
+/// Reports names in `dependentRequired` that `properties` does not declare.
+fn dependent(keywords: &Keywords, node: &Node, diagnostics: &mut Vec<Diagnostic>) {
+    let entries = node.get("dependentRequired").and_then(Node::as_object);
+    let entries = entries.unwrap_or_default();
+    let names = entries.iter().flat_map(|entry| {
+        let wanted = entry.value.as_array().unwrap_or_default().iter();
+        let wanted = wanted.filter_map(|name| Some((name.as_str()?, name.span)));
+        std::iter::once((entry.key.as_str(), entry.key_span)).chain(wanted)
+    });
+    let undeclared = names.filter(|(name, _)| !keywords.properties.contains_key(*name));
+    for (name, span) in undeclared.take(MOST_PAIRS / keywords.properties.len().max(1)) {
+        let known = keywords.properties.keys().map(String::as_str);
+        diagnostics.push(
+            Diagnostic::warning(
+                "undeclared-required",
+                span,
+                format!("`dependentRequired` names `{name}`, but `properties` does not declare it"),
+            )
+            .help(match nearest(name, known) {
+                Some(meant) => format!("did you mean `{meant}`?"),
+                None => format!("declare `{name}` in `properties`, or remove it here"),
+            }),
         );
     }
 }

@@ -23,6 +23,7 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
         std::iter::once(root.node).chain(context.origins.operations.iter().map(|site| site.node));
     for owner in owners {
         let alternatives = owner.get("security").and_then(Node::as_array);
+        repeated(alternatives.unwrap_or_default(), diagnostics);
         for alternative in alternatives.unwrap_or_default() {
             for entry in alternative.as_object().unwrap_or_default() {
                 let Some(name) = context.resolver.security_scheme(alternative, &entry.key) else {
@@ -35,6 +36,23 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
                     scopes(context, (&name, entry), scheme.node, diagnostics);
                 }
             }
+        }
+    }
+}
+
+/// Reports alternatives that are listed twice.
+fn repeated(alternatives: &[Node], diagnostics: &mut Vec<Diagnostic>) {
+    let mut seen = HashSet::new();
+    for alternative in alternatives {
+        if !seen.insert(alternative.to_json().to_string()) {
+            diagnostics.push(
+                Diagnostic::warning(
+                    "duplicate-requirement",
+                    alternative.span,
+                    "this alternative is listed twice",
+                )
+                .help("remove one of them"),
+            );
         }
     }
 }

@@ -2,9 +2,11 @@
 
 mod casing;
 mod operations;
+mod paths;
 mod patterns;
 mod safety;
 mod schemas;
+mod texts;
 
 use super::context::Context;
 use crate::diagnostic::Diagnostic;
@@ -15,6 +17,9 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
     operations::check(context, diagnostics);
     casing::check(context, diagnostics);
     schemas::check(context, diagnostics);
+    paths::check(context, diagnostics);
     patterns::check(context, diagnostics);
     safety::check(context, diagnostics);
+    texts::check(context, diagnostics);
+    super::links::unfilled(context, diagnostics);
 }

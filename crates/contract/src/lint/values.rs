@@ -85,16 +85,23 @@ impl<'l, 'a> Places<'l, 'a> {
 /// for them only if a diagnostic is about a date.
 pub(super) fn right_dates(context: &Context<'_, '_>, found: &[Diagnostic]) -> HashSet<Span> {
     let mut dates = HashSet::new();
-    let Validation::Judged(rejected) = &context.changes.validation else {
-        return dates;
-    };
     if !found.iter().any(is_about_date) {
         return dates;
     }
+    let Validation::Judged(rejected) = &context.changes.validation else {
+        return dates;
+    };
     let wrong: HashSet<usize> = rejected
         .iter()
         .map(|(site, _)| address(site.node))
         .collect();
+    // The standard has no such fields, and we read a date there.
+    let owners = context.origins.operations.iter().map(|site| site.node);
+    for owner in owners.chain(context.origins.nodes.iter().copied()) {
+        for key in ["x-sunset", "x-deprecation"] {
+            dates.extend(owner.get(key).map(|value| value.span));
+        }
+    }
     let values = context.origins.values.iter().map(|site| site.node);
     let mut pending: Vec<&Node> = values
         .filter(|node| !wrong.contains(&address(node)))

@@ -9,7 +9,7 @@ type SchemaMap = IndexMap<String, SchemaId>;
 impl Keywords {
     /// Calls `visit` with every schema directly inside this one. The target of `$ref` is not
     /// inside.
-    pub(crate) fn for_each_child(&self, mut visit: impl FnMut(SchemaId)) {
+    pub fn for_each_child(&self, mut visit: impl FnMut(SchemaId)) {
         for id in self.singles().into_iter().filter_map(|(_, id)| id) {
             visit(id);
         }

@@ -340,7 +340,7 @@ pub(super) const RULES: &[Rule] = &[
         code: "mapping-no-branch",
         set: Correct,
         severity: Warning,
-        summary: "The mapping of a discriminator leads to a schema that is no branch.",
+        summary: "The mapping of a discriminator leads to a schema that is no branch, or does not extend the base schema.",
         why: "A value of it is chosen and then rejected.",
         example: document(
             &COMPONENT,
@@ -349,6 +349,18 @@ pub(super) const RULES: &[Rule] = &[
     Cow: { required: [kind], properties: { kind: { type: string } } }"##,
             r##"{ oneOf: [{ $ref: "#/components/schemas/Dog" }], discriminator: { propertyName: kind, mapping: { dog: Dog } } }
     Dog: { required: [kind], properties: { kind: { type: string } } }"##,
+        ),
+    },
+    Rule {
+        code: "bad-license",
+        set: Correct,
+        severity: Warning,
+        summary: "The identifier of a license is no license expression of SPDX.",
+        why: "Tools that collect licenses do not know which one it is.",
+        example: document(
+            &INFO,
+            r#"{ title: Pets, version: "1", license: { name: MIT, identifier: ⟦The MIT License } }"#,
+            r#"{ title: Pets, version: "1", license: { name: MIT, identifier: MIT } }"#,
         ),
     },
 ];

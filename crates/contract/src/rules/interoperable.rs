@@ -1,6 +1,6 @@
 //! Rules of the set `interoperable`.
 
-use super::frames::{COMPONENT, OPERATION, PARAMETER, PATHS, SCHEMA, SCHEME};
+use super::frames::{COMPONENT, OPERATION, PARAMETER, PATHS, SCHEMA, SCHEMA_30, SCHEME};
 use super::{Rule, document};
 use crate::diagnostic::Severity::Warning;
 use crate::lint::LintSet::Interoperable;
@@ -98,6 +98,44 @@ pub(super) const RULES: &[Rule] = &[
             &PATHS,
             r#"⟦/pets//all: { get: { responses: { "204": { description: Done. } } } }"#,
             r#"/pets/all: { get: { responses: { "204": { description: Done. } } } }"#,
+        ),
+    },
+    Rule {
+        code: "ignored-text",
+        set: Interoperable,
+        severity: Warning,
+        summary: "A text stands beside a `$ref`, in OpenAPI 3.0.",
+        why: "The standard ignores what is beside `$ref`, and only some tools show the text.",
+        example: document(
+            &SCHEMA_30,
+            r##"{ properties: { a: { $ref: "#/components/schemas/A", ⟦description: The first. } } }
+components: { schemas: { A: { type: string } } }"##,
+            r##"{ properties: { a: { allOf: [{ $ref: "#/components/schemas/A" }], description: The first. } } }
+components: { schemas: { A: { type: string } } }"##,
+        ),
+    },
+    Rule {
+        code: "two-examples",
+        set: Interoperable,
+        severity: Warning,
+        summary: "A schema has both `example` and `examples`.",
+        why: "The first is deprecated since OpenAPI 3.1, and tools show one of them.",
+        example: document(
+            &SCHEMA,
+            "{ type: integer, ⟦example: 1, examples: [2] }",
+            "{ type: integer, examples: [1, 2] }",
+        ),
+    },
+    Rule {
+        code: "unknown-encoding",
+        set: Interoperable,
+        severity: Warning,
+        summary: "A `contentEncoding` is not one of RFC 2045 and RFC 4648.",
+        why: "Most tools ignore it.",
+        example: document(
+            &SCHEMA,
+            "{ type: string, contentEncoding: ⟦base46 }",
+            "{ type: string, contentEncoding: base64 }",
         ),
     },
 ];

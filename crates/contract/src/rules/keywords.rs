@@ -94,7 +94,7 @@ pub(super) const RULES: &[Rule] = &[
         code: "idle-keyword",
         set: Correct,
         severity: Warning,
-        summary: "A keyword or format is about values of another type than the schema's.",
+        summary: "A keyword, format or field has no effect where it stands, as one about values of another type than the schema's.",
         why: "It has no effect: `minLength` does not bound an integer.",
         example: document(
             &SCHEMA,

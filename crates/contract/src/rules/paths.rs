@@ -54,7 +54,7 @@ pub(super) const RULES: &[Rule] = &[
         code: "path-parameter-unused",
         set: Correct,
         severity: Error,
-        summary: "An operation declares a path parameter that its path does not have.",
+        summary: "An operation declares a path parameter that its path does not have, or a webhook or callback declares one.",
         why: "The parameter has no place in a request.",
         example: document(
             &PATHS,

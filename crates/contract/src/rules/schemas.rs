@@ -86,7 +86,7 @@ pub(super) const RULES: &[Rule] = &[
         code: "undeclared-required",
         set: Correct,
         severity: Warning,
-        summary: "`required` names a property that is not declared, and is similar to one that is.",
+        summary: "`required` or `dependentRequired` names a property that is not declared.",
         why: "A misspelt name requires a property that nobody sends.",
         example: document(
             &SCHEMA,
@@ -144,6 +144,54 @@ pub(super) const RULES: &[Rule] = &[
             &REQUEST,
             "{ type: object, required: [id], properties: { ⟦id: { type: string, readOnly: true } } }",
             "{ type: object, properties: { id: { type: string, readOnly: true } } }",
+        ),
+    },
+    Rule {
+        code: "bad-xml",
+        set: Correct,
+        severity: Warning,
+        summary: "The `xml` of a schema has a name that XML does not have, or a field without effect.",
+        why: "Tools differ in what they write, from nothing to a document that cannot be read.",
+        example: document(
+            &SCHEMA,
+            "{ type: string, xml: { wrapped: ⟦true } }",
+            "{ type: array, items: { type: string }, xml: { wrapped: true } }",
+        ),
+    },
+    Rule {
+        code: "empty-required",
+        set: Correct,
+        severity: Warning,
+        summary: "`required` names no property, in OpenAPI 3.0.",
+        why: "The JSON Schema of OpenAPI 3.0 wants at least one name, so validators refuse the document.",
+        example: document(
+            &SCHEMA_30,
+            "{ type: object, ⟦required: [], properties: { a: {} } }",
+            "{ type: object, properties: { a: {} } }",
+        ),
+    },
+    Rule {
+        code: "impossible-property",
+        set: Correct,
+        severity: Warning,
+        summary: "The parts of an `allOf` declare a property in ways that exclude each other.",
+        why: "No object can have the property.",
+        example: document(
+            &SCHEMA,
+            "⟦{ allOf: [{ properties: { a: { type: string } } }, { properties: { a: { type: integer } } }] }",
+            "{ allOf: [{ properties: { a: { type: string } } }, { properties: { b: { type: integer } } }] }",
+        ),
+    },
+    Rule {
+        code: "redundant-branch",
+        set: Correct,
+        severity: Warning,
+        summary: "A branch of an `anyOf` accepts nothing that another branch does not accept.",
+        why: "The branch says nothing, so one of the two is not what is meant. A branch is not looked at if it documents something: null, known values or a format beside their type, or an object with more properties than the other one names.",
+        example: document(
+            &SCHEMA,
+            "{ anyOf: [{ type: string, maxLength: 20 }, ⟦{ type: string, maxLength: 10 }] }",
+            "{ anyOf: [{ type: string, maxLength: 20 }, { type: integer }] }",
         ),
     },
 ];

@@ -1,6 +1,6 @@
 //! Rules about security schemes and what requires them.
 
-use super::frames::{SCHEME, SECURITY};
+use super::frames::{OPERATION, SCHEME, SECURITY};
 use super::{Rule, document};
 use crate::diagnostic::Severity::{Error, Warning};
 use crate::lint::LintSet::Correct;
@@ -32,6 +32,18 @@ pub(super) const RULES: &[Rule] = &[
             &SCHEME,
             "{ type: ⟦bearer }",
             "{ type: http, scheme: bearer }",
+        ),
+    },
+    Rule {
+        code: "duplicate-requirement",
+        set: Correct,
+        severity: Warning,
+        summary: "`security` lists an alternative twice.",
+        why: "The second one says nothing, or another scheme is meant.",
+        example: document(
+            &OPERATION,
+            r#"{ security: [{}, ⟦{}], responses: { "204": { description: Done. } } }"#,
+            r#"{ security: [{}], responses: { "204": { description: Done. } } }"#,
         ),
     },
 ];

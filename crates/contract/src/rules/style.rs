@@ -1,6 +1,6 @@
 //! Rules of the set `style`.
 
-use super::frames::{FIELD, PARAMETER, PATHS, REQUEST, SCHEMA, SCHEME};
+use super::frames::{FIELD, OPERATION, PARAMETER, PATHS, REQUEST, RESPONSES, SCHEMA, SCHEME};
 use super::{Rule, document};
 use crate::diagnostic::Severity::Warning;
 use crate::lint::LintSet::Style;
@@ -82,7 +82,7 @@ pub(super) const RULES: &[Rule] = &[
         code: "defaulted-required",
         set: Style,
         severity: Warning,
-        summary: "A required parameter has a default.",
+        summary: "A required parameter or property has a default.",
         why: "The default never applies.",
         example: document(
             &PARAMETER,
@@ -130,7 +130,7 @@ pub(super) const RULES: &[Rule] = &[
         code: "plain-http",
         set: Style,
         severity: Warning,
-        summary: "The URL of a server begins with `http:`, and is not on the caller's own machine.",
+        summary: "The URL of a server, or of an OAuth flow, begins with `http:`, and is not on the caller's own machine.",
         why: "Others can read and change what callers send.",
         example: document(
             &FIELD,
@@ -186,7 +186,7 @@ pub(super) const RULES: &[Rule] = &[
         code: "unanchored-pattern",
         set: Style,
         severity: Warning,
-        summary: "A pattern is neither anchored at its start nor at its end.",
+        summary: "A pattern is anchored at no end, or its anchors are for an alternative or repetition that is not all of it.",
         why: "It accepts every text with a part that matches.",
         example: document(
             &SCHEMA,
@@ -198,12 +198,136 @@ pub(super) const RULES: &[Rule] = &[
         code: "backtracking-pattern",
         set: Style,
         severity: Warning,
-        summary: "A pattern repeats what is itself repeated.",
+        summary: "A pattern repeats what is itself repeated, or a choice of alternatives that match the same.",
         why: "Engines that backtrack take exponential time for some texts.",
         example: document(
             &SCHEMA,
             r#"{ type: string, pattern: ⟦"^(a+)+$" }"#,
             r#"{ type: string, pattern: "^a+$" }"#,
+        ),
+    },
+    Rule {
+        code: "only-default",
+        set: Style,
+        severity: Warning,
+        summary: "`default` is the only response of an operation.",
+        why: "Readers cannot tell a success from an error.",
+        example: document(
+            &PATHS,
+            "/pets: { ⟦get: { responses: { default: { description: Done. } } } }",
+            r#"/pets: { get: { responses: { "204": { description: Done. }, default: { description: Refused. } } } }"#,
+        ),
+    },
+    Rule {
+        code: "long-summary",
+        set: Style,
+        severity: Warning,
+        summary: "The summary of an operation is longer than a line.",
+        why: "It is the title of the operation in menus and tables.",
+        example: document(
+            &OPERATION,
+            r#"{ summary: ⟦Lists all pets of the shop that are for sale and that nobody has reserved before the day on which the request comes in or later, responses: { "204": { description: Done. } } }"#,
+            r#"{ summary: List pets, responses: { "204": { description: Done. } } }"#,
+        ),
+    },
+    Rule {
+        code: "empty-description",
+        set: Style,
+        severity: Warning,
+        summary: "The description of a response is empty.",
+        why: "Readers do not learn when the response is sent.",
+        example: document(
+            &RESPONSES,
+            r#""204": { description: ⟦"" }"#,
+            r#""204": { description: Done. }"#,
+        ),
+    },
+    Rule {
+        code: "script-in-text",
+        set: Style,
+        severity: Warning,
+        summary: "A text for readers has code that a page may run which shows it.",
+        why: "The author of the text decides what runs in the browsers of readers.",
+        example: document(
+            &OPERATION,
+            r#"{ description: ⟦"<script>alert(1)</script>", responses: { "204": { description: Done. } } }"#,
+            r#"{ description: "`<script>` is removed", responses: { "204": { description: Done. } } }"#,
+        ),
+    },
+    Rule {
+        code: "verb-in-path",
+        set: Style,
+        severity: Warning,
+        summary: "A segment of a path repeats a method.",
+        why: "The method says already what happens, and callers have two names for it to know.",
+        example: document(
+            &PATHS,
+            r#"⟦/get-pets: { get: { responses: { "204": { description: Done. } } } }"#,
+            r#"/pets: { get: { responses: { "204": { description: Done. } } } }"#,
+        ),
+    },
+    Rule {
+        code: "empty-path",
+        set: Style,
+        severity: Warning,
+        summary: "A path has no operation.",
+        why: "Nothing can be called there.",
+        example: document(
+            &PATHS,
+            r#"/pets: { get: { responses: { "204": { description: Done. } } } }
+  ⟦/cats: {}"#,
+            r#"/pets: { get: { responses: { "204": { description: Done. } } } }
+  /cats: { get: { responses: { "204": { description: Done. } } } }"#,
+        ),
+    },
+    Rule {
+        code: "missing-servers",
+        set: Style,
+        severity: Warning,
+        summary: "The list of servers is empty.",
+        why: "Readers do not know where the API is.",
+        example: document(
+            &FIELD,
+            "⟦servers: []",
+            r#"servers: [{ url: "https://pets.example" }]"#,
+        ),
+    },
+    Rule {
+        code: "padded-value",
+        set: Style,
+        severity: Warning,
+        summary: "A listed value begins or ends with a space.",
+        why: "Nobody sees the space, and callers leave it out.",
+        example: document(
+            &SCHEMA,
+            r#"{ enum: [cat, ⟦"dog "] }"#,
+            "{ enum: [cat, dog] }",
+        ),
+    },
+    Rule {
+        code: "redundant-keyword",
+        set: Style,
+        severity: Warning,
+        summary: "A keyword says nothing beside a narrower one.",
+        why: "Readers look for a difference that is not there.",
+        example: document(
+            &SCHEMA,
+            "{ type: integer, ⟦minimum: 1, exclusiveMinimum: 5 }",
+            "{ type: integer, exclusiveMinimum: 5 }",
+        ),
+    },
+    Rule {
+        code: "unfilled-link",
+        set: Style,
+        severity: Warning,
+        summary: "A link gives no value to a path parameter of its operation.",
+        why: "Readers who follow the link have to know the value from elsewhere.",
+        example: document(
+            &PATHS,
+            r#"/pets: { get: { responses: { "200": { description: Pets., links: { ⟦first: { operationId: view } } } } } }
+  "/pets/{id}": { get: { operationId: view, parameters: [{ name: id, in: path, required: true, schema: {} }], responses: { "204": { description: Done. } } } }"#,
+            r#"/pets: { get: { responses: { "200": { description: Pets., links: { first: { operationId: view, parameters: { id: 7 } } } } } } }
+  "/pets/{id}": { get: { operationId: view, parameters: [{ name: id, in: path, required: true, schema: {} }], responses: { "204": { description: Done. } } } }"#,
         ),
     },
 ];

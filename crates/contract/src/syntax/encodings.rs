@@ -2,6 +2,7 @@
 
 use super::walk::Walk;
 use crate::declared::may_hold;
+use crate::model::Dialect;
 use crate::node::Node;
 use crate::node_ref::NodeRef;
 
@@ -46,6 +47,39 @@ pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, media: &NodeRef<'a>, name: &str
             );
         }
         media_types(walk, &part.value);
+        idle(walk, &part.value, is_multipart);
+    }
+}
+
+/// Reports fields of an encoding that have no effect.
+fn idle(walk: &mut Walk<'_, '_>, encoding: &Node, is_multipart: bool) {
+    let headers = encoding.get("headers").and_then(Node::as_object);
+    for header in headers.unwrap_or_default() {
+        if header.key.eq_ignore_ascii_case("content-type") {
+            walk.warning(
+                "ignored-header",
+                header.key_span,
+                format!(
+                    "tools that follow the standard ignore the header `{}` of a part",
+                    header.key
+                ),
+                "write it as `contentType`".to_owned(),
+            );
+        }
+    }
+    // Since 3.1 the parts of `multipart/form-data` have a style too.
+    if walk.dialect != Dialect::V30 || !is_multipart {
+        return;
+    }
+    for key in ["style", "explode", "allowReserved"] {
+        if let Some(entry) = encoding.entry(key) {
+            walk.warning(
+                "unapplied-encoding",
+                entry.key_span,
+                format!("in OpenAPI 3.0 `{key}` is for forms in the URL's encoding, and has no effect on `multipart` bodies"),
+                "remove it".to_owned(),
+            );
+        }
     }
 }
 

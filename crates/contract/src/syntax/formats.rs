@@ -34,16 +34,7 @@ pub(super) fn check(walk: &mut Walk<'_, '_>, node: &Node) {
         return;
     };
     let Some(format) = value.as_str() else { return };
-    if format::lookup(format).is_some() {
-        return;
-    }
-    let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
-    let meant = match meant(format, &names) {
-        Some(Meant::Perhaps(_)) if is_other(format) => None,
-        Some(meant) => Some(meant),
-        None => alias(format, node).map(Meant::Perhaps),
-    };
-    if let Some(meant) = meant {
+    if let Some(meant) = probable(format, node) {
         walk.warning(
             "misspelt-format",
             value.span,
@@ -53,6 +44,25 @@ pub(super) fn check(walk: &mut Walk<'_, '_>, node: &Node) {
         if let Meant::Certainly(name) = meant {
             walk.mend(value.span, name);
         }
+    }
+}
+
+/// Returns whether the `format` of a schema is reported as a misspelt one.
+pub(crate) fn is_misspelt_format(node: &Node) -> bool {
+    let format = node.get("format").and_then(Node::as_str);
+    format.is_some_and(|format| probable(format, node).is_some())
+}
+
+/// Returns the known format that an unknown one of a schema probably means.
+fn probable(format: &str, node: &Node) -> Option<Meant<'static>> {
+    if format::lookup(format).is_some() {
+        return None;
+    }
+    let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
+    match meant(format, &names) {
+        Some(Meant::Perhaps(_)) if is_other(format) => None,
+        Some(meant) => Some(meant),
+        None => alias(format, node).map(Meant::Perhaps),
     }
 }
 

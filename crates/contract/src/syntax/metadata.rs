@@ -6,6 +6,7 @@ use super::addresses;
 use super::walk::{Item, Walk};
 use crate::model::{Dialect, PathPart};
 use crate::node::Node;
+use crate::spelling::nearest;
 
 /// Checks the document as a whole: its servers, and that it describes something.
 pub(super) fn document<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
@@ -46,6 +47,17 @@ pub(super) fn info<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
 pub(super) fn license<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     addresses::urls(walk, item.node, &["url"]);
     if walk.dialect >= Dialect::V31
+        && let Some(value) = item.node.get("identifier")
+        && value.as_str().is_some_and(|text| !is_license(text))
+    {
+        walk.warning(
+            "bad-license",
+            value.span,
+            "this is no license expression of SPDX".to_owned(),
+            "write one such as `Apache-2.0` or `MIT OR Apache-2.0`, or a `url` instead".to_owned(),
+        );
+    }
+    if walk.dialect >= Dialect::V31
         && item.node.get("identifier").is_some()
         && let Some(entry) = item.node.entry("url")
     {
@@ -56,6 +68,43 @@ pub(super) fn license<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
             "remove one of them".to_owned(),
         );
     }
+}
+
+/// Returns whether a text has the form of a license expression of SPDX: identifiers, between which
+/// `AND`, `OR` and `WITH` stand, and parentheses.
+fn is_license(text: &str) -> bool {
+    let spaced = text.replace('(', " ( ").replace(')', " ) ");
+    let mut depth = 0_usize;
+    let mut wants_name = true;
+    for word in spaced.split_whitespace() {
+        let fits = match word {
+            "(" => {
+                depth += 1;
+                wants_name
+            }
+            ")" => {
+                let is_open = depth > 0;
+                depth = depth.saturating_sub(1);
+                is_open && !wants_name
+            }
+            // Version 3 of the standard lets operators be in lower case too.
+            "AND" | "OR" | "WITH" | "and" | "or" | "with" => {
+                !std::mem::replace(&mut wants_name, true)
+            }
+            name => {
+                let name = name.strip_suffix('+').unwrap_or(name);
+                let is_name = !name.is_empty()
+                    && name.chars().all(|char| {
+                        char.is_ascii_alphanumeric() || matches!(char, '-' | '.' | ':')
+                    });
+                std::mem::replace(&mut wants_name, false) && is_name
+            }
+        };
+        if !fits {
+            return false;
+        }
+    }
+    depth == 0 && !wants_name
 }
 
 /// Reports servers that an object lists twice.
@@ -99,6 +148,8 @@ pub(super) fn server<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
             "the URL of a server has no query and no fragment",
             "remove what begins with `?` or `#`",
         ))
+    } else if let Some(why) = slipped(&literal, &parts) {
+        Some(why)
     } else if !text.is_empty() && !parses(&parts) {
         Some((
             "this is not the URL of a server",
@@ -140,6 +191,41 @@ fn written(part: &PathPart) -> &str {
     match part {
         PathPart::Literal(text) | PathPart::Parameter(text) => text,
     }
+}
+
+/// The schemes of servers, for those that are misspelt.
+const SCHEMES: [&str; 4] = ["http", "https", "ws", "wss"];
+
+/// Returns why a URL is not what its author means, and what to write, although it can be read as one.
+fn slipped(literal: &str, parts: &[PathPart]) -> Option<(&'static str, &'static str)> {
+    let lower = literal.to_ascii_lowercase();
+    let absolute = lower.split_once("://");
+    let is_slipped = |scheme: &&str| {
+        let rest = lower.strip_prefix(*scheme);
+        rest.is_some_and(|rest| {
+            rest.starts_with("//") || (rest.starts_with(":/") && !rest.starts_with("://"))
+        })
+    };
+    if SCHEMES.iter().any(is_slipped) {
+        return Some((
+            "this is a path beside the document, and no URL of a host",
+            "write `://` behind the scheme",
+        ));
+    }
+    let (scheme, rest) = absolute?;
+    let is_known = scheme.is_empty() || SCHEMES.contains(&scheme);
+    if !is_known && nearest(scheme, SCHEMES.into_iter()).is_some() {
+        return Some((
+            "there is no such scheme",
+            "write `https`, `http`, `wss` or `ws`",
+        ));
+    }
+    // A variable may be a part of the port.
+    let port = rest.split(['/', '?', '#']).next()?.rsplit_once(':')?.1;
+    let is_whole = parts.len() == 1;
+    let is_number = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+    (is_whole && is_number && port.parse::<u16>().is_err())
+        .then_some(("there is no such port", "write a port up to 65535"))
 }
 
 /// Returns whether a URL is one with its variables filled in. A variable may be a port, so each is

@@ -38,6 +38,14 @@ pub(super) fn header(walk: &mut Walk<'_, '_>, name: &str, span: Span) {
     }
 }
 
+/// Returns whether a text may be the name of a component or link.
+pub(super) fn is_component(text: &str) -> bool {
+    !text.is_empty()
+        && text
+            .chars()
+            .all(|char| char.is_ascii_alphanumeric() || matches!(char, '.' | '-' | '_'))
+}
+
 /// Returns whether a text is a token (RFC 9110, section 5.6.2), as a method and the name of a
 /// header are.
 pub(super) fn is_token(text: &str) -> bool {

@@ -70,6 +70,7 @@ pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, grammar: &Gramm
             metadata::server_variable(walk, item);
         }
         "a request body" => {
+            responses::no_media_type(walk, item);
             responses::media_types(walk, item);
             bodies::check(walk, item);
         }
@@ -77,6 +78,7 @@ pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, grammar: &Gramm
             responses::media_types(walk, item);
             bodies::check(walk, item);
             responses::headers(walk, item);
+            responses::links(walk, item);
         }
         _ => {}
     }
@@ -88,12 +90,7 @@ fn components<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
             continue;
         }
         for entry in section.value.as_object().unwrap_or_default() {
-            let legal = !entry.key.is_empty()
-                && entry
-                    .key
-                    .chars()
-                    .all(|char| char.is_ascii_alphanumeric() || matches!(char, '.' | '-' | '_'));
-            if !legal {
+            if !names::is_component(&entry.key) {
                 walk.warning(
                     "component-name",
                     entry.key_span,

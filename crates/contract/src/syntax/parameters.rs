@@ -2,7 +2,9 @@
 
 use super::bodies;
 use super::examples;
+use super::grammar::Shape;
 use super::names;
+use super::report::swagger_2;
 use super::responses::media_types;
 use super::walk::{Item, Walk};
 use crate::model::Dialect;
@@ -41,6 +43,7 @@ pub(super) fn parameter<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
         }
         names::parameter(walk, item.node, location);
         style(walk, item, location);
+        reserved(walk, item, location);
     }
     if let Some(entry) = item.node.entry("allowEmptyValue")
         && entry.value.as_bool() == Some(true)
@@ -178,8 +181,11 @@ fn style<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, location: &str) {
 
 /// Checks that a parameter or header, as `what` names it, has either a schema or one media type.
 fn typed<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, what: &str) {
+    one_way(walk, item, what);
     let content = item.node.entry("content");
     match (item.node.get("schema"), content) {
+        // What is missing stands beside it, as in Swagger 2.0, and is reported there.
+        (None, None) if has_swagger_2(item, what) => {}
         (None, None) => walk.warning(
             "missing-keyword",
             item.at,
@@ -206,6 +212,60 @@ fn typed<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, what: &str) {
             media_types(walk, item);
         }
         (Some(_), None) => {}
+    }
+}
+
+/// Returns whether a parameter or header has a keyword of schemas beside its own fields.
+fn has_swagger_2(item: Item<'_>, what: &str) -> bool {
+    let Shape::Object(grammar) = item.shape else {
+        return false;
+    };
+    let mut entries = item.node.as_object().unwrap_or_default().iter();
+    entries
+        .any(|entry| grammar.field(&entry.key).is_none() && swagger_2(what, &entry.key).is_some())
+}
+
+/// Reports `allowReserved` where values are not percent-encoded in any case.
+fn reserved<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, location: &str) {
+    let is_idle = match location {
+        "header" => true,
+        // Since 3.2 it is for every location that is percent-encoded.
+        "path" | "cookie" => walk.dialect < Dialect::V32,
+        _ => false,
+    };
+    if is_idle
+        && let Some(entry) = item.node.entry("allowReserved")
+        && entry.value.as_bool() == Some(true)
+    {
+        walk.warning(
+            "idle-keyword",
+            entry.key_span,
+            format!("`allowReserved` has no effect in a {location}"),
+            "remove it".to_owned(),
+        );
+    }
+}
+
+/// Reports `readOnly` and `writeOnly` in the schema of a parameter or header: they are for
+/// properties.
+fn one_way<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, what: &str) {
+    let Some(schema) = item.node.get("schema") else {
+        return;
+    };
+    if schema.get("$ref").is_some() {
+        return;
+    }
+    for key in ["readOnly", "writeOnly"] {
+        if let Some(entry) = schema.entry(key)
+            && entry.value.as_bool() == Some(true)
+        {
+            walk.warning(
+                "idle-keyword",
+                entry.key_span,
+                format!("`{key}` is for properties, and has no effect on {what}"),
+                "remove it".to_owned(),
+            );
+        }
     }
 }
 

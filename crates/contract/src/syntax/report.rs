@@ -280,7 +280,7 @@ impl<'a> Walk<'_, 'a> {
 
 /// Returns how to replace a field that Swagger 2.0 had in an object, or `None` if it had no such
 /// field.
-fn swagger_2(object: &str, key: &str) -> Option<String> {
+pub(super) fn swagger_2(object: &str, key: &str) -> Option<String> {
     let help = match (object, key) {
         ("a parameter" | "a header", "collectionFormat") => "write `style` and `explode`",
         ("a parameter" | "a header" | "a media type", _) if SCHEMA.field(key).is_some() => {

@@ -11,10 +11,12 @@ use crate::node_ref::NodeRef;
 /// Reports keys of an operation's `responses` that are not statuses, `responses` without any
 /// status, and a TRACE request with a body.
 pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
-    if item.node.get("requestBody").is_some() && item.key == "trace" {
+    if item.key == "trace"
+        && let Some(body) = item.node.entry("requestBody")
+    {
         walk.warning(
             "impossible-body",
-            item.at,
+            body.key_span,
             "a TRACE request has no body".to_owned(),
             "remove `requestBody`".to_owned(),
         );
@@ -34,9 +36,7 @@ pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
         count += 1;
         let key = StatusKey::parse(&status.key);
         is_success |= !matches!(key, Some(StatusKey::Code(400..) | StatusKey::Range(4..)));
-        if let Some(StatusKey::Code(code)) = key {
-            bodiless(walk, item, status, code);
-        }
+        bodiless(walk, item, status, key);
         if StatusKey::parse(&status.key).is_none() {
             walk.error(
                 "impossible-status",
@@ -69,10 +69,21 @@ pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
 }
 
 /// Reports content of a response to which HTTP gives none (RFC 9110).
-fn bodiless<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, status: &'a Entry, code: u16) {
-    if !matches!(code, 204 | 205 | 304) {
-        return;
-    }
+fn bodiless<'a>(
+    walk: &mut Walk<'_, 'a>,
+    item: Item<'a>,
+    status: &'a Entry,
+    key: Option<StatusKey>,
+) {
+    let is_own = status.value.get("$ref").is_none();
+    let why = match key {
+        Some(StatusKey::Code(code @ (204 | 205 | 304))) => {
+            format!("a response with status {code} has no body")
+        }
+        // A response that is shared with other methods has its body there.
+        Some(_) if item.key == "head" && is_own => "a response to HEAD has no body".to_owned(),
+        _ => return,
+    };
     let start = NodeRef {
         document: item.document,
         node: &status.value,
@@ -85,7 +96,6 @@ fn bodiless<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, status: &'a Entry, code
     let content = content.filter(|entry| entry.value.as_object().is_some_and(|it| !it.is_empty()));
     if let Some(content) = content {
         // At the status, if the response is shared with others that may have a body.
-        let is_own = status.value.get("$ref").is_none();
         walk.warning(
             "impossible-body",
             if is_own {
@@ -93,8 +103,12 @@ fn bodiless<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, status: &'a Entry, code
             } else {
                 status.key_span
             },
-            format!("a response with status {code} has no body"),
-            "remove `content`, or correct the status".to_owned(),
+            why,
+            if item.key == "head" {
+                "remove `content`: the headers say what GET would send".to_owned()
+            } else {
+                "remove `content`, or correct the status".to_owned()
+            },
         );
     }
 }
@@ -127,6 +141,35 @@ fn status_help(key: &str) -> String {
         return format!("write `{meant}`");
     }
     "write 100 to 599, a range such as `2XX`, or `default`".to_owned()
+}
+
+/// Reports links with names that the standard does not allow.
+pub(super) fn links<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
+    let links = item.node.get("links").and_then(Node::as_object);
+    for entry in links.unwrap_or_default() {
+        if !names::is_component(&entry.key) && !entry.key.starts_with("x-") {
+            walk.warning(
+                "component-name",
+                entry.key_span,
+                format!("`{}` is not a valid name of a link", entry.key),
+                "use letters, digits, `.`, `-` and `_`".to_owned(),
+            );
+        }
+    }
+}
+
+/// Reports a request body that has no media type.
+pub(super) fn no_media_type<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
+    if let Some(entry) = item.node.entry("content")
+        && entry.value.as_object().is_some_and(<[Entry]>::is_empty)
+    {
+        walk.warning(
+            "missing-keyword",
+            entry.key_span,
+            "the `content` of a request body needs a media type".to_owned(),
+            "add one such as `application/json`, or remove the body".to_owned(),
+        );
+    }
 }
 
 /// Reports headers named `Content-Type`: the media type determines that header.

@@ -3,9 +3,10 @@
 
 use std::collections::HashSet;
 
+use super::encodings::is_media_type;
 use super::grammar::TYPES;
 use super::walk::{Item, Walk};
-use super::{addresses, bounds, composition, formats, idle, patterns};
+use super::{addresses, bounds, composition, formats, idle, patterns, xml};
 use crate::model::Dialect;
 use crate::node::{Node, NodeValue};
 use crate::spelling::nearest;
@@ -99,6 +100,8 @@ pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     patterns::check(walk, node);
     formats::check(walk, node);
     idle::check(walk, node);
+    xml::check(walk, node);
+    content(walk, node);
     dynamic(walk, item);
     addresses::lifetime(walk, node, true);
     if let Some(value) = node.get("x-secret")
@@ -121,6 +124,22 @@ pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
             item.at,
             "a schema of type array needs `items`".to_owned(),
             "add `items`; `items: {}` takes anything".to_owned(),
+        );
+    }
+}
+
+/// Reports a `contentMediaType` that is no media type.
+fn content(walk: &mut Walk<'_, '_>, node: &Node) {
+    if walk.dialect >= Dialect::V31
+        && let Some(value) = node.get("contentMediaType")
+        && let Some(text) = value.as_str()
+        && !is_media_type(text)
+    {
+        walk.warning(
+            "bad-media-type",
+            value.span,
+            format!("`{text}` is not a media type"),
+            "write one such as `application/json`".to_owned(),
         );
     }
 }
@@ -182,6 +201,15 @@ fn required(walk: &mut Walk<'_, '_>, node: &Node) {
     let Some(names) = node.get("required").and_then(Node::as_array) else {
         return;
     };
+    if names.is_empty() && walk.dialect == Dialect::V30 {
+        walk.warning(
+            "empty-required",
+            node.entry("required")
+                .map_or(node.span, |entry| entry.key_span),
+            "in OpenAPI 3.0 `required` must name at least one property".to_owned(),
+            "remove it".to_owned(),
+        );
+    }
     let properties = node
         .get("properties")
         .and_then(Node::as_object)

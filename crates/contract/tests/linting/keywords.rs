@@ -301,7 +301,8 @@ fn habits_of_the_older_standard_get_help() {
     let found = diagnostics(&wrong);
     let (line, column) = place(&wrong, "type: string }, {");
     assert_eq!(
-        found[1],
+        // The first and only one: that `schema` is missing follows from it.
+        found[0],
         (
             "unknown-keyword".to_owned(),
             Severity::Warning,

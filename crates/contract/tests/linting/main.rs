@@ -12,6 +12,7 @@ mod schemas;
 mod security;
 mod seeded;
 mod since_32;
+mod slips;
 mod style;
 mod table;
 mod values;

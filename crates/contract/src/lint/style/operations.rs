@@ -6,9 +6,8 @@ use crate::build::OperationSite;
 use crate::diagnostic::Diagnostic;
 use crate::lint::context::Context;
 use crate::model::{Method, Operation, SchemaKind, StatusKey};
-use crate::node::Node;
+use crate::node::{Entry, Node};
 use crate::node_ref::address;
-use crate::source::Span;
 
 /// Checks the operations of the paths, the paths, and the tags.
 pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
@@ -16,6 +15,7 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
         body(context, operation, diagnostics);
         defaults(context, operation, diagnostics);
         client_error(operation, diagnostics);
+        only_default(operation, diagnostics);
     }
     let mut seen = HashSet::new();
     for site in &context.origins.operations {
@@ -39,7 +39,11 @@ fn untagged(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
         return;
     }
     for operation in &context.contract.operations {
-        if operation.tags.is_empty() {
+        // What is no list of tags is reported as such.
+        let written = key_of(context, operation, "tags");
+        let is_empty =
+            written.is_none_or(|entry| entry.value.as_array().is_some_and(<[_]>::is_empty));
+        if operation.tags.is_empty() && is_empty {
             diagnostics.push(
                 Diagnostic::warning(
                     "untagged-operation",
@@ -87,7 +91,8 @@ fn body(context: &Context<'_, '_>, operation: &Operation, diagnostics: &mut Vec<
     if !is_unusual || operation.request_body.is_none() {
         return;
     }
-    let span = key_of(context, operation, "requestBody").unwrap_or(operation.span);
+    let entry = key_of(context, operation, "requestBody");
+    let span = entry.map_or(operation.span, |entry| entry.key_span);
     diagnostics.push(
         Diagnostic::warning(
             "unexpected-body",
@@ -101,12 +106,12 @@ fn body(context: &Context<'_, '_>, operation: &Operation, diagnostics: &mut Vec<
     );
 }
 
-/// Returns the span of a key of an operation.
-fn key_of(context: &Context<'_, '_>, operation: &Operation, key: &str) -> Option<Span> {
+/// Returns the entry of a key of an operation.
+fn key_of<'a>(context: &Context<'_, 'a>, operation: &Operation, key: &str) -> Option<&'a Entry> {
     let method = operation.method.key();
     let paths = context.resolver.root().node.get("paths")?;
     let item = paths.get(&operation.path)?;
-    Some(item.get(&method)?.entry(key)?.key_span)
+    item.get(&method)?.entry(key)
 }
 
 /// Reports defaults of required parameters, which never apply.
@@ -153,6 +158,22 @@ fn client_error(operation: &Operation, diagnostics: &mut Vec<Diagnostic>) {
                 "the operation has no response to a request that it refuses",
             )
             .help("add one such as `\"400\"` or `4XX`"),
+        );
+    }
+}
+
+/// Reports an operation whose only response is `default`.
+fn only_default(operation: &Operation, diagnostics: &mut Vec<Diagnostic>) {
+    if let [response] = &operation.responses[..]
+        && response.status == StatusKey::Default
+    {
+        diagnostics.push(
+            Diagnostic::warning(
+                "only-default",
+                operation.span,
+                "`default` is the only response, so nothing says how a success differs from an error",
+            )
+            .help("add the response to a successful call, such as `\"200\"`"),
         );
     }
 }

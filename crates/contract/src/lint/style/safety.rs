@@ -18,10 +18,11 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
 fn servers(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
     let root = context.resolver.root().node;
     let servers = root.get("servers").and_then(Node::as_array);
-    for server in servers.unwrap_or_default() {
-        let Some(url) = server.get("url") else {
-            continue;
-        };
+    let servers = servers.unwrap_or_default().iter();
+    for url in servers
+        .filter_map(|server| server.get("url"))
+        .chain(token_urls(root))
+    {
         let host = url.as_str().and_then(host_without_tls);
         if host.is_none_or(is_own_machine) {
             continue;
@@ -35,6 +36,31 @@ fn servers(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
             .help("write `https`"),
         );
     }
+}
+
+/// Returns the URLs to which clients send their credentials, of the security schemes of a document.
+fn token_urls(root: &Node) -> Vec<&Node> {
+    let schemes = root
+        .get("components")
+        .and_then(|components| components.get("securitySchemes"));
+    let schemes = schemes.and_then(Node::as_object).unwrap_or_default();
+    let flows = schemes
+        .iter()
+        .filter_map(|scheme| scheme.value.get("flows"));
+    let flows = flows.flat_map(|flows| flows.as_object().unwrap_or_default());
+    let keys = [
+        "authorizationUrl",
+        "deviceAuthorizationUrl",
+        "tokenUrl",
+        "refreshUrl",
+    ];
+    let urls = flows.flat_map(|flow| keys.iter().filter_map(|key| flow.value.get(key)));
+    urls.chain(
+        schemes
+            .iter()
+            .filter_map(|scheme| scheme.value.get("openIdConnectUrl")),
+    )
+    .collect()
 }
 
 /// Returns the host of a URL with the scheme `http`, without a user and a port.
