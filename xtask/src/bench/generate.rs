@@ -110,7 +110,7 @@ fn measured(
             runs.extend(run.filter(|_| round > 0));
         }
     }
-    Ok(runs.into_iter().map(|runs| median(runs, rounds)).collect())
+    Ok(runs.iter().map(|runs| median(runs, rounds)).collect())
 }
 
 /// Returns the command that generates types and client into a folder. Ours writes the server too.
@@ -152,11 +152,11 @@ impl Run {
         let output = command.output().context("failed to start a generator")?;
         let milliseconds = start.elapsed().as_secs_f64() * 1000.0;
         let printed = String::from_utf8_lossy(&output.stderr);
-        let kibibytes = printed
+        let mut kibibytes = printed
             .lines()
             .filter_map(|line| line.strip_prefix(MARK)?.trim().parse::<f64>().ok());
         Ok(kibibytes
-            .last()
+            .next_back()
             .filter(|_| output.status.success())
             .map(|kibibytes| Self {
                 milliseconds,
@@ -166,7 +166,7 @@ impl Run {
 }
 
 /// Returns the medians of the runs of a generator, or that it does not generate if one has failed.
-fn median(runs: Vec<Run>, rounds: usize) -> String {
+fn median(runs: &[Run], rounds: usize) -> String {
     if runs.len() < rounds {
         return "does not generate".to_owned();
     }
