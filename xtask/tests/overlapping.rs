@@ -330,6 +330,8 @@ fn branches_that_say_something_are_left_alone() {
         // Known values and formats beside their type are for readers.
         json!([{ "enum": ["a", "b"] }, { "type": "string" }]),
         json!([{ "type": "string", "format": "uri" }, { "type": "string" }]),
+        json!([{ "anyOf": [text, { "enum": ["a"] }] }, { "enum": ["b"], "type": "string" }]),
+        json!([{ "anyOf": [text, { "enum": ["a"] }] }, { "anyOf": [{ "enum": ["b"] }, { "enum": ["c"] }] }]),
         json!([{}, { "type": "null" }]),
         // A reader learns of the property `b`.
         json!([object("a", &text), more]),

@@ -131,13 +131,26 @@ const PLAIN: [&str; 6] = [
     "default",
 ];
 
-/// Returns whether a schema lists known values or says a format, and the other one is the type of all
-/// of them, so that the first one is there for readers.
+/// Returns whether a schema lists known values or says a format, itself or in branches, and the other one
+/// is a type or has branches, so that the first one is there for readers.
 fn is_documentation(inner: &Keywords, outer: &Keywords) -> bool {
-    let tells = inner.enumeration.is_some() || inner.constant.is_some() || inner.format.is_some();
+    let tells = inner.enumeration.is_some()
+        || inner.constant.is_some()
+        || inner.format.is_some()
+        || !inner.any_of.is_empty();
+    const PLAIN: [&str; 6] = [
+        "type",
+        "title",
+        "description",
+        "example",
+        "examples",
+        "default",
+    ];
     let mut said = outer.raw.iter();
     let is_plain = outer.types.is_some() && said.all(|(key, _)| PLAIN.contains(&&**key));
-    tells && is_plain && !has_parts(outer)
+    // Often a text, beside values of it that are known.
+    let has_branches = !outer.any_of.is_empty();
+    tells && (has_branches || is_plain && !has_parts(outer))
 }
 
 /// Returns whether a schema has a keyword that holds schemas.
