@@ -138,14 +138,6 @@ fn is_documentation(inner: &Keywords, outer: &Keywords) -> bool {
         || inner.constant.is_some()
         || inner.format.is_some()
         || !inner.any_of.is_empty();
-    const PLAIN: [&str; 6] = [
-        "type",
-        "title",
-        "description",
-        "example",
-        "examples",
-        "default",
-    ];
     let mut said = outer.raw.iter();
     let is_plain = outer.types.is_some() && said.all(|(key, _)| PLAIN.contains(&&**key));
     // Often a text, beside values of it that are known.

@@ -41,20 +41,11 @@ pub(super) fn run(
         (documents, _) => documents.to_vec(),
     };
     build(root)?;
-    let peers: Vec<Peer> = Peer::ALL
-        .into_iter()
-        .filter(|peer| peer.is_installed())
-        .collect();
-    writeln!(
+    let peers = Peer::installed();
+    peers::begin_table(
+        "Generating types and client: wall time and peak memory of the process",
+        &peers,
         out,
-        "\n### Generating types and client: wall time and peak memory of the process\n"
-    )?;
-    let names: Vec<&str> = peers.iter().map(|peer| peer.program()).collect();
-    writeln!(
-        out,
-        "| document | {} |\n| --- |{}",
-        names.join(" | "),
-        " --- |".repeat(names.len())
     )?;
     let scratch = root.join("target/bench-generate");
     for document in &documents {

@@ -29,7 +29,7 @@ pub(super) enum Peer {
 }
 
 impl Peer {
-    pub(super) const ALL: [Self; 3] = [Self::Ours, Self::OpenapiToRust, Self::Oas3Gen];
+    const ALL: [Self; 3] = [Self::Ours, Self::OpenapiToRust, Self::Oas3Gen];
 
     /// Returns the name of the generator's program.
     pub(super) fn program(self) -> &'static str {
@@ -40,7 +40,13 @@ impl Peer {
         }
     }
 
-    pub(super) fn is_installed(self) -> bool {
+    /// Returns the generators that are installed.
+    pub(super) fn installed() -> Vec<Self> {
+        let all = Self::ALL.into_iter();
+        all.filter(|peer| peer.is_installed()).collect()
+    }
+
+    fn is_installed(self) -> bool {
         self == Self::Ours
             || Command::new(self.program())
                 .arg("--version")
@@ -69,6 +75,18 @@ impl fmt::Display for Outcome {
     }
 }
 
+/// Prints the title of a table, and its head with a column for each generator.
+pub(super) fn begin_table(title: &str, peers: &[Peer], out: &mut dyn Write) -> anyhow::Result<()> {
+    let names: Vec<&str> = peers.iter().map(|peer| peer.program()).collect();
+    let lines = " --- |".repeat(names.len());
+    let names = names.join(" | ");
+    writeln!(
+        out,
+        "\n### {title}\n\n| document | {names} |\n| --- |{lines}"
+    )?;
+    Ok(())
+}
+
 /// Prints a table with a line for each document in the folder that `STRATUS_CORPUS` names, and a
 /// column for each installed generator.
 pub(super) fn run(root: &Path, out: &mut dyn Write) -> anyhow::Result<()> {
@@ -79,20 +97,11 @@ pub(super) fn run(root: &Path, out: &mut dyn Write) -> anyhow::Result<()> {
         writeln!(out, "skipped: STRATUS_CORPUS names no folder")?;
         return Ok(());
     };
-    let peers: Vec<Peer> = Peer::ALL
-        .into_iter()
-        .filter(|peer| peer.is_installed())
-        .collect();
-    writeln!(
+    let peers = Peer::installed();
+    begin_table(
+        "Generators of Rust, types and server: time to generate, `cargo check` of what comes out",
+        &peers,
         out,
-        "\n### Generators of Rust, types and server: time to generate, `cargo check` of what comes out\n"
-    )?;
-    let names: Vec<&str> = peers.iter().map(|peer| peer.program()).collect();
-    writeln!(
-        out,
-        "| document | {} |\n| --- |{}",
-        names.join(" | "),
-        " --- |".repeat(names.len())
     )?;
     let mut compiled = vec![0; peers.len()];
     let documents = crate::corpus::documents(&corpus, None)?;
