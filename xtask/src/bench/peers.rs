@@ -46,7 +46,7 @@ impl Peer {
         all.filter(|peer| peer.is_installed()).collect()
     }
 
-    fn is_installed(self) -> bool {
+    pub(super) fn is_installed(self) -> bool {
         self == Self::Ours
             || Command::new(self.program())
                 .arg("--version")
