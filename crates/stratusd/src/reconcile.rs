@@ -29,7 +29,7 @@ use tokio_util::task::TaskTracker;
 
 use self::changes::{FreeAll, Prolong, Settle};
 use self::failure::Failure;
-use self::room::{PROMPT, Place, RETRIES, Room, Rooms, WORKERS};
+use self::room::{PROMPT, Place, RETRIES, Rooms, WORKERS};
 use self::search::Taken;
 use crate::causes::Causes;
 use crate::operations::Context;
@@ -268,11 +268,6 @@ impl<P: Provisioner> Reconciler<P> {
             *held = Held::Slow(place);
         }
         step.await.unwrap_or_else(late)
-    }
-
-    /// Returns what the projects of a lane have room for now.
-    fn room(&self, lane: Lane) -> Room {
-        self.rooms.room(lane)
     }
 
     /// Prolongs a lease until it is lost, and returns then. If the store does not respond, the

@@ -45,7 +45,7 @@ impl<P: Provisioner> Reconciler<P> {
             world: self.context.world.clone(),
             time: self.config.lease,
             limit,
-            room: self.room(lane),
+            room: self.rooms.room(lane),
         };
         let found = self.store.change(take).await.map_err(Aborted::failure)?;
         let put_off = found.put_off.try_into().unwrap_or(u64::MAX);

@@ -329,8 +329,7 @@ pub async fn insert_rule(
             &rule.is_declared,
         ],
     )
-    .await?;
-    Ok(())
+    .await
 }
 
 /// Deletes a rule of a firewall, if it exists.

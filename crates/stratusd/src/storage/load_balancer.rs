@@ -300,8 +300,7 @@ pub async fn attach(
     let sql = statement!(
         "INSERT INTO load_balancer_vm (project_id, vm_id, load_balancer_id) VALUES ($1, $2, $3)"
     );
-    c.insert(sql, &[&project, &vm, &of.id]).await?;
-    Ok(())
+    c.insert(sql, &[&project, &vm, &of.id]).await
 }
 
 /// Detaches a virtual machine.

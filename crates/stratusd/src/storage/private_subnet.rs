@@ -407,8 +407,7 @@ pub async fn link(
         "INSERT INTO private_subnet_link (project_id, low_id, high_id) VALUES ($1, $2, $3)"
     );
     c.insert(sql, &[&project, &one.min(other), &one.max(other)])
-        .await?;
-    Ok(())
+        .await
 }
 
 /// Disconnects two subnets, whose order does not matter, if they are connected.
@@ -448,8 +447,7 @@ pub async fn insert_nic(
             &nic.vm_id,
         ],
     )
-    .await?;
-    Ok(())
+    .await
 }
 
 /// Deletes a network interface.
