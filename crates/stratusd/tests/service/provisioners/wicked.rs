@@ -47,14 +47,20 @@ fn path(name: &str) -> String {
     format!("/location/eu-central-h1/postgres/{name}")
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn databases_whose_steps_go_wrong_do_not_hold_others_up() {
+/// Starts a provisioner and a service that uses it, with more settings, for an owner.
+async fn begin(settings: &[&str]) -> (Home, Fake, Service, Caller) {
     let home = Home::sqlite();
     home.apply(&two_projects());
     let fake = Fake::start("").await;
-    fake.known.is_wicked.store(true, Ordering::SeqCst);
-    let service = serve(&home, &fake.url, &["--provisioner-timeout", "500ms"]);
+    let service = serve(&home, &fake.url, settings);
     let shop = caller(&home, &service);
+    (home, fake, service, shop)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn databases_whose_steps_go_wrong_do_not_hold_others_up() {
+    let (_home, fake, service, shop) = begin(&["--provisioner-timeout", "500ms"]).await;
+    fake.known.is_wicked.store(true, Ordering::SeqCst);
     for (name, _) in WICKED {
         create(&shop, &path(name)).await;
     }
@@ -101,13 +107,9 @@ async fn runs_soon(owner: &Caller, path: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn databases_of_a_project_that_hang_do_not_hold_up_another_project() {
-    let home = Home::sqlite();
-    home.apply(&two_projects());
-    let fake = Fake::start("").await;
-    fake.known.is_wicked.store(true, Ordering::SeqCst);
     // Calls take a minute until they are cancelled.
-    let service = serve(&home, &fake.url, &[]);
-    let shop = caller(&home, &service);
+    let (home, fake, service, shop) = begin(&[]).await;
+    fake.known.is_wicked.store(true, Ordering::SeqCst);
     let rival = Caller::new(&service.base, RIVAL, &home.token("rival", &[]));
     for number in 0..40 {
         create(&shop, &path(&format!("hang-{number}"))).await;
@@ -126,12 +128,8 @@ async fn databases_of_a_project_that_hang_do_not_hold_up_another_project() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn databases_that_failed_and_hang_do_not_hold_up_those_of_another_project_that_failed() {
-    let home = Home::sqlite();
-    home.apply(&two_projects());
-    let fake = Fake::start("").await;
+    let (home, fake, service, shop) = begin(&[]).await;
     fake.known.is_wicked.store(true, Ordering::SeqCst);
-    let service = serve(&home, &fake.url, &[]);
-    let shop = caller(&home, &service);
     let rival = Caller::new(&service.base, RIVAL, &home.token("rival", &[]));
     for number in 0..20 {
         create(&shop, &path(&format!("stuck-{number}"))).await;
@@ -159,11 +157,7 @@ async fn metric(service: &Service, name: &str) -> u64 {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_that_the_provisioner_has_lost_is_unavailable_and_not_created_again() {
-    let home = Home::sqlite();
-    home.apply(&two_projects());
-    let fake = Fake::start("").await;
-    let service = serve(&home, &fake.url, &[]);
-    let shop = caller(&home, &service);
+    let (home, fake, service, shop) = begin(&[]).await;
     create(&shop, ORDERS).await;
     let is_recorded = |it: &Value| is_running(it) && it["connection_string"].is_string();
     let made = shop.wait_for(ORDERS, is_recorded).await;
@@ -210,12 +204,8 @@ async fn a_database_that_the_provisioner_has_lost_is_unavailable_and_not_created
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_provisioner_that_is_busy_is_asked_again_when_it_says_and_nothing_has_failed() {
-    let home = Home::sqlite();
-    home.apply(&two_projects());
-    let fake = Fake::start("").await;
+    let (home, fake, service, shop) = begin(&[]).await;
     fake.known.is_wicked.store(true, Ordering::SeqCst);
-    let service = serve(&home, &fake.url, &[]);
-    let shop = caller(&home, &service);
     let (busy, for_long) = (path("busy"), path("busy-for-long"));
     create(&shop, &busy).await;
     create(&shop, &for_long).await;
@@ -245,11 +235,7 @@ async fn a_provisioner_that_is_busy_is_asked_again_when_it_says_and_nothing_has_
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_whose_server_is_down_is_restarted() {
-    let home = Home::sqlite();
-    home.apply(&two_projects());
-    let fake = Fake::start("").await;
-    let service = serve(&home, &fake.url, &[]);
-    let shop = caller(&home, &service);
+    let (_home, fake, _service, shop) = begin(&[]).await;
     let down = path("down");
     create(&shop, &down).await;
     let is_recorded = |it: &Value| is_running(it) && it["connection_string"].is_string();
