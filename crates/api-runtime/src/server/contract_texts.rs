@@ -36,9 +36,10 @@ pub(super) struct ServedTexts {
 #[derive(Debug)]
 pub(super) struct ServedText {
     content_type: HeaderValue,
-    /// Decompressed at the first request, if the program has the text compressed only.
+    /// One encoding is what the program has, the other is made at the first request for it: most
+    /// servers start more often than they send their contract.
     plain: OnceLock<Encoded>,
-    gzip: Encoded,
+    gzip: OnceLock<Encoded>,
 }
 
 /// The bytes of a text in one encoding, with their entity tag.
@@ -49,7 +50,7 @@ struct Encoded {
 }
 
 impl ServedTexts {
-    /// Compresses the texts, once for the life of the router.
+    /// Takes the texts, which are compressed at most once in the life of the router.
     pub(super) fn new(texts: ContractTexts) -> Self {
         Self {
             json: served("application/json", texts.json),
@@ -75,13 +76,12 @@ fn served(content_type: &'static str, text: &'static str) -> ServedText {
 }
 
 impl ServedText {
-    /// Compresses a text.
+    /// Takes a text that is not compressed.
     pub(super) fn new(content_type: HeaderValue, text: Bytes) -> Self {
-        let gzip = Encoded::gzip(compress(&text));
         Self {
             content_type,
             plain: OnceLock::from(Encoded::plain(text)),
-            gzip,
+            gzip: OnceLock::new(),
         }
     }
 
@@ -91,19 +91,14 @@ impl ServedText {
         Self {
             content_type,
             plain: OnceLock::new(),
-            gzip: Encoded::gzip(gzip),
+            gzip: OnceLock::from(Encoded::gzip(gzip)),
         }
     }
 
     /// Returns the response to a `GET` with these headers.
     pub(super) fn get(&self, headers: &HeaderMap) -> Response {
         let is_gzip = accepts_gzip(headers);
-        let sent = if is_gzip {
-            &self.gzip
-        } else {
-            let plain = || Encoded::plain(decompress(&self.gzip.bytes));
-            self.plain.get_or_init(plain)
-        };
+        let sent = if is_gzip { self.gzip() } else { self.plain() };
         let mut response = Response::default();
         let out = response.headers_mut();
         out.insert(header::ETAG, sent.tag.clone());
@@ -123,6 +118,26 @@ impl ServedText {
         }
         *response.body_mut() = Body::from(sent.bytes.clone());
         response
+    }
+
+    fn plain(&self) -> &Encoded {
+        self.plain.get_or_init(|| {
+            let gzip = self
+                .gzip
+                .get()
+                .expect("a text has one encoding from the start");
+            Encoded::plain(decompress(&gzip.bytes))
+        })
+    }
+
+    fn gzip(&self) -> &Encoded {
+        self.gzip.get_or_init(|| {
+            let plain = self
+                .plain
+                .get()
+                .expect("a text has one encoding from the start");
+            Encoded::gzip(compress(&plain.bytes))
+        })
     }
 }
 
