@@ -27,7 +27,7 @@ use crate::support::{Home, variable};
 
 const PLACE: &str = "/location/eu-central-h1";
 /// The power cuts of an ordinary run.
-const CASES: u64 = 120;
+const CASES: u64 = 40;
 /// The changes of each caller: enough that SQLite copies the log into the file.
 const CHANGES: u32 = 220;
 /// The maximum number of changes of a run that may have the status 500, each of which takes two

@@ -1,14 +1,19 @@
 //! A private PostgreSQL server, from the binaries on the machine.
 
+mod binaries;
+mod template;
+
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
+
+pub use binaries::binary;
 
 /// How long a server may take to start on a busy machine, in seconds.
 const PATIENCE: u64 = 120;
@@ -89,22 +94,8 @@ impl Cluster {
         std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755))
             .expect("the test owns the folder");
         let data = folder.path().join("data");
-        std::fs::create_dir(&data).expect("the folder is writable");
-        let user = Unprivileged::of(&data);
-        let mut init = Command::new(binary("initdb"));
-        init.args([
-            "--no-sync",
-            "--auth=trust",
-            "--username=stratus",
-            "--encoding=UTF8",
-            "--locale=C.UTF-8",
-        ]);
-        let made = user
-            .run(init.arg("-D").arg(&data))
-            .stdout(Stdio::null())
-            .status()
-            .expect("initdb starts");
-        assert!(made.success(), "initdb failed");
+        let user = Unprivileged::current(folder.path());
+        template::copy_to(&data, &user);
         for (name, content) in files {
             let file = data.join(name);
             std::fs::write(&file, content).expect("the folder is writable");
@@ -354,17 +345,12 @@ fn launch(folder: &TempDir, port: u16, settings: &[String], user: &Unprivileged)
 struct Unprivileged(Option<u32>);
 
 impl Unprivileged {
-    /// Returns the current user, or `nobody` if that is root, and makes it the owner of the folder.
-    fn of(folder: &Path) -> Self {
+    /// Returns the owner of a new folder, who is the current user, or `nobody` if that is root.
+    fn current(folder: &Path) -> Self {
         const NOBODY: u32 = 65534;
-        let owner = std::os::unix::fs::MetadataExt::uid(
-            &folder.metadata().expect("the data folder exists"),
-        );
-        if owner != 0 {
-            return Self(None);
-        }
-        chown(folder, Some(NOBODY), Some(NOBODY)).expect("root may give folders away");
-        Self(Some(NOBODY))
+        let folder = folder.metadata().expect("the folder exists");
+        let is_root = std::os::unix::fs::MetadataExt::uid(&folder) == 0;
+        Self(is_root.then_some(NOBODY))
     }
 
     fn run<'c>(&self, command: &'c mut Command) -> &'c mut Command {
@@ -382,27 +368,4 @@ pub fn free_port() -> u16 {
         .local_addr()
         .expect("a listener has an address")
         .port()
-}
-
-/// Returns the path of a PostgreSQL binary: on `PATH`, where `pg_config` says, or where Debian
-/// installs it.
-pub fn binary(name: &str) -> PathBuf {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
-    if let Ok(said) = Command::new("pg_config").arg("--bindir").output() {
-        folders.push(String::from_utf8_lossy(&said.stdout).trim().into());
-    }
-    let mut versions: Vec<PathBuf> = std::fs::read_dir("/usr/lib/postgresql")
-        .map(|entries| {
-            entries
-                .flatten()
-                .map(|entry| entry.path().join("bin"))
-                .collect()
-        })
-        .unwrap_or_default();
-    versions.sort();
-    folders.extend(versions.into_iter().rev());
-    folders.into_iter().map(|folder| folder.join(name)).find(|path| path.is_file()).unwrap_or_else(|| {
-        panic!("install PostgreSQL (its `{name}` is missing), or run `cargo xtask test --no-postgres`")
-    })
 }
