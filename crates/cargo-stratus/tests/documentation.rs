@@ -357,7 +357,7 @@ const LANGUAGES: &[(&str, &str, &str)] = &[
     (
         "nginx",
         "docs/operating.md",
-        "crates/stratusd/tests/service/gateway/nginx.rs",
+        "crates/stratusd/tests/service/gateway/proxies.rs",
     ),
     ("json5", "docs/extensions.md", "tests/tests/extensions.rs"),
     ("rust", "docs/extensions.md", "tests/tests/extensions.rs"),

@@ -4,7 +4,7 @@ mod auth;
 mod failures;
 mod forwarding;
 mod limits;
-mod nginx;
+mod proxies;
 mod revocation;
 mod scene;
 mod settings;

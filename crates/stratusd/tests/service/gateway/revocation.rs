@@ -9,13 +9,13 @@ use crate::on_both;
 use crate::support::Home;
 
 /// How long a deleted key may work.
-const LONGEST: Duration = Duration::from_secs(1);
+pub const LONGEST: Duration = Duration::from_secs(1);
 /// The events of a stream that ends long after the test.
 const ENDLESS: &str = "/v1/stream/1000";
 
 /// Uses a key again and again until it is refused. Returns when the last request began that was
 /// accepted.
-async fn last_use(gateway: &str, key: &Key) -> Instant {
+pub async fn last_use(gateway: &str, key: &Key) -> Instant {
     let http = Client::new();
     let mut last = Instant::now();
     loop {
