@@ -143,3 +143,47 @@ fn the_examples_of_extensions_do_what_the_page_says() {
         );
     }
 }
+
+/// The page's parts of a response, each with the type that it says of the items.
+#[test]
+fn the_streams_of_the_page_on_version_3_2_are_typed() {
+    let page = include_str!("../../docs/openapi-3.2.md");
+    let blocks = page.split("```yaml\n").skip(1);
+    let blocks: Vec<&str> = blocks.filter_map(|rest| rest.split("```").next()).collect();
+    let types = ["ItemStream<types::LogEntry>", "TypedEvent<types::Change>"];
+    assert_eq!(blocks.len(), types.len());
+    for (block, expected) in blocks.iter().zip(types) {
+        let block: String = block
+            .lines()
+            .map(|line| format!("          {line}\n"))
+            .collect();
+        let document = format!(
+            "openapi: 3.2.0
+info: {{ title: Pets, version: 1.0.0 }}
+paths:
+  /log:
+    get:
+      operationId: log_watch
+      responses:
+        '200':
+          description: Entries.
+{block}components:
+  schemas:
+    LogEntry: {{ type: object, properties: {{ line: {{ type: string }} }} }}
+    Change: {{ type: object, properties: {{ name: {{ type: string }} }} }}
+"
+        );
+        let loaded = contract::load_text("example.yaml", document.as_bytes());
+        let found = contract::render(&loaded.sources, &loaded.diagnostics);
+        let wrong = |line: &&str| line.starts_with("error");
+        assert_eq!(found.lines().find(wrong), None, "{found}");
+        let contract = loaded.contract.expect("it has no errors");
+        let options = codegen::Options {
+            runtime: codegen::Runtime::Path("../api-runtime".to_owned()),
+            ..codegen::Options::new("pets")
+        };
+        let files = codegen::generate(&contract, &options).expect("it is generated");
+        let has = |file: &codegen::File| file.text.contains(expected);
+        assert!(files.iter().any(has), "{expected}");
+    }
+}
