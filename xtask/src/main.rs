@@ -7,12 +7,14 @@
 mod bench;
 mod conformance;
 mod corpus;
+mod editors;
 mod examples;
 mod figures;
 mod mutants;
 mod npm;
 mod page;
 mod postgres;
+mod proxies;
 mod running;
 mod serve;
 mod soak;
@@ -49,7 +51,9 @@ enum Command {
     Serve(serve::Arguments),
     Conformance(conformance::Arguments),
     Page(page::Arguments),
+    Editors(editors::Arguments),
     Postgres(postgres::Arguments),
+    Proxies(proxies::Arguments),
     Examples(examples::Arguments),
     Bench(bench::Arguments),
     Soak(soak::Arguments),
@@ -68,7 +72,9 @@ fn main() -> ExitCode {
         Command::Serve(arguments) => serve::run(arguments, &mut out),
         Command::Conformance(arguments) => conformance::run(arguments, &mut out),
         Command::Page(arguments) => page::run(arguments, &mut out),
+        Command::Editors(arguments) => editors::run(arguments, &mut out),
         Command::Postgres(arguments) => postgres::run(arguments, &mut out),
+        Command::Proxies(arguments) => proxies::run(arguments, &mut out),
         Command::Examples(arguments) => examples::run(arguments, &mut out),
         Command::Bench(arguments) => bench::run(arguments, &mut out),
         Command::Soak(arguments) => soak::run(arguments, &mut out),

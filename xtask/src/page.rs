@@ -17,7 +17,7 @@ use crate::running::Running;
 use crate::workspace;
 
 /// The version of the library that controls the browser.
-const PUPPETEER: &str = "puppeteer-core@24.43.1";
+pub(crate) const PUPPETEER: &str = "puppeteer-core@24.43.1";
 /// The script that clicks through the reference page.
 const REFERENCE: &str = include_str!("page/reference.mjs");
 /// The script that edits a document while the preview shows it.
@@ -74,7 +74,12 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
 }
 
 /// Runs a script with these arguments, and returns whether it has found nothing wrong.
-fn click(folder: &Path, name: &str, script: &str, arguments: &[&OsStr]) -> anyhow::Result<bool> {
+pub(crate) fn click(
+    folder: &Path,
+    name: &str,
+    script: &str,
+    arguments: &[&OsStr],
+) -> anyhow::Result<bool> {
     let path = folder.join(name);
     fs::write(&path, script).with_context(|| format!("failed to write {}", path.display()))?;
     let status = Command::new("node")

@@ -33,15 +33,19 @@ pub(crate) struct Arguments {
     /// Skip the tests that need PostgreSQL
     #[arg(long)]
     no_postgres: bool,
-    /// Skip the test of the reference page in a browser, also where the environment has `CI`
+    /// Skip the tests of the reference page and VS Code in a browser, also where the environment has
+    /// `CI`
     #[arg(long)]
     no_browser: bool,
+    /// Skip the tests of Neovim and Helix, also where the environment has `CI`
+    #[arg(long)]
+    no_editors: bool,
     /// Run the lints in place of the tests: clippy, rustdoc, crates without their features, packages
     #[arg(long)]
     lints: bool,
     /// Run only the tests that need documents or tools from outside the repository or take longest,
-    /// conformance, the reference page in a browser, callers in other languages, and a trial of
-    /// publishing
+    /// conformance, the reference page in a browser, editors, callers in other languages, and a trial
+    /// of publishing
     #[arg(long)]
     external: bool,
     /// Print what would run and what would be skipped, and run nothing
@@ -74,6 +78,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     if arguments.external {
         steps.push(Step::xtask("conformance").needs(&machine, Tool::Python));
         steps.push(Step::xtask("page").needs(&machine, Tool::Chromium));
+        let editors = "editors --only neovim --only helix";
+        steps.push(Step::xtask(editors).needs(&machine, Tool::Editors));
+        steps.push(Step::xtask("editors --only vs-code").needs(&machine, Tool::Chromium));
         steps.push(
             Step::xtask("examples")
                 .needs(&machine, Tool::Npm)
@@ -93,7 +100,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
         writeln!(
             out,
             "not part of this run: the lints, which `cargo xtask test --lints` runs, and \
-             conformance, the reference page in a browser, callers in other languages, a trial of publishing and tests of several minutes, which `cargo xtask test --external` runs"
+             conformance, the reference page in a browser, editors, callers in other languages, a trial of publishing and tests of several minutes, which `cargo xtask test --external` runs"
         )?;
         out.flush()?;
         steps = test_steps(&packages, &machine);
@@ -152,6 +159,8 @@ fn test_steps(packages: &Packages, machine: &Machine) -> Vec<Step> {
         Step::xtask("lint --deny warnings"),
         // For databases on this machine; few systems have the versions of the contract.
         Step::xtask("postgres").needs(machine, Tool::Npm),
+        // For the configurations of proxies in the documentation; few systems have their packages.
+        Step::xtask("proxies").needs(machine, Tool::Pip),
         // All at once: the doctests alone would compile the crates one after the other.
         Step::cargo("test --no-run --workspace"),
         Step::cargo("test --workspace --doc"),

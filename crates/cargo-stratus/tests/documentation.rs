@@ -56,6 +56,8 @@ const ELSEWHERE: &[(&str, &str)] = &[
         "cargo xtask bench lsp",
     ),
     ("cargo install --git", "people: it needs the network"),
+    ("npm --prefix editors/vscode", "xtask/src/editors/vscode.rs"),
+    ("code --install-extension", "xtask/src/editors/vscode.rs"),
 ];
 
 /// The pages that list what there is, and are for looking things up.
@@ -350,10 +352,51 @@ fn blocks(page: &str, language: &str) -> Vec<String> {
 /// The languages of blocks on all pages, or on one, and what checks these blocks.
 const LANGUAGES: &[(&str, &str, &str)] = &[
     ("sh", "", "every_command_of_the_documentation_runs"),
-    ("json", "", "every_file_in_the_documentation_is_well_formed"),
-    ("lua", "", "every_file_in_the_documentation_is_well_formed"),
-    ("toml", "", "every_file_in_the_documentation_is_well_formed"),
-    ("yaml", "", "every_file_in_the_documentation_is_well_formed"),
+    (
+        "json",
+        "docs/assistants.md",
+        "tests/tests/command_line/mcp/page.rs",
+    ),
+    ("json", "docs/editor.md", "xtask/src/editors/vscode.rs"),
+    ("json", "docs/extensions.md", "tests/tests/extensions.rs"),
+    ("lua", "docs/editor.md", "xtask/src/editors/neovim.rs"),
+    // Dependencies and an alias of cargo; xtask/tests/contracts.rs reads its `contract.toml`.
+    (
+        "toml",
+        "README.md",
+        "every_file_in_the_documentation_is_well_formed",
+    ),
+    // Dependencies of cargo.
+    (
+        "toml",
+        "docs/testing.md",
+        "every_file_in_the_documentation_is_well_formed",
+    ),
+    (
+        "toml",
+        "docs/command-line.md",
+        "tests/tests/command_line/ours.rs",
+    ),
+    (
+        "toml",
+        "docs/diff.md",
+        "every_policy_of_the_documentation_is_read",
+    ),
+    ("toml", "docs/editor.md", "xtask/src/editors/helix.rs"),
+    (
+        "toml",
+        "docs/lint.md",
+        "every_policy_of_the_documentation_is_read",
+    ),
+    ("toml", "docs/repositories.md", "xtask/tests/contracts.rs"),
+    ("yaml", "docs/ci.md", "xtask/tests/command_line.rs"),
+    ("yaml", "docs/extensions.md", "tests/tests/extensions.rs"),
+    ("yaml", "docs/openapi-3.2.md", "tests/tests/extensions.rs"),
+    (
+        "yaml",
+        "docs/operating.md",
+        "crates/stratusd/tests/service/gateway/proxies.rs",
+    ),
     (
         "nginx",
         "docs/operating.md",
@@ -414,8 +457,8 @@ fn every_block_of_the_documentation_is_checked_by_something() {
     }
 }
 
-/// Files of other programs, such as editors and proxies, are not run here; what they contain is at
-/// least what their formats allow. Only nginx is asked itself.
+/// Where the programs that read these files are missing, such as editors and proxies, what the files
+/// contain is at least what their formats allow.
 #[test]
 fn every_file_in_the_documentation_is_well_formed() {
     let mut count = 0;

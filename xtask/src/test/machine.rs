@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::Arguments;
+use crate::editors;
 use crate::page;
 use crate::workspace::cargo;
 
@@ -19,7 +20,9 @@ pub(super) enum Tool {
     Strace,
     Namespaces,
     Nginx,
+    Pip,
     Python,
+    Editors,
     Chromium,
     Npm,
     SemverChecks,
@@ -28,11 +31,11 @@ pub(super) enum Tool {
 }
 
 use Tool::{
-    Chromium, Clippy, Corpus, Git, JsonSchemaSuite, Namespaces, Nextest, Nginx, Npm, Postgres,
-    Python, Rustfmt, SemverChecks, Strace,
+    Chromium, Clippy, Corpus, Editors, Git, JsonSchemaSuite, Namespaces, Nextest, Nginx, Npm, Pip,
+    Postgres, Python, Rustfmt, SemverChecks, Strace,
 };
 
-const ALL: [Tool; 14] = [
+const ALL: [Tool; 16] = [
     Rustfmt,
     Clippy,
     Nextest,
@@ -41,7 +44,9 @@ const ALL: [Tool; 14] = [
     Strace,
     Namespaces,
     Nginx,
+    Pip,
     Python,
+    Editors,
     Chromium,
     Npm,
     SemverChecks,
@@ -60,6 +65,8 @@ impl Tool {
             Strace => "strace",
             Namespaces => "network namespaces with nftables",
             Nginx => "nginx",
+            Pip => "pip",
+            Editors => "Neovim 0.11 with Helix",
             Python => "Python",
             Chromium => "Chromium with Node.js",
             Npm => "npm",
@@ -81,7 +88,9 @@ impl Tool {
             Strace => "apt-get install strace, on Linux",
             Namespaces => "apt-get install iproute2 nftables, and run as root, on Linux",
             Nginx => "apt-get install nginx (or brew install nginx)",
+            Pip => "apt-get install python3-pip (or brew install python)",
             Python => "apt-get install python3 python3-venv (or brew install python)",
+            Editors => "apt-get install neovim hx (or brew install neovim helix)",
             Chromium => "apt-get install chromium-headless-shell nodejs npm",
             Npm => "apt-get install nodejs npm (or brew install node)",
             SemverChecks => "cargo install --locked cargo-semver-checks --version 0.51.0",
@@ -105,8 +114,10 @@ impl Tool {
             Strace => Some("power cuts and failing disks"),
             Namespaces => Some("networks of virtual machines, and their firewalls"),
             Nginx => Some("the configuration of nginx in the documentation"),
+            Pip => Some("the configurations of Envoy and Traefik in the documentation"),
+            Editors => Some("the settings of Neovim and Helix in the documentation"),
             Python => Some("conformance: schemathesis calls the service"),
-            Chromium => Some("the reference page in a browser"),
+            Chromium => Some("the reference page and VS Code in a browser"),
             Npm => Some(
                 "callers in other languages; databases on this machine, unless it has PostgreSQL 17",
             ),
@@ -134,6 +145,8 @@ impl Tool {
             Nginx => ["nginx", "/usr/sbin/nginx"]
                 .into_iter()
                 .any(|program| succeeds(Command::new(program).arg("-v"))),
+            Pip => succeeds(Command::new("python3").args(["-m", "pip", "--version"])),
+            Editors => editors::install::is_possible(),
             // A distribution's Python may come without what makes a virtual environment.
             Python => succeeds(Command::new("python3").args(["-c", "import ensurepip, venv"])),
             Chromium => {
@@ -206,7 +219,8 @@ impl Missing {
 /// The tools that this machine lacks.
 pub(super) struct Machine {
     missing: Vec<Missing>,
-    needs_browser: bool,
+    /// What an option leaves out, also where the environment has `CI`.
+    left_out: Vec<Tool>,
 }
 
 impl Machine {
@@ -216,21 +230,28 @@ impl Machine {
         let used = ALL
             .into_iter()
             .filter(|tool| *tool != Clippy || arguments.lints)
-            .filter(|tool| !matches!(tool, Python | Chromium) || arguments.external)
+            .filter(|tool| !matches!(tool, Python | Editors | Chromium) || arguments.external)
             .filter(|tool| *tool != Npm || arguments.external || !arguments.lints);
         let missing = used.filter_map(|tool| {
             let reason = if tool == Postgres && arguments.no_postgres {
                 "PostgreSQL is left out by --no-postgres".to_owned()
             } else if tool == Chromium && arguments.no_browser {
                 "Chromium is left out by --no-browser".to_owned()
+            } else if tool == Editors && arguments.no_editors {
+                "Neovim and Helix are left out by --no-editors".to_owned()
             } else {
                 tool.reason_missing()?
             };
             Some(Missing { tool, reason })
         });
+        let options = [
+            (Chromium, arguments.no_browser),
+            (Editors, arguments.no_editors),
+        ];
+        let left_out = options.into_iter().filter(|(_, is_left_out)| *is_left_out);
         Self {
             missing: missing.collect(),
-            needs_browser: !arguments.no_browser,
+            left_out: left_out.map(|(tool, _)| tool).collect(),
         }
     }
 
@@ -246,7 +267,7 @@ impl Machine {
     pub(super) fn lacks_required(&self) -> bool {
         self.missing
             .iter()
-            .filter(|missing| self.needs_browser || missing.tool != Chromium)
+            .filter(|missing| !self.left_out.contains(&missing.tool))
             .any(|missing| missing.tool.skipped().is_some())
     }
 }

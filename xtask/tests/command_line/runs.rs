@@ -71,7 +71,7 @@ fn a_step_that_fails_stops_no_other_and_is_named_at_the_end() {
     let lint = "cargo xtask lint --deny warnings";
     assert_eq!(failed, ["cargo xtask codegen --check", lint, doctests]);
     assert!(
-        printed.ends_with("steps: 3 passed, 3 failed, 1 skipped\n"),
+        printed.ends_with("steps: 3 passed, 3 failed, 2 skipped\n"),
         "{printed}"
     );
 }
@@ -92,9 +92,11 @@ fn lints_and_external_tests_are_runs_of_their_own() {
                         "fmt",
                         "codegen",
                         "postgres",
+                        "proxies",
                         "test",
                         "conformance",
                         "page",
+                        "editors",
                         "examples",
                         "nextest",
                         "clippy",
@@ -109,16 +111,25 @@ fn lints_and_external_tests_are_runs_of_their_own() {
         });
         (steps.collect::<Vec<_>>(), printed.contains("--lints` runs"))
     };
-    let tests = ["fmt", "codegen", "postgres", "test", "test", "nextest"];
+    let tests = [
+        "fmt", "codegen", "postgres", "proxies", "test", "test", "nextest",
+    ];
     let lints = ["clippy", "doc", "check", "package"];
     assert_eq!(planned(&[]), (tests.map(str::to_owned).to_vec(), true));
     assert_eq!(
         planned(&["--lints"]),
         (lints.map(str::to_owned).to_vec(), false)
     );
-    let both = lints
-        .iter()
-        .chain(&["conformance", "page", "examples", "publish", "nextest"]);
+    let external = [
+        "conformance",
+        "page",
+        "editors",
+        "editors",
+        "examples",
+        "publish",
+        "nextest",
+    ];
+    let both = lints.iter().chain(&external);
     let both = both.map(ToString::to_string);
     assert_eq!(
         planned(&["--lints", "--external"]),
