@@ -1,6 +1,8 @@
 //! Discriminators: whether each branch has their property, and whether their values lead to
 //! branches.
 
+mod property;
+
 use std::cell::LazyCell;
 use std::collections::HashSet;
 
@@ -11,6 +13,7 @@ use crate::diagnostic::Diagnostic;
 use crate::model::{Contract, Discriminator, Keywords, SchemaId, SchemaKind, Types};
 use crate::node::Node;
 use crate::source::Span;
+use property::{Lack, Property};
 
 /// Reports branches that lack the property of their discriminator, do not require it, or allow no
 /// value of it that chooses them, and mappings to schemas that are no branches.
@@ -292,146 +295,5 @@ fn is_null_or_nothing(contract: &Contract, id: SchemaId) -> bool {
                 || keywords.enumeration.as_deref() == Some(&[Value::Null])
         }
         SchemaKind::Bool(accepts) => !accepts,
-    }
-}
-
-/// The number of schemas that are looked at for one branch. If there are more, the branch counts as
-/// right.
-const MOST_LOOKS: usize = 500;
-
-/// What a schema says about the property of a discriminator.
-#[derive(Debug, Clone, Default)]
-struct Property {
-    is_declared: bool,
-    is_required: bool,
-    /// Whether a part of the schema could not be looked at, or may say anything.
-    is_unknown: bool,
-    /// Whether it accepts no string, number or boolean.
-    is_no_text: bool,
-    /// Whether it accepts no string.
-    is_no_string: bool,
-    /// The texts of the values that it accepts, if it lists them.
-    values: Option<HashSet<String>>,
-}
-
-enum Lack {
-    Undeclared,
-    Optional,
-    NoText,
-}
-
-/// Returns the text of a string, number or boolean.
-fn scalar_text(value: &Value) -> Option<String> {
-    match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
-        Value::Null | Value::Array(_) | Value::Object(_) => None,
-    }
-}
-
-impl Property {
-    /// Returns whether the property may have a value that is written like this.
-    fn may_be(&self, text: &str) -> bool {
-        let is_scalar = || {
-            let value = serde_json::from_str(text);
-            matches!(value, Ok(Value::Number(_) | Value::Bool(_)))
-        };
-        let is_listed = |values: &HashSet<String>| values.contains(text);
-        self.values.as_ref().is_none_or(is_listed) && (!self.is_no_string || is_scalar())
-    }
-
-    fn lack(&self, may_be_absent: bool) -> Option<Lack> {
-        match self {
-            Self {
-                is_unknown: true, ..
-            } => None,
-            Self {
-                is_declared: false, ..
-            } => Some(Lack::Undeclared),
-            Self {
-                is_no_text: true, ..
-            } => Some(Lack::NoText),
-            Self {
-                is_required: false, ..
-            } if !may_be_absent => Some(Lack::Optional),
-            Self { .. } => None,
-        }
-    }
-
-    fn add(&mut self, contract: &Contract, id: SchemaId, name: &str, looks: &mut usize) {
-        *looks += 1;
-        if *looks > MOST_LOOKS {
-            self.is_unknown = true;
-            return;
-        }
-        match &contract.schema(id).kind {
-            SchemaKind::Object(keywords) => self.add_keywords(contract, keywords, name, looks),
-            SchemaKind::Bool(_) => self.is_unknown = true,
-        }
-    }
-
-    fn add_keywords(
-        &mut self,
-        contract: &Contract,
-        keywords: &Keywords,
-        name: &str,
-        looks: &mut usize,
-    ) {
-        self.add_own(contract, keywords, name);
-        for part in keywords.reference.iter().chain(&keywords.all_of) {
-            self.add(contract, *part, name, looks);
-        }
-        for choices in [&keywords.one_of, &keywords.any_of] {
-            // What all choices say holds for the whole.
-            let parts: Vec<Self> = choices
-                .iter()
-                .map(|choice| {
-                    let mut part = Self::default();
-                    part.add(contract, *choice, name, looks);
-                    part
-                })
-                .collect();
-            if parts.is_empty() {
-                continue;
-            }
-            self.is_declared |= parts.iter().all(|part| part.is_declared || part.is_unknown);
-            self.is_required |= parts.iter().all(|part| part.is_required || part.is_unknown);
-        }
-        self.is_unknown |= keywords.if_schema.is_some();
-    }
-
-    fn add_own(&mut self, contract: &Contract, keywords: &Keywords, name: &str) {
-        self.is_required |= keywords.required.iter().any(|required| required == name);
-        let Some(id) = keywords.properties.get(name) else {
-            let others = [
-                keywords.additional_properties,
-                keywords.unevaluated_properties,
-            ];
-            let is_schema =
-                |id: SchemaId| matches!(contract.schema(id).kind, SchemaKind::Object(_));
-            self.is_unknown |= !keywords.pattern_properties.is_empty()
-                || others.into_iter().flatten().any(is_schema);
-            return;
-        };
-        self.is_declared = true;
-        if let SchemaKind::Object(property) = &contract.schema(contract.resolve(*id)).kind {
-            // By OpenAPI, tools may convert numbers and booleans to text.
-            let scalars = [Types::STRING, Types::INTEGER, Types::NUMBER, Types::BOOLEAN];
-            self.is_no_text |= property
-                .types
-                .is_some_and(|types| !scalars.iter().any(|scalar| types.contains(*scalar)));
-            self.is_no_string |= property
-                .types
-                .is_some_and(|types| !types.contains(Types::STRING));
-            let listed = property.enumeration.clone();
-            let listed = listed.or_else(|| Some(vec![property.constant.clone()?]));
-            if let Some(listed) = listed {
-                let texts: HashSet<String> = listed.iter().filter_map(scalar_text).collect();
-                self.values = Some(match self.values.take() {
-                    Some(values) => values.intersection(&texts).cloned().collect(),
-                    None => texts,
-                });
-            }
-        }
     }
 }
