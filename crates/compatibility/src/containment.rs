@@ -9,6 +9,7 @@
 mod arrays;
 mod budget;
 mod decimal;
+mod engines;
 mod evaluate;
 mod evaluated;
 mod expand;
@@ -119,11 +120,12 @@ pub(crate) struct Question<'q> {
 
 impl<'c> Context<'c> {
     pub(crate) fn new(base: &'c Contract, revision: &'c Contract) -> Self {
+        let engines = engines::Engines::default();
         Self {
             pair: Pair::new(base, revision),
-            patterns: pattern::Patterns::default(),
+            patterns: pattern::Patterns::with(engines.clone()),
             formats: format::Formats::new(base.formats),
-            validators: Validators::default(),
+            validators: Validators::with(engines),
             budget: budget::Budget::default(),
         }
     }

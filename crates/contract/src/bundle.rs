@@ -4,11 +4,16 @@
 //! Every schema is at its own pointer in the value, and every `$ref` leads to a pointer in the same
 //! value. Schemas of other files are under `/$files`.
 
+mod excerpt;
+
+pub use excerpt::Excerpts;
+
 use serde_json::{Map, Number, Value, json};
 
 use crate::format;
 use crate::model::{Contract, Keywords, SchemaId, SchemaKind, Types};
 use crate::pointer;
+use excerpt::References;
 
 /// Returns one JSON object that has every schema of the contract at its pointer, with only the
 /// keywords that a validator needs.
@@ -39,6 +44,7 @@ pub fn schema_bundle(contract: &Contract) -> Value {
         let writer = Writer {
             contract,
             ends: Some(&ends),
+            excerpt: None,
         };
         let schema = writer.write(id);
         insert(&mut bundle, pointer, schema);
@@ -65,6 +71,7 @@ pub fn schema_json(contract: &Contract, id: SchemaId) -> Value {
     let writer = Writer {
         contract,
         ends: None,
+        excerpt: None,
     };
     writer.write(id)
 }
@@ -146,6 +153,8 @@ fn insert(root: &mut Value, pointer: &str, schema: Value) {
 struct Writer<'c> {
     contract: &'c Contract,
     ends: Option<&'c [SchemaId]>,
+    /// The references of an excerpt, if one is written.
+    excerpt: Option<&'c References<'c>>,
 }
 
 impl Writer<'_> {
@@ -163,7 +172,10 @@ impl Writer<'_> {
         }
         if let Some(target) = keywords.reference {
             let target = self.ends.map_or(target, |ends| ends[target.0 as usize]);
-            let reference = schema_reference(self.contract, target);
+            let reference = match self.excerpt {
+                Some(references) => references.to(target),
+                None => schema_reference(self.contract, target),
+            };
             out.insert("$ref".to_owned(), reference.into());
         }
         values(keywords, &mut out);
@@ -194,7 +206,10 @@ impl Writer<'_> {
         }
         for (key, map) in keywords.maps() {
             if !map.is_empty() {
-                let written = map.iter().map(|(name, id)| (name.clone(), self.write(*id)));
+                let is_wanted =
+                    |name: &str| self.excerpt.is_none_or(|one| one.is_wanted(key, name));
+                let wanted = map.iter().filter(|(name, _)| is_wanted(name));
+                let written = wanted.map(|(name, id)| (name.clone(), self.write(*id)));
                 out.insert(key.to_owned(), Value::Object(written.collect()));
             }
         }

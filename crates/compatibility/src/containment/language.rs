@@ -291,20 +291,36 @@ fn explore(parts: &[Part]) -> Option<Language> {
             .all(|(part, at)| part.matches_at_end(*at) == part.is_wanted);
         language.accepting.push(accepts);
         let mut edges: Vec<Edge> = Vec::new();
-        for (character, is_alone) in &alphabet {
-            let next = match step(parts, &state, *character) {
-                Step::To(next) => next,
-                Step::Refused => continue,
-                Step::GivenUp => return None,
+        let mut targets: Vec<Option<Option<usize>>> = vec![None; alphabet.classes];
+        for letter in &alphabet.letters {
+            // All letters of a class lead to the same state.
+            let target = if let Some(target) = targets[letter.class] {
+                target
+            } else {
+                let found = match step(parts, &state, letter.character) {
+                    Step::To(next) => {
+                        let new = states.len();
+                        let to = *known.entry(next.clone()).or_insert(new);
+                        if to == new {
+                            if new >= MOST_STATES {
+                                return None;
+                            }
+                            states.push(next);
+                        }
+                        Some(to)
+                    }
+                    Step::Refused => None,
+                    Step::GivenUp => return None,
+                };
+                targets[letter.class] = Some(found);
+                found
             };
-            let new = states.len();
-            let to = *known.entry(next.clone()).or_insert(new);
-            if to == new {
-                if new >= MOST_STATES {
-                    return None;
-                }
-                states.push(next);
-            }
+            let Some(to) = target else { continue };
+            let Letter {
+                character,
+                is_alone,
+                ..
+            } = letter;
             // All characters with the same target share an edge, since the search need not tell
             // them apart.
             match edges.iter_mut().find(|edge| edge.to == to) {
@@ -331,7 +347,7 @@ fn explore(parts: &[Part]) -> Option<Language> {
 /// Where a character leads.
 enum Step {
     To(Vec<Position>),
-    /// An unwanted pattern matches.
+    /// An unwanted pattern matches, or a wanted one no longer can.
     Refused,
     /// An automaton gives up.
     GivenUp,
@@ -349,8 +365,13 @@ fn step(parts: &[Part], state: &[Position], character: char) -> Step {
                 None => return Step::GivenUp,
             }
         }
-        // A match stays a match with any text after it, so no longer string can be in the language.
-        if at == Position::Matched && !part.is_wanted {
+        // A match stays a match with any text after it, and where a pattern cannot match any more, it
+        // never will: no longer string can be in the language.
+        let is_lost = match at {
+            Position::Matched => !part.is_wanted,
+            Position::At(state) => part.is_wanted && part.automaton().is_dead_state(state),
+        };
+        if is_lost {
             return Step::Refused;
         }
         next.push(at);
@@ -358,10 +379,23 @@ fn step(parts: &[Part], state: &[Position], character: char) -> Step {
     Step::To(next)
 }
 
-/// Returns characters to search with: a few of each class of characters that no automaton
-/// distinguishes, each with whether its class has no other. Returns `None` if there are too many
-/// classes.
-fn alphabet(parts: &[Part]) -> Option<Vec<(char, bool)>> {
+/// The characters to search with: a few of each class of characters that no automaton distinguishes.
+struct Alphabet {
+    letters: Vec<Letter>,
+    /// The number of classes.
+    classes: usize,
+}
+
+struct Letter {
+    character: char,
+    /// Whether the alphabet has all characters of its class.
+    is_alone: bool,
+    /// The number of its class.
+    class: usize,
+}
+
+/// Returns characters to search with, or `None` if there are too many classes.
+fn alphabet(parts: &[Part]) -> Option<Alphabet> {
     let class = |byte: u8| -> Vec<u8> {
         let classes = parts
             .iter()
@@ -372,16 +406,24 @@ fn alphabet(parts: &[Part]) -> Option<Vec<(char, bool)>> {
     for byte in 0..0x80 {
         *counts.entry(class(byte)).or_default() += 1;
     }
-    let mut taken: HashMap<Vec<u8>, usize> = HashMap::new();
-    let mut characters = Vec::new();
+    // For each class, its number and how many of its characters have been taken.
+    let mut taken: HashMap<Vec<u8>, (usize, usize)> = HashMap::new();
+    let mut letters = Vec::new();
     for byte in ascii() {
         let class = class(byte);
-        let count = taken.entry(class.clone()).or_default();
+        let is_alone = counts[&class] <= CHARACTERS;
+        let next = taken.len();
+        let (class, count) = taken.entry(class).or_insert((next, 0));
         *count += 1;
         if *count <= CHARACTERS {
-            characters.push((char::from(byte), counts[&class] <= CHARACTERS));
+            letters.push(Letter {
+                character: char::from(byte),
+                is_alone,
+                class: *class,
+            });
         }
     }
+    let mut classes = taken.len();
     // Beyond ASCII, one character for each sequence of classes of bytes.
     let firsts = |range: std::ops::RangeInclusive<u8>| {
         let mut seen = Vec::new();
@@ -426,14 +468,17 @@ fn alphabet(parts: &[Part]) -> Option<Vec<(char, bool)>> {
             let texts = sequences
                 .iter()
                 .filter_map(|bytes| std::str::from_utf8(bytes).ok());
-            characters.extend(
-                texts
-                    .flat_map(str::chars)
-                    .map(|character| (character, false)),
-            );
+            for character in texts.flat_map(str::chars) {
+                letters.push(Letter {
+                    character,
+                    is_alone: false,
+                    class: classes,
+                });
+                classes += 1;
+            }
         }
     }
-    Some(characters)
+    Some(Alphabet { letters, classes })
 }
 
 /// Returns the bytes of ASCII, those that read best first.

@@ -1,5 +1,4 @@
-//! Patterns, compiled once: as an automaton, and as an expression that matches one string; and the
-//! languages of several patterns, built once.
+//! The automata of patterns, and the languages of several patterns, each built once.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
@@ -8,6 +7,7 @@ use std::rc::Rc;
 use regex_automata::dfa::{StartKind, dense};
 use regex_automata::nfa::thompson;
 
+use super::engines::Engines;
 use super::language::Language;
 
 /// The maximum number of bytes of the automaton of one pattern.
@@ -18,6 +18,8 @@ const MOST_BUILDING_BYTES: usize = 8 << 20;
 /// of `regex`.
 const MOST_PROGRAM_BYTES: usize = 10 << 20;
 
+/// The maximum number of patterns that are kept.
+const MOST_PATTERNS: usize = 1024;
 /// The maximum number of languages that are kept. The names of one contract use a few dozen.
 const MOST_LANGUAGES: usize = 256;
 
@@ -25,38 +27,41 @@ const MOST_LANGUAGES: usize = 256;
 #[derive(Debug, Default)]
 pub(crate) struct Patterns {
     compiled: RefCell<HashMap<String, Rc<Pattern>>>,
+    engines: Engines,
     languages: RefCell<HashMap<LanguageKey, Option<Rc<Language>>>>,
 }
 
 /// The patterns that match, and those that do not.
 type LanguageKey = (Vec<String>, Vec<String>);
 
-/// A pattern, each form of which is compiled when it is first needed: many patterns are only asked
-/// whether they match one string, or only for the strings that they match.
+/// A pattern, whose automaton is built when it is first needed: many patterns are only asked whether
+/// they match one string, which their engine can tell.
 #[derive(Debug)]
 pub(crate) struct Pattern {
     /// The pattern in Rust's syntax, or `None` if it has none.
     translated: Option<String>,
-    engine: OnceCell<Engine>,
     automaton: OnceCell<Option<dense::DFA<Vec<u32>>>>,
 }
 
-#[derive(Debug)]
-enum Engine {
-    Plain(regex::Regex),
-    Fancy(fancy_regex::Regex),
-    Unusable,
-}
-
 impl Patterns {
+    /// Returns the patterns of a comparison whose validators use the same engines.
+    pub(crate) fn with(engines: Engines) -> Self {
+        Self {
+            engines,
+            ..Self::default()
+        }
+    }
+
     pub(crate) fn get(&self, pattern: &str) -> Rc<Pattern> {
         if let Some(known) = self.compiled.borrow().get(pattern) {
             return Rc::clone(known);
         }
         let compiled = Rc::new(Pattern::new(pattern));
-        self.compiled
-            .borrow_mut()
-            .insert(pattern.to_owned(), Rc::clone(&compiled));
+        let mut known = self.compiled.borrow_mut();
+        if known.len() >= MOST_PATTERNS {
+            known.clear();
+        }
+        known.insert(pattern.to_owned(), Rc::clone(&compiled));
         compiled
     }
 
@@ -79,13 +84,7 @@ impl Patterns {
 
     /// Returns whether a string matches a pattern, or `None` if no engine can tell.
     pub(crate) fn matches(&self, pattern: &str, text: &str) -> Option<bool> {
-        match self.get(pattern).engine() {
-            Engine::Plain(regex) => Some(regex.is_match(text)),
-            // It gives up with an error after a number of steps back, since it may need exponential
-            // time.
-            Engine::Fancy(regex) => regex.is_match(text).ok(),
-            Engine::Unusable => None,
-        }
+        self.engines.get(pattern).matches(text)
     }
 }
 
@@ -95,25 +94,8 @@ impl Pattern {
             translated: jsonschema_regex::to_rust_regex(pattern)
                 .ok()
                 .map(|translated| translated.to_string()),
-            engine: OnceCell::new(),
             automaton: OnceCell::new(),
         }
-    }
-
-    fn engine(&self) -> &Engine {
-        self.engine.get_or_init(|| {
-            let Some(translated) = &self.translated else {
-                return Engine::Unusable;
-            };
-            // This engine takes linear time. The other one also looks around and refers back.
-            match regex::Regex::new(translated) {
-                Ok(regex) => Engine::Plain(regex),
-                Err(_) => match fancy_regex::Regex::new(translated) {
-                    Ok(regex) => Engine::Fancy(regex),
-                    Err(_) => Engine::Unusable,
-                },
-            }
-        })
     }
 
     /// Returns the automaton, or `None` if the pattern looks around, refers back or is too large.
@@ -133,5 +115,26 @@ impl Pattern {
                 .ok()
         };
         self.automaton.get_or_init(build).as_ref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MOST_LANGUAGES, MOST_PATTERNS, Patterns};
+
+    #[test]
+    fn automata_and_languages_are_kept_within_bounds() {
+        let patterns = Patterns::default();
+        for number in 0..=MOST_PATTERNS {
+            patterns.get(&format!("^{number}$"));
+        }
+        let kept = patterns.compiled.borrow().len();
+        assert!((1..=MOST_PATTERNS).contains(&kept), "{kept} patterns");
+        for number in 0..=MOST_LANGUAGES {
+            let language = patterns.language(&[format!("^{number}$")], &[]);
+            assert!(language.is_some(), "{number}");
+        }
+        let kept = patterns.languages.borrow().len();
+        assert!((1..=MOST_LANGUAGES).contains(&kept), "{kept} languages");
     }
 }

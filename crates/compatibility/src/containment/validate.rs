@@ -2,28 +2,25 @@
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use contract::bundle::{schema_bundle, schema_reference};
+use contract::bundle::Excerpts;
 use contract::model::{Contract, Formats, SchemaId};
-use indexmap::IndexMap;
-use jsonschema::{ValidationOptions, Validator};
-use percent_encoding::percent_decode_str;
-use serde_json::{Map, Value, json};
+use jsonschema::{Keyword, ValidationError, ValidationOptions, Validator};
+use serde_json::Value;
 
+use super::engines::{Engine, Engines};
 use crate::pair::Side;
-
-/// The keywords whose value is a map from names to schemas.
-const NAMED_SCHEMAS: [&str; 4] = [
-    "$defs",
-    "dependentSchemas",
-    "patternProperties",
-    "properties",
-];
 
 /// The validators of the schemas of two contracts, each compiled when it is first needed.
 #[derive(Debug, Default)]
 pub(crate) struct Validators {
-    bundles: RefCell<HashMap<Side, Value>>,
+    engines: Engines,
+    /// Whether an engine could not tell whether a string matches.
+    is_unclear: Arc<AtomicBool>,
+    excerpts: RefCell<HashMap<Side, Rc<Excerpts>>>,
     compiled: RefCell<HashMap<(Side, SchemaId), Compiled>>,
 }
 
@@ -41,6 +38,14 @@ struct Compiled {
 }
 
 impl Validators {
+    /// Returns validators with the engines of a comparison.
+    pub(crate) fn with(engines: Engines) -> Self {
+        Self {
+            engines,
+            ..Self::default()
+        }
+    }
+
     /// Returns whether a value fits a schema, or `None` if the schema cannot be compiled.
     pub(crate) fn is_valid(
         &self,
@@ -52,21 +57,16 @@ impl Validators {
         let mut compiled = self.compiled.borrow_mut();
         let Compiled { singles, whole } = compiled.entry((side, id)).or_default();
         let compile = |names: Option<&HashSet<&str>>| {
-            let mut bundles = self.bundles.borrow_mut();
-            let bundle = bundles
-                .entry(side)
-                .or_insert_with(|| schema_bundle(contract));
-            options(contract)
-                .build(&excerpt(bundle, schema_reference(contract, id), names))
-                .ok()
+            let excerpt = self.excerpts(side, contract).excerpt(contract, id, names);
+            self.options(contract).build(&excerpt).ok()
         };
-        // Nearly all the time goes into compiling patterns, and a witness has few of the properties.
+        // A value has few of the properties, and nearly all the time goes into compiling them.
         if whole.get().is_none() && *singles < MOST_SINGLE {
             *singles += 1;
-            return Some(compile(Some(&names(value)))?.is_valid(value));
+            return self.judge(&compile(Some(&names(value)))?, value);
         }
         let validator = whole.get_or_init(|| compile(None)).as_ref();
-        Some(validator?.is_valid(value))
+        self.judge(validator?, value)
     }
 
     /// Returns whether a value fits all keywords of a schema but its `oneOf`, or `None` if they
@@ -78,22 +78,70 @@ impl Validators {
         id: SchemaId,
         value: &Value,
     ) -> Option<bool> {
-        let mut bundles = self.bundles.borrow_mut();
-        let bundle = bundles
-            .entry(side)
-            .or_insert_with(|| schema_bundle(contract));
         // Not kept, unlike the others: it is needed only once a search has found a value.
-        let mut excerpt = excerpt(bundle, schema_reference(contract, id), None);
+        let mut excerpt = self.excerpts(side, contract).excerpt(contract, id, None);
         let schema = excerpt.pointer_mut("/$defs/0")?.as_object_mut()?;
         schema.remove("oneOf")?;
-        let validator = options(contract).build(&excerpt).ok()?;
-        Some(validator.is_valid(value))
+        let validator = self.options(contract).build(&excerpt).ok()?;
+        self.judge(&validator, value)
+    }
+
+    fn excerpts(&self, side: Side, contract: &Contract) -> Rc<Excerpts> {
+        let mut excerpts = self.excerpts.borrow_mut();
+        let known = excerpts
+            .entry(side)
+            .or_insert_with(|| Rc::new(Excerpts::of(contract)));
+        Rc::clone(known)
+    }
+
+    /// Returns whether a value is valid, or `None` if an engine could not tell whether a string
+    /// matches.
+    fn judge(&self, validator: &Validator, value: &Value) -> Option<bool> {
+        self.is_unclear.store(false, Ordering::Relaxed);
+        let is_valid = validator.is_valid(value);
+        (!self.is_unclear.load(Ordering::Relaxed)).then_some(is_valid)
+    }
+
+    /// Returns options with which patterns are compiled when a string is matched with them, and once
+    /// for all validators: by themselves, validators compile every pattern of their schema.
+    fn options(&self, contract: &Contract) -> ValidationOptions<'static> {
+        let engines = self.engines.clone();
+        let is_unclear = Arc::clone(&self.is_unclear);
+        jsonschema::draft202012::options()
+            .should_validate_formats(contract.formats == Formats::Assertion)
+            .with_keyword("pattern", move |_, value, _| match value {
+                Value::String(pattern) => Ok(Box::new(Pattern {
+                    engine: engines.get(pattern),
+                    is_unclear: Arc::clone(&is_unclear),
+                })),
+                _ => Err(ValidationError::custom("a pattern is a string")),
+            })
     }
 }
 
-fn options(contract: &Contract) -> ValidationOptions<'_> {
-    jsonschema::draft202012::options()
-        .should_validate_formats(contract.formats == Formats::Assertion)
+/// The keyword `pattern`.
+struct Pattern {
+    engine: Arc<Engine>,
+    is_unclear: Arc<AtomicBool>,
+}
+
+impl<'i> Keyword<'i> for Pattern {
+    fn validate(&self, instance: &'i Value) -> Result<(), ValidationError<'i>> {
+        if self.is_valid(instance) {
+            return Ok(());
+        }
+        Err(ValidationError::custom("the string does not match"))
+    }
+
+    fn is_valid(&self, instance: &'i Value) -> bool {
+        let Value::String(text) = instance else {
+            return true;
+        };
+        self.engine.matches(text).unwrap_or_else(|| {
+            self.is_unclear.store(true, Ordering::Relaxed);
+            false
+        })
+    }
 }
 
 /// Returns the names of the properties of a value and of its parts.
@@ -111,63 +159,4 @@ fn names(value: &Value) -> HashSet<&str> {
         }
     }
     names
-}
-
-/// Returns a schema with all that it refers to. The validator looks through all that it is given,
-/// and most of a large bundle has nothing to do with one schema.
-///
-/// With `names`, it is the schema of values whose properties have these names only: the entries of
-/// `properties` for others say nothing about them.
-fn excerpt(bundle: &Value, reference: String, names: Option<&HashSet<&str>>) -> Value {
-    let mut references = IndexMap::from([(reference, ())]);
-    let mut definitions = Map::new();
-    let mut next = 0;
-    while let Some((reference, ())) = references.get_index(next) {
-        let pointer = percent_decode_str(reference.trim_start_matches('#')).decode_utf8_lossy();
-        let mut schema = bundle
-            .pointer(&pointer)
-            .cloned()
-            .unwrap_or(Value::Bool(true));
-        redirect(&mut schema, &mut references, names);
-        definitions.insert(next.to_string(), schema);
-        next += 1;
-    }
-    json!({ "$ref": "#/$defs/0", "$defs": definitions })
-}
-
-/// Replaces the references of a schema by those of the excerpt, and records where they led. Removes
-/// the properties that have none of the `names`.
-fn redirect(
-    schema: &mut Value,
-    references: &mut IndexMap<String, ()>,
-    names: Option<&HashSet<&str>>,
-) {
-    match schema {
-        Value::Array(items) => items
-            .iter_mut()
-            .for_each(|item| redirect(item, references, names)),
-        Value::Object(entries) => {
-            for (key, value) in entries.iter_mut() {
-                match (key.as_str(), value) {
-                    // Values are no schemas, though they can look like one.
-                    ("enum" | "const", _) => {}
-                    ("$ref", Value::String(reference)) => {
-                        let (index, _) = references.insert_full(reference.clone(), ());
-                        *reference = format!("#/$defs/{index}");
-                    }
-                    // The keys are names here, such as a property `const`.
-                    (key, Value::Object(named)) if NAMED_SCHEMAS.contains(&key) => {
-                        if let Some(names) = names.filter(|_| key == "properties") {
-                            named.retain(|name, _| names.contains(name.as_str()));
-                        }
-                        named
-                            .values_mut()
-                            .for_each(|schema| redirect(schema, references, names));
-                    }
-                    (_, value) => redirect(value, references, names),
-                }
-            }
-        }
-        _ => {}
-    }
 }
