@@ -147,6 +147,82 @@ fn fields_and_reserved_characters_are_read_as_they_are_sent() {
 }
 
 #[test]
+fn the_headers_of_parts_are_compared_as_those_of_messages() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let body = |media: &str, headers: &str| {
+        let schema = "{type: object, properties: {a: {type: string}}}";
+        let encoding =
+            format!("encoding: {{a: {{contentType: image/png, headers: {{{headers}}}}}}}");
+        format!("content: {{{media}: {{schema: {schema}, {encoding}}}}}")
+    };
+    let sent = |headers: &str| {
+        let body = body("multipart/form-data", headers);
+        path("post", "/a", &format!("requestBody: {{{body}}}, {DONE}"))
+    };
+    let received = |headers: &str| {
+        let body = body("multipart/mixed", headers);
+        path(
+            "get",
+            "/a",
+            &format!("responses: {{'200': {{description: A., {body}}}}}"),
+        )
+    };
+    let optional = "X-Id: {schema: {type: integer, maximum: 9}}";
+    let required = "X-Id: {required: true, schema: {type: integer, maximum: 9}}";
+    let narrow = "x-id: {schema: {type: integer, maximum: 8}}";
+    let exploded = "X-Id: {explode: true, schema: {type: object, properties: {b: {type: string}}}}";
+    let flat = "X-Id: {schema: {type: object, properties: {b: {type: string}}}}";
+    // What is found in a request, and in a response; `!` stands in front of what refuses.
+    let rows = [
+        ("", required, "!part-header-required", "part-header-added"),
+        ("", optional, "part-header-added", "part-header-added"),
+        (optional, required, "!part-header-required", ""),
+        (
+            required,
+            optional,
+            "part-header-optional",
+            "!part-header-optional",
+        ),
+        (optional, "", "!part-header-removed", "!part-header-removed"),
+        (optional, narrow, "!request-narrowed", "response-narrowed"),
+        (narrow, optional, "request-widened", "!response-widened"),
+        (exploded, flat, "!part-header-style", "!part-header-style"),
+        (required, required, "", ""),
+    ];
+    for (old, new, in_request, in_response) in rows {
+        for (expected, old, new) in [
+            (in_request, sent(old), sent(new)),
+            (in_response, received(old), received(new)),
+        ] {
+            let report = report(folder.path(), &old, &new);
+            let rule = expected.trim_start_matches('!');
+            let expected_rules: Vec<&str> =
+                (!rule.is_empty()).then_some(rule).into_iter().collect();
+            assert_eq!(rules(&report), expected_rules, "{old}\n{new}");
+            assert_eq!(report["refused"], expected.starts_with('!'), "{report:#}");
+        }
+    }
+    let report = report(folder.path(), &sent(""), &sent(required));
+    assert_eq!(
+        report["findings"][0]["witness"]["text"],
+        r#"{"part":"a","headers":{}}"#
+    );
+    // What sends no such part sends no header of it.
+    let none = path(
+        "post",
+        "/a",
+        &format!(
+            "requestBody: {{content: {{multipart/form-data: {{schema: {{type: object, properties: {{b: {{type: string}}}}}}}}}}}}, {DONE}"
+        ),
+    );
+    let found = crate::report(folder.path(), &none, &sent(required));
+    assert!(
+        !rules(&found).contains(&"part-header-required"),
+        "{found:#}"
+    );
+}
+
+#[test]
 fn the_witness_of_a_lost_server_calls_it() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let at =

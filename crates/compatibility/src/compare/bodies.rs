@@ -364,6 +364,7 @@ pub(super) fn describe(place: &Place) -> String {
             format!("the media type `{name}` of the response {status}")
         }
         Place::Parameter(_) => "the parameter".to_owned(),
+        Place::PartHeader => "the header of a part".to_owned(),
         Place::Header(status, name) => format!("the header `{name}` of the response {status}"),
     }
 }

@@ -31,7 +31,7 @@ impl Comparison<'_> {
             Place::Parameter(index) if !pair.is_reversed => {
                 self.with_body(pair.base, Some((Some(*index), value)))
             }
-            Place::Parameter(_) => None,
+            Place::Parameter(_) | Place::PartHeader => None,
             Place::ResponseBody(status, media) => Some(Witness::Message(
                 json!({ "status": status, "media_type": media, "body": value }).to_string(),
             )),

@@ -100,6 +100,8 @@ pub(super) enum Place {
     ResponseBody(String, String),
     /// The header of the response with this status.
     Header(String, String),
+    /// A header of a part of a multipart body, for which no message is written.
+    PartHeader,
 }
 
 impl Comparison<'_> {
