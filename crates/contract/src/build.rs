@@ -9,13 +9,14 @@ mod discriminator;
 mod fields;
 mod id;
 mod keywords;
+mod links;
 mod metadata;
 mod operation;
 mod origins;
 mod parameter;
 mod schema;
 
-pub(crate) use origins::{OperationSite, Origins, Role, ValueSite};
+pub(crate) use origins::{OperationSite, Origins, ParameterSite, Role, ValueSite};
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -69,6 +70,7 @@ pub(crate) fn build<'a>(
     let mut operations = builder.paths(&root);
     let mut webhooks = builder.webhooks(&root);
     builder.drain();
+    builder.link_values();
     builder.finish_discriminators(&components);
     builder.settle_pointers();
     // Each by themselves: webhooks become a contract of their own, whose ids need not differ from

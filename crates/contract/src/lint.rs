@@ -4,14 +4,16 @@
 //! it. Lints change nothing: [`syntax`](crate::syntax) has checked each object before, and
 //! [`normalise`](crate::normalise) has changed the contract and recorded the changes.
 
+mod binary;
 mod circles;
 mod context;
 mod contradictions;
 mod discriminators;
-mod expression;
+mod expressed;
 mod expressions;
 mod impossible;
 mod interoperable;
+mod link_values;
 mod links;
 mod one_way;
 mod operations;
@@ -98,6 +100,7 @@ pub(crate) fn check(context: &Context<'_, '_>, sets: &BTreeSet<LintSet>) -> Vec<
     overlapping::check(context, &mut diagnostics);
     statuses::check(context, &mut diagnostics);
     links::check(context, &mut diagnostics);
+    link_values::check(context, &mut diagnostics);
     expressions::check(context, &mut diagnostics);
     paging::check(context, &mut diagnostics);
     one_way::check(context, &mut diagnostics);

@@ -2,6 +2,7 @@
 
 use crate::model::{Location, SchemaId};
 use crate::node::Node;
+use crate::node_ref::NodeRef;
 use crate::source::Span;
 
 /// The nodes that the parts of a contract were read from.
@@ -35,6 +36,8 @@ pub(crate) enum Role {
     Example,
     /// `const`, or an item of `enum`
     Member,
+    /// A constant that a link gives to a parameter, or as the request body
+    Link,
 }
 
 /// The node of an operation, and the spans of its path and parameters.
@@ -47,10 +50,53 @@ pub(crate) struct OperationSite<'a> {
     pub(crate) path_span: Span,
     /// The template of its path, or `None` for webhooks and callbacks.
     pub(crate) template: Option<&'a str>,
-    /// The name and the location of each parameter, including those of the path item.
-    pub(crate) parameters: Vec<(&'a str, Location)>,
+    /// The parameters, including those of the path item.
+    pub(crate) parameters: Vec<ParameterSite<'a>>,
     /// The name and the span of each path parameter, including those of the path item.
     pub(crate) path_parameters: Vec<(&'a str, Span)>,
     /// The name and the span of each parameter that is declared twice in one list.
     pub(crate) duplicates: Vec<(&'a str, Span)>,
+}
+
+/// A parameter of an operation.
+pub(crate) struct ParameterSite<'a> {
+    /// The name.
+    pub(crate) name: &'a str,
+    /// The location.
+    pub(crate) location: Location,
+    /// The schema.
+    pub(crate) schema: SchemaId,
+    /// Whether the value is written as text by a style, and not in a media type.
+    pub(crate) has_style: bool,
+}
+
+impl<'a> OperationSite<'a> {
+    /// Returns a reference to the operation object.
+    pub(crate) fn at(&self) -> NodeRef<'a> {
+        NodeRef {
+            document: self.document,
+            node: self.node,
+            pointer: "".into(),
+        }
+    }
+
+    /// Returns the parameter that a link names, by its name or by its location and name, as in
+    /// `path.id`.
+    pub(crate) fn parameter(&self, key: &str) -> Option<&ParameterSite<'a>> {
+        let (word, rest) = key.split_once('.').unwrap_or_default();
+        self.parameters.iter().find(|parameter| {
+            let is_here = words(parameter.location).contains(&word);
+            parameter.name == key || (is_here && parameter.name == rest)
+        })
+    }
+}
+
+/// Returns the words for a location, as in `in`.
+fn words(location: Location) -> &'static [&'static str] {
+    match location {
+        Location::Path => &["path"],
+        Location::Query => &["query", "querystring"],
+        Location::Header => &["header"],
+        Location::Cookie => &["cookie"],
+    }
 }

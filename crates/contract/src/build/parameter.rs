@@ -11,7 +11,7 @@ use crate::source::Span;
 
 use super::builder::Builder;
 use super::fields::{extensions, flag, text};
-use super::origins::OperationSite;
+use super::origins::{OperationSite, ParameterSite};
 
 impl<'a> Builder<'_, 'a> {
     /// Builds the parameters of an operation: those of the path item (`shared`), then the
@@ -63,7 +63,12 @@ impl<'a> Builder<'_, 'a> {
             .collect();
         let all = merged
             .iter()
-            .map(|(parameter, name, _)| (*name, parameter.location))
+            .map(|(parameter, name, _)| ParameterSite {
+                name,
+                location: parameter.location,
+                schema: parameter.schema,
+                has_style: matches!(parameter.encoding, ParameterEncoding::Style { .. }),
+            })
             .collect();
         let site = OperationSite {
             node: operation.node,

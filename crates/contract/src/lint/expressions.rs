@@ -2,18 +2,19 @@
 //! name exists.
 
 use super::context::Context;
-use super::expression::{Part, Side, parse, within};
+use super::expressed::Expressed;
 use crate::build::OperationSite;
 use crate::declared::may_hold;
 use crate::diagnostic::Diagnostic;
+use crate::expression::{Part, Side, embedded, parse, within};
 use crate::model::{
-    Contract, Location, Operation, ParameterEncoding, SchemaId, SchemaKind, Style, Types,
+    Contract, Location, Operation, ParameterEncoding, SchemaId, SchemaKind, SecurityKind, Style,
+    Types,
 };
 use crate::node::Node;
 use crate::node_ref::NodeRef;
 use crate::pointer;
 use crate::source::Span;
-use crate::spelling::nearest;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
@@ -21,14 +22,15 @@ use std::collections::HashSet;
 /// and those that name a parameter or property that does not exist.
 pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
     let open = open_queries(context.contract);
+    let expressed = Expressed::new(context);
     for site in &context.origins.operations {
         let mut parameters = site.parameters.iter();
         let sender = &Sender {
             site,
             has_open_query: parameters
-                .any(|(name, at)| *at == Location::Query && open.contains(name)),
+                .any(|one| one.location == Location::Query && open.contains(one.name)),
         };
-        let callbacks = at(site).key("callbacks");
+        let callbacks = site.at().key("callbacks");
         for (_, callback) in callbacks.iter().flat_map(NodeRef::entries) {
             let Some(callback) = context.resolver.follow(&callback) else {
                 continue;
@@ -38,7 +40,8 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
                 if !entry.key.starts_with("x-") {
                     let found = match within(&entry.key) {
                         Some(written) if written.is_empty() => constant(&entry.key),
-                        Some(written) => wrong(context, sender, None, &written),
+                        Some(written) => wrong(context, sender, None, &written)
+                            .or_else(|| no_url(&expressed, site, &entry.key, &written)),
                         None => Some(Wrong {
                             message: "the braces of the expression do not match".to_owned(),
                             help: "write each expression as `{$request.body#/url}`".to_owned(),
@@ -48,7 +51,7 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
                 }
             }
         }
-        let responses = at(site).key("responses");
+        let responses = site.at().key("responses");
         for (_, response) in responses.iter().flat_map(NodeRef::entries) {
             let Some(response) = context.resolver.follow(&response) else {
                 continue;
@@ -77,6 +80,25 @@ fn constant(key: &str) -> Option<Wrong> {
         message: "this is no runtime expression and no URL, so nobody knows whom to call"
             .to_owned(),
         help: "write one such as `{$request.body#/url}`".to_owned(),
+    })
+}
+
+/// Returns what is wrong with the key of a callback that is one expression: its value must be a URL,
+/// and so a string.
+fn no_url<'a>(
+    expressed: &Expressed<'_, 'a>,
+    site: &OperationSite<'a>,
+    key: &str,
+    written: &[&str],
+) -> Option<Wrong> {
+    let [expression] = written else { return None };
+    let is_whole = key == *expression || key == format!("{{{expression}}}");
+    let part = parse(expression).ok().filter(|_| is_whole)?;
+    let forms = expressed.forms(site, None, part);
+    let is_never = forms.iter().all(|form| !form.types.contains(Types::STRING));
+    (!forms.is_empty() && is_never).then(|| Wrong {
+        message: format!("`{expression}` is no string, and so no URL to call"),
+        help: "name a string, or correct its schema".to_owned(),
     })
 }
 
@@ -137,45 +159,6 @@ fn is_object(contract: &Contract, id: SchemaId) -> bool {
         || parts.any(|parts| !parts.is_empty())
 }
 
-/// Returns the expressions in a value of a link, which is an expression, or a constant with
-/// expressions in braces.
-fn embedded(text: &str) -> Vec<&str> {
-    if is_meant(text) {
-        return vec![text];
-    }
-    text.match_indices("{$")
-        // Without a closing brace here, there is none later either.
-        .map_while(|(open, _)| {
-            let inner = &text[open + 1..];
-            Some(&inner[..inner.find('}')?])
-        })
-        .filter(|expression| is_meant(expression))
-        .collect()
-}
-
-/// Returns whether a text is meant as an expression: other constants begin with `$` too.
-fn is_meant(text: &str) -> bool {
-    let Some(rest) = text.strip_prefix('$') else {
-        return false;
-    };
-    let (known, word) = match rest.split_once('.') {
-        Some((word, _)) => (&["request", "response"][..], word),
-        None => (
-            &["url", "method", "statusCode", "request", "response"][..],
-            rest,
-        ),
-    };
-    nearest(word, known.iter().copied()).is_some()
-}
-
-fn at<'a>(site: &OperationSite<'a>) -> NodeRef<'a> {
-    NodeRef {
-        document: site.document,
-        node: site.node,
-        pointer: "".into(),
-    }
-}
-
 /// What is wrong with an expression.
 struct Wrong {
     message: String,
@@ -225,18 +208,31 @@ fn missing<'a>(
     let site = sender.site;
     let declares = |location, name: &str| {
         let mut parameters = site.parameters.iter();
-        parameters.any(|(other, at)| *at == location && *other == name)
+        parameters.any(|one| one.location == location && one.name == name)
     };
     match part {
-        // A header can be one that no document declares, such as `Location`.
-        Part::Whole | Part::Header(..) => None,
+        Part::Whole => None,
+        Part::Header(Side::Request, name) => {
+            let mut parameters = site.parameters.iter();
+            let is_declared = parameters
+                .any(|one| one.location == Location::Header && one.name.eq_ignore_ascii_case(name));
+            (!is_declared && !is_registered(name) && !is_credential(context, name))
+                .then_some("the operation has no such header")
+        }
+        Part::Header(Side::Response, name) => {
+            // A callback may follow any of the responses, so nothing is said of its own.
+            let headers = response?.key("headers");
+            let mut headers = headers.iter().flat_map(NodeRef::entries);
+            let is_declared = headers.any(|(entry, _)| entry.key.eq_ignore_ascii_case(name));
+            (!is_declared && !is_registered(name)).then_some("the response has no such header")
+        }
         Part::Query(name) => (!sender.has_open_query && !declares(Location::Query, name))
             .then_some("the operation has no such query parameter"),
         Part::Path(name) => {
             (!declares(Location::Path, name)).then_some("the path has no such parameter")
         }
         Part::Body(Side::Request, pointer) => {
-            let Some(body) = at(site).key("requestBody") else {
+            let Some(body) = site.at().key("requestBody") else {
                 return Some("the operation has no request body");
             };
             (!holds(context, &body, pointer)).then_some("the request body declares nothing there")
@@ -247,6 +243,34 @@ fn missing<'a>(
             (!holds_at(context, response, pointer)).then_some("the response declares nothing there")
         }
     }
+}
+
+/// The fields of HTTP that IANA registers as permanent and that are in use, in lower case. Senders
+/// have them without a declaration.
+const REGISTERED: &str = "\
+    accept accept-charset accept-encoding accept-language accept-patch accept-post \
+    accept-ranges age allow alt-svc authorization cache-control connection \
+    content-disposition content-encoding content-language content-length content-location \
+    content-range content-type cookie date deprecation etag expect expires forwarded from \
+    host if-match if-modified-since if-none-match if-range if-unmodified-since last-modified \
+    link location mime-version origin pragma prefer preference-applied proxy-authorization \
+    range referer retry-after server set-cookie sunset te trailer transfer-encoding upgrade \
+    user-agent vary www-authenticate";
+
+fn is_registered(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    REGISTERED.split(' ').any(|known| known == lower)
+}
+
+/// Returns whether a security scheme sends a key in a header.
+fn is_credential(context: &Context<'_, '_>, header: &str) -> bool {
+    let mut schemes = context.contract.security_schemes.values();
+    schemes.any(|scheme| match &scheme.kind {
+        SecurityKind::ApiKey { name, location } => {
+            *location == Location::Header && name.eq_ignore_ascii_case(header)
+        }
+        _ => false,
+    })
 }
 
 fn holds<'a>(context: &Context<'_, 'a>, body: &NodeRef<'a>, pointer: &str) -> bool {

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::binary;
 use super::context::Context;
 use super::similar::folded;
 use crate::diagnostic::Diagnostic;
@@ -22,6 +23,7 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
     }
     paths(context, diagnostics);
     schemes(context, diagnostics);
+    binary::check(context, diagnostics);
 }
 
 /// Reports what tools read in several ways in schemas: arrays without `items`, formats that no
@@ -192,9 +194,22 @@ fn shared_names(operation: &Operation, diagnostics: &mut Vec<Diagnostic>) {
 }
 
 /// Reports HTTP authentication schemes that are not registered, other than misspelt ones, which are
-/// reported always.
+/// reported always, and keys in the header `Authorization`.
 fn schemes(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
     for scheme in context.contract.security_schemes.values() {
+        if let SecurityKind::ApiKey { name, location } = &scheme.kind
+            && *location == Location::Header
+            && name.eq_ignore_ascii_case("authorization")
+        {
+            diagnostics.push(
+                Diagnostic::warning(
+                    "api-key-authorization",
+                    scheme.span,
+                    "a key in the header `Authorization` has no scheme in front of it, which HTTP requires",
+                )
+                .help("write `type: http` with its scheme, such as `bearer`, or another header"),
+            );
+        }
         let SecurityKind::Http(name) = &scheme.kind else {
             continue;
         };

@@ -122,6 +122,10 @@ fn diagnostic_of(site: &ValueSite<'_>, violation: &Violation, is_used: bool) -> 
         Role::Default => ("bad-default", "the default does not fit its schema"),
         Role::Example => ("bad-example", "the example does not fit its schema"),
         Role::Member => ("bad-enum", "the schema rejects a value that it lists"),
+        Role::Link => (
+            "bad-link-value",
+            "the operation that the link leads to rejects the value",
+        ),
     };
     let message = format!("{what}: {}", violation.message);
     let span = span(violation, site.node);

@@ -1,7 +1,8 @@
 //! Rules about what the parts of a document say of each other.
 
 use super::frames::{
-    COMPONENT, CONTENT, FIELD, INFO, OPERATION, PARAMETER, PATHS, RESPONSES, SCHEMA, SCHEME,
+    COMPONENT, CONTENT, FIELD, FIELD_32, INFO, OPERATION, PARAMETER, PATHS, RESPONSES, SCHEMA,
+    SCHEME,
 };
 use super::{Rule, document};
 use crate::diagnostic::Severity::{Error, Warning};
@@ -54,6 +55,18 @@ pub(super) const RULES: &[Rule] = &[
             &FIELD,
             "servers: [{ url: /v1 }, { url: ⟦/v1 }]",
             "servers: [{ url: /v1 }, { url: /v2 }]",
+        ),
+    },
+    Rule {
+        code: "duplicate-server-variable",
+        set: Correct,
+        severity: Warning,
+        summary: "The URL of a server has a variable twice, in OpenAPI 3.2.",
+        why: "The standard forbids it since 3.2, and tools may replace only one of them.",
+        example: document(
+            &FIELD_32,
+            "servers: [{ url: ⟦\"https://{region}.{region}.example.com\", variables: { region: { default: eu } } }]",
+            "servers: [{ url: \"https://{region}.example.com\", variables: { region: { default: eu } } }]",
         ),
     },
     Rule {
@@ -168,8 +181,8 @@ pub(super) const RULES: &[Rule] = &[
         code: "bad-expression",
         set: Correct,
         severity: Warning,
-        summary: "A runtime expression cannot be read, or names what does not exist.",
-        why: "The callback or link leads nowhere.",
+        summary: "A runtime expression cannot be read, names what does not exist, or is the URL of a callback and no string.",
+        why: "The callback or link leads nowhere. Headers that IANA registers, such as `Location`, need no declaration.",
         example: document(
             &OPERATION,
             r#"{ parameters: [{ name: url, in: query, schema: {} }], responses: { "204": { description: Done. } }, callbacks: { born: { ⟦"{$request.query.uri}": { post: { responses: { "204": { description: Done. } } } } } } }"#,
@@ -186,6 +199,18 @@ pub(super) const RULES: &[Rule] = &[
             &OPERATION,
             r#"{ operationId: list, responses: { "204": { description: Done., links: { again: { operationId: list, parameters: { ⟦pag: 1 } } } } }, parameters: [{ name: page, in: query, schema: {} }] }"#,
             r#"{ operationId: list, responses: { "204": { description: Done., links: { again: { operationId: list, parameters: { page: 1 } } } } }, parameters: [{ name: page, in: query, schema: {} }] }"#,
+        ),
+    },
+    Rule {
+        code: "bad-link-value",
+        set: Correct,
+        severity: Warning,
+        summary: "A link gives a parameter or request body a value that the operation refuses.",
+        why: "Who follows the link gets an error. Constants are validated; of expressions, only values are reported whose type or format can never be right.",
+        example: document(
+            &OPERATION,
+            r#"{ operationId: list, responses: { "204": { description: Done., links: { next: { operationId: list, parameters: { page: ⟦many } } } } }, parameters: [{ name: page, in: query, schema: { type: integer } }] }"#,
+            r#"{ operationId: list, responses: { "204": { description: Done., links: { next: { operationId: list, parameters: { page: 2 } } } } }, parameters: [{ name: page, in: query, schema: { type: integer } }] }"#,
         ),
     },
     Rule {

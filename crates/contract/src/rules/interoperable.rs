@@ -77,6 +77,30 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
+        code: "binary-in-json",
+        set: Interoperable,
+        severity: Warning,
+        summary: "A string in JSON has `format: binary`.",
+        why: "JSON cannot hold bytes as they are: some tools write Base64, others any text.",
+        example: document(
+            &SCHEMA_30,
+            "{ type: string, format: ⟦binary }",
+            "{ type: string, format: byte }",
+        ),
+    },
+    Rule {
+        code: "api-key-authorization",
+        set: Interoperable,
+        severity: Warning,
+        summary: "A key is sent in the header `Authorization`.",
+        why: "By HTTP a scheme such as `Bearer` stands in front of a credential there; some tools write it, others do not, and others leave the header out.",
+        example: document(
+            &SCHEME,
+            "⟦{ type: apiKey, in: header, name: Authorization }",
+            "{ type: apiKey, in: header, name: X-API-Key }",
+        ),
+    },
+    Rule {
         code: "unknown-http-scheme",
         set: Interoperable,
         severity: Warning,

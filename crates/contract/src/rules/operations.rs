@@ -34,7 +34,7 @@ pub(super) const RULES: &[Rule] = &[
         code: "impossible-body",
         set: Correct,
         severity: Warning,
-        summary: "A TRACE request, or a response to HEAD or with a status such as 204, has a body.",
+        summary: "A TRACE request, or a response to HEAD or with a status such as 101 or 204, has a body.",
         why: "HTTP forbids it, and clients do not send or read it.",
         example: document(
             &PATHS,

@@ -58,7 +58,7 @@ pub(super) const RULES: &[Rule] = &[
         code: "impossible-style",
         set: Correct,
         severity: Error,
-        summary: "A parameter has a style that its location or schema does not allow.",
+        summary: "A parameter has a style that its location, its schema or its `explode` does not allow.",
         why: "The standard does not say how such a value is written.",
         example: document(
             &PARAMETER,

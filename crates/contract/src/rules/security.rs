@@ -35,6 +35,18 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
+        code: "credential-header",
+        set: Correct,
+        severity: Warning,
+        summary: "A key is sent in a header that HTTP needs for something else, such as `Accept` or `Host`.",
+        why: "Clients and proxies set these headers themselves, and overwrite the key.",
+        example: document(
+            &SCHEME,
+            "{ type: apiKey, in: header, name: ⟦Content-Type }",
+            "{ type: apiKey, in: header, name: X-API-Key }",
+        ),
+    },
+    Rule {
         code: "duplicate-requirement",
         set: Correct,
         severity: Warning,

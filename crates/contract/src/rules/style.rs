@@ -1,6 +1,8 @@
 //! Rules of the set `style`.
 
-use super::frames::{FIELD, OPERATION, PARAMETER, PATHS, REQUEST, RESPONSES, SCHEMA, SCHEME};
+use super::frames::{
+    CONTENT, FIELD, OPERATION, PARAMETER, PATHS, REQUEST, RESPONSES, SCHEMA, SCHEME,
+};
 use super::{Rule, document};
 use crate::diagnostic::Severity::Warning;
 use crate::lint::LintSet::Style;
@@ -28,6 +30,18 @@ pub(super) const RULES: &[Rule] = &[
             &REQUEST,
             "{ ⟦type: string }",
             "{ type: string, maxLength: 3 }",
+        ),
+    },
+    Rule {
+        code: "missing-schema",
+        set: Style,
+        severity: Warning,
+        summary: "A body of JSON, XML or a form has no schema.",
+        why: "It may have anything, so callers cannot know what to write or to expect. Bodies without structure, such as images, need none.",
+        example: document(
+            &CONTENT,
+            "{ application/json: ⟦{} }",
+            "{ application/json: { schema: { type: boolean } } }",
         ),
     },
     Rule {
@@ -70,12 +84,12 @@ pub(super) const RULES: &[Rule] = &[
         code: "unexpected-body",
         set: Style,
         severity: Warning,
-        summary: "A GET, HEAD or DELETE request has a body.",
+        summary: "A GET, HEAD, DELETE or OPTIONS request has a body.",
         why: "Its meaning is not defined, and servers and proxies may drop it.",
         example: document(
             &PATHS,
-            r#"/pets: { get: { ⟦requestBody: { content: { application/json: {} } }, responses: { "204": { description: Done. } } } }"#,
-            r#"/pets: { post: { requestBody: { content: { application/json: {} } }, responses: { "204": { description: Done. } } } }"#,
+            r#"/pets: { get: { ⟦requestBody: { content: { text/plain: {} } }, responses: { "204": { description: Done. } } } }"#,
+            r#"/pets: { post: { requestBody: { content: { text/plain: {} } }, responses: { "204": { description: Done. } } } }"#,
         ),
     },
     Rule {

@@ -1,6 +1,6 @@
 //! Rules about defaults, examples and listed values.
 
-use super::frames::SCHEMA;
+use super::frames::{CONTENT_32, SCHEMA};
 use super::{Example, Rule, document};
 use crate::diagnostic::Severity::{Error, Warning};
 use crate::lint::LintSet::Correct;
@@ -40,6 +40,18 @@ pub(super) const RULES: &[Rule] = &[
             &SCHEMA,
             "{ type: string, enum: [a, ⟦1] }",
             "{ type: string, enum: [a, \"1\"] }",
+        ),
+    },
+    Rule {
+        code: "contradicting-example",
+        set: Correct,
+        severity: Warning,
+        summary: "An example of JSON has a `serializedValue` that is no JSON, or that of another value than its `dataValue`.",
+        why: "Both are the same example, and readers copy either.",
+        example: document(
+            &CONTENT_32,
+            r#"{ application/json: { schema: {}, examples: { a: { dataValue: { age: 1 }, serializedValue: ⟦'{"age": 2}' } } } }"#,
+            r#"{ application/json: { schema: {}, examples: { a: { dataValue: { age: 1 }, serializedValue: '{"age": 1.0}' } } } }"#,
         ),
     },
     Rule {

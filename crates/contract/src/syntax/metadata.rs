@@ -6,6 +6,7 @@ use super::addresses;
 use super::walk::{Item, Walk};
 use crate::model::{Dialect, PathPart};
 use crate::node::Node;
+use crate::source::Span;
 use crate::spelling::nearest;
 
 /// Checks the document as a whole: its servers, and that it describes something.
@@ -161,6 +162,7 @@ pub(super) fn server<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     if let Some((message, help)) = why {
         walk.warning("bad-url", url.span, message.to_owned(), help.to_owned());
     }
+    repeated(walk, url.span, &parts);
     let declared = item.node.get("variables").and_then(Node::as_object);
     let declared = declared.unwrap_or_default();
     // A variable of the URL that is not declared has been reported, and is probably this one.
@@ -182,6 +184,24 @@ pub(super) fn server<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
                 entry.key_span,
                 format!("the server's URL has no `{{{}}}`", entry.key),
                 "put it into the URL, or remove the variable".to_owned(),
+            );
+        }
+    }
+}
+
+/// Reports a variable that a URL has twice, which the standard forbids since 3.2.
+fn repeated(walk: &mut Walk<'_, '_>, url: Span, parts: &[PathPart]) {
+    let mut seen = HashSet::new();
+    for part in parts {
+        if let PathPart::Parameter(name) = part
+            && !seen.insert(name)
+            && walk.dialect >= Dialect::V32
+        {
+            return walk.warning(
+                "duplicate-server-variable",
+                url,
+                format!("the server's URL has `{{{name}}}` twice"),
+                "declare two variables".to_owned(),
             );
         }
     }

@@ -154,6 +154,18 @@ fn style<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, location: &str) {
                 "remove `style`, or write a schema of type object".to_owned(),
             );
         }
+        if style == "deepObject"
+            && let Some(entry) = item.node.entry("explode")
+            && entry.value.as_bool() == Some(false)
+        {
+            walk.warning(
+                "impossible-style",
+                entry.value.span,
+                "`deepObject` writes each property by itself, and the standard does not say how it does so with `explode: false`"
+                    .to_owned(),
+                "write `explode: true`".to_owned(),
+            );
+        }
         return;
     }
     if (location, style) == ("cookie", "cookie") {

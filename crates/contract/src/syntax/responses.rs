@@ -77,9 +77,10 @@ fn bodiless<'a>(
 ) {
     let is_own = status.value.get("$ref").is_none();
     let why = match key {
-        Some(StatusKey::Code(code @ (204 | 205 | 304))) => {
+        Some(StatusKey::Code(code @ (100..=199 | 204 | 205 | 304))) => {
             format!("a response with status {code} has no body")
         }
+        Some(StatusKey::Range(1)) => "a response with status 1XX has no body".to_owned(),
         // A response that is shared with other methods has its body there.
         Some(_) if item.key == "head" && is_own => "a response to HEAD has no body".to_owned(),
         _ => return,

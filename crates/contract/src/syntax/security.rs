@@ -68,6 +68,35 @@ pub(super) fn scheme<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     if kind == "http" {
         http(walk, item.node);
     }
+    if kind == "apiKey" {
+        key(walk, item.node);
+    }
+}
+
+/// The headers in which HTTP says something else, so that they cannot hold a key, in lower case.
+const TAKEN: &str = "\
+    accept connection content-encoding content-length content-type date host transfer-encoding \
+    user-agent";
+
+/// Reports a key in a header that HTTP needs for something else.
+fn key(walk: &mut Walk<'_, '_>, node: &Node) {
+    let Some(value) = node.get("name") else {
+        return;
+    };
+    let is_header = node.get("in").and_then(Node::as_str) == Some("header");
+    if let Some(name) = value.as_str()
+        && is_header
+        && TAKEN
+            .split(' ')
+            .any(|taken| name.eq_ignore_ascii_case(taken))
+    {
+        walk.warning(
+            "credential-header",
+            value.span,
+            format!("in the header `{name}`, HTTP has something else than a key"),
+            "send the key in a header of its own, such as `X-API-Key`".to_owned(),
+        );
+    }
 }
 
 /// Returns whether a scheme is not registered, and not so similar to one that is that it is reported as

@@ -1,12 +1,17 @@
 //! What OpenAPI 3.2 adds and the tables cannot express: fields that exclude each other, methods,
 //! sequences and positions in bodies.
 
+use std::cmp::Ordering;
+
+use serde_json::Value;
+
 use super::encodings;
 use super::names::is_token;
 use super::walk::{Item, Walk};
 use crate::model::{Dialect, Method, is_sequential};
 use crate::node::{Entry, Node};
 use crate::node_ref::NodeRef;
+use crate::number::compare;
 use crate::uri::has_scheme;
 
 /// Checks `$self`, which identifies the document.
@@ -129,6 +134,9 @@ pub(super) fn media_type<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, entry: &'a
     encodings::check(walk, &at, &entry.key);
     let name = &entry.key;
     let is_32 = walk.dialect >= Dialect::V32;
+    if is_32 {
+        serialized(walk, &at, name);
+    }
     let item_schema = media
         .entry("itemSchema")
         .filter(|_| is_32)
@@ -186,6 +194,60 @@ pub(super) fn media_type<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, entry: &'a
                 "give each part its media type and headers where it is written".to_owned(),
             );
         }
+    }
+}
+
+/// Reports examples of JSON whose two forms, the value and its text, differ.
+fn serialized(walk: &mut Walk<'_, '_>, media: &NodeRef<'_>, name: &str) {
+    let essence = name.split(';').next().unwrap_or_default().trim();
+    let essence = essence.to_ascii_lowercase();
+    if !essence.ends_with("/json") && !essence.ends_with("+json") {
+        return;
+    }
+    let examples = media.node.get("examples").and_then(Node::as_object);
+    for example in examples.unwrap_or_default() {
+        // An example that is elsewhere may be that of another media type too.
+        let Some(text) = example.value.get("serializedValue") else {
+            continue;
+        };
+        let Some(written) = text.as_str() else {
+            continue;
+        };
+        let why = match (
+            serde_json::from_str::<Value>(written),
+            example.value.get("dataValue"),
+        ) {
+            (Err(_), _) => format!("`{name}` is JSON, and this text is none"),
+            (Ok(read), Some(data)) if !is_same(&read, &data.to_json()) => {
+                "this text is that of another value than `dataValue`".to_owned()
+            }
+            (Ok(_), _) => continue,
+        };
+        walk.warning(
+            "contradicting-example",
+            text.span,
+            why,
+            "write the JSON of `dataValue`, or remove one of them".to_owned(),
+        );
+    }
+}
+
+/// Returns whether two values of JSON are equal. Numbers are, in any notation.
+fn is_same(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Number(one), Value::Number(other)) => compare(one, other) == Some(Ordering::Equal),
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len()
+                && one
+                    .iter()
+                    .zip(other)
+                    .all(|(one, other)| is_same(one, other))
+        }
+        (Value::Object(one), Value::Object(other)) => {
+            let is_in = |(key, value)| other.get(key).is_some_and(|other| is_same(value, other));
+            one.len() == other.len() && one.iter().all(is_in)
+        }
+        _ => one == other,
     }
 }
 

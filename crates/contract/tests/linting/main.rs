@@ -1,8 +1,10 @@
 //! Each lint with a small document that it reports, at a span that the test marks in the text, and
 //! with a similar document that is correct and has no diagnostics.
 
+mod bodies;
 mod keywords;
 mod legal;
+mod linked;
 mod one_way;
 mod operations;
 mod paths;

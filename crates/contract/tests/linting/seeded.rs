@@ -26,7 +26,7 @@ SECTION
 "##;
 
 /// Returns the document with one place filled in by `@@`.
-fn with(place: &str, around: &str) -> String {
+pub(crate) fn with(place: &str, around: &str) -> String {
     let filled = DOCUMENT.replace(place, around);
     ["SECTION", "      FIELD\n"]
         .iter()

@@ -304,3 +304,49 @@ fn the_flow_for_devices_has_two_addresses() {
         &flow("", token),
     );
 }
+
+#[test]
+fn both_forms_of_an_example_are_equal() {
+    let example =
+        |fields: &str| format!("application/problem+json: {{ examples: {{ a: {{ {fields} }} }} }}");
+    for wrong in [
+        "dataValue: { a: [1, x] }, serializedValue: ⟦'{\"a\": [1, \"y\"]}'",
+        "dataValue: { a: 1 }, serializedValue: ⟦'{\"a\": 1, \"b\": 2}'",
+        "dataValue: { a: 1 }, serializedValue: ⟦'{a: 1}'",
+        "serializedValue: ⟦'{'",
+    ] {
+        warning(
+            "contradicting-example",
+            &MEDIA.replace("{}", "{ description: Done. }"),
+            &example(wrong),
+            &example(
+                "dataValue: { a: [10, x], b: null }, serializedValue: '{\"b\": null, \"a\": [1e1, \"x\"]}'",
+            ),
+        );
+    }
+    // Other media types have a syntax of their own.
+    let text = "text/csv: { examples: { a: { dataValue: { a: 1 }, serializedValue: \"a\\n1\" } } }";
+    let text = MEDIA
+        .replace("{}", "{ description: Done. }")
+        .replace("@@", text);
+    assert_eq!(diagnostics(&text), []);
+}
+
+#[test]
+fn a_server_has_each_variable_once() {
+    let variables = "variables: { a: { default: x }, b: { default: y } }";
+    let servers = |url: &str| format!("servers: [{{ url: {url}, {variables} }}]");
+    warning(
+        "duplicate-server-variable",
+        DOCUMENT,
+        &servers("⟦\"https://{a}.{b}.{a}\""),
+        &servers("\"https://{a}.{b}\""),
+    );
+    // Before 3.2, the standard does not forbid it.
+    let before = DOCUMENT
+        .replace("3.2.0", "3.1.0")
+        .replace("application/jsonl", "text/plain");
+    let before = before.replace("itemSchema", "schema");
+    let before = before.replace("@@", &servers("\"https://{a}.{b}.{a}\""));
+    assert_eq!(diagnostics(&before), []);
+}

@@ -13,6 +13,7 @@ use crate::node_ref::address;
 pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
     for operation in &context.contract.operations {
         body(context, operation, diagnostics);
+        contents(operation, diagnostics);
         defaults(context, operation, diagnostics);
         client_error(operation, diagnostics);
         only_default(operation, diagnostics);
@@ -86,7 +87,7 @@ fn words(site: &OperationSite<'_>, diagnostics: &mut Vec<Diagnostic>) {
 fn body(context: &Context<'_, '_>, operation: &Operation, diagnostics: &mut Vec<Diagnostic>) {
     let is_unusual = matches!(
         operation.method,
-        Method::Get | Method::Head | Method::Delete
+        Method::Get | Method::Head | Method::Delete | Method::Options
     );
     if !is_unusual || operation.request_body.is_none() {
         return;
@@ -98,12 +99,40 @@ fn body(context: &Context<'_, '_>, operation: &Operation, diagnostics: &mut Vec<
             "unexpected-body",
             span,
             format!(
-                "a {} request with a body has no defined meaning",
+                "the body of a {} request has no defined meaning",
                 operation.method.as_str()
             ),
         )
         .help("use parameters, or `POST`"),
     );
+}
+
+/// Reports media types of structured bodies that have no schema. Bodies such as images need none.
+fn contents(operation: &Operation, diagnostics: &mut Vec<Diagnostic>) {
+    let bodies = operation.request_body.iter().map(|body| &body.content);
+    let responses = operation.responses.iter().map(|response| &response.content);
+    for media in bodies.chain(responses).flatten() {
+        let essence = media.name.split(';').next().unwrap_or_default().trim();
+        let essence = essence.to_ascii_lowercase();
+        let is_structured = ["json", "xml"].iter().any(|kind| {
+            let rest = essence.strip_suffix(kind);
+            rest.is_some_and(|rest| rest.ends_with(['/', '+']))
+        }) || ["application/x-www-form-urlencoded", "multipart/form-data"]
+            .contains(&essence.as_str());
+        if is_structured && media.schemas().next().is_none() {
+            diagnostics.push(
+                Diagnostic::warning(
+                    "missing-schema",
+                    media.span,
+                    format!(
+                        "nothing says what a body of the media type `{}` has",
+                        media.name
+                    ),
+                )
+                .help("add a `schema`"),
+            );
+        }
+    }
 }
 
 /// Returns the entry of a key of an operation.

@@ -1,8 +1,10 @@
 //! Runtime expressions, with which callbacks and links name parts of a request or response.
 
+use crate::spelling::nearest;
+
 /// A part of a request or response that an expression names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part<'e> {
+pub(crate) enum Part<'e> {
     /// The URL, the method or the status.
     Whole,
     /// A header.
@@ -17,7 +19,7 @@ pub(super) enum Part<'e> {
 
 /// The message that an expression is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
+pub(crate) enum Side {
     /// The request.
     Request,
     /// The response.
@@ -25,7 +27,7 @@ pub(super) enum Side {
 }
 
 /// Parses an expression such as `$request.body#/url`. Returns how to correct it if it is none.
-pub(super) fn parse(text: &str) -> Result<Part<'_>, &'static str> {
+pub(crate) fn parse(text: &str) -> Result<Part<'_>, &'static str> {
     const FORMS: &str = "write one such as `$request.body#/url`, `$request.query.url` or `$response.header.Location`";
     if matches!(text, "$url" | "$method" | "$statusCode") {
         return Ok(Part::Whole);
@@ -60,7 +62,7 @@ pub(super) fn parse(text: &str) -> Result<Part<'_>, &'static str> {
 /// Returns the expressions in a text, without their braces, or `None` if a brace has no other one.
 ///
 /// A text that begins with `$` is one expression.
-pub(super) fn within(text: &str) -> Option<Vec<&str>> {
+pub(crate) fn within(text: &str) -> Option<Vec<&str>> {
     if text.starts_with('$') {
         return Some(vec![text]);
     }
@@ -75,4 +77,35 @@ pub(super) fn within(text: &str) -> Option<Vec<&str>> {
         rest = &rest[close + 1..];
     }
     (!rest.contains('}')).then_some(found)
+}
+
+/// Returns the expressions in a value of a link, which is an expression, or a constant with
+/// expressions in braces.
+pub(crate) fn embedded(text: &str) -> Vec<&str> {
+    if is_meant(text) {
+        return vec![text];
+    }
+    text.match_indices("{$")
+        // Without a closing brace here, there is none later either.
+        .map_while(|(open, _)| {
+            let inner = &text[open + 1..];
+            Some(&inner[..inner.find('}')?])
+        })
+        .filter(|expression| is_meant(expression))
+        .collect()
+}
+
+/// Returns whether a text is meant as an expression: other constants begin with `$` too.
+fn is_meant(text: &str) -> bool {
+    let Some(rest) = text.strip_prefix('$') else {
+        return false;
+    };
+    let (known, word) = match rest.split_once('.') {
+        Some((word, _)) => (&["request", "response"][..], word),
+        None => (
+            &["url", "method", "statusCode", "request", "response"][..],
+            rest,
+        ),
+    };
+    nearest(word, known.iter().copied()).is_some()
 }
