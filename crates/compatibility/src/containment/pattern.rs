@@ -123,6 +123,21 @@ mod tests {
     use super::{MOST_LANGUAGES, MOST_PATTERNS, Patterns};
 
     #[test]
+    fn strings_that_one_pattern_can_no_longer_match_are_of_the_other() {
+        let patterns = Patterns::default();
+        let list = |one: &str| vec![one.to_owned()];
+        let words = |wanted: &str, unwanted: &[String]| {
+            let language = patterns.language(&list(wanted), unwanted);
+            let language = language.expect("both have automata");
+            language.words(0, Some(2), 9).list
+        };
+        assert_eq!(words("^[ab]{2}$", &list("^a+$")), ["ab", "ba", "bb"]);
+        assert_eq!(words("^[éa]$", &list("^a")), ["é"]);
+        assert_eq!(words("^[0-9]$", &list("^[2-9]")), ["0", "1"]);
+        assert_eq!(words("^a$", &list("a")), [""; 0]);
+    }
+
+    #[test]
     fn automata_and_languages_are_kept_within_bounds() {
         let patterns = Patterns::default();
         for number in 0..=MOST_PATTERNS {
