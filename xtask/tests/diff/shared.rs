@@ -223,6 +223,36 @@ fn the_headers_of_parts_are_compared_as_those_of_messages() {
 }
 
 #[test]
+fn media_types_that_nobody_reads_are_shown() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let body = |content: &str| {
+        path(
+            "post",
+            "/a",
+            &format!("requestBody: {{content: {{{content}}}}}, {DONE}"),
+        )
+    };
+    let text = |report: &Value| report["findings"][0]["witness"]["text"].clone();
+    // No command is written for XML.
+    let both = body("application/xml: {schema: {type: object}}, text/plain: {}");
+    let gone = report(folder.path(), &both, &body("text/plain: {}"));
+    assert_eq!(rules(&gone), ["media-type-removed"]);
+    assert_eq!(text(&gone), r#"{"media_type":"application/xml"}"#);
+    let part = |types: &str| {
+        body(&format!(
+            "multipart/form-data: {{schema: {{type: object, properties: {{a: {{}}}}}}, encoding: {{a: {{contentType: {types}}}}}}}"
+        ))
+    };
+    let narrower = report(
+        folder.path(),
+        &part("'text/csv, text/html'"),
+        &part("text/csv"),
+    );
+    assert_eq!(rules(&narrower), ["encoding-changed"]);
+    assert_eq!(text(&narrower), r#"{"part":"a","media_type":"text/html"}"#);
+}
+
+#[test]
 fn the_witness_of_a_lost_server_calls_it() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let at =

@@ -200,8 +200,10 @@ impl<'c> Comparison<'c> {
         }
         let (kind, witness) = match (place, flow.is_to_api()) {
             (Place::RequestBody(_), true) => {
+                // A body such as XML is not written, and its media type alone is refused.
+                let alone = || Witness::Message(json!({ "media_type": old.name }).to_string());
                 let witness = self.request(pair.base, Some(&old.name), None);
-                (Kind::Breaking, witness)
+                (Kind::Breaking, Some(witness.unwrap_or_else(alone)))
             }
             // A client that gets a webhook has not asked for the media type.
             (Place::RequestBody(_), false) => (Kind::Compatible, None),
