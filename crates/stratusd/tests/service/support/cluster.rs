@@ -1,6 +1,9 @@
 //! A private PostgreSQL server, from the binaries on the machine.
 
+// The benchmarks include this file by its path.
+#[path = "cluster/binaries.rs"]
 mod binaries;
+#[path = "cluster/template.rs"]
 mod template;
 
 use std::io::{BufRead, BufReader, Write};
