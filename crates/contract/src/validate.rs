@@ -71,9 +71,20 @@ pub(crate) fn validate<'a>(contract: &Contract, values: &[ValueSite<'a>]) -> Val
         return Validation::Judged(Vec::new());
     }
     let annotated = Annotated::of(contract);
-    let rejected = violations
+    let mut found: Vec<Violation> = Vec::new();
+    for violation in violations {
+        if annotated.excuses(&violation) {
+            continue;
+        }
+        // The validator reports each missing property, one after the other.
+        let other = match found.last_mut() {
+            Some(last) => last.join(violation),
+            None => Some(violation),
+        };
+        found.extend(other);
+    }
+    let rejected = found
         .into_iter()
-        .filter(|violation| !annotated.excuses(violation))
         .filter_map(|violation| Some((*sites.get(violation.index)?, violation)));
     Validation::Judged(rejected.collect())
 }

@@ -18,8 +18,8 @@ pub(crate) struct Violation {
     pub(crate) tokens: Vec<String>,
     /// The property that is not allowed, if that is the reason.
     pub(crate) unexpected: Option<String>,
-    /// The property that is missing, if that is the reason.
-    missing: Option<String>,
+    /// The properties that are missing, if that is the reason.
+    missing: Vec<String>,
     /// The pointer of the keyword that rejects.
     pub(crate) keyword: String,
     pub(crate) message: String,
@@ -43,18 +43,34 @@ impl Violation {
         self.keyword.ends_with("/format")
     }
 
+    /// Takes another violation in, if both are properties that one `required` misses in one value.
+    /// Returns the other if it is something else.
+    pub(super) fn join(&mut self, other: Self) -> Option<Self> {
+        let is_same = !self.missing.is_empty()
+            && !other.missing.is_empty()
+            && self.index == other.index
+            && self.tokens == other.tokens
+            && self.keyword == other.keyword;
+        if !is_same {
+            return Some(other);
+        }
+        self.missing.extend(other.missing);
+        self.message = required(&self.missing);
+        None
+    }
+
     fn of(error: &ValidationError<'_>) -> Option<Self> {
         let mut tokens = pointer::tokens(error.instance_path().as_str());
         // The values are the items of one array, so the first token is the index of the value.
         let index = tokens.next()?.parse().ok()?;
-        let (mut unexpected, mut missing) = (None, None);
+        let (mut unexpected, mut missing) = (None, Vec::new());
         match error.kind() {
             ValidationErrorKind::AdditionalProperties { unexpected: names }
             | ValidationErrorKind::UnevaluatedProperties { unexpected: names } => {
                 unexpected = names.first().cloned();
             }
             ValidationErrorKind::Required { property } => {
-                missing = property.as_str().map(str::to_owned);
+                missing.extend(property.as_str().map(str::to_owned));
             }
             _ => {}
         }
@@ -92,6 +108,22 @@ fn message(error: &ValidationError<'_>) -> String {
             text.chars().take(300).collect()
         }
     }
+}
+
+/// The number of missing properties that a message names.
+const MOST_NAMES: usize = 4;
+
+/// Returns the message about several missing properties.
+fn required(missing: &[String]) -> String {
+    let (named, more) = if missing.len() > MOST_NAMES {
+        let rest = missing.len() - MOST_NAMES;
+        (&missing[..MOST_NAMES], format!("{rest} more"))
+    } else {
+        let (last, named) = missing.split_last().expect("several are missing");
+        (named, format!("\"{last}\""))
+    };
+    let named: Vec<String> = named.iter().map(|name| format!("\"{name}\"")).collect();
+    format!("{} and {more} are required properties", named.join(", "))
 }
 
 /// The number of branches of an `anyOf` or `oneOf` whose reasons are said.
@@ -141,8 +173,9 @@ impl<'c> Annotated<'c> {
         }
     }
 
+    /// Returns whether a violation is one missing property that the other direction has.
     pub(super) fn excuses(&self, violation: &Violation) -> bool {
-        let Some(missing) = &violation.missing else {
+        let [missing] = violation.missing.as_slice() else {
             return false;
         };
         let owner = violation.keyword.strip_suffix("/required");

@@ -52,3 +52,35 @@ fn what_is_said_of_many_places_in_the_same_words_is_shown_for_a_few() {
         "{printed}"
     );
 }
+
+#[test]
+fn the_properties_that_one_value_lacks_are_one_diagnostic() {
+    for (required, example, message) in [
+        ("a, b", "{}", "\"a\" and \"b\" are required properties"),
+        (
+            "a, b, c, d, e, f",
+            "{}",
+            "\"a\", \"b\", \"c\", \"d\" and 2 more are required properties",
+        ),
+        ("a, b", "{ b: 1 }", "\"a\" is a required property"),
+    ] {
+        let properties = "properties: { a: {}, b: {}, c: {}, d: {}, e: {}, f: {} }";
+        let schema = format!("{{ {properties}, required: [{required}], examples: [{example}] }}");
+        let text = SCHEMA_31.replace("@@", &schema);
+        let loaded = load_text("pets.yaml", text.as_bytes());
+        let messages = loaded.diagnostics.iter().map(|found| &found.message);
+        assert_eq!(
+            messages.collect::<Vec<_>>(),
+            [&format!("the example does not fit its schema: {message}")]
+        );
+    }
+    // Those of another value, and of another schema for the same value, are others.
+    let apart = "{ required: [a], examples: [{}, {}], allOf: [{ required: [b] }] }";
+    let text = SCHEMA_31.replace("@@", apart);
+    let loaded = load_text("pets.yaml", text.as_bytes());
+    let about = loaded
+        .diagnostics
+        .iter()
+        .filter(|found| found.code == "bad-example");
+    assert_eq!(about.count(), 4);
+}
