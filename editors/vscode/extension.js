@@ -35,10 +35,8 @@ exports.activate = async function (context) {
     vscode.workspace.onDidChangeConfiguration((change) => {
       if (change.affectsConfiguration("stratus.server")) return restart();
     }),
-    // The program of a folder may be started from now on.
-    vscode.workspace.onDidGrantWorkspaceTrust(() => {
-      if (client === undefined) return restart();
-    }),
+    // The program of a folder, and git, may be started from now on.
+    vscode.workspace.onDidGrantWorkspaceTrust(restart),
   );
   await restart();
 };
@@ -81,7 +79,9 @@ async function start() {
         "and set stratus.server.path to target/release/xtask.",
     );
   }
-  const run = { command, args: settings.get("arguments") };
+  // The settings of a repository can name commands that git starts.
+  const guard = vscode.workspace.isTrusted ? [] : ["--no-git"];
+  const run = { command, args: [...settings.get("arguments"), ...guard] };
   log.appendLine(`starting ${[command, ...run.args].join(" ")}`);
   const options = { documentSelector: DOCUMENTS, outputChannel: log };
   client = new LanguageClient("stratus", "Stratus", run, options);

@@ -29,6 +29,10 @@ pub struct Arguments {
     /// The git revision that documents are compared with
     #[arg(long, value_name = "REVISION", default_value = "origin/main")]
     base: String,
+    /// Compare with no revision, so that git is not started: the settings of a repository can name
+    /// commands that git starts, so editors give this for folders that nobody has trusted
+    #[arg(long)]
+    no_git: bool,
     #[command(flatten)]
     reading: Reading,
 }
@@ -40,11 +44,14 @@ pub(crate) fn run(arguments: &Arguments) -> Exit {
         listing: is_listed.then(|| Box::new(Listed) as Box<dyn Listing>),
         document: arguments.contract.clone(),
         today: Some(policy::now),
-        base: Some(Box::new(Revision {
-            name: arguments.base.clone(),
-            options: options.clone(),
-            is_listed,
-        })),
+        base: (!arguments.no_git).then(|| {
+            let base: Box<dyn Base> = Box::new(Revision {
+                name: arguments.base.clone(),
+                options: options.clone(),
+                is_listed,
+            });
+            base
+        }),
         options,
     };
     match serve_stdio(settings) {

@@ -5,6 +5,7 @@ mod bounds;
 mod client;
 mod completing;
 mod editing;
+mod extension;
 #[path = "../support/git.rs"]
 mod git;
 mod hovering;

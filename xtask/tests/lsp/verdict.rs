@@ -129,3 +129,50 @@ fn outside_of_a_repository_there_is_no_verdict() {
     assert!(lenses(&mut client).is_empty());
     assert_eq!(client.end(), Some(0));
 }
+
+#[cfg(unix)]
+#[test]
+fn a_repository_that_nobody_trusts_starts_no_commands() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    if !git::is_installed() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let at = |name: &str| folder.path().join(name);
+    std::fs::write(at("api.yaml"), PETS).expect("the document can be written");
+    std::fs::write(at(".gitattributes"), "*.yaml filter=a\n").expect("it can be written");
+    run_git(folder.path(), &["init", "--quiet"]);
+    run_git(folder.path(), &["add", "."]);
+    run_git(folder.path(), &["commit", "--quiet", "-m", "a"]);
+    let started = at("started");
+    let command = format!("touch '{}'; cat", started.display());
+    run_git(folder.path(), &["config", "filter.a.smudge", &command]);
+    let hook = at(".git/hooks/post-index-change");
+    std::fs::create_dir_all(at(".git/hooks")).expect("the folder can be made");
+    std::fs::write(&hook, format!("#!/bin/sh\ntouch '{}'\n", started.display()))
+        .expect("it can be written");
+    std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755))
+        .expect("it can be made a program");
+    let changed = PETS.replace("[cat, dog]", "[cat]");
+    let session = |arguments: &[&str]| {
+        let mut client = Client::start_with(folder.path(), Unit::Utf16, arguments);
+        client.open("api.yaml", &changed);
+        client.settled("api.yaml");
+        client
+    };
+
+    let mut client = session(&["--base", "HEAD", "--no-git"]);
+    // The server answers in order, after a change that it would have compared.
+    client.edit("api.yaml", 0, 0, "# A comment.\n");
+    client.settled("api.yaml");
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    assert_eq!(client.end(), Some(0));
+    assert!(!started.exists());
+
+    // Without the argument, git starts them.
+    let mut client = session(&["--base", "HEAD"]);
+    until(&mut client, |found| !found.is_empty());
+    assert_eq!(client.end(), Some(0));
+    assert!(started.exists());
+}
