@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::builder::Builder;
@@ -12,7 +13,7 @@ use crate::model::{SchemaId, SchemaKind, Types};
 use crate::node::{Node, NodeValue};
 use crate::node_ref::address;
 
-/// The number of references that are followed to the type of a parameter.
+/// The number of schemas that are looked at for the types of a parameter.
 const MOST_STEPS: usize = 64;
 
 impl<'a> Builder<'_, 'a> {
@@ -37,7 +38,9 @@ impl<'a> Builder<'_, 'a> {
                 }
             }
             let body = linked.link.get("requestBody");
-            if let Some(node) = body.filter(|node| is_constant(node))
+            // A string can be the text of the whole body.
+            let is_json = |node: &Node| node.as_str().is_some_and(is_json);
+            if let Some(node) = body.filter(|node| is_constant(node) && !is_json(node))
                 && let Some(schema) = self.body_of_link(linked)
             {
                 add(schema, node);
@@ -47,40 +50,49 @@ impl<'a> Builder<'_, 'a> {
     }
 
     /// Returns whether a constant stands for the text of a value: a number or boolean for a parameter
-    /// that takes strings, or a string for one that takes no string, such as `"10"` for an integer.
+    /// that takes strings, or a string for one that takes others, such as `"10"` for an integer.
     fn is_text(&self, node: &Node, parameter: &ParameterSite<'_>) -> bool {
         if !parameter.has_style {
             return false;
         }
-        let types = self.types(parameter.schema);
+        let types = self.types(parameter.schema, &mut { MOST_STEPS });
+        let may_be = |kind| types.is_none_or(|types| types.contains(kind));
         match &node.value {
             NodeValue::String(text) => {
-                let written = serde_json::from_str(text);
-                let is_scalar =
-                    matches!(written, Ok(Value::Null | Value::Bool(_) | Value::Number(_)));
-                let has_parts = types.contains(Types::ARRAY) || types.contains(Types::OBJECT);
-                !types.contains(Types::STRING) && (is_scalar || has_parts)
+                let only_strings = types
+                    .is_some_and(|types| types.without(Types::STRING.with(Types::NULL)).is_empty());
+                // Where the types are not known, a schema that refuses strings may take arrays.
+                is_scalar(text) && !only_strings || may_be(Types::ARRAY) || may_be(Types::OBJECT)
             }
+            // A single value is an array of one item.
             NodeValue::Number(_) | NodeValue::Bool(_) => {
-                types.is_empty() || types.contains(Types::STRING)
+                may_be(Types::STRING) || may_be(Types::ARRAY)
             }
-            NodeValue::Null | NodeValue::Array(_) | NodeValue::Object(_) => false,
+            // The parts of a value are written as text too.
+            NodeValue::Array(items) => items.iter().any(may_be_text),
+            NodeValue::Object(entries) => entries.iter().any(|entry| may_be_text(&entry.value)),
+            NodeValue::Null => false,
         }
     }
 
-    /// Returns the types of a schema, or none if it does not say them by itself.
-    fn types(&self, mut id: SchemaId) -> Types {
-        for _ in 0..MOST_STEPS {
-            let SchemaKind::Object(keywords) = &self.schemas[id.index()].kind else {
-                break;
-            };
-            match (keywords.types, keywords.reference) {
-                (Some(types), _) => return types,
-                (None, Some(target)) => id = target,
-                (None, None) => break,
+    /// Returns the types that a schema takes at most, or `None` if it does not say them.
+    fn types(&self, id: SchemaId, steps: &mut usize) -> Option<Types> {
+        *steps = steps.checked_sub(1)?;
+        let SchemaKind::Object(keywords) = &self.schemas[id.index()].kind else {
+            return None;
+        };
+        if let Some(types) = keywords.types {
+            return Some(types);
+        }
+        for choices in [&keywords.any_of, &keywords.one_of] {
+            let mut types = choices.iter().map(|choice| self.types(*choice, steps));
+            let all = types.try_fold(Types::default(), |all, types| Some(all.with(types?)));
+            if let Some(all) = all.filter(|all| !all.is_empty()) {
+                return Some(all);
             }
         }
-        Types::default()
+        let mut parts = keywords.reference.iter().chain(&keywords.all_of);
+        parts.find_map(|part| self.types(*part, steps))
     }
 
     /// Returns the schema of the request body of the operation that a link leads to, if it is JSON in
@@ -116,4 +128,25 @@ fn is_constant(node: &Node) -> bool {
         }
     }
     true
+}
+
+/// Returns whether a part of a value may stand for the text of another value.
+fn may_be_text(node: &Node) -> bool {
+    match &node.value {
+        NodeValue::Null => false,
+        NodeValue::String(text) => is_scalar(text),
+        NodeValue::Bool(_) | NodeValue::Number(_) | NodeValue::Array(_) | NodeValue::Object(_) => {
+            true
+        }
+    }
+}
+
+/// Returns whether a text is that of null, a number or a boolean.
+fn is_scalar(text: &str) -> bool {
+    let value = serde_json::from_str(text);
+    matches!(value, Ok(Value::Null | Value::Bool(_) | Value::Number(_)))
+}
+
+fn is_json(text: &str) -> bool {
+    serde_json::from_str::<IgnoredAny>(text).is_ok()
 }

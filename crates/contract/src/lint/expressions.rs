@@ -7,6 +7,7 @@ use crate::build::OperationSite;
 use crate::declared::may_hold;
 use crate::diagnostic::Diagnostic;
 use crate::expression::{Part, Side, embedded, parse, within};
+use crate::linked::with_links;
 use crate::model::{
     Contract, Location, Operation, ParameterEncoding, SchemaId, SchemaKind, SecurityKind, Style,
     Types,
@@ -24,12 +25,7 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
     let open = open_queries(context.contract);
     let expressed = Expressed::new(context);
     for site in &context.origins.operations {
-        let mut parameters = site.parameters.iter();
-        let sender = &Sender {
-            site,
-            has_open_query: parameters
-                .any(|one| one.location == Location::Query && open.contains(one.name)),
-        };
+        let sender = &Sender::new(site, &open);
         let callbacks = site.at().key("callbacks");
         for (_, callback) in callbacks.iter().flat_map(NodeRef::entries) {
             let Some(callback) = context.resolver.follow(&callback) else {
@@ -51,23 +47,23 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
                 }
             }
         }
-        let responses = site.at().key("responses");
-        for (_, response) in responses.iter().flat_map(NodeRef::entries) {
-            let Some(response) = context.resolver.follow(&response) else {
+    }
+    for (response, from) in with_links(context.resolver, &context.origins.operations).values() {
+        let links = response.key("links");
+        for (_, link) in links.iter().flat_map(NodeRef::entries) {
+            let Some(link) = context.resolver.follow(&link) else {
                 continue;
             };
-            let links = response.key("links");
-            for (_, link) in links.iter().flat_map(NodeRef::entries) {
-                let Some(link) = context.resolver.follow(&link) else {
+            for value in values(link.node) {
+                let Some(written) = value.as_str() else {
                     continue;
                 };
-                for value in values(link.node) {
-                    let Some(written) = value.as_str() else {
-                        continue;
-                    };
-                    let found = wrong(context, sender, Some(&response), &embedded(written));
-                    diagnostics.extend(found.map(|found| found.at(value.span)));
-                }
+                let written = embedded(written);
+                let found = from.iter().find_map(|site| {
+                    let sender = Sender::new(site, &open);
+                    wrong(context, &sender, Some(response), &written)
+                });
+                diagnostics.extend(found.map(|found| found.at(value.span)));
             }
         }
     }
@@ -116,6 +112,17 @@ struct Sender<'s, 'a> {
     site: &'s OperationSite<'a>,
     /// Whether the query can have names that are not those of parameters.
     has_open_query: bool,
+}
+
+impl<'s, 'a> Sender<'s, 'a> {
+    fn new(site: &'s OperationSite<'a>, open: &HashSet<&str>) -> Self {
+        let mut parameters = site.parameters.iter();
+        Self {
+            site,
+            has_open_query: parameters
+                .any(|one| one.location == Location::Query && open.contains(one.name)),
+        }
+    }
 }
 
 /// Returns the names of the query parameters whose properties are names in the query.
@@ -245,17 +252,41 @@ fn missing<'a>(
     }
 }
 
-/// The fields of HTTP that IANA registers as permanent and that are in use, in lower case. Senders
-/// have them without a declaration.
+/// The fields of HTTP that IANA registers as permanent, and a few that proxies set, in lower case.
+/// Senders have them without a declaration.
 const REGISTERED: &str = "\
-    accept accept-charset accept-encoding accept-language accept-patch accept-post \
-    accept-ranges age allow alt-svc authorization cache-control connection \
-    content-disposition content-encoding content-language content-length content-location \
-    content-range content-type cookie date deprecation etag expect expires forwarded from \
-    host if-match if-modified-since if-none-match if-range if-unmodified-since last-modified \
-    link location mime-version origin pragma prefer preference-applied proxy-authorization \
-    range referer retry-after server set-cookie sunset te trailer transfer-encoding upgrade \
-    user-agent vary www-authenticate";
+    a-im accept accept-additions accept-ch accept-charset accept-datetime accept-encoding \
+    accept-features accept-language accept-patch accept-post accept-ranges accept-signature \
+    access-control-allow-credentials access-control-allow-headers \
+    access-control-allow-methods access-control-allow-origin access-control-expose-headers \
+    access-control-max-age access-control-request-headers access-control-request-method age \
+    allow alpn alt-svc alt-used alternates apply-to-redirect-ref authentication-control \
+    authentication-info authorization available-dictionary cache-control cache-status \
+    cal-managed-id caldav-timezones capsule-protocol cdn-cache-control cdn-loop \
+    cert-not-after cert-not-before clear-site-data client-cert client-cert-chain close \
+    concealed-auth-export connection content-digest content-disposition content-encoding \
+    content-language content-length content-location content-range content-security-policy \
+    content-security-policy-report-only content-type cookie cross-origin-embedder-policy \
+    cross-origin-opener-policy cross-origin-resource-policy dasl date dav delta-base \
+    deprecation depth destination digest dictionary-id dpop dpop-nonce early-data etag expect \
+    expires forwarded from hobareg host if if-match if-modified-since if-none-match if-range \
+    if-schedule-tag-match if-unmodified-since im include-referred-token-binding-id keep-alive \
+    label last-event-id last-modified link link-template location lock-token max-forwards \
+    memento-datetime meter mime-version negotiate nel odata-entityid odata-isolation \
+    odata-maxversion odata-version optional-www-authenticate ordering-type origin \
+    origin-agent-cluster oscore oslc-core-version overwrite permissions-policy ping-from \
+    ping-to position pragma prefer preference-applied priority proxy-authenticate \
+    proxy-authentication-info proxy-authorization proxy-status public-key-pins \
+    public-key-pins-report-only range redirect-ref referer referrer-policy refresh \
+    replay-nonce repr-digest retry-after schedule-reply schedule-tag sec-fetch-dest \
+    sec-fetch-mode sec-fetch-site sec-fetch-user sec-gpc sec-purpose sec-token-binding \
+    sec-websocket-accept sec-websocket-extensions sec-websocket-key sec-websocket-protocol \
+    sec-websocket-version server server-timing set-cookie signature signature-input slug \
+    soapaction status-uri strict-transport-security sunset surrogate-capability \
+    surrogate-control tcn te timeout timing-allow-origin topic traceparent tracestate trailer \
+    transfer-encoding ttl upgrade urgency use-as-dictionary user-agent variant-vary vary via \
+    want-content-digest want-digest want-repr-digest www-authenticate x-content-type-options \
+    x-forwarded-for x-forwarded-host x-forwarded-proto x-frame-options";
 
 fn is_registered(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();

@@ -23,20 +23,21 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
             let Some(wanted) = wanted.filter(|_| parameter.has_style) else {
                 continue;
             };
-            let given = expressed.forms(linked.from, Some(&linked.response), part);
-            let Some(first) = given.first() else {
-                continue;
-            };
-            if given.iter().any(|given| may_fit(*given, wanted)) {
-                continue;
-            }
+            let mut senders = linked.from.iter();
+            let wrong = senders.find_map(|from| {
+                let given = expressed.forms(from, Some(&linked.response), part);
+                let first = *given.first()?;
+                let may_fit = given.into_iter().any(|given| may_fit(given, wanted));
+                (!may_fit).then_some(first)
+            });
+            let Some(wrong) = wrong else { continue };
             diagnostics.push(
                 Diagnostic::warning(
                     "bad-link-value",
                     value.span,
                     format!(
                         "this value is {}, but the parameter `{}` is {}",
-                        shown(*first),
+                        shown(wrong),
                         parameter.name,
                         shown(wanted)
                     ),

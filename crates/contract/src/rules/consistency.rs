@@ -182,7 +182,7 @@ pub(super) const RULES: &[Rule] = &[
         set: Correct,
         severity: Warning,
         summary: "A runtime expression cannot be read, names what does not exist, or is the URL of a callback and no string.",
-        why: "The callback or link leads nowhere. Headers that IANA registers, such as `Location`, need no declaration.",
+        why: "The callback or link leads nowhere. Headers that IANA registers as permanent, such as `Location`, and those that proxies set, such as `X-Forwarded-For`, need no declaration.",
         example: document(
             &OPERATION,
             r#"{ parameters: [{ name: url, in: query, schema: {} }], responses: { "204": { description: Done. } }, callbacks: { born: { ⟦"{$request.query.uri}": { post: { responses: { "204": { description: Done. } } } } } } }"#,

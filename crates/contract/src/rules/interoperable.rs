@@ -80,7 +80,7 @@ pub(super) const RULES: &[Rule] = &[
         code: "binary-in-json",
         set: Interoperable,
         severity: Warning,
-        summary: "A string in JSON has `format: binary`.",
+        summary: "A string in JSON has `format: binary`, and no `contentEncoding`.",
         why: "JSON cannot hold bytes as they are: some tools write Base64, others any text.",
         example: document(
             &SCHEMA_30,

@@ -74,9 +74,9 @@ pub(super) fn scheme<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
 }
 
 /// The headers in which HTTP says something else, so that they cannot hold a key, in lower case.
+/// `User-Agent` is none of them: an API may ask callers to say there who they are.
 const TAKEN: &str = "\
-    accept connection content-encoding content-length content-type date host transfer-encoding \
-    user-agent";
+    accept connection content-encoding content-length content-type date host transfer-encoding";
 
 /// Reports a key in a header that HTTP needs for something else.
 fn key(walk: &mut Walk<'_, '_>, node: &Node) {

@@ -3,6 +3,7 @@
 
 use std::cmp::Ordering;
 
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::encodings;
@@ -213,15 +214,18 @@ fn serialized(walk: &mut Walk<'_, '_>, media: &NodeRef<'_>, name: &str) {
         let Some(written) = text.as_str() else {
             continue;
         };
+        // Some JSON is no value here: what is nested deeply, numbers beyond 64 bits and halves of
+        // surrogate pairs.
+        let is_json = serde_json::from_str::<IgnoredAny>(written).is_ok();
         let why = match (
             serde_json::from_str::<Value>(written),
             example.value.get("dataValue"),
         ) {
-            (Err(_), _) => format!("`{name}` is JSON, and this text is none"),
+            (Err(_), _) if !is_json => format!("`{name}` is JSON, and this text is none"),
             (Ok(read), Some(data)) if !is_same(&read, &data.to_json()) => {
                 "this text is that of another value than `dataValue`".to_owned()
             }
-            (Ok(_), _) => continue,
+            _ => continue,
         };
         walk.warning(
             "contradicting-example",

@@ -85,6 +85,23 @@ fn bytes_are_not_in_json() {
     let json = format!("application/json: {schema}, application/a+json: {schema}");
     assert_eq!(found(&json), 1);
     assert_eq!(found(&format!("multipart/form-data: {schema}")), 0);
+    let fields = |fields: &str| {
+        found(&format!(
+            "application/json: {{ schema: {{ type: object, properties: {{ data: {{ {fields} }} }} }} }}"
+        ))
+    };
+    assert_eq!(
+        fields("type: [string, \"null\"], format: binary, writeOnly: true"),
+        1
+    );
+    for legal in [
+        "type: string, format: binary, readOnly: true",
+        "type: string, format: binary, contentEncoding: base64",
+        "type: integer, format: binary",
+        "type: string, not: { format: binary }",
+    ] {
+        assert_eq!(fields(legal), 0, "{legal}");
+    }
     let bytes = "application/octet-stream: { schema: { type: string, format: binary } }";
     assert_eq!(found(bytes), 0);
 }

@@ -1,5 +1,7 @@
 //! Links and callbacks whose values nobody takes, and what else operations say in vain.
 
+use std::fmt::Write as _;
+
 use crate::seeded::with;
 use crate::{diagnostics, warning};
 
@@ -16,6 +18,11 @@ paths:
         - { name: id, in: query, schema: { type: string, format: uuid } }
         - { name: ids, in: query, schema: { type: array, items: { type: string } } }
         - { name: any, in: query, schema: { anyOf: [{ type: string, maxLength: 3 }, { type: boolean }] } }
+        - { name: tags, in: query, schema: { anyOf: [{ type: array, items: { type: string } }, { type: "null" }] } }
+        - { name: counts, in: query, schema: { allOf: [{ $ref: "#/components/schemas/Counts" }] } }
+        - { name: deep, in: query, style: deepObject, schema: { type: object, properties: { a: { type: integer } } } }
+        - { name: both, in: query, schema: { type: integer } }
+        - { name: both, in: header, schema: { type: string, maxLength: 3 } }
         - { name: whole, in: query, content: { application/json: { schema: { type: object, properties: { a: { type: integer } } } } } }
       responses:
         "200":
@@ -29,6 +36,7 @@ paths:
       responses: { "204": { description: Done. } }
 components:
   schemas:
+    Counts: { type: array, items: { type: integer } }
     Page: { type: object, properties: { count: { type: integer }, done: { type: boolean }, born: { type: string, format: date }, name: { type: string }, first: { $ref: "#/components/schemas/Pet" }, pets: { type: array, items: { $ref: "#/components/schemas/Pet" } } } }
     Pet: { type: object, additionalProperties: false, properties: { id: { type: [string, "null"], format: uuid }, age: { type: integer } } }
 "##;
@@ -52,6 +60,10 @@ fn links_give_values_that_their_operations_take() {
         "pet_list, parameters: { id: ⟦$response.header.x-next }",
         "pet_list, parameters: { id: ⟦$request.query.limit }",
         "pet_list, parameters: { whole: { a: ⟦x } }",
+        "pet_list, parameters: { deep: { a: ⟦x } }",
+        "pet_list, parameters: { counts: [⟦x] }",
+        "pet_list, parameters: { query.both: ⟦many }",
+        "pet_list, parameters: { header.both: ⟦many }",
         "pet_create, requestBody: { age: ⟦old }",
         "pet_create, requestBody: { ⟦name: Rex }",
     ] {
@@ -63,6 +75,12 @@ fn links_give_values_that_their_operations_take() {
         "pet_list, parameters: { limit: \"100\", any: true }",
         "pet_list, parameters: { ids: \"a,b\" }",
         "pet_list, parameters: { any: 5 }",
+        "pet_list, parameters: { tags: \"a,b\", counts: \"1,2\" }",
+        "pet_list, parameters: { tags: a, counts: 1 }",
+        "pet_list, parameters: { counts: [\"1\", \"2\"], deep: { a: \"1\" } }",
+        // Either of two parameters.
+        "pet_list, parameters: { both: many }",
+        "pet_list, parameters: { both: $response.body#/done }",
         "pet_list, parameters: { limit: $response.body#/name }",
         "pet_list, parameters: { limit: $response.body#/count, id: $response.body#/first/id }",
         "pet_list, parameters: { id: $response.body#/name, ids: $response.body#/count }",
@@ -70,9 +88,39 @@ fn links_give_values_that_their_operations_take() {
         "pet_create, requestBody: { age: 5 }",
         "pet_create, requestBody: { id: \"{$response.body#/first/id}\" }",
         "pet_create, requestBody: $response.body#/first",
+        // The text of the whole body.
+        "pet_create, requestBody: '{\"age\": 5}'",
     ] {
         assert_eq!(diagnostics(&LINKED.replace("@@", legal)), [], "{legal}");
     }
+}
+
+#[test]
+fn a_response_that_many_operations_share_is_judged_once() {
+    let mut paths = String::new();
+    let mut links = String::new();
+    for number in 0..2000 {
+        let response = r##""200": { $ref: "#/components/responses/Many" }"##;
+        let limit = "parameters: [{ name: limit, in: query, schema: { type: integer } }]";
+        writeln!(
+            paths,
+            "  /{number}: {{ get: {{ operationId: o{number}, {limit}, responses: {{ {response} }} }} }}"
+        )
+        .expect("a string takes it");
+        writeln!(
+            links,
+            "        l{number}: {{ operationId: o{number}, parameters: {{ limit: $response.body#/done }} }}"
+        )
+        .expect("a string takes it");
+    }
+    let text = format!(
+        "openapi: 3.1.0\ninfo: {{ title: Pets, version: \"1\" }}\npaths:\n{paths}components:\n  responses:\n    Many:\n      description: All.\n      content: {{ application/json: {{ schema: {{ type: object, properties: {{ done: {{ type: boolean }} }} }} }} }}\n      links:\n{links}"
+    );
+    let start = std::time::Instant::now();
+    let found = diagnostics(&text);
+    assert_eq!(found.len(), 2000);
+    // Each link for each operation took minutes.
+    assert!(start.elapsed().as_secs() < 30, "{:?}", start.elapsed());
 }
 
 #[test]
@@ -91,6 +139,11 @@ fn expressions_name_headers_that_are_sent() {
         "pet_list, parameters: { X-Call: $request.header.If-Modified-Since }",
         "pet_list, parameters: { X-Call: $request.header.x-call }",
         "pet_list, parameters: { X-Call: $request.header.Authorization }",
+        "pet_list, parameters: { X-Call: $request.header.traceparent }",
+        "pet_list, parameters: { X-Call: $request.header.X-Forwarded-For }",
+        "pet_list, parameters: { X-Call: $response.header.Access-Control-Allow-Origin }",
+        "pet_list, parameters: { X-Call: $response.header.Content-Digest }",
+        "pet_list, parameters: { X-Call: $response.header.Via }",
     ] {
         assert_eq!(diagnostics(&LINKED.replace("@@", legal)), [], "{legal}");
     }
@@ -142,7 +195,11 @@ fn keys_are_in_headers_of_their_own() {
             "in: header, name: X-API-Key",
         );
     }
-    for legal in ["in: query, name: host", "in: header, name: Authorization"] {
+    for legal in [
+        "in: query, name: host",
+        "in: header, name: Authorization",
+        "in: header, name: User-Agent",
+    ] {
         assert_eq!(diagnostics(&template.replace("@@", legal)), [], "{legal}");
     }
 }

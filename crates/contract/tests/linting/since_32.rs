@@ -324,6 +324,18 @@ fn both_forms_of_an_example_are_equal() {
             ),
         );
     }
+    // JSON that is no value here.
+    for text in [
+        r#"'"\ud800"'"#.to_owned(),
+        "'1e999'".to_owned(),
+        format!("'{}{}'", "[".repeat(300), "]".repeat(300)),
+    ] {
+        let text = example(&format!("serializedValue: {text}"));
+        let text = MEDIA
+            .replace("{}", "{ description: Done. }")
+            .replace("@@", &text);
+        assert_eq!(diagnostics(&text), []);
+    }
     // Other media types have a syntax of their own.
     let text = "text/csv: { examples: { a: { dataValue: { a: 1 }, serializedValue: \"a\\n1\" } } }";
     let text = MEDIA
