@@ -170,6 +170,8 @@ fn the_headers_of_parts_are_compared_as_those_of_messages() {
     let optional = "X-Id: {schema: {type: integer, maximum: 9}}";
     let required = "X-Id: {required: true, schema: {type: integer, maximum: 9}}";
     let narrow = "x-id: {schema: {type: integer, maximum: 8}}";
+    let number = "X-Id: {schema: {type: integer}}";
+    let string = "X-Id: {schema: {type: string}}";
     let exploded = "X-Id: {explode: true, schema: {type: object, properties: {b: {type: string}}}}";
     let flat = "X-Id: {schema: {type: object, properties: {b: {type: string}}}}";
     // What is found in a request, and in a response; `!` stands in front of what refuses.
@@ -188,6 +190,9 @@ fn the_headers_of_parts_are_compared_as_those_of_messages() {
         (narrow, optional, "request-widened", "!response-widened"),
         (exploded, flat, "!part-header-style", "!part-header-style"),
         (required, required, "", ""),
+        // What is sent as a number is read as text, but not the other way round.
+        (number, string, "", "!response-widened"),
+        (string, number, "!request-narrowed", "!response-widened"),
     ];
     for (old, new, in_request, in_response) in rows {
         for (expected, old, new) in [
@@ -207,6 +212,10 @@ fn the_headers_of_parts_are_compared_as_those_of_messages() {
         report["findings"][0]["witness"]["text"],
         r#"{"part":"a","headers":{}}"#
     );
+    // A part that no body can have is without headers.
+    let never = |headers: &str| sent(headers).replace("a: {type: string}", "a: false");
+    let found = crate::report(folder.path(), &never(optional), &never(required));
+    assert_eq!(rules(&found), [""; 0]);
     // What sends no such part sends no header of it.
     let none = path(
         "post",
@@ -220,6 +229,21 @@ fn the_headers_of_parts_are_compared_as_those_of_messages() {
         !rules(&found).contains(&"part-header-required"),
         "{found:#}"
     );
+}
+
+#[test]
+fn a_receiver_of_a_webhook_does_not_read_any_text_as_a_number() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let called = |kind: &str| {
+        let parameters = format!("parameters: [{{name: n, in: query, schema: {{type: {kind}}}}}]");
+        let fields = format!("{{post: {{operationId: a, {parameters}, {DONE}}}}}");
+        document(&format!("webhooks: {{a: {fields}}}"))
+    };
+    for (old, new) in [("integer", "string"), ("string", "integer")] {
+        let found = report(folder.path(), &called(old), &called(new));
+        assert_eq!(rules(&found), ["response-widened"], "{old}");
+        assert_eq!(found["refused"], true, "{old}");
+    }
 }
 
 #[test]
@@ -250,6 +274,23 @@ fn media_types_that_nobody_reads_are_shown() {
     );
     assert_eq!(rules(&narrower), ["encoding-changed"]);
     assert_eq!(text(&narrower), r#"{"part":"a","media_type":"text/html"}"#);
+    // A message has one media type, and no range of them.
+    for (range, kept, shown) in [
+        ("image/*", "image/png", "image/jpeg"),
+        ("'*/*'", "'application/*, text/*'", "audio/mpeg"),
+    ] {
+        let narrower = report(folder.path(), &part(range), &part(kept));
+        assert_eq!(rules(&narrower), ["encoding-changed"]);
+        let expected = format!(r#"{{"part":"a","media_type":"{shown}"}}"#);
+        assert_eq!(text(&narrower), expected);
+    }
+    let narrower = report(folder.path(), &body("image/*: {}"), &body("image/png: {}"));
+    assert_eq!(rules(&narrower), ["media-type-removed"]);
+    assert_eq!(text(&narrower), r#"{"media_type":"image/jpeg"}"#);
+    // None is known that is left.
+    let rare = report(folder.path(), &part("font/*"), &part("font/woff"));
+    assert_eq!(rules(&rare), ["encoding-changed"]);
+    assert_eq!(text(&rare), Value::Null);
 }
 
 #[test]

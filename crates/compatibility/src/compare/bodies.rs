@@ -200,10 +200,18 @@ impl<'c> Comparison<'c> {
         }
         let (kind, witness) = match (place, flow.is_to_api()) {
             (Place::RequestBody(_), true) => {
-                // A body such as XML is not written, and its media type alone is refused.
-                let alone = || Witness::Message(json!({ "media_type": old.name }).to_string());
                 let witness = self.request(pair.base, Some(&old.name), None);
-                (Kind::Breaking, Some(witness.unwrap_or_else(alone)))
+                // A body such as XML is not written, and its media type alone is refused.
+                let alone = || {
+                    let is_read = |name: &str| {
+                        let mut content = after.content.iter();
+                        content.any(|new| covers(&new.name, name).is_some())
+                    };
+                    let media = unread(&old.name, is_read)?;
+                    let message = json!({ "media_type": media });
+                    Some(Witness::Message(message.to_string()))
+                };
+                (Kind::Breaking, witness.or_else(alone))
             }
             // A client that gets a webhook has not asked for the media type.
             (Place::RequestBody(_), false) => (Kind::Compatible, None),
@@ -398,6 +406,28 @@ pub(super) fn covers(range: &str, name: &str) -> Option<(usize, usize)> {
     };
     // As servers choose for `Accept` (RFC 9110, section 12.5.1): the more is named, the better.
     Some((named, asked.len()))
+}
+
+/// Media types to show that a range is not read.
+const SHOWN: [&str; 8] = [
+    "application/json",
+    "application/octet-stream",
+    "audio/mpeg",
+    "image/png",
+    "image/jpeg",
+    "text/plain",
+    "text/csv",
+    "video/mp4",
+];
+
+/// Returns a media type of a range that is not read, if one is known. A message has no range.
+pub(super) fn unread(range: &str, is_read: impl Fn(&str) -> bool) -> Option<String> {
+    if !range.contains('*') {
+        return Some(range.to_owned());
+    }
+    let mut shown = SHOWN.iter().filter(|name| covers(range, name).is_some());
+    let found = shown.find(|name| !is_read(name))?;
+    Some((*found).to_owned())
 }
 
 /// Returns a media type without parameters, and its parameters. UTF-8 is what is meant without a

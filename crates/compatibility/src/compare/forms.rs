@@ -5,7 +5,7 @@ use contract::model::{MediaType, Parameter, PropertyEncoding, SchemaId, SchemaKi
 use contract::source::Span;
 use serde_json::json;
 
-use super::bodies::{covers, describe};
+use super::bodies::{covers, describe, unread};
 use super::walk::Place;
 use super::{Comparison, Flow, Found};
 use crate::finding::{Kind, Witness};
@@ -51,11 +51,11 @@ impl<'c> Comparison<'c> {
                 let part = Part { place, name, spans };
                 self.part_headers(index, &part, flow, (headers(before), headers(after)));
             }
-            let Some((what, unread)) = difference(sent, read) else {
+            let Some((what, shown)) = difference(sent, read) else {
                 continue;
             };
             // No command is written for a multipart body, so the part stands alone.
-            let witness = unread.map(|media| {
+            let witness = shown.map(|media| {
                 Witness::Message(json!({ "part": name, "media_type": media }).to_string())
             });
             let operation = self.pairs[index].name.clone();
@@ -137,7 +137,9 @@ impl<'c> Comparison<'c> {
             for change in change.into_iter().chain(style) {
                 self.add_part_header(index, part, header, change, (header.span, other.span));
             }
-            self.schemas(index, Place::PartHeader, header.schema, other.schema, flow);
+            if !is_received || !self.is_text_of_any_kind(header, other) {
+                self.schemas(index, Place::PartHeader, header.schema, other.schema, flow);
+            }
         }
         for header in new.iter().filter(|header| same(old, header).is_none()) {
             let change = if is_received && header.required {
@@ -164,9 +166,11 @@ impl<'c> Comparison<'c> {
                     || !keywords.any_of.is_empty()
                     || !keywords.one_of.is_empty()
                     || !keywords.pattern_properties.is_empty();
-                is_composed
-                    || keywords.properties.is_empty()
-                    || keywords.properties.contains_key(name)
+                let is_listed = || match keywords.properties.get(name) {
+                    Some(id) => !matches!(contract.schema(*id).kind, SchemaKind::Bool(false)),
+                    None => false,
+                };
+                is_composed || keywords.properties.is_empty() || is_listed()
             }
             SchemaKind::Bool(_) => true,
         }
@@ -213,8 +217,8 @@ fn is_multipart(media: &MediaType) -> bool {
     name.len() > 10 && name[..10].eq_ignore_ascii_case(b"multipart/")
 }
 
-/// Returns how a field is written otherwise than it is read, and the media type that is not read, if one
-/// is named.
+/// Returns how a field is written otherwise than it is read, and a media type that is not read, if one
+/// is known.
 fn difference(
     sent: Option<&PropertyEncoding>,
     read: Option<&PropertyEncoding>,
@@ -228,18 +232,18 @@ fn difference(
         Some(other) => other.iter().any(|range| covers(range, name).is_some()),
         None => DEFAULTS.contains(&name),
     };
-    let unread = match &one {
-        Some(one) => one.iter().find(|name| !is_read(name)).cloned().map(Some),
+    match &one {
+        Some(one) => {
+            if let Some(name) = one.iter().find(|name| !is_read(name)) {
+                let what = format!("may no longer be `{name}`");
+                return Some((what, unread(name, is_read)));
+            }
+        }
         // Which of the defaults it is depends on the schema.
-        None => (!DEFAULTS.iter().any(|name| is_read(name))).then_some(None),
-    };
-    if let Some(unread) = unread {
-        let shown = unread
-            .as_ref()
-            .map_or("its default media type".to_owned(), |media| {
-                format!("`{media}`")
-            });
-        return Some((format!("may no longer be {shown}"), unread));
+        None if !DEFAULTS.iter().any(|name| is_read(name)) => {
+            return Some(("may no longer be its default media type".to_owned(), None));
+        }
+        None => {}
     }
     let written = |encoding: Option<&PropertyEncoding>| {
         let style = encoding.and_then(|one| one.style).unwrap_or(Style::Form);

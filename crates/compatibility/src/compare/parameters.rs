@@ -91,7 +91,8 @@ impl<'c> Comparison<'c> {
             let message = format!("{} is written in another style", name(new));
             self.add_parameter(pair, Kind::Breaking, "parameter-style", message, both);
         }
-        if self.is_text_of_any_kind(old, new) {
+        // A receiver of a webhook that expects a scalar does not expect any text.
+        if !pair.is_reversed && self.is_text_of_any_kind(old, new) {
             self.default_as_text(pair, old, new);
             return;
         }
@@ -173,7 +174,7 @@ impl<'c> Comparison<'c> {
 
     /// Returns whether the parameter was a scalar and is any string now, or was an array of these.
     /// On the wire, both are text.
-    fn is_text_of_any_kind(&self, old: &Parameter, new: &Parameter) -> bool {
+    pub(super) fn is_text_of_any_kind(&self, old: &Parameter, new: &Parameter) -> bool {
         // In a media type such as JSON, a string is written otherwise than a number.
         let has_style =
             |parameter: &Parameter| matches!(parameter.encoding, ParameterEncoding::Style { .. });
