@@ -30,7 +30,11 @@ pub(super) fn copy_to(data: &Path, user: &Unprivileged) {
 /// Returns the folder of the template, and makes it if it is not there.
 fn template(user: &Unprivileged) -> PathBuf {
     let scratch = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let ready = scratch.join(format!("postgres-template-{}", version()));
+    // With other arguments, it is another template.
+    let arguments = ARGUMENTS
+        .concat()
+        .replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
+    let ready = scratch.join(format!("postgres-{}{arguments}", version()));
     if !ready.is_dir() {
         // `initdb` runs as a user who may not enter the target folder. It makes the template
         // elsewhere, and this process brings it.
