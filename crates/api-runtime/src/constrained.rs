@@ -52,7 +52,7 @@ pub trait TextRules: Sized + 'static {
 /// Each pair of rules has a type of its own, so that one text is not taken for another.
 pub struct Text<R> {
     text: String,
-    // A function pointer, so that the type is `Send` and `Sync` whatever the rules are.
+    // A function pointer, so that the type is `Send` and `Sync` for all rules.
     rules: PhantomData<fn() -> R>,
 }
 
