@@ -112,6 +112,11 @@ impl Language {
         explore(&parts)
     }
 
+    /// Returns the number of transitions between states, which the memory follows.
+    pub(crate) fn transitions(&self) -> usize {
+        self.edges.iter().map(Vec::len).sum()
+    }
+
     /// Drops the transitions from which no string of the language can follow.
     fn prune(&mut self) {
         let mut is_live = self.accepting.clone();
@@ -175,7 +180,7 @@ impl Language {
                 is_complete: true,
             };
         }
-        let transitions: usize = states + self.edges.iter().map(Vec::len).sum::<usize>();
+        let transitions = states + self.transitions();
         // A language with strings of any length has one that passes a state twice and no state
         // three times.
         let mut is_finite = true;

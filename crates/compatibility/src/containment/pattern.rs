@@ -20,8 +20,13 @@ const MOST_PROGRAM_BYTES: usize = 10 << 20;
 
 /// The maximum number of patterns that are kept.
 const MOST_PATTERNS: usize = 1024;
+/// The number of bytes of automata from which those that are kept are forgotten. Fewer in tests of
+/// this crate, because building as many takes minutes.
+const MOST_KEPT_BYTES: usize = if cfg!(test) { 1 << 20 } else { 32 << 20 };
 /// The maximum number of languages that are kept. The names of one contract use a few dozen.
 const MOST_LANGUAGES: usize = 256;
+/// The number of transitions of languages from which those that are kept are forgotten.
+const MOST_KEPT_TRANSITIONS: usize = if cfg!(test) { 10_000 } else { 100_000 };
 
 /// The patterns of a comparison.
 #[derive(Debug, Default)]
@@ -58,7 +63,8 @@ impl Patterns {
         }
         let compiled = Rc::new(Pattern::new(pattern));
         let mut known = self.compiled.borrow_mut();
-        if known.len() >= MOST_PATTERNS {
+        let bytes: usize = known.values().map(|pattern| pattern.bytes()).sum();
+        if known.len() >= MOST_PATTERNS || bytes >= MOST_KEPT_BYTES {
             known.clear();
         }
         known.insert(pattern.to_owned(), Rc::clone(&compiled));
@@ -74,7 +80,9 @@ impl Patterns {
         }
         let language = Language::new(self, wanted, unwanted).map(Rc::new);
         let mut languages = self.languages.borrow_mut();
-        if languages.len() >= MOST_LANGUAGES {
+        let kept = languages.values().flatten();
+        let transitions: usize = kept.map(|language| language.transitions()).sum();
+        if languages.len() >= MOST_LANGUAGES || transitions >= MOST_KEPT_TRANSITIONS {
             // All at once: so few contracts need as many that counting the uses would not pay.
             languages.clear();
         }
@@ -116,11 +124,20 @@ impl Pattern {
         };
         self.automaton.get_or_init(build).as_ref()
     }
+
+    /// Returns the bytes of the automaton, if it has been built.
+    fn bytes(&self) -> usize {
+        let built = self.automaton.get().and_then(Option::as_ref);
+        built.map_or(0, dense::DFA::memory_usage)
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{MOST_LANGUAGES, MOST_PATTERNS, Patterns};
+    use super::{
+        MOST_AUTOMATON_BYTES, MOST_KEPT_BYTES, MOST_KEPT_TRANSITIONS, MOST_LANGUAGES,
+        MOST_PATTERNS, Patterns,
+    };
 
     #[test]
     fn strings_that_one_pattern_can_no_longer_match_are_of_the_other() {
@@ -151,5 +168,42 @@ mod tests {
         }
         let kept = patterns.languages.borrow().len();
         assert!((1..=MOST_LANGUAGES).contains(&kept), "{kept} languages");
+    }
+
+    #[test]
+    fn large_automata_and_languages_are_kept_within_bounds() {
+        let patterns = Patterns::default();
+        let (mut made, mut most) = (0, 0);
+        while made < MOST_KEPT_BYTES * 2 {
+            let pattern = patterns.get(&format!("^{made}\\p{{L}}{{1,2}}$"));
+            made += pattern
+                .automaton()
+                .expect("it is not too large")
+                .memory_usage();
+            let kept = patterns.compiled.borrow();
+            most = most.max(kept.values().map(|pattern| pattern.bytes()).sum());
+        }
+        assert!(
+            most < MOST_KEPT_BYTES + MOST_AUTOMATON_BYTES,
+            "{most} bytes"
+        );
+
+        let (mut made, mut most) = (0, 0);
+        while made < MOST_KEPT_TRANSITIONS * 2 {
+            // Each character more of the end doubles the states.
+            let pattern = format!("^{made}(a|b)*a(a|b){{9}}$");
+            let language = patterns.language(&[pattern], &[]);
+            made += language.expect("it is not too large").transitions();
+            let kept = patterns.languages.borrow();
+            let kept = kept
+                .values()
+                .flatten()
+                .map(|language| language.transitions());
+            most = most.max(kept.sum());
+        }
+        assert!(
+            most < MOST_KEPT_TRANSITIONS + made / 10,
+            "{most} transitions"
+        );
     }
 }
