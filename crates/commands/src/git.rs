@@ -43,11 +43,6 @@ pub(crate) fn checkout(document: &Path, revision: &str) -> anyhow::Result<Checko
     let name = document
         .file_name()
         .with_context(|| format!("{} is not a file", document.display()))?;
-    let git = |folder: &Path| {
-        let mut git = Command::new("git");
-        git.arg("-C").arg(folder);
-        git
-    };
     let prefix = output(git(parent).args(["rev-parse", "--show-prefix"])).with_context(|| {
         format!(
             "failed to find the git repository of {}: name a file to compare with, as in `{} diff old.yaml`",
@@ -114,8 +109,7 @@ pub(crate) fn is_new(document: &Path, name: &str, revision: &str) -> anyhow::Res
         _ => Path::new("."),
     };
     let shown = |folder: &Path, file: &Path| {
-        let mut git = Command::new("git");
-        git.arg("-C").arg(folder);
+        let mut git = git(folder);
         git.arg("show")
             .arg(format!("{commit}:./{}", file.display()));
         output(&mut git).ok()
@@ -148,13 +142,22 @@ pub(crate) fn is_new(document: &Path, name: &str, revision: &str) -> anyhow::Res
 pub(crate) fn commit(document: &Path, revision: &str) -> anyhow::Result<String> {
     let parent = document.parent().unwrap_or(Path::new("."));
     let id = output(
-        Command::new("git")
-            .arg("-C")
-            .arg(parent)
+        git(parent)
             .args(["rev-parse", "--verify", "--quiet", "--end-of-options"])
             .arg(format!("{revision}^{{commit}}")),
     )?;
     Ok(text(&id)?.to_owned())
+}
+
+/// Returns git in a folder, without the programs that the settings of a repository may name for what
+/// it only reads: its hooks, and its monitor of files.
+fn git(folder: &Path) -> Command {
+    let mut git = Command::new("git");
+    git.arg("-C").arg(folder);
+    for setting in ["core.hooksPath=/dev/null", "core.fsmonitor=false"] {
+        git.args(["-c", setting]);
+    }
+    git
 }
 
 fn output(command: &mut Command) -> anyhow::Result<Vec<u8>> {

@@ -176,3 +176,37 @@ fn a_repository_that_nobody_trusts_starts_no_commands() {
     assert_eq!(client.end(), Some(0));
     assert!(started.exists());
 }
+
+#[cfg(unix)]
+#[test]
+fn a_revision_is_read_without_hooks_and_monitors_of_the_repository() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    if !git::is_installed() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let at = |name: &str| folder.path().join(name);
+    std::fs::write(at("api.yaml"), PETS).expect("the document can be written");
+    run_git(folder.path(), &["init", "--quiet"]);
+    run_git(folder.path(), &["add", "."]);
+    run_git(folder.path(), &["commit", "--quiet", "-m", "a"]);
+    let started = at("started");
+    let program = format!("#!/bin/sh\ntouch '{}'\n", started.display());
+    for name in ["post-index-change", "monitor"] {
+        let file = at(".git/hooks").join(name);
+        std::fs::create_dir_all(at(".git/hooks")).expect("the folder can be made");
+        std::fs::write(&file, &program).expect("it can be written");
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755))
+            .expect("it can be made a program");
+    }
+    let monitor = at(".git/hooks/monitor").display().to_string();
+    run_git(folder.path(), &["config", "core.fsmonitor", &monitor]);
+
+    let mut client = Client::start_with(folder.path(), Unit::Utf16, &["--base", "HEAD"]);
+    client.open("api.yaml", &PETS.replace("[cat, dog]", "[cat]"));
+    client.settled("api.yaml");
+    until(&mut client, |found| !found.is_empty());
+    assert_eq!(client.end(), Some(0));
+    assert!(!started.exists());
+}
