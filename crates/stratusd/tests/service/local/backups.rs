@@ -11,7 +11,7 @@ use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::replication::{received, streaming};
-use super::{PLACE, ask, create, is_running, newest_copy};
+use super::{PLACE, ask, create, is_running, newest_copy, past_a_copy};
 use crate::support::caller::Caller;
 use crate::support::eventually;
 use crate::support::servers::{Servers, connect};
@@ -83,7 +83,7 @@ async fn a_database_is_restored_to_any_time_since_its_first_backup() {
     let two = note(&made, "two").await;
     // Until there is another backup, after which this one is still of use. It is made once the log has
     // grown since the first one.
-    tokio::time::sleep(Duration::from_secs(3)).await;
+    past_a_copy().await;
     execute(&made, "SELECT pg_switch_wal()").await;
     caller
         .wait_for(&format!("{PLACE}/postgres/orders/backup"), |page| {
@@ -253,7 +253,7 @@ async fn a_planned_switch_loses_nothing() {
     // Files are removed before a copy, so those of the first one are seen by the second one.
     for _ in 0..2 {
         let before = newest();
-        tokio::time::sleep(Duration::from_secs(3)).await;
+        past_a_copy().await;
         execute(&made, "INSERT INTO note VALUES ('more')").await;
         execute(&made, "SELECT pg_switch_wal()").await;
         let copied = eventually(async || (newest() > before).then_some(()));

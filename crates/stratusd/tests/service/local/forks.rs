@@ -7,7 +7,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::replication::{received, streaming};
-use super::{PLACE, ask, create, is_running, newest_copy, restorable};
+use super::{PLACE, ask, create, is_running, newest_copy, past_a_copy, restorable};
 use crate::support::eventually;
 use crate::support::servers::{Servers, connect};
 
@@ -52,7 +52,7 @@ async fn a_copy_of_what_was_lost_is_not_restored_from() {
         kill_process(process, Signal::STOP).expect("it runs");
     }
     let before = newest();
-    tokio::time::sleep(Duration::from_secs(3)).await;
+    past_a_copy().await;
     write(&made, "lost").await;
     let copied = eventually(async || newest().filter(|now| Some(now) > before.as_ref())).await;
     let copied = copied.expect("it is copied");
