@@ -26,6 +26,7 @@ mod linked;
 mod lint;
 mod load;
 mod mapping;
+mod media_type;
 pub mod model;
 mod moment;
 pub mod node;

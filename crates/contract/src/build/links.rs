@@ -9,6 +9,7 @@ use super::builder::Builder;
 use super::origins::{ParameterSite, Role, ValueSite};
 use crate::expression::embedded;
 use crate::linked::{Linked, each_link};
+use crate::media_type;
 use crate::model::{SchemaId, SchemaKind, Types};
 use crate::node::{Node, NodeValue};
 use crate::node_ref::address;
@@ -39,7 +40,7 @@ impl<'a> Builder<'_, 'a> {
             }
             let body = linked.link.get("requestBody");
             // A string can be the text of the whole body.
-            let is_json = |node: &Node| node.as_str().is_some_and(is_json);
+            let is_json = |node: &Node| node.as_str().is_some_and(is_json_text);
             if let Some(node) = body.filter(|node| is_constant(node) && !is_json(node))
                 && let Some(schema) = self.body_of_link(linked)
             {
@@ -102,10 +103,9 @@ impl<'a> Builder<'_, 'a> {
         let content = self.resolver.follow(&body)?.key("content")?;
         let mut found = None;
         for (entry, media) in content.entries() {
-            let essence = entry.key.split(';').next().unwrap_or_default().trim();
             let schema = self.media_type_at(&media)?.key("schema")?;
             let id = *self.ids.get(&address(schema.node))?;
-            if !essence.ends_with("json") || found.is_some_and(|known| known != id) {
+            if !media_type::is_json(&entry.key) || found.is_some_and(|known| known != id) {
                 return None;
             }
             found = Some(id);
@@ -147,6 +147,6 @@ fn is_scalar(text: &str) -> bool {
     matches!(value, Ok(Value::Null | Value::Bool(_) | Value::Number(_)))
 }
 
-fn is_json(text: &str) -> bool {
+fn is_json_text(text: &str) -> bool {
     serde_json::from_str::<IgnoredAny>(text).is_ok()
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::context::Context;
 use crate::diagnostic::Diagnostic;
+use crate::media_type::is_json;
 use crate::model::{Contract, Dialect, Keywords, MediaType, SchemaId, SchemaKind, Types};
 
 /// Reports `format: binary` of schemas whose values are in JSON.
@@ -41,7 +42,7 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
 
 fn in_json<'c>(content: impl Iterator<Item = &'c MediaType>) -> impl Iterator<Item = SchemaId> {
     content
-        .filter(|it| is_json(it))
+        .filter(|media| is_json(&media.name))
         .flat_map(MediaType::schemas)
 }
 
@@ -86,9 +87,3 @@ fn bytes(
 
 /// The keywords whose schemas a value need not fit, or need not even be asked about.
 const NOT_PARTS: [&str; 4] = ["not", "if", "$defs", "propertyNames"];
-
-fn is_json(media: &MediaType) -> bool {
-    let essence = media.name.split(';').next().unwrap_or_default().trim();
-    let essence = essence.to_ascii_lowercase();
-    essence.ends_with("/json") || essence.ends_with("+json")
-}

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::encodings;
 use super::names::is_token;
 use super::walk::{Item, Walk};
+use crate::media_type::is_json;
 use crate::model::{Dialect, Method, is_sequential};
 use crate::node::{Entry, Node};
 use crate::node_ref::NodeRef;
@@ -200,9 +201,7 @@ pub(super) fn media_type<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, entry: &'a
 
 /// Reports examples of JSON whose two forms, the value and its text, differ.
 fn serialized(walk: &mut Walk<'_, '_>, media: &NodeRef<'_>, name: &str) {
-    let essence = name.split(';').next().unwrap_or_default().trim();
-    let essence = essence.to_ascii_lowercase();
-    if !essence.ends_with("/json") && !essence.ends_with("+json") {
+    if !is_json(name) {
         return;
     }
     let examples = media.node.get("examples").and_then(Node::as_object);
