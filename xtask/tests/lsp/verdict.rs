@@ -130,11 +130,25 @@ fn outside_of_a_repository_there_is_no_verdict() {
     assert_eq!(client.end(), Some(0));
 }
 
+/// Writes a program beside the hooks of a repository, which makes a file when it is started. Returns
+/// the path of the program.
+#[cfg(unix)]
+fn write_hook(repository: &Path, name: &str, started: &Path) -> std::path::PathBuf {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let folder = repository.join(".git/hooks");
+    std::fs::create_dir_all(&folder).expect("the folder can be made");
+    let file = folder.join(name);
+    let program = format!("#!/bin/sh\ntouch '{}'\n", started.display());
+    std::fs::write(&file, program).expect("it can be written");
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755))
+        .expect("it can be made a program");
+    file
+}
+
 #[cfg(unix)]
 #[test]
 fn a_repository_that_nobody_trusts_starts_no_commands() {
-    use std::os::unix::fs::PermissionsExt as _;
-
     if !git::is_installed() {
         return;
     }
@@ -148,12 +162,7 @@ fn a_repository_that_nobody_trusts_starts_no_commands() {
     let started = at("started");
     let command = format!("touch '{}'; cat", started.display());
     run_git(folder.path(), &["config", "filter.a.smudge", &command]);
-    let hook = at(".git/hooks/post-index-change");
-    std::fs::create_dir_all(at(".git/hooks")).expect("the folder can be made");
-    std::fs::write(&hook, format!("#!/bin/sh\ntouch '{}'\n", started.display()))
-        .expect("it can be written");
-    std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755))
-        .expect("it can be made a program");
+    write_hook(folder.path(), "post-index-change", &started);
     let changed = PETS.replace("[cat, dog]", "[cat]");
     let session = |arguments: &[&str]| {
         let mut client = Client::start_with(folder.path(), Unit::Utf16, arguments);
@@ -180,8 +189,6 @@ fn a_repository_that_nobody_trusts_starts_no_commands() {
 #[cfg(unix)]
 #[test]
 fn a_revision_is_read_without_hooks_and_monitors_of_the_repository() {
-    use std::os::unix::fs::PermissionsExt as _;
-
     if !git::is_installed() {
         return;
     }
@@ -192,15 +199,9 @@ fn a_revision_is_read_without_hooks_and_monitors_of_the_repository() {
     run_git(folder.path(), &["add", "."]);
     run_git(folder.path(), &["commit", "--quiet", "-m", "a"]);
     let started = at("started");
-    let program = format!("#!/bin/sh\ntouch '{}'\n", started.display());
-    for name in ["post-index-change", "monitor"] {
-        let file = at(".git/hooks").join(name);
-        std::fs::create_dir_all(at(".git/hooks")).expect("the folder can be made");
-        std::fs::write(&file, &program).expect("it can be written");
-        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755))
-            .expect("it can be made a program");
-    }
-    let monitor = at(".git/hooks/monitor").display().to_string();
+    write_hook(folder.path(), "post-index-change", &started);
+    let monitor = write_hook(folder.path(), "monitor", &started);
+    let monitor = monitor.display().to_string();
     run_git(folder.path(), &["config", "core.fsmonitor", &monitor]);
 
     let mut client = Client::start_with(folder.path(), Unit::Utf16, &["--base", "HEAD"]);
