@@ -322,9 +322,7 @@ fn every_policy_of_the_documentation_is_read() {
     let contract = fs::read_to_string(&file).expect("the file is there");
     let mut count = 0;
     for page in ["docs/lint.md", "docs/diff.md"] {
-        let text = fs::read_to_string(Path::new(ROOT).join(page)).expect("the page can be read");
-        let blocks = text.split("```toml\n").skip(1);
-        for block in blocks.filter_map(|block| block.split("```").next()) {
+        for block in blocks(page, "toml") {
             fs::write(&file, format!("{contract}\n{block}")).expect("it can be written");
             for command in ["lint", "diff --base HEAD"] {
                 let command = format!("{command} --today 2026-01-01");
