@@ -32,8 +32,21 @@ use site::{Index, Site};
 use table::Turn;
 
 /// The number of times that a document is checked again after repairs. One repair can uncover
-/// another mistake, or move it: of schemas inside of each other, each level takes a round.
-const MOST_ROUNDS: usize = 16;
+/// another mistake, or move it: of schemas inside of each other, each level takes a round, and one
+/// more where the syntax is repaired before the rest is checked.
+const MOST_ROUNDS: usize = 32;
+
+/// What the repairs of a round have changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Repaired {
+    /// Nothing: no mistake is left that has a repair.
+    Nothing,
+    /// Only defaults that their schemas reject were dropped, which a contract that was built from
+    /// the document leaves out anyway.
+    RejectedDefaults,
+    /// A document has changed, and has to be checked again.
+    Document,
+}
 
 /// A repair: the rule that reported the mistake, and where it is.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -113,26 +126,34 @@ impl Repairs {
         fresh.into_iter().filter(is_cause).collect()
     }
 
-    /// Repairs what the diagnostics report. Returns whether a document has changed, so that it has
-    /// to be checked again.
+    /// Returns whether a diagnostic has a repair that has not been made.
+    pub(crate) fn is_repairable(&self, diagnostic: &Diagnostic) -> bool {
+        let mut readings = self.readings(diagnostic.code);
+        readings.any(|reading| reading.repair.is_some())
+            && !self.is_repaired(diagnostic)
+            && !self.leaves(diagnostic)
+    }
+
+    /// Returns whether a diagnostic was repaired.
+    pub(crate) fn is_repaired(&self, diagnostic: &Diagnostic) -> bool {
+        let key = (diagnostic.code, diagnostic.span);
+        self.repaired.contains(&key)
+    }
+
+    /// Repairs what the diagnostics report.
     pub(crate) fn repair(
         &mut self,
         documents: &mut Documents,
         sources: &Sources,
         diagnostics: &[Diagnostic],
-    ) -> bool {
+    ) -> Repaired {
         self.rounds += 1;
         if self.rounds > MOST_ROUNDS {
-            return false;
+            return Repaired::Nothing;
         }
         let fresh: Vec<&Diagnostic> = diagnostics
             .iter()
-            .filter(|diagnostic| {
-                self.readings(diagnostic.code)
-                    .any(|reading| reading.repair.is_some())
-            })
-            .filter(|diagnostic| !self.repaired.contains(&(diagnostic.code, diagnostic.span)))
-            .filter(|diagnostic| !self.leaves(diagnostic))
+            .filter(|diagnostic| self.is_repairable(diagnostic))
             .collect();
         let all = fresh.len();
         let fresh = self.first(fresh);
@@ -150,10 +171,15 @@ impl Repairs {
         // From the end, so that what is removed moves only what has been repaired already.
         work.sort_by(|(one, _), (other, _)| other.cmp(one));
         // A repair can make others needless, so those of a later turn wait for another round.
-        Turn::ALL
+        let turn = Turn::ALL
             .into_iter()
-            .any(|turn| self.repair_all(documents, sources, &work, turn))
-            || is_part
+            .find(|turn| self.repair_all(documents, sources, &work, *turn));
+        match turn {
+            None if is_part => Repaired::Document,
+            None => Repaired::Nothing,
+            Some(Turn::RejectedDefaults) if !is_part => Repaired::RejectedDefaults,
+            Some(_) => Repaired::Document,
+        }
     }
 
     /// Makes the repairs of one [`Turn`]. Returns whether any repair was made.

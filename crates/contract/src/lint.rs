@@ -37,6 +37,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
+use crate::validate::Validation;
 
 /// A set of lints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -79,17 +80,28 @@ impl LintSet {
 
 /// Returns the spans of dates in values that their schemas accept as the texts that they are, if one of
 /// these diagnostics is about a date.
-pub(crate) fn right_dates(context: &Context<'_, '_>, found: &[Diagnostic]) -> HashSet<Span> {
-    values::right_dates(context, found)
+pub(crate) fn right_dates(
+    context: &Context<'_, '_>,
+    validation: &Validation<'_>,
+    found: &[Diagnostic],
+) -> HashSet<Span> {
+    values::right_dates(context, validation, found)
 }
 
-/// Runs the lints of the set [`LintSet::Correct`] and of `sets`.
-pub(crate) fn check(context: &Context<'_, '_>, sets: &BTreeSet<LintSet>) -> Vec<Diagnostic> {
+/// Runs the lints of operations, which are quick. All lints whose mistakes are repaired in a document
+/// of others are among them, except those of values.
+pub(crate) fn check_operations(context: &Context<'_, '_>) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
     operations::check(context, &mut diagnostics);
     paths::check(context, &mut diagnostics);
     querystring::check(context, &mut diagnostics);
     security::check(context, &mut diagnostics);
+    diagnostics
+}
+
+/// Runs the other lints of the set [`LintSet::Correct`], except those of values.
+pub(crate) fn check(context: &Context<'_, '_>) -> Vec<Diagnostic> {
+    let mut diagnostics = Vec::new();
     unused::check(context, &mut diagnostics);
     circles::check(context, &mut diagnostics);
     impossible::check(context, &mut diagnostics);
@@ -104,12 +116,21 @@ pub(crate) fn check(context: &Context<'_, '_>, sets: &BTreeSet<LintSet>) -> Vec<
     expressions::check(context, &mut diagnostics);
     paging::check(context, &mut diagnostics);
     one_way::check(context, &mut diagnostics);
-    values::check(context, &mut diagnostics);
+    diagnostics
+}
+
+/// Runs the lints of values, and those of `sets`. Adds to what the others have found.
+pub(crate) fn check_values(
+    context: &Context<'_, '_>,
+    validation: &Validation<'_>,
+    sets: &BTreeSet<LintSet>,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    values::check(context, validation, diagnostics);
     if sets.contains(&LintSet::Interoperable) {
-        interoperable::check(context, &mut diagnostics);
+        interoperable::check(context, diagnostics);
     }
     if sets.contains(&LintSet::Style) {
-        style::check(context, &mut diagnostics);
+        style::check(context, diagnostics);
     }
-    diagnostics
 }

@@ -11,7 +11,9 @@ mod survey;
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use jsonschema::Uri;
 
@@ -19,18 +21,19 @@ use crate::build::{Built, Role, ValueSite, build};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::documents::{Base, Document, Documents, METASCHEMA, Unavailable};
 use crate::fix;
-use crate::foreign::{Repair, Repairs, inline_misplaced, is_accepted};
+use crate::foreign::{Repair, Repaired, Repairs, inline_misplaced, is_accepted};
 use crate::gather::gather;
 use crate::lint::{self, LintSet};
 use crate::mapping::Mapping;
 use crate::model::{Contract, Dialect, Document as WholeDocument, Formats};
 use crate::node::Node;
-use crate::normalise::{correct_sections, normalise};
+use crate::normalise::{correct_sections, drop_rejected_defaults, normalise};
 use crate::read::{is_about_date, read};
 use crate::resolve::Resolver;
 use crate::source::{FileId, SourceFile, Sources, Span};
 use crate::syntax;
 use crate::uri::absolute;
+use crate::validate::validate;
 
 pub use drafting::{NotInContract, draft_overlay};
 pub use files::{OpenFiles, identity};
@@ -190,6 +193,14 @@ struct Loader {
     wants_metaschema: bool,
 }
 
+/// How far a contract was built.
+enum Progress {
+    /// What was found first is enough.
+    Begun,
+    /// It was built and linted, unless it has nothing to build from.
+    Built(Option<Contract>),
+}
+
 impl Loader {
     fn read(&mut self, name: &str, bytes: &[u8]) -> Option<Node> {
         read(&mut self.sources, name, bytes, &mut self.diagnostics)
@@ -339,13 +350,25 @@ impl Loader {
         let read = std::mem::take(&mut self.diagnostics);
         let mut repairs = Repairs::default();
         let mut is_repaired = false;
+        // Most mistakes are of the syntax or of operations. To look at values takes far longer.
+        let mut stops_early = true;
         let contract = loop {
             self.diagnostics.clone_from(&read);
-            let contract = self.build();
-            if !repairs.repair(&mut self.documents, &self.sources, &self.diagnostics) {
-                break contract;
+            let built = self.build_unless(&|found| {
+                stops_early && found.iter().any(|one| repairs.is_repairable(one))
+            });
+            let repaired = repairs.repair(&mut self.documents, &self.sources, &self.diagnostics);
+            is_repaired |= repaired != Repaired::Nothing;
+            match (repaired, built) {
+                (Repaired::Document, _) => {}
+                (Repaired::Nothing, Progress::Begun) => stops_early = false,
+                (Repaired::Nothing, Progress::Built(contract)) => break contract,
+                (Repaired::RejectedDefaults, Progress::Built(contract)) => {
+                    self.diagnostics.retain(|one| !repairs.is_repaired(one));
+                    break contract;
+                }
+                (Repaired::RejectedDefaults, Progress::Begun) => {}
             }
-            is_repaired = true;
         };
         let repairs = repairs.finish(&self.documents, &mut self.diagnostics);
         let is_authors = !is_repaired && self.corrected.is_empty();
@@ -385,9 +408,24 @@ impl Loader {
         }
     }
 
+    /// Builds the contract, and lints it.
     fn build(&mut self) -> Option<Contract> {
-        let root = &mut self.documents.list.first_mut()?.root;
-        let dialect = dialect(root, &mut self.diagnostics)?;
+        match self.build_unless(&|_| false) {
+            Progress::Built(contract) => contract,
+            Progress::Begun => None,
+        }
+    }
+
+    /// Builds the contract, and lints it. Stops if `is_enough` holds for what the check of the syntax
+    /// or the lints of operations have found.
+    fn build_unless(&mut self, is_enough: &dyn Fn(&[Diagnostic]) -> bool) -> Progress {
+        let Some(first) = self.documents.list.first_mut() else {
+            return Progress::Built(None);
+        };
+        let root = &mut first.root;
+        let Some(dialect) = dialect(root, &mut self.diagnostics) else {
+            return Progress::Built(None);
+        };
         // A draft says what has to change, so nothing may change without it.
         if !self.is_drafting {
             correct_sections(root, dialect, &mut self.corrected);
@@ -402,11 +440,16 @@ impl Loader {
         self.gather(dialect);
         let resolver = Resolver::new(&self.documents);
         let syntax = syntax::check(&resolver, dialect, &mut self.diagnostics);
+        if is_enough(&self.diagnostics) {
+            return Progress::Begun;
+        }
         let Built {
             mut contract,
             origins,
         } = build(&resolver, dialect, self.formats, &mut self.diagnostics);
-        let changes = normalise(&mut contract, &self.judged(&origins.values), &syntax);
+        let changes = normalise(&mut contract, &syntax);
+        let is_wrong = self.is_wrong(&self.diagnostics);
+        let values = self.judged(&origins.values);
         let context = lint::Context {
             contract: &contract,
             changes: &changes,
@@ -414,20 +457,44 @@ impl Loader {
             syntax: &syntax,
             resolver: &resolver,
             sources: &self.sources,
-            is_wrong: self.is_wrong(&self.diagnostics),
+            is_wrong,
+        };
+        let mut found = lint::check_operations(&context);
+        if is_enough(&found) {
+            self.diagnostics.append(&mut found);
+            return Progress::Begun;
+        }
+        // At the same time, since compiling the schemas takes about as long as all other lints.
+        let validation = thread::scope(|scope| {
+            let validation = scope.spawn(|| validate(&contract, &values));
+            found.append(&mut lint::check(&context));
+            // A panic is a fault that the caller must see.
+            validation
+                .join()
+                .unwrap_or_else(|panic| resume_unwind(panic))
+        });
+        drop_rejected_defaults(&mut contract, &validation);
+        let context = lint::Context {
+            contract: &contract,
+            changes: &changes,
+            origins: &origins,
+            syntax: &syntax,
+            resolver: &resolver,
+            sources: &self.sources,
+            is_wrong,
         };
         // Read by the schema, a date in quotes or not is the same text.
-        let dates = lint::right_dates(&context, &self.diagnostics);
+        let dates = lint::right_dates(&context, &validation, &self.diagnostics);
         self.diagnostics
             .retain(|diagnostic| !(is_about_date(diagnostic) && dates.contains(&diagnostic.span)));
-        let diagnostics = lint::check(&context, &self.sets);
-        self.diagnostics.extend(diagnostics);
+        lint::check_values(&context, &validation, &self.sets, &mut found);
+        self.diagnostics.append(&mut found);
         contract.yaml = Some(&self.sources.file(FileId::default()).text)
             // With an overlay, the author's own text says something else.
             .filter(|_| !self.is_overlaid)
             .filter(|text| is_alone && !text.trim_start().starts_with(['{', '[']))
             .cloned();
-        Some(contract)
+        Progress::Built(Some(contract))
     }
 
     /// Returns the values that are validated.

@@ -10,31 +10,25 @@ mod sections;
 pub(crate) use one_way::{OneWay, Way};
 pub(crate) use sections::correct_sections;
 
-use crate::build::{Role, ValueSite};
+use crate::build::Role;
 use crate::circles;
 use crate::model::{Contract, SchemaId, SchemaKind};
 use crate::syntax::{Syntax, why_unusable};
-use crate::validate::{Validation, validate};
+use crate::validate::Validation;
 
 /// The changes that were made to a contract, for the lints that report them.
-pub(crate) struct Changes<'a> {
+pub(crate) struct Changes {
     /// The cycles of schemas that contain themselves without a property or item in between. Each
     /// of these schemas now accepts anything.
     pub(crate) circles: Vec<Vec<SchemaId>>,
     /// Required properties that are sent in one direction only. Under 3.0 they are no longer
     /// required.
     pub(crate) one_way: Vec<OneWay>,
-    /// The result of validating defaults, examples and listed values. Rejected defaults are
-    /// dropped.
-    pub(crate) validation: Validation<'a>,
 }
 
-/// Normalises a contract, and returns the changes that lints report. `values` are validated.
-pub(crate) fn normalise<'a>(
-    contract: &mut Contract,
-    values: &[ValueSite<'a>],
-    syntax: &Syntax<'_>,
-) -> Changes<'a> {
+/// Normalises a contract, and returns the changes that lints report. The values in it are left as
+/// they are, see [`drop_rejected_defaults`].
+pub(crate) fn normalise(contract: &mut Contract, syntax: &Syntax<'_>) -> Changes {
     // Cycles go first: following references would not end otherwise.
     let circles = break_circles(contract);
     let one_way = one_way::relax(contract);
@@ -42,14 +36,7 @@ pub(crate) fn normalise<'a>(
     if syntax.has_unusable_patterns {
         drop_unusable_patterns(contract);
     }
-    // Validation comes last, since it reads what the steps before have changed.
-    let validation = validate(contract, values);
-    drop_rejected_defaults(contract, &validation);
-    Changes {
-        circles,
-        one_way,
-        validation,
-    }
+    Changes { circles, one_way }
 }
 
 /// Makes schemas that contain themselves, without a property or item in between, accept anything.
@@ -97,7 +84,7 @@ fn drop_unusable_patterns(contract: &mut Contract) {
 }
 
 /// Drops defaults that their schemas reject, so that they are never applied.
-fn drop_rejected_defaults(contract: &mut Contract, validation: &Validation<'_>) {
+pub(crate) fn drop_rejected_defaults(contract: &mut Contract, validation: &Validation<'_>) {
     let Validation::Judged(rejected) = validation else {
         return;
     };

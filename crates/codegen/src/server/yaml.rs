@@ -10,16 +10,23 @@ use serde_json::Value;
 /// Returns a value as a YAML document.
 pub(super) fn write(value: &Value) -> String {
     let mut out = String::new();
-    lines(value, 0, &mut out);
+    lines(value, 0, Line::New, &mut out);
     out
 }
 
 /// Writes a value: a map or list with each entry on lines of its own, anything else on one line.
-fn lines(value: &Value, depth: usize, out: &mut String) {
+/// `first` is the state of the line that the value begins on.
+fn lines(value: &Value, depth: usize, first: Line, out: &mut String) {
+    let mut line = first;
+    let mut begin = |out: &mut String| {
+        if std::mem::replace(&mut line, Line::New) == Line::New {
+            out.extend(std::iter::repeat_n("  ", depth));
+        }
+    };
     match value {
         Value::Object(entries) if !entries.is_empty() => {
             for (key, value) in entries {
-                indent(depth, out);
+                begin(out);
                 text(key, out);
                 out.push(':');
                 after_key(value, depth, out);
@@ -27,7 +34,7 @@ fn lines(value: &Value, depth: usize, out: &mut String) {
         }
         Value::Array(items) if !items.is_empty() => {
             for item in items {
-                indent(depth, out);
+                begin(out);
                 out.push('-');
                 after_dash(item, depth, out);
             }
@@ -39,29 +46,31 @@ fn lines(value: &Value, depth: usize, out: &mut String) {
     }
 }
 
+/// The state of a line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Line {
+    /// Nothing is on it.
+    New,
+    /// Something is on it, and no indentation is needed.
+    Begun,
+}
+
 /// Writes the value of a map's entry, after the colon.
 fn after_key(value: &Value, depth: usize, out: &mut String) {
     if is_block(value) {
         out.push('\n');
-        lines(value, depth + 1, out);
+        lines(value, depth + 1, Line::New, out);
     } else {
         out.push(' ');
-        lines(value, depth, out);
+        lines(value, depth, Line::New, out);
     }
 }
 
 /// Writes an item of a list, after the dash.
 fn after_dash(value: &Value, depth: usize, out: &mut String) {
-    if is_block(value) {
-        // The first entry is on the dash's own line.
-        let mut inner = String::new();
-        lines(value, depth + 1, &mut inner);
-        out.push(' ');
-        out.push_str(&inner[2 * (depth + 1)..]);
-    } else {
-        out.push(' ');
-        lines(value, depth, out);
-    }
+    out.push(' ');
+    // The first entry of a block is on the dash's own line.
+    lines(value, depth + 1, Line::Begun, out);
 }
 
 /// Returns whether a value takes lines of its own: a map or list that is not empty.
@@ -70,13 +79,6 @@ fn is_block(value: &Value) -> bool {
         Value::Object(entries) => !entries.is_empty(),
         Value::Array(items) => !items.is_empty(),
         _ => false,
-    }
-}
-
-/// Writes the indentation of a line.
-fn indent(depth: usize, out: &mut String) {
-    for _ in 0..depth {
-        out.push_str("  ");
     }
 }
 

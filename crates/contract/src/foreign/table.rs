@@ -26,12 +26,13 @@ pub(super) enum Turn {
     First,
     /// The turn of most repairs.
     Usual,
-    /// After the others, which decide what a schema accepts.
-    Last,
+    /// After the others, which decide what a schema accepts: the turn of dropping the defaults that
+    /// it rejects, and of nothing else.
+    RejectedDefaults,
 }
 
 impl Turn {
-    pub(super) const ALL: [Self; 3] = [Self::First, Self::Usual, Self::Last];
+    pub(super) const ALL: [Self; 3] = [Self::First, Self::Usual, Self::RejectedDefaults];
 }
 
 impl Reading {
@@ -79,7 +80,7 @@ pub static READINGS: &[Reading] = &[
         "the default is dropped",
         schemas::drop_default,
     )
-    .at(Turn::Last),
+    .at(Turn::RejectedDefaults),
     reading(
         "nullable-enum",
         "`nullable: true` beside an `enum` without null (3.0)",

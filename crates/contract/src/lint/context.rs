@@ -12,7 +12,7 @@ pub(crate) struct Context<'l, 'a> {
     /// The contract, normalised.
     pub(crate) contract: &'l Contract,
     /// The changes that normalising has made.
-    pub(crate) changes: &'l Changes<'a>,
+    pub(crate) changes: &'l Changes,
     /// The nodes that the contract was read from.
     pub(crate) origins: &'l Origins<'a>,
     /// What the check of the syntax has recorded, such as the operation ids in links.

@@ -14,8 +14,12 @@ use crate::validate::{Validation, Violation};
 
 /// Reports the defaults, examples and listed values that their schemas reject, or that values could
 /// not be validated.
-pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
-    match &context.changes.validation {
+pub(super) fn check(
+    context: &Context<'_, '_>,
+    validation: &Validation<'_>,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    match validation {
         Validation::Judged(rejected) if rejected.is_empty() => {}
         Validation::Judged(rejected) => {
             let in_use = reachable(context.contract);
@@ -83,12 +87,16 @@ impl<'l, 'a> Places<'l, 'a> {
 
 /// Returns the spans of dates in values that their schemas accept as the texts that they are. Looks
 /// for them only if a diagnostic is about a date.
-pub(super) fn right_dates(context: &Context<'_, '_>, found: &[Diagnostic]) -> HashSet<Span> {
+pub(super) fn right_dates(
+    context: &Context<'_, '_>,
+    validation: &Validation<'_>,
+    found: &[Diagnostic],
+) -> HashSet<Span> {
     let mut dates = HashSet::new();
     if !found.iter().any(is_about_date) {
         return dates;
     }
-    let Validation::Judged(rejected) = &context.changes.validation else {
+    let Validation::Judged(rejected) = validation else {
         return dates;
     };
     let wrong: HashSet<usize> = rejected

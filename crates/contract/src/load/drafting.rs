@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::files::identity;
 use super::{Options, read_files};
-use crate::foreign::Repairs;
+use crate::foreign::{Repaired, Repairs};
 use crate::overlay::draft::Draft;
 use crate::source::SourceFile;
 
@@ -39,7 +39,8 @@ pub fn draft_overlay(
         }
         loader.build();
         // What a repair mends can have hidden another mistake, so all is built again.
-        if !repairs.repair(&mut loader.documents, &loader.sources, &loader.diagnostics) {
+        let repaired = repairs.repair(&mut loader.documents, &loader.sources, &loader.diagnostics);
+        if repaired == Repaired::Nothing {
             break;
         }
     }

@@ -5,17 +5,18 @@ use std::collections::HashMap;
 
 use crate::diagnostic::Diagnostic;
 use crate::lint::context::Context;
-use crate::model::Dialect;
+use crate::model::{Dialect, Schema, SchemaId, SchemaKind};
 use crate::node::Node;
 use crate::number::compare;
 
 /// Reports values of an `enum` that differ only by case or begin or end with a space, keywords that
 /// others make idle, and defaults of required properties.
 pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
-    for node in &context.origins.nodes {
+    let schemas = context.contract.schemas.iter();
+    for (schema, node) in schemas.zip(&context.origins.nodes) {
         padded(node, diagnostics);
         redundant(context, node, diagnostics);
-        defaults(node, diagnostics);
+        defaults(context, schema, node, diagnostics);
         let values = node.get("enum").and_then(Node::as_array);
         let mut seen: HashMap<String, &str> = HashMap::new();
         for value in values.unwrap_or_default() {
@@ -90,10 +91,26 @@ fn redundant(context: &Context<'_, '_>, node: &Node, diagnostics: &mut Vec<Diagn
     }
 }
 
-/// Reports defaults of required properties, which never apply.
-fn defaults(node: &Node, diagnostics: &mut Vec<Diagnostic>) {
+/// Reports defaults of required properties, which never apply. One that its schema rejects is
+/// dropped, and reported as such.
+fn defaults(
+    context: &Context<'_, '_>,
+    schema: &Schema,
+    node: &Node,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    let SchemaKind::Object(keywords) = &schema.kind else {
+        return;
+    };
+    let has_default = |id: &SchemaId| {
+        let property = &context.contract.schema(*id).kind;
+        matches!(property, SchemaKind::Object(property) if property.default.is_some())
+    };
     let required = node.get("required").and_then(Node::as_array);
     for name in required.unwrap_or_default().iter().filter_map(Node::as_str) {
+        if !keywords.properties.get(name).is_some_and(has_default) {
+            continue;
+        }
         let property = node.get("properties").and_then(|all| all.get(name));
         if let Some(entry) = property.and_then(|property| property.entry("default")) {
             diagnostics.push(
