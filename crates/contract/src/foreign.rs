@@ -177,7 +177,10 @@ impl Repairs {
         match turn {
             None if is_part => Repaired::Document,
             None => Repaired::Nothing,
-            Some(Turn::RejectedDefaults) if !is_part => Repaired::RejectedDefaults,
+            // One that is left may be about another part of a default that is not there any more.
+            Some(Turn::RejectedDefaults) if fresh.iter().all(|one| self.is_repaired(one)) => {
+                Repaired::RejectedDefaults
+            }
             Some(_) => Repaired::Document,
         }
     }

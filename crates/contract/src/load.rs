@@ -27,7 +27,9 @@ use crate::lint::{self, LintSet};
 use crate::mapping::Mapping;
 use crate::model::{Contract, Dialect, Document as WholeDocument, Formats};
 use crate::node::Node;
-use crate::normalise::{correct_sections, drop_rejected_defaults, normalise};
+use crate::normalise::{
+    correct_sections, drop_rejected_defaults, forget_rejected_defaults, normalise,
+};
 use crate::read::{is_about_date, read};
 use crate::resolve::Resolver;
 use crate::source::{FileId, SourceFile, Sources, Span};
@@ -363,8 +365,9 @@ impl Loader {
                 (Repaired::Document, _) => {}
                 (Repaired::Nothing, Progress::Begun) => stops_early = false,
                 (Repaired::Nothing, Progress::Built(contract)) => break contract,
-                (Repaired::RejectedDefaults, Progress::Built(contract)) => {
+                (Repaired::RejectedDefaults, Progress::Built(mut contract)) => {
                     self.diagnostics.retain(|one| !repairs.is_repaired(one));
+                    contract.iter_mut().for_each(forget_rejected_defaults);
                     break contract;
                 }
                 (Repaired::RejectedDefaults, Progress::Begun) => {}

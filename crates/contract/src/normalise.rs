@@ -12,7 +12,7 @@ pub(crate) use sections::correct_sections;
 
 use crate::build::Role;
 use crate::circles;
-use crate::model::{Contract, SchemaId, SchemaKind};
+use crate::model::{Contract, Dialect, SchemaId, SchemaKind};
 use crate::syntax::{Syntax, why_unusable};
 use crate::validate::Validation;
 
@@ -93,6 +93,21 @@ pub(crate) fn drop_rejected_defaults(contract: &mut Contract, validation: &Valid
             && let SchemaKind::Object(keywords) = &mut contract.schemas[site.schema.index()].kind
         {
             keywords.default = None;
+        }
+    }
+}
+
+/// Drops the text of the defaults that [`drop_rejected_defaults`] has dropped, of which the document
+/// says nothing any more.
+pub(crate) fn forget_rejected_defaults(contract: &mut Contract) {
+    let is_30 = contract.dialect == Dialect::V30;
+    for schema in contract.schemas.iter_mut() {
+        if let SchemaKind::Object(keywords) = &mut schema.kind
+            && keywords.default.is_none()
+            // In 3.0 nothing beside a reference is read.
+            && !(is_30 && keywords.only_reference)
+        {
+            keywords.raw.retain(|(key, _)| key != "default");
         }
     }
 }

@@ -7,7 +7,7 @@ mod meanings;
 
 use std::collections::BTreeSet;
 
-use contract::{Loaded, Options, READINGS, Severity, load_text, load_text_with};
+use contract::{LintSet, Loaded, Options, READINGS, Severity, load_text, load_text_with};
 use meanings::schema;
 use serde_json::{Value, json};
 
@@ -90,6 +90,52 @@ fn documents_may_miss_quotes_and_responses() {
         "/paths/~1a/get/responses",
     );
     assert_eq!(responses, json!({"default": {"description": ""}}));
+}
+
+#[test]
+fn a_dropped_default_is_nowhere_in_the_contract() {
+    let written = "{ type: object, required: [b], properties: { \
+        b: { type: integer, default: none }, \
+        c: { type: string, nullable: true, default: 3600 }, \
+        d: { $ref: '#/components/schemas/Thing', default: none } } }";
+    let without = "{ type: object, required: [b], properties: { \
+        b: { type: integer }, \
+        c: { type: [string, \"null\"] }, \
+        d: { $ref: '#/components/schemas/Thing' } } }";
+    let rules = ["bad-default", "bad-default", "bad-default", "wrong-dialect"];
+    ensure_dropped(written, without, &rules);
+}
+
+#[test]
+fn a_default_of_which_several_parts_do_not_fit_is_dropped_once() {
+    let pairs = "type: object, properties: { x: { type: string }, y: { type: string } }";
+    let written = format!("{{ {pairs}, default: {{ x: null, y: 1 }} }}");
+    ensure_dropped(&written, &format!("{{ {pairs} }}"), &["bad-default"]);
+}
+
+/// Checks that a document of others with the schema `written` becomes what our own one with the
+/// schema `without` says, and that no other rule reports its defaults.
+#[track_caller]
+fn ensure_dropped(written: &str, without: &str, rules: &[&str]) {
+    let options = Options {
+        foreign: true,
+        sets: LintSet::ALL.into(),
+        ..Options::default()
+    };
+    let text = with_schema("3.1.0", written);
+    let loaded = load_text_with("others.yaml", text.as_bytes(), &options);
+    let printed = contract::render(&loaded.sources, &loaded.diagnostics);
+    let repaired: Vec<_> = loaded.repairs.iter().map(|repair| repair.rule).collect();
+    assert_eq!(repaired, rules, "{printed}");
+    let mut codes = loaded.diagnostics.iter().map(|found| found.code);
+    assert!(!codes.any(|code| code == "defaulted-required"), "{printed}");
+    let own = load_text("own.yaml", with_schema("3.1.0", without).as_bytes());
+    let schemas = |loaded: &Loaded| -> Vec<String> {
+        let contract = loaded.contract.as_ref().expect("it is a contract");
+        let kinds = contract.schemas.iter().map(|schema| &schema.kind);
+        kinds.map(|kind| format!("{kind:?}")).collect()
+    };
+    assert_eq!(schemas(&loaded), schemas(&own));
 }
 
 #[test]
