@@ -51,7 +51,7 @@ pub use constrained::{Text, TextRules};
 pub use constraint::ConstraintError;
 pub use described::Described;
 pub use mode::{is_lenient, lenient, strict};
-pub use pattern::Pattern;
+pub use pattern::{Pattern, translate as translate_pattern};
 /// The version of `schemars` whose `JsonSchema` the types implement.
 #[cfg(feature = "schemars")]
 #[doc(no_inline)]

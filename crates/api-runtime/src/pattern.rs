@@ -1,5 +1,6 @@
 //! Patterns as JSON Schema has them: regular expressions of ECMA 262, unanchored, over Unicode.
 
+mod ecma;
 mod fixed;
 
 use std::sync::OnceLock;
@@ -8,6 +9,7 @@ use regex_automata::Input;
 use regex_automata::dfa::{Automaton, dense};
 use regex_automata::util::primitives::StateID;
 
+pub use ecma::translate;
 use fixed::Fixed;
 
 /// The maximum number of times that matching a pattern with look-around or back-references may
@@ -77,7 +79,7 @@ impl Pattern {
 
 /// Compiles a pattern to the first form that can hold it, the cheapest first.
 fn compile(source: &str) -> Compiled {
-    let Ok(translated) = jsonschema_regex::to_rust_regex(source) else {
+    let Some(translated) = translate(source) else {
         return Compiled::Never;
     };
     if let Some(fixed) = Fixed::of(&translated) {

@@ -66,16 +66,13 @@ fn patterns(keywords: &Map<String, Value>) -> Vec<String> {
         one => std::slice::from_ref(one),
     });
     let patterns = patterns.into_iter().flatten().filter_map(Value::as_str);
-    patterns
-        .filter_map(|pattern| jsonschema_regex::to_rust_regex(pattern).ok())
-        .map(|regex| regex.to_string())
-        .collect()
+    patterns.filter_map(crate::translate_pattern).collect()
 }
 
 /// Returns a strategy for strings that match a pattern, with any text before and after what the
 /// pattern is about. Returns `None` if the pattern looks around, of which random strings are tried.
 pub(super) fn of_pattern(pattern: &str, least: usize) -> Option<BoxedStrategy<String>> {
-    of_match(&jsonschema_regex::to_rust_regex(pattern).ok()?, least)
+    of_match(&crate::translate_pattern(pattern)?, least)
 }
 
 /// Returns a strategy for strings in which a regular expression has a match.

@@ -65,7 +65,7 @@ impl Engine {
 
     fn compiled(&self) -> &Compiled {
         self.compiled.get_or_init(|| {
-            let Ok(translated) = jsonschema_regex::to_rust_regex(&self.pattern) else {
+            let Some(translated) = api_runtime::translate_pattern(&self.pattern) else {
                 return Compiled::Unusable;
             };
             // This engine takes linear time. The other one also looks around and refers back.

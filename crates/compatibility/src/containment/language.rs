@@ -1,6 +1,7 @@
 //! The strings that match some patterns and do not match others, as a product of automata.
 
 mod alphabet;
+mod sets;
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -11,6 +12,7 @@ use regex_automata::util::primitives::StateID;
 
 use super::pattern::{Pattern, Patterns};
 use alphabet::{Letter, alphabet};
+pub(crate) use sets::Sets;
 
 /// The maximum number of states of a product of automata.
 const MOST_STATES: usize = 4096;

@@ -8,7 +8,7 @@ use regex_automata::dfa::{StartKind, dense};
 use regex_automata::nfa::thompson;
 
 use super::engines::Engines;
-use super::language::Language;
+use super::language::{Language, Sets};
 
 /// The maximum number of bytes of the automaton of one pattern.
 const MOST_AUTOMATON_BYTES: usize = 1 << 20;
@@ -99,9 +99,7 @@ impl Patterns {
 impl Pattern {
     fn new(pattern: &str) -> Self {
         Self {
-            translated: jsonschema_regex::to_rust_regex(pattern)
-                .ok()
-                .map(|translated| translated.to_string()),
+            translated: api_runtime::translate_pattern(pattern),
             automaton: OnceCell::new(),
         }
     }
@@ -123,6 +121,11 @@ impl Pattern {
                 .ok()
         };
         self.automaton.get_or_init(build).as_ref()
+    }
+
+    /// Returns the sets of characters that the pattern names, or `None` if it is no regular one.
+    pub(crate) fn sets(&self) -> Option<Sets> {
+        Sets::of(&regex_syntax::parse(self.translated.as_ref()?).ok()?)
     }
 
     /// Returns the bytes of the automaton, if it has been built.

@@ -16,7 +16,7 @@ impl Sampler {
     /// Parses a pattern of a contract. Returns `None` for one with look-around or back-references,
     /// which describes no regular language.
     pub(super) fn new(source: &str) -> Option<Self> {
-        let translated = jsonschema_regex::to_rust_regex(source).ok()?;
+        let translated = api_runtime::translate_pattern(source)?;
         regex_syntax::parse(&translated).ok().map(Self)
     }
 
