@@ -303,10 +303,12 @@ fn compared(arguments: &Arguments, err: &mut dyn Write) -> anyhow::Result<Option
     let path = contracts::document(named)?;
     // The temporary folder is removed when the command ends.
     let checkout;
+    let mut pointers: &[String] = &[];
     let (base, folder, shown) = if let Some(file) = &arguments.base {
         (file.clone(), String::new(), String::new())
     } else {
         checkout = git::checkout(&path, &arguments.git)?;
+        pointers = &checkout.pointers;
         (
             checkout.document.clone(),
             format!("{}/", checkout.root().display()),
@@ -326,6 +328,10 @@ fn compared(arguments: &Arguments, err: &mut dyn Write) -> anyhow::Result<Option
         || contract::load_with(&path, &options),
     )?;
     let Some(base) = accept(before, folder, shown, err)? else {
+        // A pointer is no document, and may be why another one cannot be read.
+        for pointer in pointers {
+            writeln!(err, "note: {pointer}")?;
+        }
         return Ok(None);
     };
     let Some(revision) = accept(after, String::new(), String::new(), err)? else {

@@ -1,9 +1,10 @@
 //! Reads a document and the files beside it from a git revision.
 
+mod blobs;
+
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use ::policy::Policy;
 use anyhow::{Context as _, bail};
@@ -16,6 +17,8 @@ pub(crate) struct Checkout {
     folder: TempDir,
     /// The path of the document in the folder.
     pub(crate) document: PathBuf,
+    /// What to do about each file whose content is not in git.
+    pub(crate) pointers: Vec<String>,
 }
 
 impl Checkout {
@@ -30,11 +33,8 @@ const FILE: &str = "contract.toml";
 /// The name of the contract of a repository that lists none.
 const ONLY: &str = "api";
 
-/// The files of a repository that can be part of a contract.
-const DOCUMENTS: [&str; 3] = ["*.yaml", "*.yml", "*.json"];
-
 /// Copies every YAML and JSON file of a revision to a temporary folder, so that a contract of
-/// several files is whole. `document` is the path of its first file in the working copy.
+/// several files is whole. No program that the repository names for its files runs. `document` is the path of its first file in the working copy.
 pub(crate) fn checkout(document: &Path, revision: &str) -> anyhow::Result<Checkout> {
     let parent = match document.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -57,45 +57,33 @@ pub(crate) fn checkout(document: &Path, revision: &str) -> anyhow::Result<Checko
     // A revision may begin with a hyphen, and must not be taken for an option.
     let verify = ["rev-parse", "--verify", "--quiet", "--end-of-options"];
     let found = git(&root).args(verify).arg(&commit).output();
-    if !found.context("failed to start git")?.status.success() {
+    let found = found.context("failed to start git")?;
+    if !found.status.success() {
         bail!(
             "failed to find `{revision}` in git: get it with `git fetch`, or name another revision with --base, or a file"
         );
     }
     let folder = tempfile::tempdir().context("failed to create a temporary folder")?;
-    // With an index of its own, the command changes no file of the repository.
-    let index = folder.path().join("index");
-    let with_index = || {
-        let mut git = git(&root);
-        git.env("GIT_INDEX_FILE", &index);
-        git
-    };
-    output(with_index().args(["read-tree", &commit]))?;
-    let files = output(with_index().args(["ls-files", "-z", "--"]).args(DOCUMENTS))?;
     let tree = folder.path().join("tree");
-    let mut write = with_index()
-        .args(["checkout-index", "-z", "--stdin"])
-        .arg(format!("--prefix={}/", tree.display()))
-        .stdin(Stdio::piped())
-        .spawn()
-        .context("failed to start git")?;
-    let mut names = write.stdin.take().context("failed to write to git")?;
-    names.write_all(&files).context("failed to write to git")?;
-    // git reads names until this end is closed.
-    drop(names);
-    if !write.wait().context("failed to wait for git")?.success() {
-        bail!("git failed to write the files of `{revision}`");
+    let pointers = blobs::copy(&root, text(&found.stdout)?, &tree)?;
+    let inside = PathBuf::from(text(&prefix)?).join(name);
+    if pointers.contains(&inside) {
+        bail!("{}", fetched(revision, &inside));
     }
-    let document = tree.join(text(&prefix)?).join(name);
+    let document = tree.join(&inside);
     if !document.is_file() {
         bail!(
-            "`{revision}` has no {}{}: name the file to compare with, as in `{} diff old.yaml`",
-            text(&prefix)?,
-            name.display(),
+            "`{revision}` has no {}: name the file to compare with, as in `{} diff old.yaml`",
+            inside.display(),
             workspace::called()
         );
     }
-    Ok(Checkout { folder, document })
+    let pointers = pointers.iter().map(|path| fetched(revision, path));
+    Ok(Checkout {
+        document,
+        pointers: pointers.collect(),
+        folder,
+    })
 }
 
 /// Returns whether a contract that `contract.toml` lists was added since a revision: the revision has
@@ -110,7 +98,7 @@ pub(crate) fn is_new(document: &Path, name: &str, revision: &str) -> anyhow::Res
     };
     let shown = |folder: &Path, file: &Path| {
         let mut git = git(folder);
-        git.arg("show")
+        git.args(["cat-file", "blob"])
             .arg(format!("{commit}:./{}", file.display()));
         output(&mut git).ok()
     };
@@ -147,6 +135,15 @@ pub(crate) fn commit(document: &Path, revision: &str) -> anyhow::Result<String> 
             .arg(format!("{revision}^{{commit}}")),
     )?;
     Ok(text(&id)?.to_owned())
+}
+
+/// Returns what to do about a file whose content git does not have.
+fn fetched(revision: &str, path: &Path) -> String {
+    format!(
+        "`{revision}:{0}` is a pointer of Git LFS, and its content is not in git: check the revision out with `git worktree add ../before {revision}`, and compare with the file there, as in `{1} diff ../before/{0}`",
+        path.display(),
+        workspace::called()
+    )
 }
 
 /// Returns git in a folder, without the programs that the settings of a repository may name for what

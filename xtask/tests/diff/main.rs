@@ -9,6 +9,7 @@ mod more;
 mod patterns;
 mod policy;
 mod requests;
+mod revisions;
 mod rules;
 mod rust;
 mod shared;
