@@ -12,13 +12,16 @@ mod findings;
 mod forms;
 mod links;
 mod message;
+mod oauth;
 mod operations;
 mod parameters;
 mod responses;
 mod security;
 mod shape;
 mod sunset;
+mod taken;
 mod walk;
+mod written;
 
 use std::collections::BTreeSet;
 
@@ -26,7 +29,7 @@ use contract::model::{Contract, Operation};
 use contract::source::Span;
 
 use crate::containment::{Context, Reading};
-use crate::finding::{Finding, Kind, Report, Version, Witness};
+use crate::finding::{BREAKING_RULES, Finding, Kind, Report, Version, Witness};
 use crate::pair::Side;
 use findings::Findings;
 use walk::Walks;
@@ -137,6 +140,12 @@ struct Found {
     witness: Option<Witness>,
 }
 
+/// Returns whether a finding has what its kind promises: one that breaks somebody has a witness, and a
+/// rule that is listed as one that can break.
+fn is_shown(kind: Kind, rule: &str, witness: Option<&Witness>) -> bool {
+    kind != Kind::Breaking || (BREAKING_RULES.contains(&rule) && witness.is_some())
+}
+
 impl<'c> Comparison<'c> {
     fn base(&self) -> &'c Contract {
         self.context.pair.contract(Side::Base)
@@ -149,6 +158,7 @@ impl<'c> Comparison<'c> {
     /// Adds a finding about an operation. One that several operations share, as those of a
     /// parameter that they refer to, is added once.
     fn add(&mut self, operation: Option<&str>, found: Found) {
+        debug_assert!(is_shown(found.kind, found.rule, found.witness.as_ref()));
         if let Some(known) = self.findings.known(&found) {
             known.operations.extend(operation.map(str::to_owned));
             return;

@@ -95,6 +95,37 @@ impl Kind {
     }
 }
 
+/// The rules whose findings can be breaking, sorted. Each of their breaking findings has a witness.
+pub const BREAKING_RULES: [&str; 27] = [
+    "body-added",
+    "body-removed",
+    "body-required",
+    "encoding-changed",
+    "header-optional",
+    "header-removed",
+    "header-required",
+    "header-style",
+    "media-type-removed",
+    "media-type-widened",
+    "oauth-changed",
+    "operation-removed",
+    "parameter-required",
+    "parameter-style",
+    "part-header-optional",
+    "part-header-removed",
+    "part-header-required",
+    "part-header-style",
+    "path-taken",
+    "request-narrowed",
+    "response-body-removed",
+    "response-body-required",
+    "response-widened",
+    "schema-missing",
+    "security-tightened",
+    "server-changed",
+    "status-removed",
+];
+
 /// A message that shows a finding: one side allows it, and the other does not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Witness {

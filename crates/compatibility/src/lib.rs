@@ -26,7 +26,7 @@ mod rust;
 
 pub use compare::compare;
 pub use containment::{Containment, MOST_SAMPLES, Reading, contain, example};
-pub use finding::{Finding, Kind, Report, Step, Version, Witness};
+pub use finding::{BREAKING_RULES, Finding, Kind, Report, Step, Version, Witness};
 pub use lints::searched_lints;
 pub use pair::Side;
 pub use rust::{RustFinding, RustReport, Who, compare_rust};

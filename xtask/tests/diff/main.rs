@@ -6,6 +6,8 @@ mod forms;
 #[path = "../support/git.rs"]
 mod git;
 mod more;
+mod parts;
+mod paths;
 mod patterns;
 mod policy;
 mod requests;
@@ -14,6 +16,7 @@ mod rules;
 mod rust;
 mod shared;
 mod typical;
+mod witnesses;
 
 use std::fs;
 use std::path::Path;

@@ -205,7 +205,12 @@ fn a_request_that_is_shown_can_be_pasted_and_carries_the_values() {
             .iter()
             .find(|finding| finding["rule"] == "operation-removed")
             .unwrap_or_else(|| panic!("{fields}: {report:#}"));
-        let command = removed["witness"]["text"].as_str();
+        let witness = &removed["witness"];
+        // Where no command can be written, the method and the path are all that is shown.
+        let command = witness["text"].as_str().filter(|text| {
+            let outline = format!(r#"{{"request":"{} {template}"}}"#, method.to_uppercase());
+            witness["kind"] != "message" || *text != outline
+        });
         let shown = command.map(|command| words(folder.path(), command));
         let expected = expected.map(|words| words.iter().map(ToString::to_string).collect());
         if shown != expected {

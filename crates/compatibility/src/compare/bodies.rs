@@ -6,7 +6,7 @@ use contract::model::{MediaType, SchemaId};
 use contract::source::Span;
 use serde_json::json;
 
-use super::message::quoted;
+use super::message::{outline, quoted, webhook};
 use super::walk::Place;
 use super::{Comparison, Flow, Found, OperationPair, encoding};
 use crate::containment::Containment;
@@ -40,9 +40,10 @@ impl<'c> Comparison<'c> {
                         "the request body may be left out"
                     };
                     let witness = if is_to_api {
-                        self.request(pair.base, None, None)
+                        let request = self.request(pair.base, None, None);
+                        request.unwrap_or_else(|| outline(pair.base))
                     } else {
-                        None
+                        webhook(pair, &json!({}))
                     };
                     self.add(
                         Some(&pair.name),
@@ -52,7 +53,7 @@ impl<'c> Comparison<'c> {
                             message: message.to_owned(),
                             base: Some(old.span),
                             revision: Some(new.span),
-                            witness,
+                            witness: Some(witness),
                         },
                     );
                 }
@@ -68,7 +69,11 @@ impl<'c> Comparison<'c> {
                 self.contents(index, pair, flow, (before, after), &place);
             }
             (Some(old), None) => {
-                let witness = is_to_api.then(|| self.example_request(pair.base));
+                let witness = if is_to_api {
+                    self.asked(pair.base)
+                } else {
+                    webhook(pair, &json!({}))
+                };
                 self.add(
                     Some(&pair.name),
                     Found {
@@ -77,7 +82,7 @@ impl<'c> Comparison<'c> {
                         message: "the request no longer has a body".to_owned(),
                         base: Some(old.span),
                         revision: Some(pair.revision.span),
-                        witness: witness.flatten(),
+                        witness: Some(witness),
                     },
                 );
             }
@@ -91,7 +96,7 @@ impl<'c> Comparison<'c> {
                 } else {
                     (Kind::Compatible, "the request may have a body")
                 };
-                let witness = is_asked.then(|| self.example_request(pair.base));
+                let witness = is_asked.then(|| self.asked(pair.base));
                 self.add(
                     Some(&pair.name),
                     Found {
@@ -100,7 +105,7 @@ impl<'c> Comparison<'c> {
                         message: what.to_owned(),
                         base: Some(pair.base.span),
                         revision: Some(new.span),
-                        witness: witness.flatten(),
+                        witness,
                     },
                 );
             }
@@ -146,7 +151,7 @@ impl<'c> Comparison<'c> {
                     } else {
                         Kind::Compatible
                     };
-                    self.added_content(pair, &place, (before.span, new), kind);
+                    self.added_content(pair, &place, (before, new), kind);
                 }
                 (None, None) => {}
             }
@@ -157,9 +162,13 @@ impl<'c> Comparison<'c> {
         &mut self,
         pair: &OperationPair<'c>,
         place: &Place,
-        (before, new): (Span, &'c MediaType),
+        (before, new): (Contents<'c>, &'c MediaType),
         kind: Kind,
     ) {
+        let witness = (kind == Kind::Breaking).then(|| {
+            let is_known = |name: &str| best(before.content, name).is_some();
+            in_media_type(pair, place, &new.name, is_known)
+        });
         let (rule, what) = if kind == Kind::Compatible {
             ("media-type-added", "is new")
         } else {
@@ -174,9 +183,9 @@ impl<'c> Comparison<'c> {
                 kind,
                 rule,
                 message: format!("{} {what}", describe(place)),
-                base: Some(before),
+                base: Some(before.span),
                 revision: Some(new.span),
-                witness: None,
+                witness,
             },
         );
     }
@@ -198,27 +207,23 @@ impl<'c> Comparison<'c> {
         if is_narrowed && !flow.is_to_api() {
             return;
         }
+        let is_read = |name: &str| best(after.content, name).is_some();
         let (kind, witness) = match (place, flow.is_to_api()) {
             (Place::RequestBody(_), true) => {
                 let witness = self.request(pair.base, Some(&old.name), None);
                 // A body such as XML is not written, and its media type alone is refused.
-                let alone = || {
-                    let is_read = |name: &str| {
-                        let mut content = after.content.iter();
-                        content.any(|new| covers(&new.name, name).is_some())
-                    };
-                    let media = unread(&old.name, is_read)?;
-                    let message = json!({ "media_type": media });
-                    Some(Witness::Message(message.to_string()))
-                };
-                (Kind::Breaking, witness.or_else(alone))
+                let alone = || in_media_type(pair, place, &old.name, is_read);
+                (Kind::Breaking, Some(witness.unwrap_or_else(alone)))
             }
             // A client that gets a webhook has not asked for the media type.
             (Place::RequestBody(_), false) => (Kind::Compatible, None),
             (Place::ResponseBody(status, _), false) => {
                 (Kind::Breaking, Some(self.without(pair, status, old, after)))
             }
-            _ => (Kind::Breaking, None),
+            _ => {
+                let witness = in_media_type(pair, place, &old.name, is_read);
+                (Kind::Breaking, Some(witness))
+            }
         };
         self.add(
             Some(&pair.name),
@@ -408,6 +413,19 @@ pub(super) fn covers(range: &str, name: &str) -> Option<(usize, usize)> {
     Some((named, asked.len()))
 }
 
+/// The kinds of media types that ranges have.
+const KINDS: [&str; 9] = [
+    "application",
+    "audio",
+    "font",
+    "haptics",
+    "image",
+    "message",
+    "model",
+    "text",
+    "video",
+];
+
 /// Media types to show that a range is not read.
 const SHOWN: [&str; 8] = [
     "application/json",
@@ -425,9 +443,30 @@ pub(super) fn unread(range: &str, is_read: impl Fn(&str) -> bool) -> Option<Stri
     if !range.contains('*') {
         return Some(range.to_owned());
     }
-    let mut shown = SHOWN.iter().filter(|name| covers(range, name).is_some());
-    let found = shown.find(|name| !is_read(name))?;
-    Some((*found).to_owned())
+    let shown = SHOWN.map(str::to_owned).into_iter();
+    // Names that are registered for nobody, in every range.
+    let others = KINDS.map(|kind| format!("{kind}/vnd.example")).into_iter();
+    let mut names = shown
+        .chain(others)
+        .filter(|name| covers(range, name).is_some());
+    names.find(|name| !is_read(name))
+}
+
+/// Returns a message that has a media type, of which a range is meant that is not known.
+fn in_media_type(
+    pair: &OperationPair<'_>,
+    place: &Place,
+    range: &str,
+    is_known: impl Fn(&str) -> bool,
+) -> Witness {
+    let media = unread(range, is_known).unwrap_or_else(|| range.to_owned());
+    match place {
+        Place::ResponseBody(status, _) => {
+            Witness::Message(json!({ "status": status, "media_type": media }).to_string())
+        }
+        _ if pair.is_reversed => webhook(pair, &json!({ "media_type": media })),
+        _ => Witness::Message(json!({ "media_type": media }).to_string()),
+    }
 }
 
 /// Returns a media type without parameters, and its parameters. UTF-8 is what is meant without a

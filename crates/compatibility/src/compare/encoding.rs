@@ -2,7 +2,7 @@
 //! names. A value that would not arrive as it is, or that has no simple form, is not written.
 
 use contract::diagnostic::harmless;
-use contract::model::{MediaType, Parameter, ParameterEncoding, Style};
+use contract::model::{MediaType, Parameter, ParameterEncoding, PropertyEncoding, Style};
 use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 
@@ -61,16 +61,29 @@ pub(super) fn in_path(parameter: &Parameter, value: &Value) -> Option<String> {
 /// Returns the pairs, such as `name=value`, of a parameter in a query.
 pub(super) fn in_query(parameter: &Parameter, value: &Value) -> Option<Vec<String>> {
     let name = encoded(&parameter.name);
-    let (style, explode) = match &parameter.encoding {
+    let (style, explode, allow_reserved) = match &parameter.encoding {
         ParameterEncoding::Content(media) => {
             return Some(vec![format!("{name}={}", encoded(&content(media, value)?))]);
         }
-        ParameterEncoding::Style { style, explode, .. } => (*style, *explode),
+        ParameterEncoding::Style {
+            style,
+            explode,
+            allow_reserved,
+        } => (*style, *explode, *allow_reserved),
     };
+    let pairs = styled(&name, value, style, explode)?;
+    if !allow_reserved {
+        return Some(pairs);
+    }
+    Some(pairs.iter().map(|pair| with_reserved(pair)).collect())
+}
+
+/// Returns the pairs of a value in a query or form, by a style.
+fn styled(name: &str, value: &Value, style: Style, explode: bool) -> Option<Vec<String>> {
     match style {
-        Style::Form => pairs(&name, value, explode, ','),
-        Style::SpaceDelimited => pairs(&name, value, explode, ' '),
-        Style::PipeDelimited => pairs(&name, value, explode, '|'),
+        Style::Form => pairs(name, value, explode, ','),
+        Style::SpaceDelimited => pairs(name, value, explode, ' '),
+        Style::PipeDelimited => pairs(name, value, explode, '|'),
         Style::DeepObject => {
             let written = |key: &str| format!("{name}%5B{}%5D", encoded(key));
             properties(value, written)
@@ -79,13 +92,29 @@ pub(super) fn in_query(parameter: &Parameter, value: &Value) -> Option<Vec<Strin
     }
 }
 
+/// Returns a pair with the reserved characters of its value that end neither the pair nor the query.
+fn with_reserved(pair: &str) -> String {
+    let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+    let reserved = [("%2F", "/"), ("%3A", ":"), ("%3F", "?"), ("%40", "@")];
+    let value = reserved
+        .iter()
+        .fold(value.to_owned(), |value, (code, character)| {
+            value.replace(code, character)
+        });
+    format!("{name}={value}")
+}
+
 /// Returns a header line.
 pub(super) fn in_header(parameter: &Parameter, value: &Value) -> Option<String> {
-    let text = match &parameter.encoding {
-        ParameterEncoding::Content(media) => content(media, value)?,
-        ParameterEncoding::Style { explode, .. } => list(value, *explode, str::to_owned)?,
-    };
-    header(&parameter.name, &text)
+    header(&parameter.name, &of_header(parameter, value)?)
+}
+
+/// Returns the text of a header.
+pub(super) fn of_header(parameter: &Parameter, value: &Value) -> Option<String> {
+    match &parameter.encoding {
+        ParameterEncoding::Content(media) => content(media, value),
+        ParameterEncoding::Style { explode, .. } => list(value, *explode, str::to_owned),
+    }
 }
 
 /// Returns a header line, or `None` if curl would leave it out or send another one.
@@ -138,17 +167,36 @@ pub(super) fn body(media: &MediaType, name: &str, value: &Value) -> Option<(&'st
 fn form(media: &MediaType, value: &Value) -> Option<String> {
     let mut out = Vec::new();
     for (name, value) in value.as_object()? {
-        let is_plain = media.encoding.get(name).is_none_or(|encoding| {
-            encoding.content_type.is_none()
-                && encoding.style.is_none()
-                && encoding.explode.is_none()
-        });
-        if !is_plain || value.is_object() {
-            return None;
-        }
-        out.extend(pairs(&encoded(name), value, true, ',')?);
+        out.extend(in_form(media.encoding.get(name), name, value)?);
     }
     (!out.is_empty()).then(|| out.join("&"))
+}
+
+/// Returns the pairs of a field of a form.
+pub(super) fn in_form(
+    encoding: Option<&PropertyEncoding>,
+    name: &str,
+    value: &Value,
+) -> Option<Vec<String>> {
+    let name = encoded(name);
+    let style = encoding.and_then(|encoding| encoding.style);
+    let explode = encoding.and_then(|encoding| encoding.explode);
+    if style.is_some() || explode.is_some() {
+        let style = style.unwrap_or(Style::Form);
+        return styled(&name, value, style, explode.unwrap_or(style == Style::Form));
+    }
+    let types = encoding.and_then(|encoding| encoding.content_type.as_deref());
+    match types {
+        // Whether the items are fields of their own is read in both ways.
+        Some(_) if value.is_array() => None,
+        Some(types) => {
+            let media = types.split(',').next().unwrap_or_default();
+            Some(vec![format!("{name}={}", encoded(&content(media, value)?))])
+        }
+        // Some tools write an object as JSON, and others its properties as fields.
+        None if value.is_object() => None,
+        None => pairs(&name, value, true, ','),
+    }
 }
 
 /// Returns pairs of a query or form. Without `explode`, the parts of an array or object are one

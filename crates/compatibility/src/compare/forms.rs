@@ -1,18 +1,64 @@
-//! Compares how the fields of forms and the parts of multipart bodies are written, and the headers of
-//! these parts.
+//! Compares how the fields of forms and the parts of multipart bodies are written.
 
-use contract::model::{MediaType, Parameter, PropertyEncoding, SchemaId, SchemaKind, Style};
+mod headers;
+mod parts;
+
+use contract::model::{MediaType, PropertyEncoding, SchemaId, Style};
 use contract::source::Span;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::bodies::{covers, describe, unread};
 use super::walk::Place;
-use super::{Comparison, Flow, Found};
+use super::written::style_words;
+use super::{Comparison, Flow, Found, encoding};
 use crate::finding::{Kind, Witness};
 use crate::pair::Side;
+use parts::{Encodings, Key};
 
-/// The media types that a part without `contentType` may have, by the kind of its property.
-const DEFAULTS: [&str; 3] = ["application/json", "application/octet-stream", "text/plain"];
+/// The deepest nesting of multipart bodies in parts of others that is compared.
+const MOST_DEPTH: usize = 16;
+
+/// A body whose fields or parts are compared, and the part of it that is looked at.
+#[derive(Clone)]
+struct Whole<'w> {
+    place: &'w Place,
+    /// The spans of the media type before and after the change.
+    spans: (Span, Span),
+    is_multipart: bool,
+    /// The part of the body that is multipart itself, from the outermost one.
+    way: Vec<Key>,
+}
+
+impl Whole<'_> {
+    /// Returns a part in words, from the innermost one.
+    fn words(&self, what: &str, key: &Key) -> String {
+        let ways = self.way.iter().rev().map(|key| key.words("part"));
+        let mut words = vec![key.words(what)];
+        words.extend(ways);
+        words.join(" of ")
+    }
+
+    /// Returns the name or position of a part, or a list of them for a part of a part.
+    fn json(&self, key: &Key) -> Value {
+        if self.way.is_empty() {
+            return key.json();
+        }
+        let keys = self.way.iter().chain([key]);
+        Value::Array(keys.map(Key::json).collect())
+    }
+}
+
+/// A part of a body, as it is sent and as it is read.
+struct Part<'p, 'c> {
+    whole: &'p Whole<'p>,
+    key: &'p Key,
+    sent: Option<&'c PropertyEncoding>,
+    read: Option<&'c PropertyEncoding>,
+    /// The schemas of the part that is sent and of that which is read.
+    schemas: (Option<SchemaId>, Option<SchemaId>),
+    /// The schema of the whole body that is sent.
+    body: Option<SchemaId>,
+}
 
 impl<'c> Comparison<'c> {
     /// Reports fields and parts that the sender writes in a way that the receiver does not read.
@@ -28,227 +74,211 @@ impl<'c> Comparison<'c> {
         } else {
             (new, old)
         };
-        let added = receiver
-            .encoding
-            .keys()
-            .filter(|name| !sender.encoding.contains_key(*name));
-        let names: Vec<&String> = sender.encoding.keys().chain(added).collect();
-        for name in names {
-            let (sent, read) = (sender.encoding.get(name), receiver.encoding.get(name));
-            let has_part = |side, media: &MediaType| self.may_have(side, media.schema, name);
-            // Of a part that is new or gone, the schemas tell.
-            if is_multipart(old)
-                && is_multipart(new)
-                && has_part(Side::Base, old)
-                && has_part(Side::Revision, new)
-            {
-                let (before, after) = if flow.is_to_api() {
-                    (sent, read)
-                } else {
-                    (read, sent)
-                };
-                let spans = (old.span, new.span);
-                let part = Part { place, name, spans };
-                self.part_headers(index, &part, flow, (headers(before), headers(after)));
-            }
-            let Some((what, shown)) = difference(sent, read) else {
-                continue;
-            };
-            // No command is written for a multipart body, so the part stands alone.
-            let witness = shown.map(|media| {
-                Witness::Message(json!({ "part": name, "media_type": media }).to_string())
-            });
-            let operation = self.pairs[index].name.clone();
-            self.add(
-                Some(&operation),
-                Found {
-                    kind: Kind::Breaking,
-                    rule: "encoding-changed",
-                    message: format!("{}: the field `{name}` {what}", describe(place)),
-                    base: Some(old.span),
-                    revision: Some(new.span),
-                    witness,
-                },
-            );
-        }
-    }
-}
-
-/// A part of a multipart body.
-struct Part<'p> {
-    place: &'p Place,
-    name: &'p str,
-    /// The spans of the media type before and after the change.
-    spans: (Span, Span),
-}
-
-impl<'c> Comparison<'c> {
-    /// Compares the headers of a part, as those of a request or response.
-    fn part_headers(
-        &mut self,
-        index: usize,
-        part: &Part<'_>,
-        flow: Flow,
-        (old, new): (&'c [Parameter], &'c [Parameter]),
-    ) {
-        let same = |list: &'c [Parameter], one: &Parameter| {
-            list.iter()
-                .find(|other| other.name.eq_ignore_ascii_case(&one.name))
+        let whole = Whole {
+            place,
+            spans: (old.span, new.span),
+            is_multipart: is_multipart(&old.name) && is_multipart(&new.name),
+            way: Vec::new(),
         };
-        let is_received = flow.is_to_api();
-        for header in old {
-            let Some(other) = same(new, header) else {
-                let (kind, what) = match (is_received, header.required) {
-                    (true, _) => (Kind::InformationRemoved, "is no longer read"),
-                    (false, true) => (Kind::Breaking, "which was always there, is gone"),
-                    (false, false) => (Kind::InformationRemoved, "is gone"),
-                };
-                let spans = (header.span, part.spans.1);
-                self.add_part_header(
-                    index,
-                    part,
-                    header,
-                    (kind, "part-header-removed", what),
-                    spans,
-                );
-                continue;
-            };
-            let change = match (is_received, header.required, other.required) {
-                (true, false, true) => Some((
-                    Kind::Breaking,
-                    "part-header-required",
-                    "has become required",
-                )),
-                (false, true, false) => {
-                    Some((Kind::Breaking, "part-header-optional", "may be missing"))
-                }
-                (true, true, false) => Some((
-                    Kind::Compatible,
-                    "part-header-optional",
-                    "has become optional",
-                )),
-                _ => None,
-            };
-            let style = self.is_written_otherwise(header, other).then_some((
-                Kind::Breaking,
-                "part-header-style",
-                "is written in another style",
-            ));
-            for change in change.into_iter().chain(style) {
-                self.add_part_header(index, part, header, change, (header.span, other.span));
-            }
-            if !is_received || !self.is_text_of_any_kind(header, other) {
-                self.schemas(index, Place::PartHeader, header.schema, other.schema, flow);
-            }
-        }
-        for header in new.iter().filter(|header| same(old, header).is_none()) {
-            let change = if is_received && header.required {
-                (
-                    Kind::Breaking,
-                    "part-header-required",
-                    "is new and required",
-                )
-            } else {
-                (Kind::Compatible, "part-header-added", "is new")
-            };
-            self.add_part_header(index, part, header, change, (part.spans.0, header.span));
-        }
+        let levels = (Encodings::of(sender), Encodings::of(receiver));
+        self.encodings_of(index, &whole, flow, levels);
     }
 
-    /// Returns whether the values of a schema may have a property, unless it lists others alone.
-    fn may_have(&self, side: Side, id: Option<SchemaId>, name: &str) -> bool {
-        let Some(id) = id else { return true };
-        let contract = self.context.pair.contract(side);
-        match &contract.schema(self.context.pair.end(side, id)).kind {
-            SchemaKind::Object(keywords) => {
-                let is_composed = keywords.reference.is_some()
-                    || !keywords.all_of.is_empty()
-                    || !keywords.any_of.is_empty()
-                    || !keywords.one_of.is_empty()
-                    || !keywords.pattern_properties.is_empty();
-                let is_listed = || match keywords.properties.get(name) {
-                    Some(id) => !matches!(contract.schema(*id).kind, SchemaKind::Bool(false)),
-                    None => false,
-                };
-                is_composed || keywords.properties.is_empty() || is_listed()
-            }
-            SchemaKind::Bool(_) => true,
-        }
-    }
-
-    fn add_part_header(
+    fn encodings_of(
         &mut self,
         index: usize,
-        part: &Part<'_>,
-        header: &Parameter,
-        (kind, rule, what): (Kind, &'static str, &str),
-        (base, revision): (Span, Span),
+        whole: &Whole<'_>,
+        flow: Flow,
+        (sender, receiver): (Encodings<'c>, Encodings<'c>),
     ) {
-        let place = describe(part.place);
-        let operation = self.pairs[index].name.clone();
-        // No command is written for a multipart body, so the part stands alone.
-        let is_missing = kind == Kind::Breaking && rule != "part-header-style";
-        let witness = is_missing
-            .then(|| Witness::Message(json!({ "part": part.name, "headers": {} }).to_string()));
-        self.add(
-            Some(&operation),
-            Found {
-                kind,
-                rule,
-                message: format!(
-                    "{place}: the header `{}` of the part `{}` {what}",
-                    header.name, part.name
+        let (sending, receiving) = (flow.sender, flow.sender.other());
+        for key in Key::of(&sender, &receiver) {
+            // Of a part that is new or gone, the schemas tell.
+            if !self.may_have(sending, &sender, &key) || !self.may_have(receiving, &receiver, &key)
+            {
+                continue;
+            }
+            let part = Part {
+                whole,
+                key: &key,
+                sent: sender.get(&key),
+                read: receiver.get(&key),
+                schemas: (
+                    self.part_schema(sending, &sender, &key),
+                    self.part_schema(receiving, &receiver, &key),
                 ),
-                base: Some(base),
-                revision: Some(revision),
-                witness,
-            },
-        );
+                body: sender.schema,
+            };
+            if whole.is_multipart {
+                self.part_headers(index, &part, flow);
+            }
+            if let Some((kind, what, witness)) = self.difference(index, &part, flow) {
+                let operation = self.pairs[index].name.clone();
+                let field = whole.words("field", &key);
+                self.add(
+                    Some(&operation),
+                    Found {
+                        kind,
+                        rule: "encoding-changed",
+                        message: format!("{}: {field} {what}", describe(whole.place)),
+                        base: Some(whole.spans.0),
+                        revision: Some(whole.spans.1),
+                        witness,
+                    },
+                );
+            }
+            if whole.is_multipart && whole.way.len() < MOST_DEPTH {
+                let mut way = whole.way.clone();
+                way.push(key.clone());
+                let within = Whole {
+                    way,
+                    ..whole.clone()
+                };
+                let levels = (
+                    Encodings::within(part.sent, part.schemas.0),
+                    Encodings::within(part.read, part.schemas.1),
+                );
+                self.encodings_of(index, &within, flow, levels);
+            }
+        }
     }
-}
 
-fn headers(encoding: Option<&PropertyEncoding>) -> &[Parameter] {
-    encoding.map_or(&[], |encoding| &encoding.headers)
+    /// Returns how a field is written otherwise than it is read, with a message that shows it.
+    fn difference(
+        &self,
+        index: usize,
+        part: &Part<'_, 'c>,
+        flow: Flow,
+    ) -> Option<(Kind, String, Option<Witness>)> {
+        if let Some((what, media)) = self.unread_type(part, flow) {
+            // No command is written for a multipart body, so the part stands alone.
+            let message = json!({ "part": part.whole.json(part.key), "media_type": media });
+            let witness = Witness::Message(message.to_string());
+            return Some((Kind::Breaking, what, Some(witness)));
+        }
+        let written = |encoding: Option<&PropertyEncoding>| {
+            let style = encoding.and_then(|one| one.style).unwrap_or(Style::Form);
+            let explode = encoding.and_then(|one| one.explode);
+            (style, explode.unwrap_or(style == Style::Form))
+        };
+        let schema = part.schemas.0;
+        if written(part.sent) == written(part.read) || self.is_flat(flow.sender, schema) {
+            return None;
+        }
+        let name = match part.key {
+            Key::Name(name) => name.as_str(),
+            Key::At(_) | Key::Rest(_) => "",
+        };
+        let text = |encoding, value: &Value| {
+            let pairs = encoding::in_form(encoding, name, value);
+            pairs.map(|pairs| pairs.join("&"))
+        };
+        let found = self.written_otherwise((flow.sender, schema), flow, |value| {
+            (text(part.sent, value), text(part.read, value))
+        });
+        let kind = found.as_ref().map_or(Kind::Undecided, |_| Kind::Breaking);
+        let witness = found.map(|found| self.field(index, part, flow, (&found.value, found.text)));
+        Some((kind, style_words(kind).to_owned(), witness))
+    }
+
+    /// Returns a message with a field that is written otherwise than it is read.
+    fn field(
+        &self,
+        index: usize,
+        part: &Part<'_, 'c>,
+        flow: Flow,
+        (value, text): (&Value, Option<String>),
+    ) -> Witness {
+        let written = text.clone().map_or_else(|| value.clone(), Value::from);
+        if let (Key::Name(name), false) = (part.key, part.whole.is_multipart)
+            && let Some(body) = self.body_with(flow, part.body, name, value)
+            && let Some(witness @ Witness::Request(_)) =
+                self.message(index, part.whole.place, &body)
+        {
+            return witness;
+        }
+        let pair = &self.pairs[index];
+        let message = match part.whole.place {
+            _ if part.whole.is_multipart => {
+                json!({ "part": part.whole.json(part.key), "body": written })
+            }
+            Place::ResponseBody(status, media) => {
+                json!({ "status": status, "media_type": media, "body": written })
+            }
+            Place::RequestBody(media) if pair.is_reversed => {
+                json!({ "webhook": pair.name, "media_type": media, "body": written })
+            }
+            Place::RequestBody(media) => {
+                let request = format!("{} {}", pair.base.method.as_str(), pair.base.path);
+                json!({ "request": request, "media_type": media, "body": written })
+            }
+            Place::Parameter(_) | Place::Header(..) | Place::PartHeader => {
+                json!({ "body": written })
+            }
+        };
+        Witness::Message(message.to_string())
+    }
+
+    /// Returns a body that may be sent, in which a field has a value.
+    fn body_with(
+        &self,
+        flow: Flow,
+        schema: Option<SchemaId>,
+        name: &str,
+        value: &Value,
+    ) -> Option<Value> {
+        let schema = schema?;
+        let mut fields = match self.context.example(flow.sender, schema, flow.reading) {
+            Some(Value::Object(fields)) => fields,
+            _ => Map::new(),
+        };
+        fields.insert(name.to_owned(), value.clone());
+        let body = Value::Object(fields);
+        let is_valid = self.context.is_valid(flow.sender, schema, &body);
+        (is_valid == Some(true)).then_some(body)
+    }
+
+    /// Returns how a part is of a media type that is not read, and this media type.
+    fn unread_type(&self, part: &Part<'_, 'c>, flow: Flow) -> Option<(String, String)> {
+        let types = |encoding: Option<&PropertyEncoding>| -> Option<Vec<String>> {
+            let listed = encoding?.content_type.as_ref()?;
+            Some(listed.split(',').map(|one| one.trim().to_owned()).collect())
+        };
+        let (sent, read) = (types(part.sent), types(part.read));
+        let defaults = |side: Side, schema| {
+            if part.whole.is_multipart {
+                self.defaults_of(side, schema)
+            } else {
+                // A field without a media type is written by its style.
+                vec![parts::DEFAULTS.to_vec()]
+            }
+        };
+        let usual = defaults(flow.sender.other(), part.schemas.1).concat();
+        let is_read = |name: &str| match &read {
+            Some(read) => read.iter().any(|range| covers(range, name).is_some()),
+            None => usual.iter().any(|range| covers(range, name).is_some()),
+        };
+        if let Some(sent) = sent {
+            let name = sent.iter().find(|name| !is_read(name))?;
+            let shown = unread(name, is_read).unwrap_or_else(|| name.clone());
+            return Some((format!("may no longer be `{name}`"), shown));
+        }
+        read.as_ref()?;
+        // Which of the media types for a kind of values it is depends on the tool.
+        let kinds = defaults(flow.sender, part.schemas.0);
+        let kind = kinds
+            .iter()
+            .find(|kind| !kind.iter().any(|name| is_read(name)))?;
+        let shown = kind.last()?;
+        Some((
+            "may no longer be of its default media type".to_owned(),
+            (*shown).to_owned(),
+        ))
+    }
 }
 
 /// Returns whether the parts of a body have headers.
-fn is_multipart(media: &MediaType) -> bool {
-    let name = media.name.as_bytes();
+fn is_multipart(name: &str) -> bool {
+    let name = name.as_bytes();
     name.len() > 10 && name[..10].eq_ignore_ascii_case(b"multipart/")
-}
-
-/// Returns how a field is written otherwise than it is read, and a media type that is not read, if one
-/// is known.
-fn difference(
-    sent: Option<&PropertyEncoding>,
-    read: Option<&PropertyEncoding>,
-) -> Option<(String, Option<String>)> {
-    let types = |encoding: Option<&PropertyEncoding>| -> Option<Vec<String>> {
-        let listed = encoding?.content_type.as_ref()?;
-        Some(listed.split(',').map(|one| one.trim().to_owned()).collect())
-    };
-    let (one, other) = (types(sent), types(read));
-    let is_read = |name: &str| match &other {
-        Some(other) => other.iter().any(|range| covers(range, name).is_some()),
-        None => DEFAULTS.contains(&name),
-    };
-    match &one {
-        Some(one) => {
-            if let Some(name) = one.iter().find(|name| !is_read(name)) {
-                let what = format!("may no longer be `{name}`");
-                return Some((what, unread(name, is_read)));
-            }
-        }
-        // Which of the defaults it is depends on the schema.
-        None if !DEFAULTS.iter().any(|name| is_read(name)) => {
-            return Some(("may no longer be its default media type".to_owned(), None));
-        }
-        None => {}
-    }
-    let written = |encoding: Option<&PropertyEncoding>| {
-        let style = encoding.and_then(|one| one.style).unwrap_or(Style::Form);
-        let explode = encoding.and_then(|one| one.explode);
-        (style, explode.unwrap_or(style == Style::Form))
-    };
-    (written(sent) != written(read)).then(|| ("is written in another style".to_owned(), None))
 }

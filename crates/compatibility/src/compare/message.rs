@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::bodies::best;
 use super::walk::Place;
-use super::{Comparison, encoding};
+use super::{Comparison, OperationPair, encoding};
 use crate::containment::Reading;
 use crate::finding::Witness;
 use crate::pair::Side;
@@ -41,6 +41,13 @@ impl Comparison<'_> {
         }
     }
 
+    /// Returns a request that the contract before the change accepts, or what is certain of it where no
+    /// command can be written.
+    pub(super) fn asked(&self, operation: &Operation) -> Witness {
+        let command = self.example_request(operation);
+        command.unwrap_or_else(|| outline(operation))
+    }
+
     /// Returns a request that the contract before the change accepts.
     pub(super) fn example_request(&self, operation: &Operation) -> Option<Witness> {
         self.with_body(operation, None)
@@ -48,7 +55,7 @@ impl Comparison<'_> {
 
     /// Returns a request with the body that it must have, in the first media type in which it can
     /// be written.
-    fn with_body(
+    pub(super) fn with_body(
         &self,
         operation: &Operation,
         given: Option<(Option<usize>, &Value)>,
@@ -181,6 +188,21 @@ impl Comparison<'_> {
         }
         url.trim_end_matches('/').to_owned()
     }
+}
+
+/// Returns the method and path of a request, without what only some requests have.
+pub(super) fn outline(operation: &Operation) -> Witness {
+    let request = format!("{} {}", operation.method.as_str(), operation.path);
+    Witness::Message(json!({ "request": request }).to_string())
+}
+
+/// Returns a request of a webhook with these parts.
+pub(super) fn webhook(pair: &OperationPair<'_>, parts: &Value) -> Witness {
+    let mut message = json!({ "webhook": pair.name });
+    if let (Some(message), Some(parts)) = (message.as_object_mut(), parts.as_object()) {
+        message.extend(parts.clone());
+    }
+    Witness::Message(message.to_string())
 }
 
 /// Returns the path of a request, with the value of each parameter.

@@ -1,9 +1,11 @@
 //! Compares the document and its operations: which are there, and what they say as a whole.
 
-use contract::model::{Operation, PathPart, Server};
+use contract::model::{Operation, Server};
+use serde_json::json;
 
+use super::taken::is_same_path;
 use super::{Comparison, Flow, Found, OperationPair, sunset};
-use crate::finding::Kind;
+use crate::finding::{Kind, Witness};
 use crate::pair::Side;
 
 impl<'c> Comparison<'c> {
@@ -40,6 +42,7 @@ impl<'c> Comparison<'c> {
         let (base, revision) = (self.base(), self.revision());
         self.lists(&base.operations, &revision.operations, "", false);
         self.lists(&base.webhooks, &revision.webhooks, "webhook ", true);
+        self.requests_taken();
     }
 
     /// Compares two lists of operations. `prefix` names what they are.
@@ -50,14 +53,7 @@ impl<'c> Comparison<'c> {
         prefix: &str,
         is_reversed: bool,
     ) {
-        let name = |operation: &Operation| {
-            format!(
-                "{prefix}{} ({} {})",
-                operation.id,
-                operation.method.as_str(),
-                operation.path
-            )
-        };
+        let name = |operation: &Operation| name(prefix, operation);
         for old in base {
             match revision.iter().find(|new| is_same(old, new)) {
                 Some(new) => self.operation(&OperationPair {
@@ -87,6 +83,15 @@ impl<'c> Comparison<'c> {
         }
     }
 
+    /// Reports the requests that new operations of paths take from others.
+    fn requests_taken(&mut self) {
+        let (base, revision) = (self.base(), self.revision());
+        let known = |new: &Operation| base.operations.iter().any(|old| is_same(old, new));
+        for new in revision.operations.iter().filter(|new| !known(new)) {
+            self.taken(new, |operation| name("", operation));
+        }
+    }
+
     fn gone(&mut self, old: &Operation, name: &str, is_reversed: bool) {
         let (kind, message) = if is_reversed {
             (
@@ -99,7 +104,7 @@ impl<'c> Comparison<'c> {
         let witness = if is_reversed {
             None
         } else {
-            self.example_request(old)
+            Some(self.asked(old))
         };
         self.add(
             Some(name),
@@ -214,7 +219,9 @@ impl<'c> Comparison<'c> {
             };
             let example =
                 pair.map_or_else(|| self.base().operations.first(), |pair| Some(pair.base));
-            let witness = example.and_then(|operation| self.request_to(operation, &filled));
+            let command = example.and_then(|operation| self.request_to(operation, &filled));
+            let outline = || Witness::Message(json!({ "server": filled }).to_string());
+            let witness = Some(command.unwrap_or_else(outline));
             self.add(
                 pair.map(|pair| pair.name.as_str()),
                 Found {
@@ -236,6 +243,12 @@ impl<'c> Comparison<'c> {
             Flow::response(pair.is_reversed),
         )
     }
+}
+
+/// Returns an operation in words. `prefix` says what it is.
+fn name(prefix: &str, operation: &Operation) -> String {
+    let (id, method) = (&operation.id, operation.method.as_str());
+    format!("{prefix}{id} ({method} {})", operation.path)
 }
 
 /// Returns the URL of a server with a value of a variable that it has before a change and not after it,
@@ -262,17 +275,6 @@ fn with_lost_value(old: &Server, new: &Server, name: &str) -> Option<String> {
 
 /// Returns whether two operations have the same method and path. The names of path parameters do
 /// not matter.
-fn is_same(one: &Operation, other: &Operation) -> bool {
-    one.method == other.method
-        && one.query == other.query
-        && one.segments.len() == other.segments.len()
-        && one
-            .segments
-            .iter()
-            .zip(&other.segments)
-            .all(|parts| match parts {
-                (PathPart::Literal(one), PathPart::Literal(other)) => one == other,
-                (PathPart::Parameter(_), PathPart::Parameter(_)) => true,
-                _ => false,
-            })
+pub(super) fn is_same(one: &Operation, other: &Operation) -> bool {
+    one.method == other.method && one.query == other.query && is_same_path(one, other)
 }

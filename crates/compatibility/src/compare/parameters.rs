@@ -5,9 +5,11 @@ use contract::model::{
     Keywords, Location, Operation, Parameter, ParameterEncoding, PathPart, SchemaId, SchemaKind,
     Style, Types,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use super::message::webhook;
 use super::walk::Place;
+use super::written::style_words;
 use super::{Comparison, Found, OperationPair, sunset};
 use crate::finding::Kind;
 use crate::pair::Side;
@@ -88,8 +90,19 @@ impl<'c> Comparison<'c> {
             self.add_parameter(pair, sunset.kind, sunset.rule, sunset.message, both);
         }
         if self.is_written_otherwise(old, new) {
-            let message = format!("{} is written in another style", name(new));
-            self.add_parameter(pair, Kind::Breaking, "parameter-style", message, both);
+            let (kind, witness) = self.style_of_parameter(pair, at, (old, new));
+            let message = format!("{} {}", name(new), style_words(kind));
+            self.add(
+                Some(&pair.name),
+                Found {
+                    kind,
+                    rule: "parameter-style",
+                    message,
+                    base: Some(old.span),
+                    revision: Some(new.span),
+                    witness,
+                },
+            );
         }
         // A receiver of a webhook that expects a scalar does not expect any text.
         if !pair.is_reversed && self.is_text_of_any_kind(old, new) {
@@ -254,7 +267,8 @@ impl<'c> Comparison<'c> {
         (old, new): (Option<&Parameter>, Option<&Parameter>),
     ) {
         let witness = match kind {
-            Kind::Breaking if !pair.is_reversed => self.example_request(pair.base),
+            Kind::Breaking if !pair.is_reversed => Some(self.asked(pair.base)),
+            Kind::Breaking => Some(webhook(pair, &json!({ "parameters": {} }))),
             _ => None,
         };
         self.add(

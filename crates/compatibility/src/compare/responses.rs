@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::bodies::Contents;
 use super::walk::Place;
+use super::written::style_words;
 use super::{Comparison, Found, OperationPair};
 use crate::finding::{Kind, Witness};
 
@@ -223,13 +224,28 @@ impl<'c> Comparison<'c> {
             (true, true, false) => Some((Kind::Compatible, "header-optional", "may be missing")),
             _ => None,
         };
-        let style = self.is_written_otherwise(old, new).then_some((
-            Kind::Breaking,
-            "header-style",
-            "is written in another style",
-        ));
-        for change in change.into_iter().chain(style) {
+        if let Some(change) = change {
             self.add_header(pair, status, old, change, (old.span, new.span));
+        }
+        if self.is_written_otherwise(old, new) {
+            let (_, flow) = Self::flows(pair);
+            let (kind, value) = self.style_of_header((old, new), flow);
+            let witness = value.map(|value| {
+                let message = json!({ "status": status, "headers": { &new.name: value } });
+                Witness::Message(message.to_string())
+            });
+            let (name, words) = (&old.name, style_words(kind));
+            self.add(
+                Some(&pair.name),
+                Found {
+                    kind,
+                    rule: "header-style",
+                    message: format!("the header `{name}` of the response {status} {words}"),
+                    base: Some(old.span),
+                    revision: Some(new.span),
+                    witness,
+                },
+            );
         }
     }
 
@@ -242,8 +258,8 @@ impl<'c> Comparison<'c> {
         (base, revision): (Span, Span),
     ) {
         let name = &header.name;
-        let is_missing = kind == Kind::Breaking && !pair.is_reversed && rule != "header-style";
-        let witness = is_missing
+        // What breaks is a response without the header.
+        let witness = (kind == Kind::Breaking)
             .then(|| Witness::Message(json!({ "status": status, "headers": {} }).to_string()));
         self.add(
             Some(&pair.name),

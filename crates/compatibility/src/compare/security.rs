@@ -1,8 +1,7 @@
 //! Compares what requests must prove: security schemes and their scopes.
 
-use contract::model::{Contract, SecurityKind, SecurityRequirement};
+use contract::model::{Contract, SecurityRequirement};
 use contract::source::Span;
-use serde_json::{Map, Value};
 
 use super::{Comparison, Found, OperationPair};
 use crate::finding::Kind;
@@ -33,7 +32,7 @@ impl Comparison<'_> {
                     format!("the credential {} is no longer enough", names.join(" and "))
                 }
             };
-            let witness = self.example_request(pair.base);
+            let witness = Some(self.asked(pair.base));
             let (base, revision) = self.causes(pair, requirement);
             self.add(
                 Some(&pair.name),
@@ -76,49 +75,6 @@ impl Comparison<'_> {
         }
     }
 
-    /// Reports how clients no longer get their token: flows of OAuth that are gone or have other
-    /// URLs, and scopes that cannot be asked for.
-    pub(super) fn flows_of_oauth(&mut self) {
-        let (base, revision) = (self.base(), self.revision());
-        for (name, scheme) in &base.security_schemes {
-            let Some(other) = revision.security_schemes.get(name) else {
-                continue;
-            };
-            let (old, new) = (flows(base, name), flows(revision, name));
-            // A scheme of another kind is reported where it is asked for.
-            if scheme.kind != SecurityKind::OAuth2 || other.kind != SecurityKind::OAuth2 {
-                continue;
-            }
-            for message in changes(name, old.as_ref(), new.as_ref()) {
-                let users = base.operations.iter().filter(|operation| {
-                    let mut asked = operation.security.iter().flat_map(|asked| &asked.schemes);
-                    asked.any(|(asked, _)| asked == name)
-                });
-                let names = users.map(|operation| {
-                    let method = operation.method.as_str();
-                    format!("{} ({method} {})", operation.id, operation.path)
-                });
-                let mut names: Vec<Option<String>> = names.map(Some).collect();
-                if names.is_empty() {
-                    names.push(None);
-                }
-                for operation in names {
-                    self.add(
-                        operation.as_deref(),
-                        Found {
-                            kind: Kind::Breaking,
-                            rule: "oauth-changed",
-                            message: message.clone(),
-                            base: Some(scheme.span),
-                            revision: Some(other.span),
-                            witness: None,
-                        },
-                    );
-                }
-            }
-        }
-    }
-
     /// Returns whether credentials for one requirement meet another one. Schemes are compared by
     /// what they are, not by name.
     fn is_met(&self, held: &SecurityRequirement, asked: &SecurityRequirement) -> bool {
@@ -133,66 +89,6 @@ impl Comparison<'_> {
         })
     }
 }
-
-/// Returns the flows of a security scheme, in JSON.
-fn flows(contract: &Contract, name: &str) -> Option<Map<String, Value>> {
-    let pointer = contract::pointer::join("/components/securitySchemes", name);
-    let mut scheme = contract.document.part(&pointer)?;
-    if let Some(reference) = scheme.get("$ref").and_then(Value::as_str) {
-        let pointer = reference.strip_prefix('#')?;
-        scheme = contract.document.part(pointer)?;
-    }
-    match scheme.get_mut("flows")?.take() {
-        Value::Object(flows) => Some(flows),
-        _ => None,
-    }
-}
-
-/// Returns what clients can no longer do, in words.
-fn changes(
-    name: &str,
-    old: Option<&Map<String, Value>>,
-    new: Option<&Map<String, Value>>,
-) -> Vec<String> {
-    let mut out = Vec::new();
-    for (flow, one) in old
-        .into_iter()
-        .flatten()
-        .filter(|(flow, _)| !flow.starts_with("x-"))
-    {
-        let Some(other) = new.and_then(|new| new.get(flow)) else {
-            out.push(format!("`{name}`: the flow `{flow}` of OAuth is gone"));
-            continue;
-        };
-        for key in URLS {
-            if one.get(key) != other.get(key) && one.get(key).is_some() {
-                let what = match other.get(key).and_then(Value::as_str) {
-                    Some(url) => format!("is `{url}` now"),
-                    None => "is gone".to_owned(),
-                };
-                out.push(format!("`{name}`: `{key}` of the flow `{flow}` {what}"));
-            }
-        }
-        let scopes = |flow: &Value| flow.get("scopes").and_then(Value::as_object).cloned();
-        let left = scopes(other).unwrap_or_default();
-        for scope in scopes(one).unwrap_or_default().keys() {
-            if !left.contains_key(scope) {
-                out.push(format!(
-                    "`{name}`: the flow `{flow}` no longer gives the scope `{scope}`"
-                ));
-            }
-        }
-    }
-    out
-}
-
-/// The URLs of a flow.
-const URLS: [&str; 4] = [
-    "authorizationUrl",
-    "deviceAuthorizationUrl",
-    "refreshUrl",
-    "tokenUrl",
-];
 
 fn kind<'c>(contract: &'c Contract, name: &str) -> Option<&'c contract::model::SecurityKind> {
     contract

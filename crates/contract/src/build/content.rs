@@ -108,6 +108,8 @@ impl<'a> Builder<'_, 'a> {
             item_schema,
             event_data,
             encoding: self.encodings(at),
+            prefix_encoding: self.prefix_encodings(at),
+            item_encoding: self.item_encoding(at),
             examples: self.examples(at),
             pointer: at.pointer.to_string(),
             span: at.node.span,
@@ -165,16 +167,42 @@ impl<'a> Builder<'_, 'a> {
             return encodings;
         };
         for (entry, at) in map.entries() {
-            let node = at.node;
-            let encoding = PropertyEncoding {
-                content_type: text(node, "contentType"),
-                style: node.get("style").and_then(Node::as_str).and_then(style),
-                explode: node.get("explode").and_then(Node::as_bool),
-                headers: self.headers(&at),
-            };
-            encodings.insert(entry.key.clone(), encoding);
+            encodings.insert(entry.key.clone(), self.encoding_of_part(&at));
         }
         encodings
+    }
+
+    fn prefix_encodings(&mut self, at: &NodeRef<'a>) -> Vec<PropertyEncoding> {
+        // Before 3.2 this keyword means nothing.
+        let list = at.key("prefixEncoding");
+        let list = list.filter(|_| self.dialect >= Dialect::V32);
+        let parts = list.iter().flat_map(NodeRef::items);
+        parts.map(|at| self.encoding_of_part(&at)).collect()
+    }
+
+    fn item_encoding(&mut self, at: &NodeRef<'a>) -> Option<PropertyEncoding> {
+        let at = at
+            .key("itemEncoding")
+            .filter(|_| self.dialect >= Dialect::V32)?;
+        Some(self.encoding_of_part(&at))
+    }
+
+    fn encoding_of_part(&mut self, at: &NodeRef<'a>) -> PropertyEncoding {
+        let node = at.node;
+        let encoding = if self.dialect < Dialect::V32 {
+            IndexMap::new()
+        } else {
+            self.encodings(at)
+        };
+        PropertyEncoding {
+            content_type: text(node, "contentType"),
+            style: node.get("style").and_then(Node::as_str).and_then(style),
+            explode: node.get("explode").and_then(Node::as_bool),
+            headers: self.headers(at),
+            encoding,
+            prefix_encoding: self.prefix_encodings(at),
+            item_encoding: self.item_encoding(at).map(Box::new),
+        }
     }
 }
 

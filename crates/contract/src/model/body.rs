@@ -36,6 +36,10 @@ pub struct MediaType {
     pub event_data: Option<SchemaId>,
     /// How each property of a form or multipart body is encoded.
     pub encoding: IndexMap<String, PropertyEncoding>,
+    /// How the first parts of a multipart body without names are encoded, by position (3.2).
+    pub prefix_encoding: Vec<PropertyEncoding>,
+    /// How all further parts of a multipart body without names are encoded (3.2).
+    pub item_encoding: Option<PropertyEncoding>,
     /// The examples by name; `example` is called `default`.
     pub examples: IndexMap<String, Value>,
     /// The pointer of the media type object.
@@ -73,7 +77,7 @@ impl MediaType {
     }
 }
 
-/// How a property of a form or multipart body is encoded.
+/// How a property of a form, or a part of a multipart body, is encoded.
 #[derive(Debug, Clone)]
 pub struct PropertyEncoding {
     /// The media type of the property's value (`contentType`).
@@ -84,4 +88,10 @@ pub struct PropertyEncoding {
     pub explode: Option<bool>,
     /// The headers of the part, in multipart bodies.
     pub headers: Vec<Parameter>,
+    /// How the parts of a part that is multipart itself are encoded, by name (3.2).
+    pub encoding: IndexMap<String, PropertyEncoding>,
+    /// How the first parts of such a part are encoded, by position (3.2).
+    pub prefix_encoding: Vec<PropertyEncoding>,
+    /// How all further parts of such a part are encoded (3.2).
+    pub item_encoding: Option<Box<PropertyEncoding>>,
 }

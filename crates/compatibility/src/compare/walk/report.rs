@@ -5,11 +5,12 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::super::Comparison;
+use super::super::{Comparison, is_shown};
 use super::Key;
 use crate::compare::findings::Findings;
 use crate::containment::Containment;
 use crate::finding::{Finding, Kind, Witness};
+use crate::pair::Side;
 
 impl Comparison<'_> {
     /// Returns the findings of all pairs, each with the operations that it reaches and a message
@@ -50,6 +51,7 @@ impl Comparison<'_> {
                     }
                     _ => None,
                 };
+                debug_assert!(is_shown(found.kind, found.rule, witness.as_ref()));
                 findings.push(Finding {
                     kind: found.kind,
                     rule: found.rule,
@@ -88,11 +90,44 @@ impl Comparison<'_> {
             let Containment::Broken(body) = body else {
                 continue;
             };
-            if let Some(witness) = self.message(root.operation, &root.place, &body) {
+            let message = |body: &Value| self.message(root.operation, &root.place, body);
+            let filled = || self.filled(whole, &body).as_ref().and_then(message);
+            if let Some(witness) = message(&body).or_else(filled) {
                 return witness;
             }
         }
         Witness::Value(value.to_string())
+    }
+
+    /// Returns a value with letters in place of its empty texts, which some styles cannot write, if it
+    /// shows that a pair is not contained too.
+    fn filled(&self, key: Key, value: &Value) -> Option<Value> {
+        let filled = with_letters(value);
+        let sender = key.flow.sender;
+        let (sent, received) = match sender {
+            Side::Base => (key.base, key.revision),
+            Side::Revision => (key.revision, key.base),
+        };
+        let is_shown = filled != *value
+            && self.context.is_valid(sender, sent, &filled) == Some(true)
+            && self.context.is_valid(sender.other(), received, &filled) == Some(false);
+        is_shown.then_some(filled)
+    }
+}
+
+fn with_letters(value: &Value) -> Value {
+    match value {
+        Value::String(text) if text.is_empty() => "a".into(),
+        Value::Array(items) => items.iter().map(with_letters).collect(),
+        Value::Object(fields) => {
+            let fields = fields.iter();
+            Value::Object(
+                fields
+                    .map(|(name, part)| (name.clone(), with_letters(part)))
+                    .collect(),
+            )
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
     }
 }
 

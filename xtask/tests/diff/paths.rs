@@ -1,0 +1,205 @@
+//! New paths that take requests from the template of an old one.
+
+use serde_json::Value;
+
+use crate::{DONE, document, report};
+
+/// Returns a document with operations at paths, each with the schemas of its path parameters.
+fn of(operations: &[(&str, &str, &[(&str, &str)])]) -> String {
+    let operations = operations
+        .iter()
+        .enumerate()
+        .map(|(at, (method, path, parameters))| {
+            let parameters = parameters.iter().map(|(name, schema)| {
+                format!("{{name: {name}, in: path, required: true, {schema}}}")
+            });
+            let parameters: Vec<String> = parameters.collect();
+            format!(
+                "  '{path}': {{{method}: {{operationId: o{at}, parameters: [{}], {DONE}}}}}\n",
+                parameters.join(", ")
+            )
+        });
+    document(&format!("paths:\n{}", operations.collect::<String>()))
+}
+
+/// Returns the witnesses of the findings about requests that go elsewhere.
+fn taken(report: &Value) -> Vec<&str> {
+    let findings = report["findings"].as_array().expect("findings are a list");
+    let findings = findings.iter().filter(|one| one["rule"] == "path-taken");
+    findings
+        .map(|finding| {
+            assert_eq!(finding["kind"], "breaking");
+            finding["witness"]["text"]
+                .as_str()
+                .expect("it has a witness")
+        })
+        .collect()
+}
+
+/// The old path with the schemas of its parameters, the new path with its own, and the path of the
+/// request that goes elsewhere.
+type Row = (
+    (&'static str, &'static [(&'static str, &'static str)]),
+    (&'static str, &'static [(&'static str, &'static str)]),
+    Option<&'static str>,
+);
+
+const ANY: &str = "schema: {type: string}";
+
+const ROWS: [Row; 17] = [
+    (
+        ("/pets/{id}", &[("id", ANY)]),
+        ("/pets/mine", &[]),
+        Some("/pets/mine"),
+    ),
+    (
+        (
+            "/pets/{id}",
+            &[("id", "schema: {type: string, pattern: '^p[0-9]+$'}")],
+        ),
+        ("/pets/mine", &[]),
+        None,
+    ),
+    (
+        (
+            "/pets/{id}",
+            &[("id", "schema: {type: string, enum: [mine, yours]}")],
+        ),
+        ("/pets/mine", &[]),
+        Some("/pets/mine"),
+    ),
+    (
+        ("/pets/{id}", &[("id", "schema: {type: integer}")]),
+        ("/pets/mine", &[]),
+        None,
+    ),
+    (
+        ("/pets/{id}", &[("id", "schema: {type: integer}")]),
+        ("/pets/12", &[]),
+        Some("/pets/12"),
+    ),
+    (
+        (
+            "/pets/{id}",
+            &[("id", "schema: {type: string, maxLength: 3}")],
+        ),
+        ("/pets/mine", &[]),
+        None,
+    ),
+    (
+        (
+            "/pets/{id}",
+            &[("id", "schema: {type: array, items: {enum: [a, b]}}")],
+        ),
+        ("/pets/a,b", &[]),
+        Some("/pets/a,b"),
+    ),
+    (
+        (
+            "/pets/{id}",
+            &[("id", "style: label, schema: {type: string}")],
+        ),
+        ("/pets/mine", &[]),
+        None,
+    ),
+    (
+        (
+            "/pets/{id}",
+            &[("id", "style: label, schema: {type: string}")],
+        ),
+        ("/pets/.mine", &[]),
+        Some("/pets/.mine"),
+    ),
+    (
+        ("/pets/{id}.json", &[("id", ANY)]),
+        ("/pets/mine.json", &[]),
+        Some("/pets/mine.json"),
+    ),
+    (
+        ("/pets/{id}.json", &[("id", ANY)]),
+        ("/pets/mine", &[]),
+        None,
+    ),
+    (
+        ("/pets/{id}/toys/{toy}", &[("id", ANY), ("toy", ANY)]),
+        ("/pets/{pet}/toys/all", &[("pet", ANY)]),
+        Some("/pets//toys/all"),
+    ),
+    // Of both, each is the more general one in a segment.
+    (
+        ("/pets/mine/{part}", &[("part", ANY)]),
+        ("/pets/{id}/toys", &[("id", ANY)]),
+        None,
+    ),
+    (
+        ("/pets/{id}", &[("id", ANY)]),
+        ("/pets/mine/toys", &[]),
+        None,
+    ),
+    (("/pets/{id}", &[("id", ANY)]), ("/cats/mine", &[]), None),
+    (("/pets/mine", &[]), ("/pets/{id}", &[("id", ANY)]), None),
+    (
+        ("/pets/{id}", &[("id", ANY)]),
+        ("/pets/é", &[]),
+        Some("/pets/%C3%A9"),
+    ),
+];
+
+#[test]
+fn a_new_path_takes_the_requests_that_its_template_allows() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    for ((old, schemas), (new, own), expected) in ROWS {
+        let before = of(&[("get", old, schemas)]);
+        let after = of(&[("get", old, schemas), ("get", new, own)]);
+        let found = report(folder.path(), &before, &after);
+        // An empty segment would not arrive, so the example of an id is another one.
+        let shown = taken(&found);
+        match expected {
+            Some(path) if path.contains("//") => assert_eq!(shown.len(), 1, "{old} {new}"),
+            Some(path) => {
+                let command = format!("curl -X GET https://pets.example{path}");
+                let shown: Vec<String> = shown.iter().map(|one| one.replace('\'', "")).collect();
+                assert_eq!(shown, [command], "{old} {new}: {found:#}");
+            }
+            None => assert_eq!(shown, [""; 0], "{old} {new}: {found:#}"),
+        }
+        assert_eq!(found["refused"], expected.is_some(), "{old} {new}");
+    }
+}
+
+#[test]
+fn only_requests_that_another_operation_took_are_taken() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let any: &[(&str, &str)] = &[("id", ANY)];
+    let view = ("get", "/pets/{id}", any);
+    let none: &[(&str, &str)] = &[];
+    // Another method: nobody answered before.
+    let found = report(
+        folder.path(),
+        &of(&[view]),
+        &of(&[view, ("post", "/pets/mine", none)]),
+    );
+    assert_eq!(taken(&found), [""; 0]);
+    // The path was there, so that a GET of it was refused before.
+    let old = of(&[view, ("post", "/pets/mine", none)]);
+    let new = old.replace(
+        "'/pets/mine': {",
+        &format!("'/pets/mine': {{get: {{operationId: g, {DONE}}}, "),
+    );
+    assert_eq!(taken(&report(folder.path(), &old, &new)), [""; 0]);
+    // The more specific template has the requests, and it allows no such id.
+    let narrow: &[(&str, &str)] = &[("id", "schema: {type: integer}")];
+    let wide: &[(&str, &str)] = &[("kind", ANY), ("id", ANY)];
+    let both = [("get", "/{kind}/{id}", wide), ("get", "/pets/{id}", narrow)];
+    let more = [both[0], both[1], ("get", "/pets/mine", none)];
+    let found = report(folder.path(), &of(&both), &of(&more));
+    assert_eq!(taken(&found), [""; 0]);
+    // The old operation is gone, which is said of it.
+    let found = report(
+        folder.path(),
+        &of(&[view]),
+        &of(&[("get", "/pets/mine", none)]),
+    );
+    assert_eq!(taken(&found), [""; 0]);
+    assert_eq!(found["refused"], true);
+}
