@@ -1,6 +1,8 @@
 //! Whether one schema is contained in another, on random schemas and random changes of them: what
 //! is said is compared with a validator and with random values.
 
+#[path = "containment/corpus.rs"]
+mod corpus;
 #[path = "containment/random.rs"]
 mod random;
 
@@ -413,14 +415,34 @@ fn a_union_of_many_schemas_is_given_up() {
             "{branches}: {decided:?}"
         );
     }
-    // With more branches than the bound allows, nothing is searched.
+    // With more branches than the bound allows, that no two of them accept a value is not searched:
+    // a value may still be found, but nothing is said to be contained.
     for branches in [45, 400] {
         let decided = decide(&union(branches, 9), &union(branches, 5));
+        assert_ne!(decided, Containment::Contained, "{branches}");
+        let decided = decide(&union(branches, 5), &union(branches, 9));
         assert!(
             matches!(decided, Containment::Undecided { .. }),
             "{branches}: {decided:?}"
         );
     }
+}
+
+#[test]
+fn numbers_beyond_64_bits_are_shown_as_they_are() {
+    // The next multiple below the range would be rounded into it.
+    let multiples = json!({"type": "integer", "maximum": 1000, "multipleOf": 5});
+    let narrow = json!({"type": "integer", "format": "int64"});
+    assert_broken(&multiples, &narrow, Reading::Exact);
+    let above = json!({"type": "integer", "minimum": 1000, "multipleOf": 7});
+    assert_broken(&above, &narrow, Reading::Exact);
+}
+
+#[test]
+fn every_duration_consists_of_digits_and_letters() {
+    let durations = json!({"type": "string", "format": "duration"});
+    assert_contained(&durations, &json!({"pattern": r"^[\w .-]+$"}));
+    assert_broken(&durations, &json!({"pattern": "^PT"}), Reading::Exact);
 }
 
 #[test]

@@ -66,7 +66,7 @@ fn schema(choices: &mut Choices<'_>, depth: usize) -> Value {
 }
 
 /// Changes one keyword of a schema, or of one of its parts.
-fn change(schema_value: &Value, choices: &mut Choices<'_>) -> Value {
+pub(super) fn change(schema_value: &Value, choices: &mut Choices<'_>) -> Value {
     let mut changed = schema_value.clone();
     let Some(keywords) = changed.as_object_mut() else {
         return changed;

@@ -16,6 +16,7 @@ mod rules;
 mod rust;
 mod shared;
 mod typical;
+mod unions;
 mod witnesses;
 
 use std::fs;

@@ -196,6 +196,7 @@ impl Comparison<'_> {
         let parts = pairs(&self.context, key.base, key.revision);
         self.walks.nodes[index].is_doubted = !is_contained && key.concern == Concern::Breaks;
         let mut assumed = HashSet::new();
+        let mut proven = HashSet::new();
         for (base, revision) in parts {
             let part = Key {
                 base,
@@ -209,11 +210,14 @@ impl Comparison<'_> {
             self.walks.nodes[index].parts.push(node);
             if self.is_broken(node) {
                 assumed.insert(self.classes(part));
+            } else if concern == Concern::Breaks {
+                proven.insert(self.classes(part));
             }
         }
         self.walks.nodes[index].is_doubted = false;
         // A part of the same classes as the whole would otherwise explain the whole by itself.
         assumed.remove(&self.classes(key));
+        proven.remove(&self.classes(key));
         // Before `widened`, which is silent where these say something.
         let removed = self.properties(key, is_contained);
         self.walks.nodes[index].found.extend(removed);
@@ -228,9 +232,13 @@ impl Comparison<'_> {
         }
         // Asked again with the broken parts taken to be contained. What is still broken then is the
         // pair's own fault.
-        let rest = if assumed.is_empty() {
+        let is_undecided = matches!(whole, Containment::Undecided { .. });
+        let rest = if assumed.is_empty() && (proven.is_empty() || !is_undecided) {
             whole
         } else {
+            // What is known of the parts need not be found out again, in all combinations of the
+            // branches of a union.
+            assumed.extend(proven);
             self.contain(key, &assumed)
         };
         let found = match rest {

@@ -13,6 +13,9 @@ use super::value::is_equal;
 const MOST_DIGITS: u32 = 12;
 /// The maximum number of numbers that are tried.
 const MOST_TRIES: usize = 512;
+/// The maximum number of zeros after a step that is tried where JSON values would round a number. With
+/// more, they round these too.
+const MOST_ZEROS: u32 = 22;
 
 /// A decimal number: `digits` divided by ten to the power of `scale`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -264,10 +267,15 @@ impl Numbers {
                     candidate.scale -= 1;
                 }
                 let value = candidate.value()?;
-                if self.accepts(candidate)? && !excluded.iter().any(|other| is_equal(other, &value))
+                if !self.accepts(candidate)? || excluded.iter().any(|other| is_equal(other, &value))
                 {
-                    return Some(Outcome::Value(value));
+                    continue;
                 }
+                if candidate.is_rounded() {
+                    let step = if *at < 0 { -step } else { step };
+                    return Some(Outcome::Value(self.round(step, scale).unwrap_or(value)));
+                }
+                return Some(Outcome::Value(value));
             }
             if !any {
                 // Every number of the grid was tried. Between two that are not on a grid there are
@@ -283,7 +291,37 @@ impl Numbers {
     }
 }
 
+impl Numbers {
+    /// Returns a large number that fits and that JSON values can hold as it is: a step with zeros
+    /// after it.
+    fn round(&self, step: i128, scale: u32) -> Option<Value> {
+        let mut powers = (0..=MOST_ZEROS).filter_map(|zeros| {
+            let digits = 10_i128.checked_pow(zeros)?.checked_mul(step)?;
+            let unit = 10_i128.checked_pow(scale)?;
+            // The number is large, and so has no digits after the point.
+            (digits % unit == 0).then_some(Decimal {
+                digits: digits / unit,
+                scale: 0,
+            })
+        });
+        let fits = |number: &Decimal| !number.is_rounded() && self.accepts(*number) == Some(true);
+        powers.find(fits)?.value()
+    }
+}
+
 impl Decimal {
+    /// Returns whether the number is a large one that JSON values round.
+    fn is_rounded(self) -> bool {
+        let is_small = i64::try_from(self.digits).is_ok() || u64::try_from(self.digits).is_ok();
+        if self.scale > 0 || is_small {
+            return false;
+        }
+        let digits = self.digits.to_string();
+        // Without an exponent, this is the number that the rounded one is.
+        let float = digits.parse::<f64>();
+        float.is_ok_and(|float| format!("{float:.0}") != digits)
+    }
+
     fn value(self) -> Option<Value> {
         if self.scale == 0 {
             if let Ok(number) = i64::try_from(self.digits) {

@@ -259,10 +259,17 @@ impl<'p, 'c> Tableau<'p, 'c> {
             branch
         };
         // The fewest first, so that a contradiction shows before the others multiply.
-        let fewest = (0..branch.open.len()).min_by_key(|index| branch.open[*index].len());
-        let Some(fewest) = fewest else {
+        let counts = branch
+            .open
+            .iter()
+            .map(|alternatives| self.left(branch, alternatives));
+        let fewest = counts.enumerate().min_by_key(|(_, count)| *count);
+        let Some((fewest, count)) = fewest else {
             return self.conclude(branch, kind);
         };
+        if count == 0 {
+            return Outcome::Nothing;
+        }
         let mut rest = branch.clone();
         let alternatives = rest.open.swap_remove(fewest);
         let mut unknown = None;
@@ -282,6 +289,21 @@ impl<'p, 'c> Tableau<'p, 'c> {
             }
         }
         unknown.map_or(Outcome::Nothing, Outcome::Unknown)
+    }
+
+    /// Returns the number of alternatives that no literal of the conjunction contradicts. Those of the
+    /// sender's union are mostly left with one, since the receiver has the others too.
+    fn left(&self, branch: &Branch, alternatives: &[Vec<Atom>]) -> usize {
+        let is_left = |atoms: &&Vec<Atom>| {
+            !atoms.iter().any(|atom| match atom {
+                Atom::Literal(literal) => {
+                    let mut seen = branch.seen.iter();
+                    seen.any(|other| self.contradicts(*literal, *other))
+                }
+                Atom::Fact(_) => false,
+            })
+        };
+        alternatives.iter().filter(is_left).count()
     }
 
     /// Drops alternatives by what they say about a property: those that the property cannot fulfil,
