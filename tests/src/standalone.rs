@@ -178,8 +178,8 @@ impl Standalone {
             .arg("--offline")
             .current_dir(&self.root)
             .env("CARGO_TARGET_DIR", &self.target)
-            // Another profile would compile every dependency anew.
-            .env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only");
+            // Another profile than that of this workspace would compile every dependency anew.
+            .env("CARGO_PROFILE_DEV_DEBUG", "0");
         command
     }
 

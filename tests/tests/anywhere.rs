@@ -176,8 +176,7 @@ impl Repository {
                 target.expect("the folder is in the target folder"),
             )
             .env("CARGO_TARGET_DIR", self.folder.path().join("target"))
-            .env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only")
-            .env("CARGO_PROFILE_DEV_BUILD_OVERRIDE_DEBUG", "line-tables-only");
+            .env("CARGO_PROFILE_DEV_DEBUG", "0");
         let output = cargo.output().expect("cargo can be started");
         let printed = [output.stderr, output.stdout].concat();
         (

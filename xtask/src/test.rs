@@ -175,6 +175,9 @@ fn lint_steps(packages: &Packages, machine: &Machine) -> Vec<Step> {
             .needs(machine, Tool::Clippy),
         Step::cargo("doc --workspace --no-deps").env("RUSTDOCFLAGS", "-D warnings"),
         Step::cargo("check --no-default-features").packages(&packages.generated),
+        // As `cargo xtask serve` builds it.
+        Step::cargo("clippy --package stratusd --no-default-features -- -D warnings")
+            .needs(machine, Tool::Clippy),
         // `--allow-dirty`, so that a change can be tested before it is committed.
         Step::cargo("package --no-verify --allow-dirty").packages(&packages.published),
     ]

@@ -4,6 +4,7 @@ mod apply;
 mod audit;
 mod balance;
 mod balancers;
+#[cfg(feature = "provisioners")]
 mod check_provisioner;
 mod config;
 mod databases;
@@ -11,12 +12,15 @@ mod key;
 mod log;
 mod network;
 mod output;
+#[cfg(feature = "provisioners")]
 mod provision;
 mod restore_database;
 mod sealer;
 mod serve;
 mod store;
 mod token;
+#[cfg(not(feature = "provisioners"))]
+mod without_provisioners;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -28,6 +32,10 @@ use stratusd::settings::SettingsFile;
 
 pub use output::OutputClosed;
 use output::print;
+#[cfg(not(feature = "provisioners"))]
+use without_provisioners as provision;
+#[cfg(not(feature = "provisioners"))]
+use without_provisioners as check_provisioner;
 
 /// Serve and operate the Stratus API
 ///

@@ -3,15 +3,21 @@
 //! HTTP.
 
 pub mod authority;
+#[cfg(feature = "provisioners")]
 pub mod check;
+mod line;
 pub mod local;
+#[cfg(feature = "provisioners")]
 pub mod remote;
+#[cfg(feature = "provisioners")]
 pub mod served;
 pub mod simulator;
+#[cfg(feature = "provisioners")]
 mod token;
+#[cfg(feature = "provisioners")]
 mod wire;
 
-pub(crate) use remote::line;
+pub(crate) use line::line;
 
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};

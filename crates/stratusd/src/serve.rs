@@ -7,6 +7,7 @@ pub(crate) mod listen;
 mod long_work;
 pub(crate) mod management;
 mod metrics;
+#[cfg(feature = "provisioners")]
 pub mod provisioner;
 mod provisioning;
 mod requests;

@@ -82,6 +82,8 @@ fn try_serve(arguments: Addresses, out: &mut dyn Write) -> anyhow::Result<Infall
     }
     let service = Service::prepare(&root, root.join("target/serve"), Build::Alone)?;
     let mut serve = announce(&service, arguments, &programs(&root), out)?;
+    writeln!(out, "{LEFT_OUT}\n")?;
+    out.flush()?;
     // The service replaces this process, so that a signal to it ends the service.
     Err(serve.exec()).context("failed to start stratusd")
 }
@@ -205,6 +207,10 @@ const BALANCED: &str = if BALANCES {
 } else {
     "\nload balancers are recorded, too"
 };
+/// What the service of [`Build::Alone`] lacks, and how to have it.
+const LEFT_OUT: &str = "to compile sooner, this build leaves out the export of traces and provisioners in other \
+                        processes, and names the first thing that is wrong with a body alone: \
+                        `cargo build --release --package stratusd` leaves out nothing";
 /// What is real of a demo without programs of PostgreSQL.
 const SIMULATED: &str = "simulated databases, and recorded machines and networks: the API keeps records of them, and nothing runs\n\
     to have real databases: cargo xtask postgres, delete target/serve, and start again";

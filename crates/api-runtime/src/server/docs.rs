@@ -1,9 +1,9 @@
 //! The reference page of an API at `/docs/`: Swagger UI over the served contract, with all its files
 //! inside the program. `/` says where the page and the contract are.
 
-use std::borrow::Cow;
+mod files;
+
 use std::fmt;
-use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::NestedPath;
@@ -13,19 +13,21 @@ use http::request::Parts;
 use http::{HeaderValue, StatusCode, header};
 use serde::Deserialize;
 
+use self::files::File;
 use super::contract_texts::{ContractTexts, ServedText};
 
 /// The paths of the page, as templates.
 pub(super) const PATHS: [&str; 4] = ["/", "/docs", "/docs/", "/docs/{file}"];
 
-/// The files of Swagger UI that the page uses. The last two end a login by OAuth.
-const FILES: [&str; 6] = [
-    "favicon-32x32.png",
-    "index.css",
-    "swagger-ui-bundle.js",
-    "swagger-ui.css",
-    "oauth2-redirect.html",
-    "oauth2-redirect.js",
+/// The files of Swagger UI that the page uses, with their media types. The last two end a login by
+/// OAuth.
+const FILES: [(&str, &str); 6] = [
+    ("favicon-32x32.png", "image/png"),
+    ("index.css", "text/css"),
+    ("swagger-ui-bundle.js", "text/javascript"),
+    ("swagger-ui.css", "text/css"),
+    ("oauth2-redirect.html", "text/html"),
+    ("oauth2-redirect.js", "text/javascript"),
 ];
 
 /// The script that shows the contract.
@@ -78,20 +80,11 @@ impl Docs {
     /// Creates the page for a contract.
     pub(super) fn new(contract: ContractTexts) -> Self {
         let title = title(contract.json);
-        // The files do not depend on the settings, which are for Swagger UI's own page.
-        let settings = Arc::new(utoipa_swagger_ui::Config::from(""));
-        let files = FILES.into_iter().filter_map(|name| {
-            let file = utoipa_swagger_ui::serve(name, Arc::clone(&settings));
-            let file = file.ok().flatten()?;
-            let content_type = HeaderValue::from_str(&file.content_type).ok()?;
-            let bytes = match file.bytes {
-                Cow::Borrowed(bytes) => Bytes::from_static(bytes),
-                Cow::Owned(bytes) => Bytes::from(bytes),
-            };
-            let served = if file.gzpipped {
-                ServedText::compressed(content_type, bytes)
-            } else {
-                ServedText::new(content_type, bytes)
+        let files = FILES.into_iter().filter_map(|(name, content_type)| {
+            let content_type = HeaderValue::from_static(content_type);
+            let served = match files::lookup(name)? {
+                File::Plain(bytes) => ServedText::new(content_type, bytes),
+                File::Gzip(bytes) => ServedText::compressed(content_type, bytes),
             };
             Some((name, served))
         });

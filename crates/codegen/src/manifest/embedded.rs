@@ -174,6 +174,7 @@ pub(super) const RUNTIME: &[(&str, &str)] = embedded!(
     "src/server/credentials.rs",
     "src/server/cross_origin.rs",
     "src/server/docs.rs",
+    "src/server/docs/files.rs",
     "src/server/head.rs",
     "src/server/inputs.rs",
     "src/server/messages.rs",

@@ -4,14 +4,14 @@
 //! Each value that a check may reject is [`Spanned`], so that a diagnostic can name its line and
 //! column.
 
-use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_saphyr::{Location, Spanned};
 
 use crate::domain::quota::Kind;
 
 /// Everything that the operator declares.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Inventory {
     /// The locations (regions) that exist. If not set: `eu-central-h1`, `eu-north-h1` without
@@ -24,21 +24,30 @@ pub struct Inventory {
 }
 
 impl Inventory {
-    /// Returns the JSON Schema of inventory files, which editors use to check them.
+    /// Returns the JSON Schema of inventory files, which editors use to check them. A program without the
+    /// feature `schema` has the published one, which a test compares with that of the types.
     #[must_use]
     pub fn schema() -> serde_json::Value {
-        let mut schema = schemars::schema_for!(Self);
-        schema.insert("title".to_owned(), "Inventory of Stratus".into());
-        schema.to_value()
+        #[cfg(feature = "schema")]
+        let schema = {
+            let mut schema = schemars::schema_for!(Self);
+            schema.insert("title".to_owned(), "Inventory of Stratus".into());
+            schema.to_value()
+        };
+        #[cfg(not(feature = "schema"))]
+        let schema = serde_json::from_str(include_str!("../../inventory.schema.json"))
+            .expect("the published schema is JSON");
+        schema
     }
 }
 
 /// A location (region).
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct LocationEntry {
     /// The name, as it appears in URLs: 1 to 63 characters of `a-z`, `0-9` and `-`.
-    #[schemars(with = "String")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub name: Spanned<String>,
     /// Whether Postgres databases can be created in the location.
     #[serde(default = "yes")]
@@ -46,14 +55,15 @@ pub struct LocationEntry {
 }
 
 /// A project.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ProjectEntry {
     /// The name, which identifies the project in later runs.
-    #[schemars(with = "String")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub name: Spanned<String>,
     /// The id: `pj` and 24 characters. Generated if not set.
-    #[schemars(with = "Option<String>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     #[serde(default)]
     pub id: Option<Spanned<String>>,
     /// The quotas of the project that differ from those in the settings.
@@ -75,31 +85,50 @@ pub struct ProjectEntry {
 
 /// How many resources of each kind a project may have. A kind that is not listed has the quota of
 /// the settings. A quota below what the project has only prevents it from having more.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct QuotaEntries {
     /// The number of virtual machines.
-    #[schemars(with = "Option<i64>", range(min = 0, max = 1_000_000_000))]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "Option<i64>", range(min = 0, max = 1_000_000_000))
+    )]
     #[serde(default)]
     pub vms: Option<Spanned<i64>>,
     /// The number of load balancers.
-    #[schemars(with = "Option<i64>", range(min = 0, max = 1_000_000_000))]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "Option<i64>", range(min = 0, max = 1_000_000_000))
+    )]
     #[serde(default)]
     pub load_balancers: Option<Spanned<i64>>,
     /// The number of Postgres databases.
-    #[schemars(with = "Option<i64>", range(min = 0, max = 1_000_000_000))]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "Option<i64>", range(min = 0, max = 1_000_000_000))
+    )]
     #[serde(default)]
     pub postgres_databases: Option<Spanned<i64>>,
     /// The number of private subnets.
-    #[schemars(with = "Option<i64>", range(min = 0, max = 1_000_000_000))]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "Option<i64>", range(min = 0, max = 1_000_000_000))
+    )]
     #[serde(default)]
     pub private_subnets: Option<Spanned<i64>>,
     /// The number of firewalls. A private subnet that is created without one needs one.
-    #[schemars(with = "Option<i64>", range(min = 0, max = 1_000_000_000))]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "Option<i64>", range(min = 0, max = 1_000_000_000))
+    )]
     #[serde(default)]
     pub firewalls: Option<Spanned<i64>>,
     /// The number of inference API keys.
-    #[schemars(with = "Option<i64>", range(min = 0, max = 1_000_000_000))]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "Option<i64>", range(min = 0, max = 1_000_000_000))
+    )]
     #[serde(default)]
     pub inference_api_keys: Option<Spanned<i64>>,
 }
@@ -121,17 +150,18 @@ impl QuotaEntries {
 }
 
 /// A virtual machine.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct VmEntry {
     /// The name, unique among the virtual machines of the project in the location.
-    #[schemars(with = "String")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub name: Spanned<String>,
     /// The location of the virtual machine.
-    #[schemars(with = "String")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub location: Spanned<String>,
     /// The public IPv4 address.
-    #[schemars(with = "Option<String>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     #[serde(default)]
     pub ip4: Option<Spanned<String>>,
     /// Whether the virtual machine has a public IPv4 address. If not set, it does when `ip4` is
@@ -139,40 +169,41 @@ pub struct VmEntry {
     #[serde(default)]
     pub ip4_enabled: Option<bool>,
     /// The public IPv6 address.
-    #[schemars(with = "Option<String>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     #[serde(default)]
     pub ip6: Option<Spanned<String>>,
     /// The size, such as `standard-2`.
-    #[schemars(with = "String")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub size: Spanned<String>,
     /// The state. `running` if not set.
-    #[schemars(with = "Option<String>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     #[serde(default)]
     pub state: Option<Spanned<String>>,
     /// The size of the storage in GiB.
-    #[schemars(with = "i32", range(min = 1))]
+    #[cfg_attr(feature = "schema", schemars(with = "i32", range(min = 1)))]
     pub storage_size_gib: Spanned<i32>,
     /// The Unix user to log in as.
-    #[schemars(with = "String")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub unix_user: Spanned<String>,
     /// The image that the virtual machine was started from, such as `debian-13`. Only shown.
-    #[schemars(with = "Option<String>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     #[serde(default)]
     pub boot_image: Option<Spanned<String>>,
 }
 
 /// A firewall.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FirewallEntry {
     /// The name, unique among the firewalls of the project in the location.
-    #[schemars(with = "String")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub name: Spanned<String>,
     /// The location of the firewall.
-    #[schemars(with = "String")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub location: Spanned<String>,
     /// The description of the firewall.
-    #[schemars(with = "Option<String>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     #[serde(default)]
     pub description: Option<Spanned<String>>,
     /// The traffic that the firewall allows.
@@ -181,37 +212,39 @@ pub struct FirewallEntry {
 }
 
 /// A rule of a firewall.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RuleEntry {
     /// The network that traffic is allowed from, such as `0.0.0.0/0`.
-    #[schemars(with = "String")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub cidr: Spanned<String>,
     /// The port that traffic is allowed to, such as `80`, or a range of ports, such as `80..90`.
-    #[schemars(with = "String")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub port_range: Spanned<String>,
 }
 
 /// A private subnet.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct PrivateSubnetEntry {
     /// The name, unique among the private subnets of the project in the location.
-    #[schemars(with = "String")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub name: Spanned<String>,
     /// The location of the private subnet.
-    #[schemars(with = "String")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub location: Spanned<String>,
     /// The IPv4 network: a /26 of `10.0.0.0/8`. A free one if not set.
-    #[schemars(with = "Option<String>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     #[serde(default)]
     pub net4: Option<Spanned<String>>,
     /// The IPv6 network: a /64 of `fd00::/8`. A free one if not set.
-    #[schemars(with = "Option<String>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     #[serde(default)]
     pub net6: Option<Spanned<String>>,
     /// The names of the firewalls to attach when the subnet or the firewall is created.
-    #[schemars(with = "Vec<String>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
     #[serde(default)]
     pub firewalls: Vec<Spanned<String>>,
     /// The network interfaces of the subnet.
@@ -220,65 +253,73 @@ pub struct PrivateSubnetEntry {
 }
 
 /// A network interface.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct NicEntry {
     /// The name, unique in the subnet.
-    #[schemars(with = "String")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub name: Spanned<String>,
     /// The name of the virtual machine that uses the interface.
-    #[schemars(with = "Option<String>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     #[serde(default)]
     pub vm: Option<Spanned<String>>,
     /// The address in the IPv4 network of the subnet. A free one if not set.
-    #[schemars(with = "Option<String>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     #[serde(default)]
     pub private_ipv4: Option<Spanned<String>>,
     /// The address in the IPv6 network of the subnet. A free one if not set.
-    #[schemars(with = "Option<String>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     #[serde(default)]
     pub private_ipv6: Option<Spanned<String>>,
 }
 
 /// A load balancer. What the API can change is set only when the load balancer is created.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct LoadBalancerEntry {
     /// The name, unique among the load balancers of the project in the location.
-    #[schemars(with = "String")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub name: Spanned<String>,
     /// The location of the load balancer.
-    #[schemars(with = "String")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub location: Spanned<String>,
     /// The name of the private subnet of the load balancer.
-    #[schemars(with = "String")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub subnet: Spanned<String>,
     /// How the load balancer selects a virtual machine. `round_robin` if not set.
-    #[schemars(with = "Option<String>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     #[serde(default)]
     pub algorithm: Option<Spanned<String>>,
     /// The port that the load balancer listens on.
-    #[schemars(with = "i32", range(min = 1, max = 65535))]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "i32", range(min = 1, max = 65535))
+    )]
     pub src_port: Spanned<i32>,
     /// The port of the virtual machines.
-    #[schemars(with = "i32", range(min = 1, max = 65535))]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "i32", range(min = 1, max = 65535))
+    )]
     pub dst_port: Spanned<i32>,
     /// The path or URL of health checks.
-    #[schemars(with = "String")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub health_check_endpoint: Spanned<String>,
     /// The protocol of health checks. `http` if not set.
-    #[schemars(with = "Option<String>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     #[serde(default)]
     pub health_check_protocol: Option<Spanned<String>>,
     /// The versions of IP that the load balancer supports. `dual` if not set.
-    #[schemars(with = "Option<String>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     #[serde(default)]
     pub stack: Option<Spanned<String>>,
     /// Whether the load balancer has a certificate.
     #[serde(default)]
     pub cert_enabled: bool,
     /// The names of the virtual machines that are attached to the load balancer, at most 100.
-    #[schemars(with = "Vec<String>", length(max = 100))]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>", length(max = 100)))]
     #[serde(default)]
     pub vms: Vec<Spanned<String>>,
 }

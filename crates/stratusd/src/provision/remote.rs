@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     ConnectionDetails, Observed, Password, Progress, ProvisionError, Provisioner, Versions, Wanted,
-    token, wire as convert,
+    line, token, wire as convert,
 };
 use crate::settings::{FilePath, ProvisionerUrl, RemoteSettings};
 
@@ -41,8 +41,6 @@ const FIRST: Duration = Duration::from_secs(5);
 const ASK_EVERY: Duration = Duration::from_mins(1);
 /// How often it is asked as long as it does not respond.
 const ASK_AGAIN: Duration = Duration::from_secs(5);
-/// The largest number of characters of a provisioner's text that are logged.
-const MOST_TEXT: usize = 500;
 /// How long a provisioner is left alone that cannot make a call now and does not say for how long.
 const BUSY: Duration = Duration::from_secs(10);
 /// The shortest time for which it is left alone, also if it names a shorter one.
@@ -257,19 +255,6 @@ fn versions(of: &wire::Provisioner) -> Vec<PostgresVersion> {
         .filter(|version| super::wire::is_short(version))
         .map(|version| PostgresVersion::from(&*version))
         .collect()
-}
-
-/// Returns a text of a provisioner for the log: in one line, and not too long.
-pub(crate) fn line(text: &str) -> String {
-    let mut line: String = text
-        .chars()
-        .take(MOST_TEXT)
-        .map(|it| if it.is_control() { ' ' } else { it })
-        .collect();
-    if text.chars().nth(MOST_TEXT).is_some() {
-        line.push('…');
-    }
-    line
 }
 
 /// Returns the token that the settings name.

@@ -18,7 +18,7 @@ use provisioner_server::{Security, router};
 use provisioner_types as wire;
 use tokio::sync::Semaphore;
 
-use super::remote::line;
+use super::line;
 use super::token::{self, Tokens};
 use super::{Password, ProvisionError, Provisioner, Wanted, wire as convert};
 use crate::settings::{FilePath, ListenerSettings, ProvisionSettings};

@@ -109,6 +109,10 @@ impl Health {
     }
 
     /// Makes a process without a store ready from now on, whenever connections can be accepted.
+    #[cfg_attr(
+        not(feature = "provisioners"),
+        expect(dead_code, reason = "it is for the process of a provisioner")
+    )]
     pub(super) fn start_alone(&self) {
         self.set(Some(Needs::Nothing));
     }

@@ -13,6 +13,7 @@ use crate::operations::Context;
 use crate::provision::Versions;
 use crate::provision::authority::Authority;
 use crate::provision::local::{Binaries, Local, LocalConfig, Owner};
+#[cfg(feature = "provisioners")]
 use crate::provision::remote::Remote;
 use crate::provision::simulator::{Simulator, SimulatorConfig};
 use crate::reconcile::{Reconciler, ReconcilerConfig, Steps};
@@ -25,6 +26,11 @@ use crate::world::World;
 /// The name of the last choice in the table `service_state`.
 const NAME: &str = "provisioner";
 
+/// Why this program calls no provisioner.
+#[cfg(not(feature = "provisioners"))]
+const WITHOUT: &str = "databases are to be created by another process, and this program was built without the feature \
+                       `provisioners`: build it with that feature";
+
 /// What creates the databases of this service.
 #[derive(Debug)]
 pub(super) enum Chosen {
@@ -33,6 +39,7 @@ pub(super) enum Chosen {
     /// A simulator: no servers run.
     Simulated(Box<Simulator>),
     /// Another process.
+    #[cfg(feature = "provisioners")]
     Remote(Remote),
 }
 
@@ -42,6 +49,7 @@ pub(super) enum Chosen {
 pub(super) struct Choice {
     wanted: ProvisionerChoice,
     local: Result<LocalConfig>,
+    #[cfg(feature = "provisioners")]
     remote: Option<Remote>,
 }
 
@@ -68,14 +76,19 @@ impl Choice {
         {
             return Err(error.context("the databases cannot run on this machine"));
         }
-        let remote = match wanted {
-            ProvisionerChoice::Http => Some(Remote::open(remote)?),
-            _ => None,
-        };
+        #[cfg(not(feature = "provisioners"))]
+        if wanted == ProvisionerChoice::Http {
+            let _ = remote;
+            bail!(WITHOUT);
+        }
         Ok(Self {
             wanted,
             local,
-            remote,
+            #[cfg(feature = "provisioners")]
+            remote: match wanted {
+                ProvisionerChoice::Http => Some(Remote::open(remote)?),
+                _ => None,
+            },
         })
     }
 
@@ -107,6 +120,9 @@ impl Choice {
                     &reason, of, world, authority,
                 ))))
             }
+            #[cfg(not(feature = "provisioners"))]
+            Kind::Http => bail!(WITHOUT),
+            #[cfg(feature = "provisioners")]
             Kind::Http => {
                 let remote = self.remote.context(
                     "its databases are created by another process: set provisioner = \"http\" and provisioner_url",
@@ -123,6 +139,7 @@ impl Choice {
     ///
     /// If databases cannot run here and were not asked to be simulated: without a store, nothing would
     /// know that real ones are among them. If the folder of the databases cannot be used.
+    #[cfg(feature = "provisioners")]
     pub(super) fn decide_alone(
         self,
         of: (&ProcessSettings, &ProvisionerSettings),
@@ -180,6 +197,7 @@ impl Chosen {
                 versions
             }
             Self::Simulated(_) => Versions::default(),
+            #[cfg(feature = "provisioners")]
             Self::Remote(remote) => remote.versions(),
         }
     }
@@ -206,6 +224,7 @@ impl Chosen {
             Self::Simulated(simulator) => {
                 tokio::spawn(Reconciler::new(store, context, *simulator, config, steps).run(stop))
             }
+            #[cfg(feature = "provisioners")]
             Self::Remote(remote) => tokio::spawn(async move {
                 let watch = tokio::spawn(remote.clone().watch(stop.clone()));
                 Reconciler::new(store, context, remote, config, steps)

@@ -108,6 +108,10 @@ impl Serving {
     }
 
     /// Returns the URL that the server listens on.
+    #[cfg_attr(
+        not(feature = "provisioners"),
+        expect(dead_code, reason = "it is for the process of a provisioner")
+    )]
     pub(super) fn url(&self) -> String {
         format!("{}://{}", self.scheme, self.address)
     }

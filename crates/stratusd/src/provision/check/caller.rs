@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use super::{Check, Subject};
-use crate::provision::remote::line;
+use crate::provision::line;
 
 /// The largest response that is read, in bytes.
 const MOST_BYTES: usize = 1 << 20;
