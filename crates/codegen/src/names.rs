@@ -154,6 +154,14 @@ pub(crate) fn pascal(words: &str) -> String {
     }
 }
 
+/// Returns the word for a media type in the name of a variant: `TextEventStream`, or `Any` for `*/*`.
+pub(crate) fn media_type(name: &str) -> String {
+    match name.trim() {
+        "*/*" => "Any".to_owned(),
+        name => pascal(&name.to_pascal_case()),
+    }
+}
+
 /// Returns the name of a tag's trait in the server crate: `LoadBalancerApi`.
 pub(crate) fn server_trait(words: &str) -> String {
     format!(

@@ -100,9 +100,9 @@ pub async fn check(client: &Client, url: &str) {
             .expect("a success")
             .into_inner()
     };
-    assert!(matches!(read("note").await, ReadReceived::OkJson2(note) if note.text == "note"));
+    assert!(matches!(read("note").await, ReadReceived::OkApplicationJson(note) if note.text == "note"));
     assert!(
-        matches!(read("problem").await, ReadReceived::OkJson(problem) if problem.title == "problem")
+        matches!(read("problem").await, ReadReceived::OkApplicationProblemJson(problem) if problem.title == "problem")
     );
     assert!(matches!(read("text").await, ReadReceived::OkText(text) if text == "text"));
     for (call, expected) in [

@@ -204,7 +204,16 @@ fn arm(
         several => several
             .iter()
             .map(|(media, body)| {
-                let variant = names::unique(taken, format!("{}{}", response.name, body.kind()));
+                // The kind is the shorter name, and says enough unless two bodies have the same.
+                let of_kind = several
+                    .iter()
+                    .filter(|(_, other)| other.kind() == body.kind());
+                let word = if of_kind.count() == 1 {
+                    body.kind().to_owned()
+                } else {
+                    names::media_type(media[0])
+                };
+                let variant = names::unique(taken, format!("{}{word}", response.name));
                 choice(variant, media, body.clone())
             })
             .collect(),

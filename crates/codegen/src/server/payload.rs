@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use contract::model::StatusKey;
-use heck::ToPascalCase;
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
@@ -150,10 +149,10 @@ pub(super) fn media_names(media: &[Media]) -> Vec<Ident> {
                 .filter(|other| kind(other) == kind(this))
                 .count()
                 == 1;
-            let name = match this.name.trim() {
-                _ if is_only => kind(this).to_owned(),
-                "*/*" => "Any".to_owned(),
-                other => names::pascal(&other.to_pascal_case()),
+            let name = if is_only {
+                kind(this).to_owned()
+            } else {
+                names::media_type(&this.name)
             };
             ident(&names::unique(&mut taken, name))
         })
