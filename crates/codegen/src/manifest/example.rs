@@ -50,8 +50,8 @@ fn types(api: &Api<'_>) -> Option<String> {
 fn client(api: &Api<'_>) -> String {
     let krate = api.names.krate("client");
     let credential = credential(api);
-    let make =
-        format!("{krate}::Client::builder(\"https://api.example.com\"){credential}.build()?;\n");
+    let url = base_url(api);
+    let make = format!("{krate}::Client::builder(\"{url}\"){credential}.build()?;\n");
     let Some(operation) = simple_operation(api) else {
         return format!(
             "fn main() -> Result<(), Box<dyn std::error::Error>> {{\n    let _client = {make}    Ok(())\n}}\n"
@@ -67,6 +67,41 @@ fn client(api: &Api<'_>) -> String {
          println!(\"{{}}\", response.status());\n    Ok(())\n}}\n",
         tag.module, tag.client_trait, operation.name
     )
+}
+
+/// Returns the URL that examples call: that of the contract's first server, with the defaults of its
+/// variables, or else one that stands for any. A subscriber gives its own URL, so none is there for a
+/// sender of webhooks.
+pub(super) fn base_url(api: &Api<'_>) -> String {
+    let any = "https://api.example.com";
+    let Some(server) = api
+        .contract
+        .servers
+        .first()
+        .filter(|_| !api.names.is_reversed)
+    else {
+        return any.to_owned();
+    };
+    let url = server
+        .variables
+        .iter()
+        .fold(server.url.clone(), |url, (name, variable)| {
+            url.replace(&format!("{{{name}}}"), &variable.default)
+        });
+    // The URL stands within a literal, within Markdown, so it must need no escape in either.
+    let is_plain = |it: char| it.is_ascii_alphanumeric() || "-._~:/[]@!$&'()*+,;=%".contains(it);
+    let is_absolute = ["https://", "http://"].iter().any(|scheme| {
+        url.strip_prefix(scheme).is_some_and(|host| {
+            host.starts_with(|it: char| it.is_ascii_alphanumeric() || it == '[')
+        })
+    });
+    match url.trim_end_matches('/') {
+        url if !url.chars().all(is_plain) => any.to_owned(),
+        url if is_absolute => url.to_owned(),
+        // A path of the host that served the document.
+        url if url.starts_with('/') && !url.starts_with("//") => format!("{any}{url}"),
+        _ => any.to_owned(),
+    }
 }
 
 /// Returns an example that reads a response of the same operation leniently, or `None` without such

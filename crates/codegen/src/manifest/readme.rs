@@ -29,7 +29,7 @@ pub(super) fn readme(api: &Api<'_>, part: Part, options: &Options) -> String {
         paragraph(&words);
     }
     if let (Part::Cli, Some(program)) = (part, &options.cli) {
-        paragraph(&commands(program));
+        paragraph(&commands(program, &example::base_url(api)));
     }
     let dependencies = super::libraries(part);
     if !dependencies.is_empty() {
@@ -96,7 +96,7 @@ fn construction(api: &Api<'_>, part: Part) -> Option<String> {
 }
 
 /// Returns what to type first, in the README of the command line.
-fn commands(program: &str) -> String {
+fn commands(program: &str, url: &str) -> String {
     let variable = program.to_uppercase().replace('-', "_");
     format!(
         "```sh\n\
@@ -105,7 +105,7 @@ fn commands(program: &str) -> String {
          {program} completions bash # or zsh, fish, powershell: completes commands and flags\n\
          {program} man DIR # writes a man page for each command\n\
          ```\n\n\
-         A setting is a flag, such as `--url`, or else a variable, such as `{variable}_URL`, or else a line of the configuration file, such as `url = \"https://api.example.com\"`.\n\
+         A setting is a flag, such as `--url`, or else a variable, such as `{variable}_URL`, or else a line of the configuration file, such as `url = \"{url}\"`.\n\
          Exit codes: 0 success, 1 any other failure, 2 the arguments are wrong and nothing was sent, 4 a 4XX response, 5 a 5XX response, 6 no response, 7 `--wait` ended without the value that it waits for."
     )
 }

@@ -58,6 +58,44 @@ fn a_hostile_text_stays_a_string_of_toml() {
 }
 
 #[test]
+fn the_example_of_a_client_calls_the_server_of_the_contract() {
+    let any = "https://api.example.com";
+    for (url, expected) in [
+        ("https://museum.example/v1/", "https://museum.example/v1"),
+        ("http://127.0.0.1:8080", "http://127.0.0.1:8080"),
+        (
+            "https://{place}.museum.example",
+            "https://north.museum.example",
+        ),
+        ("/v2", "https://api.example.com/v2"),
+        ("/", any),
+        ("//museum.example", any),
+        ("https://\");panic!(\"", any),
+        ("https://a\n```", any),
+        ("https://a\\", any),
+        ("https:///x", any),
+        ("javascript:alert(1)", any),
+        ("{other}", any),
+    ] {
+        let document = json!({
+            "openapi": "3.1.0",
+            "info": {"title": "Museum", "version": "1.0.0"},
+            "servers": [
+                {"url": url, "variables": {"place": {"default": "north"}}},
+                {"url": "https://second.example"},
+            ],
+            "paths": {},
+        });
+        let loaded = contract::load_text("small.json", document.to_string().as_bytes());
+        let contract = loaded.contract.expect("the document is a contract");
+        let files = files(&lower(&contract, "small"), None, &options());
+        let readme = text_of(&files, "small-client/README.md");
+        let line = format!("Client::builder(\"{expected}\")");
+        assert!(readme.contains(&line), "{url:?}: {readme}");
+    }
+}
+
+#[test]
 fn a_hostile_text_stays_plain_in_markdown() {
     let hostile =
         "<script>x</script> [a](javascript:b) ```rust\npanic!()\n``` | ![c](d) #e &amp; *f*";
