@@ -82,6 +82,10 @@ paths:
           content:
             application/json:
               schema: { type: object, required: [a], properties: { a: false } }
+  /tune:
+    get:
+      operationId: tune
+      responses: { '200': { description: A tune., content: { audio/*: {} } } }
   /photo:
     put:
       operationId: photo_put
@@ -125,6 +129,17 @@ async fn the_same_seed_has_the_same_responses_and_another_seed_has_others() {
     assert_ne!(first.body, call(one, "GET /pets/2", &[], "").await.body);
     assert_ne!(first.body, call(other, "GET /pets/1", &[], "").await.body);
     assert!(first.json().get("secret").is_none(), "{}", first.body);
+}
+
+#[tokio::test]
+async fn bytes_without_an_example_are_refused_by_their_place() {
+    let mock = served(PETS, Settings::default()).await;
+    let tune = call(mock, "GET /tune", &[], "").await;
+    assert_eq!(tune.status, 500);
+    let place = "/paths/~1tune/get/responses/200/content/audio~1*";
+    let detail =
+        format!("`audio/*` can only be sent as an example: {place} says nothing about its bytes");
+    assert_eq!(tune.json()["detail"], detail);
 }
 
 #[tokio::test]

@@ -79,7 +79,7 @@ pub(super) fn body(task: &Task<'_>, at: usize) -> Result<Response, Refused> {
             ensure_bounded(&value)?;
             match value {
                 Value::String(text) => Ok(listed.stream(ByteStream::from(text.into_bytes()))),
-                _ => Err(only_example(task, media)),
+                _ => Err(only_example(task, media, at)),
             }
         }
     }
@@ -201,13 +201,17 @@ fn ensure_bounded(value: &Value) -> Result<(), Refused> {
     ))
 }
 
-fn only_example(task: &Task<'_>, media: &'static ir::Media) -> Refused {
-    let pointer = media.schema.map_or("", |id| task.state.values.pointer(id));
+fn only_example(task: &Task<'_>, media: &'static ir::Media, at: usize) -> Refused {
+    let name = &media.name;
+    // Most media types of bytes have no schema, and then the place of the media type itself is named.
+    let place = match media.schema {
+        Some(id) => format!("its schema at {}", task.state.values.pointer(id)),
+        None => task
+            .declared(at)
+            .map_or_else(|| "the contract".to_owned(), |it| it.pointer.clone()),
+    };
     Refused(
         StatusCode::INTERNAL_SERVER_ERROR,
-        format!(
-            "`{}` can only be sent as an example: its schema at {pointer} says nothing about its bytes",
-            media.name
-        ),
+        format!("`{name}` can only be sent as an example: {place} says nothing about its bytes"),
     )
 }
