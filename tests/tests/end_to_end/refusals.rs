@@ -122,6 +122,31 @@ async fn a_body_that_nobody_needs_is_received_within_bounds() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_body_that_is_too_large_to_be_received_ends_its_connection_as_announced() {
+    let url = served::memory(seed::state(1), Config::new()).await;
+    for (path, status) in [("/nothing", 401), ("/pets", 401)] {
+        // The whole body is sent before the response is read, as some callers do.
+        for (length, is_last) in [(64, false), (4 << 20, false), ((4 << 20) + 1, true)] {
+            let mut stream = connect(&url);
+            let head =
+                format!("POST {path} HTTP/1.1\r\nhost: x\r\ncontent-length: {length}\r\n\r\n");
+            stream.write_all(head.as_bytes()).expect("it is open");
+            let response = read_response(&mut stream);
+            assert_eq!(status_of(&response), status);
+            let announces = response.contains("connection: close\r\n");
+            assert_eq!(announces, is_last, "{length}: {response}");
+            let body = vec![b' '; length];
+            if is_last {
+                continue;
+            }
+            stream.write_all(&body).expect("it is open");
+            stream.write_all(head.as_bytes()).expect("it is open");
+            assert_eq!(status_of(&read_response(&mut stream)), status);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_caller_that_waits_to_send_is_told_that_the_connection_ends() {
     let url = served::memory(seed::state(1), Config::new()).await;
     let mut stream = connect(&url);

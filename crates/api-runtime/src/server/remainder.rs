@@ -20,43 +20,72 @@ use http_body_util::BodyExt;
 use tokio::runtime::Handle;
 
 /// The maximum size of the rest of a body that is received. If there is more, the connection is
-/// closed.
+/// closed, and the response says so if the head of the request has said how much there is.
 const BYTES: usize = 4 << 20;
 /// The time in which the rest of a body must arrive. After that, the connection is closed.
 const TIME: Duration = Duration::from_secs(5);
 
-/// Returns a body whose rest is received after it is dropped, and whether its caller waits.
-pub(super) fn received(parts: &Parts, body: Body) -> (Body, Waiting) {
+/// Returns a body whose rest is received after it is dropped, and whether the connection ends with
+/// its response.
+pub(super) fn received(parts: &Parts, body: Body) -> (Body, Ending) {
     // HTTP/2 can end the stream of one request without the connection.
     if parts.version > Version::HTTP_11 || body.is_end_stream() {
-        return (body, Waiting(None));
+        return (body, Ending(None));
     }
     let expects = parts.headers.contains_key(header::EXPECT);
-    let waiting = Waiting(expects.then(|| Arc::new(AtomicBool::new(true))));
+    let is_large = body.size_hint().lower() > BYTES as u64;
+    let ending = (expects || is_large).then(|| {
+        Arc::new(Unread {
+            is_awaited: AtomicBool::new(expects),
+            is_too_large: AtomicBool::new(is_large),
+        })
+    });
+    let ending = Ending(ending);
     let body = Body::new(Received {
         body,
-        waiting: waiting.clone(),
+        ending: ending.clone(),
         is_over: false,
     });
-    (body, waiting)
+    (body, ending)
 }
 
-/// Whether a caller waits for `100 Continue`, which hyper sends when the body is first read.
+/// Whether a connection cannot be used again after the response, because of the body of its request.
 #[derive(Debug, Clone)]
-pub(super) struct Waiting(Option<Arc<AtomicBool>>);
+pub(super) struct Ending(Option<Arc<Unread>>);
 
-impl Waiting {
-    /// Returns whether the caller waits. If the response is complete then, nobody knows whether the
-    /// body will follow, so the connection must be closed.
-    pub(super) fn is_on(&self) -> bool {
-        let Self(flag) = self;
-        flag.as_ref()
-            .is_some_and(|flag| flag.load(Ordering::Relaxed))
+/// What is known of a body that has not been read as a whole.
+#[derive(Debug)]
+struct Unread {
+    /// Whether the caller waits for `100 Continue`, which hyper sends when the body is first read.
+    is_awaited: AtomicBool,
+    /// Whether more than [`BYTES`] of the body are still to come.
+    is_too_large: AtomicBool,
+}
+
+impl Ending {
+    /// Returns whether the response must announce that the connection ends: a caller that keeps it
+    /// would lose its next request. If a caller waits, nobody knows whether the body will follow.
+    pub(super) fn is_certain(&self) -> bool {
+        let Self(unread) = self;
+        unread.as_ref().is_some_and(|unread| {
+            unread.is_awaited.load(Ordering::Relaxed) || unread.is_too_large.load(Ordering::Relaxed)
+        })
     }
 
-    fn end(&self) {
-        if let Self(Some(flag)) = self {
-            flag.store(false, Ordering::Relaxed);
+    fn is_awaited(&self) -> bool {
+        let Self(unread) = self;
+        unread
+            .as_ref()
+            .is_some_and(|unread| unread.is_awaited.load(Ordering::Relaxed))
+    }
+
+    /// Notes that a part of the body was read, of which as much is left at least.
+    fn read(&self, left: u64) {
+        if let Self(Some(unread)) = self {
+            unread.is_awaited.store(false, Ordering::Relaxed);
+            unread
+                .is_too_large
+                .store(left > BYTES as u64, Ordering::Relaxed);
         }
     }
 }
@@ -64,7 +93,7 @@ impl Waiting {
 /// A body whose rest is received after it is dropped.
 struct Received {
     body: Body,
-    waiting: Waiting,
+    ending: Ending,
     /// Whether there is nothing more to receive.
     is_over: bool,
 }
@@ -77,8 +106,8 @@ impl HttpBody for Received {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        self.waiting.end();
         let polled = Pin::new(&mut self.body).poll_frame(cx);
+        self.ending.read(self.body.size_hint().lower());
         if let Poll::Ready(None | Some(Err(_))) = polled {
             self.is_over = true;
         }
@@ -97,7 +126,7 @@ impl HttpBody for Received {
 impl Drop for Received {
     fn drop(&mut self) {
         // Reading would ask a caller that waits to send its body.
-        if self.waiting.is_on() || self.is_over || self.body.is_end_stream() {
+        if self.ending.is_awaited() || self.is_over || self.body.is_end_stream() {
             return;
         }
         // On a task of its own, so that the response does not wait.

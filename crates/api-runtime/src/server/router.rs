@@ -208,7 +208,7 @@ where
 
     async fn serve(&self, request: Request) -> Response {
         let (parts, body) = request.into_parts();
-        let (body, waiting) = remainder::received(&parts, body);
+        let (body, ending) = remainder::received(&parts, body);
         let is_head = parts.method == Method::HEAD;
         let mut response =
             if let Some(violation) = head::violation(&parts, self.config.requires_host) {
@@ -218,7 +218,7 @@ where
             } else {
                 self.respond(parts, body).await
             };
-        if waiting.is_on() {
+        if ending.is_certain() {
             response.headers_mut().insert(header::CONNECTION, CLOSE);
         }
         // Last, so that a HEAD has all headers of a GET.
