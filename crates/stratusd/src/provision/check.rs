@@ -97,6 +97,8 @@ type Checked = Result<(), Broken>;
 /// A provisioner that is checked, and what is known of it so far.
 struct Check {
     http: reqwest::Client,
+    /// A client with connections of its own, see [`Check::call_apart`].
+    apart: reqwest::Client,
     url: String,
     token: Zeroizing<String>,
     timeout: Duration,
@@ -139,6 +141,7 @@ pub async fn run(
     let url = url.context("there is no URL: name that of the provisioner")?;
     let mut check = Check {
         http: remote::http(url, settings)?,
+        apart: remote::http(url, settings)?,
         url: url.as_str().to_owned(),
         token: remote::token(settings)?,
         timeout: settings.provisioner_timeout.get(),

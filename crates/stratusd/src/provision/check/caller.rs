@@ -139,8 +139,31 @@ impl Check {
         subject: &Subject,
         more: Value,
     ) -> Result<Answer, String> {
-        let path = format!("/database/{}/{step}", subject.id);
-        let request = self.request(Method::POST, &path).json(&body(subject, more));
+        self.call_over(&self.http, step, subject, more).await
+    }
+
+    /// Makes a call with the token on a connection that no later call uses. A provisioner that refuses a
+    /// body before it has received all of it may close the connection, and HTTP has no way to know when it
+    /// has done so: the next call on the connection would fail by chance.
+    pub(super) async fn call_apart(
+        &self,
+        step: &str,
+        subject: &Subject,
+        more: Value,
+    ) -> Result<Answer, String> {
+        self.call_over(&self.apart, step, subject, more).await
+    }
+
+    async fn call_over(
+        &self,
+        http: &reqwest::Client,
+        step: &str,
+        subject: &Subject,
+        more: Value,
+    ) -> Result<Answer, String> {
+        let url = format!("{}/database/{}/{step}", self.url, subject.id);
+        let request = http.post(url).timeout(self.timeout);
+        let request = request.json(&body(subject, more));
         self.send(request.bearer_auth(&*self.token)).await
     }
 

@@ -141,7 +141,7 @@ impl Check {
         let subject = self.subject();
         let more = json!({ "of_a_later_version": "x".repeat(LARGE) });
         let begun = Instant::now();
-        match self.call("observe", &subject, more).await {
+        match self.call_apart("observe", &subject, more).await {
             Ok(answer) if !(400..500).contains(&answer.status) => {
                 return Err(format!("it responds with {}", answer.status).into());
             }

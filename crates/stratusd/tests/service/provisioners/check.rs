@@ -135,6 +135,13 @@ async fn a_large_body_that_gets_no_response_is_found_out() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_provisioner_may_close_the_connection_on_which_it_refused_a_large_body() {
+    let fake = Fake::start("large-body-closes").await;
+    let (is_kept, said) = check(&fake.url, &["--no-connections"]).await;
+    assert!(is_kept, "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn changes_to_the_same_size_are_not_checked() {
     // It would break both rules.
     let fake = Fake::start("window").await;

@@ -1,14 +1,16 @@
 //! A small provisioner, written by hand, that keeps its databases in memory, and can break each rule
 //! of the protocol.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::net::SocketAddr;
+use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
-use axum::extract::{Request, State};
+use axum::extract::{ConnectInfo, Request, State};
 use axum::response::Response;
 use http::{Method, StatusCode, header};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
@@ -43,6 +45,8 @@ pub struct Known {
     pub is_stuck: AtomicBool,
     /// The calls that get no response now.
     pub hanging: Arc<AtomicUsize>,
+    /// The callers of connections that end as soon as they are used again.
+    ending: Mutex<HashSet<SocketAddr>>,
 }
 
 /// A database.
@@ -82,11 +86,13 @@ impl Fake {
             calls: Mutex::default(),
             is_stuck: AtomicBool::new(false),
             hanging: Arc::default(),
+            ending: Mutex::default(),
         });
         let router = Router::new()
             .fallback(respond)
             .with_state(Arc::clone(&known));
-        tokio::spawn(async move { axum::serve(listener, router).await });
+        let service = router.into_make_service_with_connect_info::<SocketAddr>();
+        tokio::spawn(async move { axum::serve(listener, service).await });
         Self { url, known }
     }
 }
@@ -126,7 +132,20 @@ fn pending() -> Response {
 }
 
 async fn respond(State(known): State<Arc<Known>>, request: Request) -> Response {
-    let (parts, body) = request.into_parts();
+    let (parts, mut body) = request.into_parts();
+    if known.broken == "large-body-closes" {
+        let caller = parts.extensions.get::<ConnectInfo<SocketAddr>>();
+        let ConnectInfo(caller) = *caller.expect("each connection has a caller");
+        if known.ending.lock().unwrap().contains(&caller) {
+            // Ends the task of the connection, which closes it without a response.
+            resume_unwind(Box::new("the connection ends"));
+        }
+        let whole = to_bytes(body, usize::MAX).await.expect("it arrives");
+        if whole.len() > 64 << 10 {
+            known.ending.lock().unwrap().insert(caller);
+        }
+        body = Body::from(whole);
+    }
     let given = parts.headers.get(header::AUTHORIZATION);
     let is_missing = given.is_none();
     let is_right =
