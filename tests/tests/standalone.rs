@@ -1,6 +1,8 @@
 //! Generated crates as other teams have them: outside this workspace.
 
 use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 use tests::small;
 use tests::standalone::Standalone;
@@ -214,4 +216,39 @@ fn a_server_without_json_bodies_does_not_compile_the_validator() {
         "{tree}"
     );
     let _ = crates.cargo_succeeds(&["check", "--quiet", "--package", "small-server"]);
+}
+
+#[test]
+#[ignore = "compiles crates for a minute; `cargo xtask test --external` runs it"]
+fn a_command_line_without_the_feature_mcp_says_how_to_have_it() {
+    let contract = contract(&["feed"]);
+    let options = codegen::Options {
+        cli: Some("handy".to_owned()),
+        ..codegen::Options::new("handy")
+    };
+    let loaded = contract::load_text("pets.yaml", contract.as_bytes());
+    let crates = Standalone::generate_with(SCRATCH, "handy", loaded, &options);
+    let _ = crates.cargo_succeeds(&["build", "--quiet", "--package", "handy-cli"]);
+    let target = Path::new(SCRATCH)
+        .parent()
+        .expect("it is in the target folder");
+    let run = |arguments: &[&str]| {
+        let program = Command::new(target.join("debug/handy"))
+            .args(arguments)
+            .output();
+        let output = program.expect("the program starts");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        (output.status.code(), said)
+    };
+    for arguments in [&["mcp"][..], &["mcp", "--help"], &["mcp", "--only", "pet"]] {
+        let (code, said) = run(arguments);
+        assert_eq!(code, Some(2), "{said}");
+        assert!(
+            said.contains("without the feature `mcp`") && said.contains("--features mcp"),
+            "{said}"
+        );
+    }
+    let (code, said) = run(&["mpc"]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(!said.contains("--features"), "{said}");
 }

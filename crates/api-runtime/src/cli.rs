@@ -31,6 +31,8 @@ mod settings;
 mod sources;
 mod table;
 mod terminal;
+#[cfg(not(feature = "mcp"))]
+mod without_mcp;
 mod yaml;
 
 use std::process::ExitCode;
@@ -71,6 +73,10 @@ impl Program {
         let matches = match command::command(&self, description).try_get_matches() {
             Ok(matches) => matches,
             Err(error) => {
+                #[cfg(not(feature = "mcp"))]
+                if let Some(failure) = without_mcp::is_missing(self.name, description, &error) {
+                    return failure.report();
+                }
                 // Help on the standard output is a success, and the rest wrong arguments. The
                 // exit code is the same if it cannot be printed.
                 let _ = error.print();

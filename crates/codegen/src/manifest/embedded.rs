@@ -81,6 +81,7 @@ pub(super) const RUNTIME: &[(&str, &str)] = embedded!(
     "src/cli/sources.rs",
     "src/cli/table.rs",
     "src/cli/terminal.rs",
+    "src/cli/without_mcp.rs",
     "src/cli/yaml.rs",
     "src/client.rs",
     "src/client/argument.rs",
