@@ -94,9 +94,10 @@ fn issue(arguments: &IssueArguments, matches: &ArgMatches, file: &SettingsFile) 
     if expires_at.is_some_and(|time| time <= world.now()) {
         bail!("the token would already have expired: give a time in the future");
     }
-    let Issued { token, id } = block_on(async {
+    let (project_id, Issued { token, id }) = block_on(async {
         let store = open(&settings).await?;
         let project = find_project(&store, &arguments.project).await?;
+        let project_id = project.id.clone();
         let issue = Issue {
             project,
             read_only: arguments.read_only,
@@ -110,14 +111,14 @@ fn issue(arguments: &IssueArguments, matches: &ArgMatches, file: &SettingsFile) 
             .map_err(Aborted::failure)
             .context("failed to issue a token");
         store.close().await;
-        issued
+        issued.map(|issued| (project_id, issued))
     })?;
     let printed = print(token);
     // Printed even if standard output is closed: the token exists, and its id is needed to revoke
-    // it.
+    // it. Callers need the id of the project, of which the operator may know only the name.
     let _ = writeln!(
         io::stderr(),
-        "Store the token now: it cannot be shown again. Its id is {id}."
+        "Store the token now: it cannot be shown again. Its id is {id}, and that of its project is {project_id}."
     );
     printed
 }
