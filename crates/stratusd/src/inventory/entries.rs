@@ -26,6 +26,10 @@ pub struct Inventory {
 impl Inventory {
     /// Returns the JSON Schema of inventory files, which editors use to check them. A program without the
     /// feature `schema` has the published one, which a test compares with that of the types.
+    ///
+    /// # Panics
+    ///
+    /// Never: the published schema is JSON, which that test shows.
     #[must_use]
     pub fn schema() -> serde_json::Value {
         #[cfg(feature = "schema")]
