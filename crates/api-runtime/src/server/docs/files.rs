@@ -40,7 +40,9 @@ fn lookup_in(archive: &'static [u8], name: &str) -> Option<File> {
         let path = archive.get(names..after)?;
         // The first folder has the version in its name.
         let inner = path.splitn(2, |byte| *byte == b'/').nth(1);
-        if inner.and_then(|inner| inner.strip_prefix(b"dist/")) == Some(name.as_bytes()) {
+        let file_name = inner.and_then(|inner| inner.strip_prefix(b"dist/"));
+        // The folder itself has an entry, too.
+        if file_name == Some(name.as_bytes()) && !name.is_empty() {
             return file(archive, at);
         }
         at = after + short(archive, at + 30)? + short(archive, at + 32)?;
@@ -115,9 +117,11 @@ mod tests {
 
     #[test]
     fn an_archive_that_ends_early_has_no_files() {
-        let end = ARCHIVE.len();
-        for length in [0, 1, 4, 21, 22, 100, end / 2, end - 30, end - 10] {
+        let end = ARCHIVE.windows(END.len()).rposition(|it| it == END);
+        let end = end.expect("the directory ends");
+        for length in [0, 1, 4, 100, end / 2, end, end + 3, end + 4, end + 19] {
             assert_eq!(lookup_in(&ARCHIVE[..length], "index.css"), None, "{length}");
         }
+        assert!(lookup_in(&ARCHIVE[..end + 22], "index.css").is_some());
     }
 }
