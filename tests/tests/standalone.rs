@@ -248,7 +248,9 @@ fn a_command_line_without_the_feature_mcp_says_how_to_have_it() {
             "{said}"
         );
     }
-    let (code, said) = run(&["mpc"]);
-    assert_eq!(code, Some(2), "{said}");
-    assert!(!said.contains("--features"), "{said}");
+    for arguments in [&["mpc"][..], &["completions", "mcp"]] {
+        let (code, said) = run(arguments);
+        assert_eq!(code, Some(2), "{said}");
+        assert!(!said.contains("--features"), "{said}");
+    }
 }

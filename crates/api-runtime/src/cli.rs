@@ -73,10 +73,6 @@ impl Program {
         let matches = match command::command(&self, description).try_get_matches() {
             Ok(matches) => matches,
             Err(error) => {
-                #[cfg(not(feature = "mcp"))]
-                if let Some(failure) = without_mcp::is_missing(self.name, description, &error) {
-                    return failure.report();
-                }
                 // Help on the standard output is a success, and the rest wrong arguments. The
                 // exit code is the same if it cannot be printed.
                 let _ = error.print();
@@ -104,6 +100,10 @@ impl Program {
             ["man"] => builtin::write_manual(&self, description, matches),
             #[cfg(feature = "mcp")]
             [command] if command == mcp::name(description) => mcp::run(&self, description, matches),
+            #[cfg(not(feature = "mcp"))]
+            [command] if command == without_mcp::name(description) => {
+                Err(without_mcp::failure(self.name, description))
+            }
             [group, command] if group == auth::name(description) => {
                 let sources = Sources::read(&self, description, matches)?;
                 auth::run(command, &sources)

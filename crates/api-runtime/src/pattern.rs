@@ -1,6 +1,5 @@
 //! Patterns as JSON Schema has them: regular expressions of ECMA 262, unanchored, over Unicode.
 
-mod ecma;
 mod fixed;
 
 use std::sync::OnceLock;
@@ -9,7 +8,6 @@ use regex_automata::Input;
 use regex_automata::dfa::{Automaton, dense};
 use regex_automata::util::primitives::StateID;
 
-pub use ecma::translate;
 use fixed::Fixed;
 
 /// The maximum number of times that matching a pattern with look-around or back-references may
@@ -75,6 +73,14 @@ impl Pattern {
             Compiled::Never => false,
         }
     }
+}
+
+/// Returns a pattern of ECMA 262 in the syntax of the `regex` crate, or of `fancy-regex` if it looks
+/// around or refers back. Returns `None` if it is not valid.
+#[must_use]
+pub fn translate(pattern: &str) -> Option<String> {
+    let translated = jsonschema_regex::to_rust_regex(pattern).ok()?;
+    Some(translated.into_owned())
 }
 
 /// Compiles a pattern to the first form that can hold it, the cheapest first.

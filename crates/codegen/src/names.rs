@@ -162,6 +162,27 @@ pub(crate) fn media_type(name: &str) -> String {
     }
 }
 
+/// Returns the word in the name of a variant for media types of one kind, such as `Json`.
+///
+/// It is the kind, unless other variants are of the same kind (`others`) and the usual media type of
+/// the kind, such as `application/json`, is among them. So the order of media types does not matter,
+/// and one that is added does not rename the variant of the usual one.
+pub(crate) fn of_kind(kind: &str, media: &[&str], others: bool) -> String {
+    let usual = match kind {
+        "Json" => "application/json",
+        "Form" => "application/x-www-form-urlencoded",
+        "Multipart" => "multipart/form-data",
+        "Text" => "text/plain",
+        "Events" => "text/event-stream",
+        "Bytes" => "application/octet-stream",
+        _ => "",
+    };
+    match media.iter().min() {
+        Some(first) if others && !media.contains(&usual) => media_type(first),
+        _ => kind.to_owned(),
+    }
+}
+
 /// Returns the name of a tag's trait in the server crate: `LoadBalancerApi`.
 pub(crate) fn server_trait(words: &str) -> String {
     format!(
@@ -357,5 +378,24 @@ fn legal_identifier(name: &str, prefix: &str) -> String {
         None => format!("{prefix}ameless"),
         Some(first) if unicode_ident::is_xid_start(first) => kept,
         Some(_) => format!("{prefix}{kept}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_variant_keeps_its_name_whatever_the_order_and_what_is_added() {
+        let alone = of_kind("Json", &["application/json"], false);
+        assert_eq!(alone, of_kind("Json", &["application/json"], true));
+        let hal = ["application/hal+json", "application/json"];
+        assert_eq!(of_kind("Json", &hal, true), "Json");
+        let problem = ["application/problem+json", "application/hal+json"];
+        let reversed = [problem[1], problem[0]];
+        assert_eq!(of_kind("Json", &problem, true), "ApplicationHalJson");
+        assert_eq!(of_kind("Json", &reversed, true), "ApplicationHalJson");
+        assert_eq!(of_kind("Json", &problem, false), "Json");
+        assert_eq!(of_kind("Bytes", &["*/*"], true), "Any");
     }
 }

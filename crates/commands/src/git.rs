@@ -151,6 +151,8 @@ fn fetched(revision: &str, path: &Path) -> String {
 fn git(folder: &Path) -> Command {
     let mut git = Command::new("git");
     git.arg("-C").arg(folder);
+    // A partial clone would fetch what it lacks, by a program that its settings may name.
+    git.env("GIT_NO_LAZY_FETCH", "1");
     for setting in ["core.hooksPath=/dev/null", "core.fsmonitor=false"] {
         git.args(["-c", setting]);
     }

@@ -18,7 +18,7 @@ mod texts;
 pub(crate) use misplaced::inline_misplaced;
 pub use table::{READINGS, Reading};
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ptr;
 
 use crate::diagnostic::{Diagnostic, Severity};
@@ -37,13 +37,13 @@ use table::Turn;
 const MOST_ROUNDS: usize = 32;
 
 /// What the repairs of a round have changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Repaired {
     /// Nothing: no mistake is left that has a repair.
     Nothing,
-    /// Only defaults that their schemas reject were dropped, which a contract that was built from
-    /// the document leaves out anyway.
-    RejectedDefaults,
+    /// Only defaults that their schemas reject were dropped, and every diagnostic that has a repair
+    /// was about one of them.
+    RejectedDefaults(Dropped),
     /// A document has changed, and has to be checked again.
     Document,
 }
@@ -55,6 +55,22 @@ pub struct Repair {
     pub rule: &'static str,
     /// The pointer of what was repaired, which does not change with the lines of the document.
     pub pointer: String,
+}
+
+/// The defaults that were dropped in a round.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Dropped {
+    /// The pointer of each default.
+    pub(crate) pointers: BTreeSet<String>,
+    /// The rule and the span of each diagnostic about them.
+    reported: HashSet<(&'static str, Span)>,
+}
+
+impl Dropped {
+    /// Returns whether a diagnostic is about one of these defaults.
+    pub(crate) fn answers(&self, diagnostic: &Diagnostic) -> bool {
+        self.reported.contains(&(diagnostic.code, diagnostic.span))
+    }
 }
 
 /// Returns whether a document of others can be used although it has this error.
@@ -155,6 +171,7 @@ impl Repairs {
             .iter()
             .filter(|diagnostic| self.is_repairable(diagnostic))
             .collect();
+        let before = self.done.len();
         let all = fresh.len();
         let fresh = self.first(fresh);
         // The others need another round, even if this one repairs nothing.
@@ -179,7 +196,11 @@ impl Repairs {
             None => Repaired::Nothing,
             // One that is left may be about another part of a default that is not there any more.
             Some(Turn::RejectedDefaults) if fresh.iter().all(|one| self.is_repaired(one)) => {
-                Repaired::RejectedDefaults
+                let done = self.done[before..].iter();
+                Repaired::RejectedDefaults(Dropped {
+                    pointers: done.map(|repair| repair.pointer.clone()).collect(),
+                    reported: fresh.iter().map(|one| (one.code, one.span)).collect(),
+                })
             }
             Some(_) => Repaired::Document,
         }

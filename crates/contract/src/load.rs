@@ -200,7 +200,14 @@ enum Progress {
     /// What was found first is enough.
     Begun,
     /// It was built and linted, unless it has nothing to build from.
-    Built(Option<Contract>),
+    Built(Option<Linted>),
+}
+
+/// A contract that was built and linted.
+struct Linted {
+    contract: Contract,
+    /// The pointers of the defaults that their schemas reject, and that the contract is without.
+    rejected: BTreeSet<String>,
 }
 
 impl Loader {
@@ -362,15 +369,18 @@ impl Loader {
             let repaired = repairs.repair(&mut self.documents, &self.sources, &self.diagnostics);
             is_repaired |= repaired != Repaired::Nothing;
             match (repaired, built) {
-                (Repaired::Document, _) => {}
                 (Repaired::Nothing, Progress::Begun) => stops_early = false,
-                (Repaired::Nothing, Progress::Built(contract)) => break contract,
-                (Repaired::RejectedDefaults, Progress::Built(mut contract)) => {
-                    self.diagnostics.retain(|one| !repairs.is_repaired(one));
-                    contract.iter_mut().for_each(forget_rejected_defaults);
-                    break contract;
+                (Repaired::Nothing, Progress::Built(built)) => break built.map(|it| it.contract),
+                // What would be built from the document now is built already.
+                (Repaired::RejectedDefaults(dropped), Progress::Built(Some(built)))
+                    if dropped.pointers == built.rejected =>
+                {
+                    self.diagnostics.retain(|one| !dropped.answers(one));
+                    let mut contract = built.contract;
+                    forget_rejected_defaults(&mut contract);
+                    break Some(contract);
                 }
-                (Repaired::RejectedDefaults, Progress::Begun) => {}
+                (Repaired::Document | Repaired::RejectedDefaults(_), _) => {}
             }
         };
         let repairs = repairs.finish(&self.documents, &mut self.diagnostics);
@@ -414,7 +424,7 @@ impl Loader {
     /// Builds the contract, and lints it.
     fn build(&mut self) -> Option<Contract> {
         match self.build_unless(&|_| false) {
-            Progress::Built(contract) => contract,
+            Progress::Built(built) => built.map(|it| it.contract),
             Progress::Begun => None,
         }
     }
@@ -476,7 +486,7 @@ impl Loader {
                 .join()
                 .unwrap_or_else(|panic| resume_unwind(panic))
         });
-        drop_rejected_defaults(&mut contract, &validation);
+        let rejected = drop_rejected_defaults(&mut contract, &validation);
         let context = lint::Context {
             contract: &contract,
             changes: &changes,
@@ -497,7 +507,7 @@ impl Loader {
             .filter(|_| !self.is_overlaid)
             .filter(|text| is_alone && !text.trim_start().starts_with(['{', '[']))
             .cloned();
-        Progress::Built(Some(contract))
+        Progress::Built(Some(Linted { contract, rejected }))
     }
 
     /// Returns the values that are validated.

@@ -10,6 +10,8 @@ mod sections;
 pub(crate) use one_way::{OneWay, Way};
 pub(crate) use sections::correct_sections;
 
+use std::collections::BTreeSet;
+
 use crate::build::Role;
 use crate::circles;
 use crate::model::{Contract, Dialect, SchemaId, SchemaKind};
@@ -83,18 +85,25 @@ fn drop_unusable_patterns(contract: &mut Contract) {
     }
 }
 
-/// Drops defaults that their schemas reject, so that they are never applied.
-pub(crate) fn drop_rejected_defaults(contract: &mut Contract, validation: &Validation<'_>) {
+/// Drops defaults that their schemas reject, so that they are never applied. Returns their pointers.
+pub(crate) fn drop_rejected_defaults(
+    contract: &mut Contract,
+    validation: &Validation<'_>,
+) -> BTreeSet<String> {
+    let mut pointers = BTreeSet::new();
     let Validation::Judged(rejected) = validation else {
-        return;
+        return pointers;
     };
     for (site, _) in rejected {
+        let schema = &mut contract.schemas[site.schema.index()];
         if site.role == Role::Default
-            && let SchemaKind::Object(keywords) = &mut contract.schemas[site.schema.index()].kind
+            && let SchemaKind::Object(keywords) = &mut schema.kind
         {
             keywords.default = None;
+            pointers.insert(format!("{}/default", schema.pointer));
         }
     }
+    pointers
 }
 
 /// Drops the text of the defaults that [`drop_rejected_defaults`] has dropped, of which the document

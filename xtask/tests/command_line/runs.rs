@@ -114,7 +114,7 @@ fn lints_and_external_tests_are_runs_of_their_own() {
     let tests = [
         "fmt", "codegen", "postgres", "proxies", "test", "test", "nextest",
     ];
-    let lints = ["clippy", "doc", "check", "package"];
+    let lints = ["clippy", "doc", "check", "clippy", "package"];
     assert_eq!(planned(&[]), (tests.map(str::to_owned).to_vec(), true));
     assert_eq!(
         planned(&["--lints"]),

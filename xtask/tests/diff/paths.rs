@@ -173,13 +173,29 @@ fn only_requests_that_another_operation_took_are_taken() {
     let any: &[(&str, &str)] = &[("id", ANY)];
     let view = ("get", "/pets/{id}", any);
     let none: &[(&str, &str)] = &[];
-    // Another method: nobody answered before.
-    let found = report(
-        folder.path(),
-        &of(&[view]),
-        &of(&[view, ("post", "/pets/mine", none)]),
-    );
-    assert_eq!(taken(&found), [""; 0]);
+    // Another method: that of the template is refused now, and nobody answered the new one before.
+    let also = |text: &str, path: &str, method: &str| {
+        let id = if path.contains("id") {
+            format!("{{name: id, in: path, required: true, {ANY}}}")
+        } else {
+            String::new()
+        };
+        let added = format!("{method}: {{operationId: {method}, parameters: [{id}], {DONE}}}");
+        text.replace(&format!("'{path}': {{"), &format!("'{path}': {{{added}, "))
+    };
+    let more = of(&[view, ("post", "/pets/mine", none)]);
+    let more = also(&more, "/pets/mine", "put");
+    let found = report(folder.path(), &of(&[view]), &more);
+    let refused = "curl -X GET https://pets.example/pets/mine";
+    assert_eq!(taken(&found), [refused], "{found:#}");
+    assert_eq!(found["refused"], true);
+    // The new path has both methods, and each takes requests.
+    let old = also(&of(&[view]), "/pets/{id}", "delete");
+    let new = of(&[view, ("get", "/pets/mine", none)]);
+    let new = also(&also(&new, "/pets/{id}", "delete"), "/pets/mine", "delete");
+    let new = new.replacen("operationId: delete", "operationId: remove", 1);
+    let found = report(folder.path(), &old, &new.replace("remove", "delete_it"));
+    assert_eq!(taken(&found).len(), 2, "{found:#}");
     // The path was there, so that a GET of it was refused before.
     let old = of(&[view, ("post", "/pets/mine", none)]);
     let new = old.replace(

@@ -53,6 +53,8 @@ pub(super) fn command(program: &Program, description: &'static Description) -> C
         .subcommands(auth::command(description));
     #[cfg(feature = "mcp")]
     let root = root.subcommand(super::mcp::command(description));
+    #[cfg(not(feature = "mcp"))]
+    let root = root.subcommand(super::without_mcp::command(description));
     root.subcommand(completions()).subcommand(manual())
 }
 

@@ -38,6 +38,7 @@ pub(super) fn received(parts: &Parts, body: Body) -> (Body, Ending) {
         Arc::new(Unread {
             is_awaited: AtomicBool::new(expects),
             is_too_large: AtomicBool::new(is_large),
+            is_dropped: AtomicBool::new(false),
         })
     });
     let ending = Ending(ending);
@@ -60,6 +61,8 @@ struct Unread {
     is_awaited: AtomicBool,
     /// Whether more than [`BYTES`] of the body are still to come.
     is_too_large: AtomicBool,
+    /// Whether nobody reads the body any more. A handler may answer and go on reading it.
+    is_dropped: AtomicBool,
 }
 
 impl Ending {
@@ -68,7 +71,9 @@ impl Ending {
     pub(super) fn is_certain(&self) -> bool {
         let Self(unread) = self;
         unread.as_ref().is_some_and(|unread| {
-            unread.is_awaited.load(Ordering::Relaxed) || unread.is_too_large.load(Ordering::Relaxed)
+            let is_left = unread.is_dropped.load(Ordering::Relaxed)
+                && unread.is_too_large.load(Ordering::Relaxed);
+            is_left || unread.is_awaited.load(Ordering::Relaxed)
         })
     }
 
@@ -125,6 +130,9 @@ impl HttpBody for Received {
 
 impl Drop for Received {
     fn drop(&mut self) {
+        if let Ending(Some(unread)) = &self.ending {
+            unread.is_dropped.store(true, Ordering::Relaxed);
+        }
         // Reading would ask a caller that waits to send its body.
         if self.ending.is_awaited() || self.is_over || self.body.is_end_stream() {
             return;

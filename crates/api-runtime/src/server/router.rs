@@ -212,8 +212,10 @@ where
         let is_head = parts.method == Method::HEAD;
         let mut response =
             if let Some(violation) = head::violation(&parts, self.config.requires_host) {
+                drop(body);
                 self.reject_head(&parts, violation)
             } else if head::size(&parts) > self.config.head_limit {
+                drop(body);
                 self.reject_large_head()
             } else {
                 self.respond(parts, body).await

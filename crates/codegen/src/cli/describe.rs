@@ -38,13 +38,8 @@ pub(super) fn description(api: &Api<'_>) -> Value {
 
 /// Returns the URLs of the servers, with the default of each variable.
 fn servers(api: &Api<'_>) -> Value {
-    let urls = api.contract.servers.iter().map(|server| {
-        let variables = server.variables.iter();
-        let url = variables.fold(server.url.clone(), |url, (name, variable)| {
-            url.replace(&format!("{{{name}}}"), &variable.default)
-        });
-        json!(text(&url))
-    });
+    let servers = api.contract.servers.iter();
+    let urls = servers.map(|server| json!(text(&server.default_url())));
     // What stands for no servers.
     urls.filter(|url| url != "/").collect()
 }

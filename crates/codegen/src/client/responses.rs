@@ -204,15 +204,9 @@ fn arm(
         several => several
             .iter()
             .map(|(media, body)| {
-                // The kind is the shorter name, and says enough unless two bodies have the same.
-                let of_kind = several
-                    .iter()
-                    .filter(|(_, other)| other.kind() == body.kind());
-                let word = if of_kind.count() == 1 {
-                    body.kind().to_owned()
-                } else {
-                    names::media_type(media[0])
-                };
+                let mut others = several.iter().filter(|(_, other)| other != body);
+                let has_others = others.any(|(_, other)| other.kind() == body.kind());
+                let word = names::of_kind(body.kind(), media, has_others);
                 let variant = names::unique(taken, format!("{}{word}", response.name));
                 choice(variant, media, body.clone())
             })

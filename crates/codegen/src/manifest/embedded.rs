@@ -158,7 +158,6 @@ pub(super) const RUNTIME: &[(&str, &str)] = embedded!(
     "src/mode.rs",
     "src/object.rs",
     "src/pattern.rs",
-    "src/pattern/ecma.rs",
     "src/pattern/fixed.rs",
     "src/place.rs",
     "src/pointer.rs",

@@ -69,6 +69,9 @@ fn client(api: &Api<'_>) -> String {
     )
 }
 
+/// The maximum number of bytes of a URL in an example.
+const LONGEST_URL: usize = 200;
+
 /// Returns the URL that examples call: that of the contract's first server, with the defaults of its
 /// variables, or else one that stands for any. A subscriber gives its own URL, so none is there for a
 /// sender of webhooks.
@@ -82,12 +85,7 @@ pub(super) fn base_url(api: &Api<'_>) -> String {
     else {
         return any.to_owned();
     };
-    let url = server
-        .variables
-        .iter()
-        .fold(server.url.clone(), |url, (name, variable)| {
-            url.replace(&format!("{{{name}}}"), &variable.default)
-        });
+    let url = server.default_url();
     // The URL stands within a literal, within Markdown, so it must need no escape in either.
     let is_plain = |it: char| it.is_ascii_alphanumeric() || "-._~:/[]@!$&'()*+,;=%".contains(it);
     let is_absolute = ["https://", "http://"].iter().any(|scheme| {
@@ -96,7 +94,7 @@ pub(super) fn base_url(api: &Api<'_>) -> String {
         })
     });
     match url.trim_end_matches('/') {
-        url if !url.chars().all(is_plain) => any.to_owned(),
+        url if url.len() > LONGEST_URL || !url.chars().all(is_plain) => any.to_owned(),
         url if is_absolute => url.to_owned(),
         // A path of the host that served the document.
         url if url.starts_with('/') && !url.starts_with("//") => format!("{any}{url}"),

@@ -143,17 +143,8 @@ pub(super) fn media_names(media: &[Media]) -> Vec<Ident> {
     media
         .iter()
         .map(|this| {
-            // The kind is the shorter name, and says enough unless two media types have the same.
-            let is_only = media
-                .iter()
-                .filter(|other| kind(other) == kind(this))
-                .count()
-                == 1;
-            let name = if is_only {
-                kind(this).to_owned()
-            } else {
-                names::media_type(&this.name)
-            };
+            let of_kind = media.iter().filter(|other| kind(other) == kind(this));
+            let name = names::of_kind(kind(this), &[&this.name], of_kind.count() > 1);
             ident(&names::unique(&mut taken, name))
         })
         .collect()

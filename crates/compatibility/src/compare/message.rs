@@ -182,11 +182,7 @@ impl Comparison<'_> {
         let Some(server) = server else {
             return String::new();
         };
-        let mut url = server.url.clone();
-        for (name, variable) in &server.variables {
-            url = url.replace(&format!("{{{name}}}"), &variable.default);
-        }
-        url.trim_end_matches('/').to_owned()
+        server.default_url().trim_end_matches('/').to_owned()
     }
 }
 

@@ -184,12 +184,7 @@ impl<'c> Comparison<'c> {
     fn servers(&mut self, pair: Option<&OperationPair<'c>>, base: &[Server], revision: &[Server]) {
         for old in base {
             let same = revision.iter().find(|new| new.url == old.url);
-            let mut filled = old
-                .variables
-                .iter()
-                .fold(old.url.clone(), |url, (name, variable)| {
-                    url.replace(&format!("{{{name}}}"), &variable.default)
-                });
+            let mut filled = old.default_url();
             let message = match same {
                 None => format!("the server `{}` is gone", old.url),
                 Some(new) => {
@@ -259,18 +254,13 @@ fn with_lost_value(old: &Server, new: &Server, name: &str) -> Option<String> {
         .allowed
         .iter()
         .find(|value| !after.allowed.contains(value))?;
-    let url = old
-        .variables
-        .iter()
-        .fold(old.url.clone(), |url, (other, variable)| {
-            let value = if other == name {
-                lost
-            } else {
-                &variable.default
-            };
-            url.replace(&format!("{{{other}}}"), value)
-        });
-    Some(url)
+    Some(old.url_with(|other, variable| {
+        if other == name {
+            lost
+        } else {
+            &variable.default
+        }
+    }))
 }
 
 /// Returns whether two operations have the same method and path. The names of path parameters do

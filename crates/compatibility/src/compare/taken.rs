@@ -3,7 +3,7 @@
 //! Of several paths that fit a URL, the one with fewer parameters counts (OpenAPI, "Path Templating
 //! Matching").
 
-use contract::model::{Location, Operation, Parameter, ParameterEncoding, PathPart, Style};
+use contract::model::{Location, Method, Operation, Parameter, ParameterEncoding, PathPart, Style};
 use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 
@@ -20,7 +20,8 @@ struct Fixed<'o> {
 }
 
 impl Comparison<'_> {
-    /// Reports requests that went to an operation with a template, and go to a new operation now.
+    /// Reports requests that went to an operation with a template, and go to a new operation now, or to
+    /// a new path that does not have their method.
     pub(super) fn taken(&mut self, new: &Operation, name: impl Fn(&Operation) -> String) {
         let (base, revision) = (self.base(), self.revision());
         // A path that was there took these requests before, whichever methods it had.
@@ -36,15 +37,42 @@ impl Comparison<'_> {
         let Some(best) = fits.iter().map(|(old, _)| texts(old)).max() else {
             return;
         };
-        let mut fits = fits.into_iter();
-        let found = fits.find(|(old, _)| old.method == new.method && texts(old) == best);
-        let Some((old, fixed)) = found else { return };
-        // One that is gone is reported as gone.
-        if !revision.operations.iter().any(|kept| is_same(old, kept)) {
-            return;
+        let on_path = |one: &&Operation| is_same_path(one, new);
+        let has = |method: &Method| {
+            let mut all = revision.operations.iter().filter(on_path);
+            // A server that has a GET answers a HEAD.
+            all.any(|one| {
+                one.method == *method || (*method == Method::Head && one.method == Method::Get)
+            })
+        };
+        // The methods that the path does not have are reported once, with its first operation.
+        let is_first = revision.operations.iter().find(on_path).map(|one| &one.id) == Some(&new.id);
+        for (old, fixed) in fits.into_iter().filter(|(old, _)| texts(old) == best) {
+            // One that is gone is reported as gone.
+            if !revision.operations.iter().any(|kept| is_same(old, kept)) {
+                continue;
+            }
+            let what = if old.method == new.method {
+                format!("go to {} now", name(new))
+            } else if is_first && !has(&old.method) {
+                format!("are refused now, since `{}` has no such method", new.path)
+            } else {
+                continue;
+            };
+            self.add_taken((old, name(old)), &fixed, new, &what);
         }
+    }
+
+    /// Reports what happens to the requests of an operation that have these texts.
+    fn add_taken(
+        &mut self,
+        (old, old_name): (&Operation, String),
+        fixed: &[Fixed<'_>],
+        new: &Operation,
+        what: &str,
+    ) {
         let mut kind = Kind::Breaking;
-        for fixed in &fixed {
+        for fixed in fixed {
             match self.may_be(old, fixed) {
                 Some(true) => {}
                 Some(false) => return,
@@ -55,15 +83,15 @@ impl Comparison<'_> {
             .iter()
             .map(|fixed| format!("`{}` `{}`", fixed.name, fixed.text))
             .collect();
-        let (values, old_name, new_name) = (values.join(" and "), name(old), name(new));
+        let values = values.join(" and ");
         let message = if kind == Kind::Breaking {
-            format!("requests of {old_name} with {values} go to {new_name} now")
+            format!("requests of {old_name} with {values} {what}")
         } else {
             format!(
-                "not decided, because of the schema of the parameter: whether requests of {old_name} with {values} go to {new_name} now"
+                "not decided, because of the schema of the parameter: whether requests of {old_name} with {values} {what}"
             )
         };
-        let witness = (kind == Kind::Breaking).then(|| self.asked(&with_texts(old, &fixed)));
+        let witness = (kind == Kind::Breaking).then(|| self.asked(&with_texts(old, fixed)));
         self.add(
             Some(&old_name),
             Found {

@@ -113,6 +113,27 @@ fn a_default_of_which_several_parts_do_not_fit_is_dropped_once() {
     ensure_dropped(&written, &format!("{{ {pairs} }}"), &["bad-default"]);
 }
 
+#[test]
+fn a_dropped_default_hides_no_other_mistake() {
+    // It is read as the number, which is reported in the same place.
+    let wrong = "p: { type: string, maxLength: \"-1\" }";
+    for more in ["", ", q: { type: integer, default: none }"] {
+        let schema = format!("{{ type: object, properties: {{ {wrong}{more} }} }}");
+        let loaded = foreign(&with_schema("3.1.0", &schema));
+        let printed = contract::render(&loaded.sources, &loaded.diagnostics);
+        assert!(loaded.contract.is_none(), "{printed}");
+        assert!(printed.contains("error[wrong-type]"), "{printed}");
+    }
+}
+
+#[test]
+fn a_default_of_two_properties_is_dropped_from_both() {
+    // Of an alias, each use is repaired.
+    let written = "{ type: object, properties: { p: { type: integer, default: &d none }, q: { type: string, default: *d } } }";
+    let without = "{ type: object, properties: { p: { type: integer }, q: { type: string } } }";
+    ensure_dropped(written, without, &["bad-default", "bad-default"]);
+}
+
 /// Checks that a document of others with the schema `written` becomes what our own one with the
 /// schema `without` says, and that no other rule reports its defaults.
 #[track_caller]

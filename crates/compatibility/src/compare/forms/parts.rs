@@ -138,24 +138,27 @@ impl Comparison<'_> {
 
     /// Returns whether the values of a schema may have a part, unless it lists others alone.
     pub(super) fn may_have(&self, side: Side, whole: &Encodings<'_>, key: &Key) -> bool {
-        let (Some(id), Key::Name(name)) = (whole.schema, key) else {
+        let Some(id) = whole.schema else {
             return true;
         };
         let contract = self.context.pair.contract(side);
-        match &contract.schema(self.context.pair.end(side, id)).kind {
-            SchemaKind::Object(keywords) => {
-                let is_composed = keywords.reference.is_some()
-                    || !keywords.all_of.is_empty()
-                    || !keywords.any_of.is_empty()
-                    || !keywords.one_of.is_empty()
-                    || !keywords.pattern_properties.is_empty();
-                let is_listed = || match keywords.properties.get(name) {
-                    Some(id) => !matches!(contract.schema(*id).kind, SchemaKind::Bool(false)),
-                    None => false,
-                };
-                is_composed || keywords.properties.is_empty() || is_listed()
+        let is_none = |id: SchemaId| matches!(contract.schema(id).kind, SchemaKind::Bool(false));
+        let SchemaKind::Object(keywords) = &contract.schema(self.context.pair.end(side, id)).kind
+        else {
+            return true;
+        };
+        let name = match key {
+            Key::Name(name) => name,
+            Key::At(at) | Key::Rest(at) => {
+                let is_beyond = keywords.max_items.is_some_and(|most| *at as u64 >= most);
+                let item = keywords.prefix_items.get(*at).copied().or(keywords.items);
+                return !is_beyond && !item.is_some_and(is_none);
             }
-            SchemaKind::Bool(_) => true,
+        };
+        let declared = Declared::of(contract, id);
+        match declared.properties.get(name) {
+            Some(schemas) => !schemas.iter().copied().any(is_none),
+            None => declared.properties.is_empty() || !keywords.pattern_properties.is_empty(),
         }
     }
 
