@@ -5,6 +5,8 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use api_server::server::Config;
+use axum::response::Response;
+use futures_util::StreamExt as _;
 use tests::memory::{LOCATION, PROJECT, TOKEN};
 use tests::{seed, served};
 
@@ -147,6 +149,43 @@ async fn a_body_that_is_too_large_to_be_received_ends_its_connection_as_announce
             assert_eq!(status_of(&read_response(&mut stream)), status);
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_large_body_that_is_still_read_keeps_its_connection() {
+    let config = Config::new().around(|request, _| {
+        Box::pin(async move {
+            let is_kept = request.uri().path() == "/kept";
+            let mut body = request.into_body().into_data_stream();
+            if is_kept {
+                // The response does not wait for the body.
+                tokio::spawn(async move { while body.next().await.is_some() {} });
+            }
+            Ok(Response::default())
+        })
+    });
+    let url = served::memory(seed::state(1), config).await;
+    let body = vec![b' '; 5 << 20];
+    let head = |path: &str| {
+        format!(
+            "POST {path} HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        )
+    };
+    let mut stream = connect(&url);
+    for _ in 0..2 {
+        stream
+            .write_all(head("/kept").as_bytes())
+            .expect("it is open");
+        let response = read_response(&mut stream);
+        assert!(!response.contains("connection: close\r\n"), "{response}");
+        stream.write_all(&body).expect("it is open");
+    }
+    stream
+        .write_all(head("/dropped").as_bytes())
+        .expect("it is open");
+    let response = read_response(&mut stream);
+    assert!(response.contains("connection: close\r\n"), "{response}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

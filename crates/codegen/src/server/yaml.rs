@@ -98,9 +98,12 @@ fn text(string: &str, out: &mut String) {
         out.push_str(string);
     } else {
         // A string of JSON is a double-quoted scalar of YAML 1.2 as it is.
-        let _ = write!(out, "{}", Value::from(string));
+        out.push_str(&serde_json::to_string(string).expect("a string is written as JSON"));
     }
 }
+
+/// The words that a reader of YAML 1.1 or 1.2 takes for something else than a string.
+const WORDS: [&str; 9] = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
 
 /// Returns whether every YAML reader reads this string as the same string if it is written without
 /// quotes.
@@ -115,12 +118,8 @@ fn is_plain(string: &str) -> bool {
     let is_safe = |character: char| {
         character.is_ascii_alphanumeric() || " _-/.$,;()+={}'".contains(character)
     };
-    // Readers of YAML 1.1 take `yes`, `on` and the like for booleans.
-    let is_word = matches!(
-        string.to_ascii_lowercase().as_str(),
-        "true" | "false" | "null" | "yes" | "no" | "on" | "off" | "y" | "n"
-    );
-    starts && characters.all(is_safe) && !string.ends_with(' ') && !is_word
+    let is_word = || WORDS.iter().any(|word| string.eq_ignore_ascii_case(word));
+    starts && characters.all(is_safe) && !string.ends_with(' ') && !is_word()
 }
 
 #[cfg(test)]

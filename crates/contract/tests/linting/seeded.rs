@@ -302,6 +302,11 @@ fn discriminators_choose_branches() {
         assert_eq!((&*found[0].0, found[0].2, found[0].3), (code, line, column));
     }
     assert_eq!(diagnostics(&template.replace("@@", cat)), vec![]);
+    // The value is at odds with its own type, and fits no union because of that.
+    let wrong = cat.replace("type: string", "type: string, const: 5");
+    let found = diagnostics(&template.replace("@@", &wrong));
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0].0, "bad-enum");
     let template = component(&format!(
         "{}\n    Cat: {cat}\n{dog}    Cow: {cat}\n",
         union.replace("kind }", "kind, mapping: { Dog: Dog, @@ } }")

@@ -136,7 +136,10 @@ impl Property {
                 .is_some_and(|types| !types.contains(Types::STRING));
             let listed = property.enumeration.clone();
             let listed = listed.or_else(|| Some(vec![property.constant.clone()?]));
-            if let Some(listed) = listed {
+            // Where no listed value is of the type, that is the cause, and reported as such.
+            let is_text = property.types == Some(Types::STRING);
+            let fits = |value: &Value| !is_text || value.is_string();
+            if let Some(listed) = listed.filter(|listed| listed.iter().any(fits)) {
                 let texts: HashSet<String> = listed.iter().filter_map(scalar_text).collect();
                 self.values = Some(match self.values.take() {
                     Some(values) => values.intersection(&texts).cloned().collect(),
