@@ -33,10 +33,32 @@ const OUTSIDE: [&str; 8] = [
     "writeOnly",
 ];
 
+/// The keys of maps whose own keys are names, so that `default` in one of them is no keyword.
+const MAPS: [&str; 18] = [
+    "$defs",
+    "callbacks",
+    "content",
+    "definitions",
+    "dependentSchemas",
+    "encoding",
+    "examples",
+    "headers",
+    "links",
+    "parameters",
+    "pathItems",
+    "patternProperties",
+    "properties",
+    "requestBodies",
+    "responses",
+    "schemas",
+    "securitySchemes",
+    "variables",
+];
+
 /// Drops a default that its schema rejects.
 pub(super) fn drop_default(site: &mut Site<'_>) -> Option<()> {
-    // The span may be that of a part of the default.
-    let up = site.above("default")?;
+    // The span may be that of a part of the default, which can have a key of this name too.
+    let up = site.outermost("default", &MAPS)?;
     // Without its default, a variable of a server would be empty in the URL.
     if site.key(up + 2) == Some("variables") {
         return None;

@@ -219,6 +219,16 @@ impl<'s> Site<'s> {
         (0..self.path.len()).find(|up| self.key(*up) == Some(key))
     }
 
+    /// Returns the number of levels up to the outermost node at a key, or that node itself as 0. A key
+    /// of one of these maps is a name and does not count.
+    pub(super) fn outermost(&self, key: &str, maps: &[&str]) -> Option<usize> {
+        let mut levels = (0..self.path.len()).rev();
+        levels.find(|up| {
+            let is_name = self.key(up + 1).is_some_and(|map| maps.contains(&map));
+            self.key(*up) == Some(key) && !is_name
+        })
+    }
+
     /// Removes the node `up` levels above from the object or array that holds it.
     pub(super) fn remove(&mut self, up: usize) -> Option<()> {
         let index = *self.path.get(self.path.len().checked_sub(up + 1)?)?;

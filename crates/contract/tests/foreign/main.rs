@@ -134,6 +134,17 @@ fn a_default_of_two_properties_is_dropped_from_both() {
     ensure_dropped(written, without, &["bad-default", "bad-default"]);
 }
 
+#[test]
+fn a_default_with_a_property_of_that_name_is_dropped_as_a_whole() {
+    for name in ["default", "x"] {
+        let pair = format!(
+            "type: object, properties: {{ {name}: {{ type: string }}, y: {{ type: string }} }}"
+        );
+        let written = format!("{{ {pair}, default: {{ {name}: 3, y: a }} }}");
+        ensure_dropped(&written, &format!("{{ {pair} }}"), &["bad-default"]);
+    }
+}
+
 /// Checks that a document of others with the schema `written` becomes what our own one with the
 /// schema `without` says, and that no other rule reports its defaults.
 #[track_caller]
