@@ -40,7 +40,7 @@ impl MediaTypesApi for crate::Features {
     async fn note_read(&self, request: NoteReadRequest) -> Result<NoteReadResponse, NoteReadError> {
         let kind = request.kind;
         let body = match kind.as_str() {
-            "note" => NoteReadOkBody::ApplicationJson(ReadNote::new(kind)),
+            "note" => NoteReadOkBody::Json(ReadNote::new(kind)),
             "problem" => NoteReadOkBody::ApplicationProblemJson(Problem::new(kind)),
             _ => NoteReadOkBody::Text(kind),
         };
@@ -100,7 +100,7 @@ pub async fn check(client: &Client, url: &str) {
             .expect("a success")
             .into_inner()
     };
-    assert!(matches!(read("note").await, ReadReceived::OkApplicationJson(note) if note.text == "note"));
+    assert!(matches!(read("note").await, ReadReceived::OkJson(note) if note.text == "note"));
     assert!(
         matches!(read("problem").await, ReadReceived::OkApplicationProblemJson(problem) if problem.title == "problem")
     );
