@@ -200,7 +200,7 @@ enum Progress {
     /// What was found first is enough.
     Begun,
     /// It was built and linted, unless it has nothing to build from.
-    Built(Option<Linted>),
+    Built(Option<Box<Linted>>),
 }
 
 /// A contract that was built and linted.
@@ -507,7 +507,7 @@ impl Loader {
             .filter(|_| !self.is_overlaid)
             .filter(|text| is_alone && !text.trim_start().starts_with(['{', '[']))
             .cloned();
-        Progress::Built(Some(Linted { contract, rejected }))
+        Progress::Built(Some(Box::new(Linted { contract, rejected })))
     }
 
     /// Returns the values that are validated.

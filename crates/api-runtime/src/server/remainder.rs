@@ -36,9 +36,9 @@ pub(super) fn received(parts: &Parts, body: Body) -> (Body, Ending) {
     let is_large = body.size_hint().lower() > BYTES as u64;
     let ending = (expects || is_large).then(|| {
         Arc::new(Unread {
-            is_awaited: AtomicBool::new(expects),
-            is_too_large: AtomicBool::new(is_large),
-            is_dropped: AtomicBool::new(false),
+            awaited: AtomicBool::new(expects),
+            too_large: AtomicBool::new(is_large),
+            dropped: AtomicBool::new(false),
         })
     });
     let ending = Ending(ending);
@@ -58,11 +58,11 @@ pub(super) struct Ending(Option<Arc<Unread>>);
 #[derive(Debug)]
 struct Unread {
     /// Whether the caller waits for `100 Continue`, which hyper sends when the body is first read.
-    is_awaited: AtomicBool,
+    awaited: AtomicBool,
     /// Whether more than [`BYTES`] of the body are still to come.
-    is_too_large: AtomicBool,
+    too_large: AtomicBool,
     /// Whether nobody reads the body any more. A handler may answer and go on reading it.
-    is_dropped: AtomicBool,
+    dropped: AtomicBool,
 }
 
 impl Ending {
@@ -71,9 +71,9 @@ impl Ending {
     pub(super) fn is_certain(&self) -> bool {
         let Self(unread) = self;
         unread.as_ref().is_some_and(|unread| {
-            let is_left = unread.is_dropped.load(Ordering::Relaxed)
-                && unread.is_too_large.load(Ordering::Relaxed);
-            is_left || unread.is_awaited.load(Ordering::Relaxed)
+            let is_left =
+                unread.dropped.load(Ordering::Relaxed) && unread.too_large.load(Ordering::Relaxed);
+            is_left || unread.awaited.load(Ordering::Relaxed)
         })
     }
 
@@ -81,15 +81,15 @@ impl Ending {
         let Self(unread) = self;
         unread
             .as_ref()
-            .is_some_and(|unread| unread.is_awaited.load(Ordering::Relaxed))
+            .is_some_and(|unread| unread.awaited.load(Ordering::Relaxed))
     }
 
     /// Notes that a part of the body was read, of which as much is left at least.
     fn read(&self, left: u64) {
         if let Self(Some(unread)) = self {
-            unread.is_awaited.store(false, Ordering::Relaxed);
+            unread.awaited.store(false, Ordering::Relaxed);
             unread
-                .is_too_large
+                .too_large
                 .store(left > BYTES as u64, Ordering::Relaxed);
         }
     }
@@ -131,7 +131,7 @@ impl HttpBody for Received {
 impl Drop for Received {
     fn drop(&mut self) {
         if let Ending(Some(unread)) = &self.ending {
-            unread.is_dropped.store(true, Ordering::Relaxed);
+            unread.dropped.store(true, Ordering::Relaxed);
         }
         // Reading would ask a caller that waits to send its body.
         if self.ending.is_awaited() || self.is_over || self.body.is_end_stream() {

@@ -37,15 +37,12 @@ impl Server {
                 let fits = filled.len() + value.len() <= MOST_URL_BYTES;
                 fits.then_some((value, after))
             });
-            rest = match variable {
-                Some((value, after)) => {
-                    filled.push_str(value);
-                    after
-                }
-                None => {
-                    filled.push('{');
-                    after
-                }
+            rest = if let Some((value, after)) = variable {
+                filled.push_str(value);
+                after
+            } else {
+                filled.push('{');
+                after
             };
         }
         filled + rest
