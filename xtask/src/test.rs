@@ -56,7 +56,7 @@ pub(crate) struct Arguments {
 /// The test files of the package `tests` that need something from outside the repository, the
 /// corpus, the JSON Schema suite or cargo-semver-checks, or that compile crates for more than a
 /// minute, and are ignored elsewhere.
-const EXTERNAL: &str = "additions any_document anywhere corpus_crates json_schema_suite lenient mocked_values rust_verdicts standalone";
+const EXTERNAL: &str = "additions any_document anywhere containment corpus_crates json_schema_suite lenient mocked_values rust_verdicts standalone";
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let root = workspace::root()?;
