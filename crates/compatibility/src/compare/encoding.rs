@@ -92,7 +92,8 @@ fn styled(name: &str, value: &Value, style: Style, explode: bool) -> Option<Vec<
     }
 }
 
-/// Returns a pair with the reserved characters of its value that end neither the pair nor the query.
+/// Returns a pair of a name and a value. Reserved characters of the value are written as they are,
+/// except those that would end the pair or the query.
 fn with_reserved(pair: &str) -> String {
     let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
     let reserved = [("%2F", "/"), ("%3A", ":"), ("%3F", "?"), ("%40", "@")];

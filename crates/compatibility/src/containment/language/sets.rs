@@ -46,6 +46,24 @@ impl Sets {
                         .map(|range| (range.start().into(), range.end().into()))
                         .collect());
                 }
+                // What is before and after a word of Unicode.
+                HirKind::Look(
+                    Look::WordUnicode
+                    | Look::WordUnicodeNegate
+                    | Look::WordStartUnicode
+                    | Look::WordEndUnicode
+                    | Look::WordStartHalfUnicode
+                    | Look::WordEndHalfUnicode,
+                ) => {
+                    let word = regex_syntax::parse(r"\w").ok()?;
+                    let HirKind::Class(Class::Unicode(class)) = word.kind() else {
+                        return None;
+                    };
+                    let ranges = class.iter();
+                    add(ranges
+                        .map(|range| (range.start().into(), range.end().into()))
+                        .collect());
+                }
                 // What is before and after a line or a word, by ASCII.
                 HirKind::Look(_) => {
                     add(vec![(0x0a, 0x0a)]);
