@@ -24,7 +24,7 @@ const ROWS: [(&str, &str, Option<&str>); 15] = [
 ];
 
 #[test]
-fn patterns_are_decided_as_ecma_262_reads_them() {
+fn patterns_with_classes_of_unicode_are_decided() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let of = |pattern: &str| {
         let schema = format!("{{type: string, pattern: '{pattern}'}}");
