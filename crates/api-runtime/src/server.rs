@@ -80,6 +80,7 @@ pub use crate::trace_context::TraceContext;
 pub use crate::{default_status, range_status};
 pub use api_macros::{Request, RequestBody, ResponseParts, Responses, api};
 pub use axum::Router;
+#[cfg(feature = "multipart")]
 pub use axum::extract::Multipart;
 pub use axum::response::{IntoResponse, Response};
 pub use call::Call;

@@ -287,6 +287,7 @@ fn dependencies(api: &Api<'_>, part: Part, runtime: &str) -> String {
         Part::Types if types::needs_validator(api) => "\"jsonschema\"",
         Part::Types => "",
         Part::Client => "\"client\"",
+        Part::Server if server::reads_multipart(api) => "\"multipart\", \"server\"",
         Part::Server => "\"server\"",
         Part::Cli => "\"cli\"",
         Part::Mock => "\"mock\"",

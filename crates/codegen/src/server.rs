@@ -43,6 +43,11 @@ pub(crate) fn reads_json(api: &Api<'_>) -> bool {
     request::has_json_body(api)
 }
 
+/// Returns whether the server reads multipart bodies, part by part.
+pub(crate) fn reads_multipart(api: &Api<'_>) -> bool {
+    request::has_multipart_body(api)
+}
+
 /// Returns whether a feature decides if the server names all that is wrong with a JSON body, which
 /// takes the `jsonschema` crate. Where types need that crate, there is nothing to decide.
 pub(crate) fn has_violations_feature(api: &Api<'_>) -> bool {

@@ -1,12 +1,13 @@
 //! Reads the parameters and the body of a request by their descriptions, and collects all
 //! violations.
 
+#[cfg(feature = "multipart")]
+mod multipart;
+
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use axum::body::Body as HttpBody;
-use axum::extract::{DefaultBodyLimit, FromRequest, Multipart};
-use axum::http::Request;
 use http::header;
 use http_body::Body as _;
 
@@ -341,47 +342,6 @@ impl<'c> Inputs<'c> {
         let framing = Framing::of(media.name).unwrap_or(Framing::Lines);
         let bytes = self.stream_as()?;
         Some(ItemStream::new(framing, bytes, media.is_lenient))
-    }
-
-    /// Returns the body of an operation that requires a multipart body. Returns `None` after
-    /// recording the error.
-    pub async fn multipart(&mut self, body: &Body) -> Option<Multipart> {
-        match self.choose(body) {
-            Chosen::Media(_) => self.multipart_as().await,
-            Chosen::Absent => self.missing(),
-            Chosen::Unsupported => None,
-        }
-    }
-
-    /// Returns an optional multipart body: `Some(None)` if it is absent. Returns `None` after
-    /// recording the error.
-    pub async fn optional_multipart(&mut self, body: &Body) -> Option<Option<Multipart>> {
-        match self.choose(body) {
-            Chosen::Media(_) => self.multipart_as().await.map(Some),
-            Chosen::Absent => Some(None),
-            Chosen::Unsupported => None,
-        }
-    }
-
-    /// Returns the body as a multipart body. Returns `None` after recording that it is too large,
-    /// or that its `Content-Type` has no `boundary`.
-    pub async fn multipart_as(&mut self) -> Option<Multipart> {
-        let stream = self.stream_as()?;
-        let mut request = Request::new(stream.into_body());
-        if let Some(name) = self.call.parts.headers.get(header::CONTENT_TYPE) {
-            request
-                .headers_mut()
-                .insert(header::CONTENT_TYPE, name.clone());
-        }
-        // The limit of this call applies to the body already.
-        DefaultBodyLimit::disable().apply(&mut request);
-        let multipart = Multipart::from_request(request, &()).await;
-        if multipart.is_err() {
-            let message = "must be multipart with a `boundary` in its content type".to_owned();
-            self.violations
-                .push(Violation::of_body(String::new(), message));
-        }
-        multipart.ok()
     }
 
     /// Returns the value that `build` returns. If anything was recorded, returns a rejection with

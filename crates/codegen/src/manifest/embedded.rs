@@ -177,6 +177,7 @@ pub(super) const RUNTIME: &[(&str, &str)] = embedded!(
     "src/server/docs/files.rs",
     "src/server/head.rs",
     "src/server/inputs.rs",
+    "src/server/inputs/multipart.rs",
     "src/server/messages.rs",
     "src/server/mount.rs",
     "src/server/next.rs",

@@ -14,11 +14,22 @@ use crate::tokens::{docs, foreign_type, ident};
 /// Returns whether an operation reads a JSON body, so that the crate needs the schemas of the types
 /// crate.
 pub(super) fn has_json_body(api: &Api<'_>) -> bool {
+    has_body(api, MediaKind::Json)
+}
+
+/// Returns whether an operation reads a multipart body, so that the crate needs that feature of the
+/// run time.
+pub(super) fn has_multipart_body(api: &Api<'_>) -> bool {
+    has_body(api, MediaKind::Multipart)
+}
+
+/// Returns whether an operation reads a body of `kind`.
+fn has_body(api: &Api<'_>, kind: MediaKind) -> bool {
     api.operations
         .iter()
         .filter_map(|operation| operation.body.as_ref())
         .flat_map(|body| &body.media)
-        .any(|media| media.kind == MediaKind::Json)
+        .any(|media| media.kind == kind)
 }
 
 /// Generates the struct of a request, and the enum of its bodies if there are several media types.
