@@ -200,11 +200,12 @@ fn tests(machine: &Machine) -> Step {
     }
 }
 
-/// Returns the number of tests that run at the same time: two per core, since a test of the service
-/// waits more than it computes. Under nextest, a test that computes takes the place of two
+/// Returns the number of tests that run at the same time: five on two cores, since a test of the
+/// service waits more than it computes. Under nextest, a test that computes takes the place of two
 /// (`.config/nextest.toml`).
 fn test_threads() -> usize {
-    2 * thread::available_parallelism().map_or(1, usize::from)
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    (cores * 5).div_ceil(2)
 }
 
 fn report_missing(machine: &Machine, out: &mut dyn Write) -> anyhow::Result<()> {
