@@ -172,7 +172,7 @@ impl Standalone {
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        let mut command = launch::cargo();
         command
             .args(arguments)
             .arg("--offline")

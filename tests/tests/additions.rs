@@ -1,7 +1,7 @@
 //! Additions to a contract break no caller: cargo-semver-checks compares the generated crates of
 //! two versions.
 
-use std::process::{Command, Output};
+use std::process::Output;
 
 use tests::standalone::Standalone;
 
@@ -12,7 +12,7 @@ const NEW: &str = include_str!("additions/new.yaml");
 const CALLED: [&str; 2] = ["additions-types", "additions-client"];
 
 fn is_installed() -> bool {
-    let found = Command::new("cargo")
+    let found = launch::cargo()
         .args(["semver-checks", "--version"])
         .output();
     let found = found.is_ok_and(|output| output.status.success());
@@ -37,7 +37,7 @@ fn generate(name: &str, contract: &str) -> Standalone {
 }
 
 fn compare(old: &Standalone, new: &Standalone, krate: &str) -> Output {
-    let mut command = Command::new("cargo");
+    let mut command = launch::cargo();
     command
         .args(["semver-checks", "--color", "never", "--manifest-path"])
         .arg(new.root().join(krate).join("Cargo.toml"));

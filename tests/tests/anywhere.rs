@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use tests::small;
 
@@ -163,7 +162,7 @@ impl Repository {
 
     /// Runs cargo without network access, and returns its exit code and what it has printed.
     fn cargo(&self, arguments: &[&str]) -> (Option<i32>, String) {
-        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        let mut cargo = launch::cargo();
         let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent();
         cargo
             .args(arguments)

@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 const PAGE: &str = include_str!("../../docs/testing.md");
 
@@ -74,7 +73,7 @@ fn the_dependencies_of_the_page_are_enough_for_its_code() {
         }
         write("src/lib.rs", "");
         write("examples/page.rs", &program(code));
-        let output = Command::new(env!("CARGO"))
+        let output = launch::cargo()
             .args(["run", "--quiet", "--offline", "--example", "page"])
             .current_dir(folder.path())
             .env("CARGO_TARGET_DIR", target)

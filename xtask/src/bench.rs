@@ -67,7 +67,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     writeln!(out, "{}", machine())?;
     for program in PROGRAMS.into_iter().filter(|program| is_wanted(program)) {
         out.flush()?;
-        let mut command = Command::new(workspace::cargo());
+        let mut command = launch::cargo();
         command
             .args(["bench", "--quiet", "--package", "tests", "--bench", program])
             .current_dir(&root);
@@ -78,7 +78,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     }
     for process in PROCESSES.into_iter().filter(|process| is_wanted(process)) {
         out.flush()?;
-        let mut command = Command::new(workspace::cargo());
+        let mut command = launch::cargo();
         command
             .args(["test", "--quiet", "--release", "--package", "stratusd"])
             .args(["--test", "service", &format!("bench::{process}::")])

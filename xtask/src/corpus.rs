@@ -9,7 +9,6 @@ mod report;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context as _, bail};
@@ -220,7 +219,7 @@ pub(crate) fn prefix(name: &str) -> String {
 /// Runs `cargo check` on the crates in a folder, and returns whether they compile, and whether with
 /// warnings.
 fn check(folder: &Path, target: &Path) -> anyhow::Result<Outcome> {
-    let mut command = Command::new(workspace::cargo());
+    let mut command = launch::cargo();
     command.args([
         "check",
         "--workspace",

@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
-use std::process::Command;
 
 use anyhow::{Context as _, bail};
 
@@ -82,7 +81,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
 fn seed(root: &Path, arguments: &Arguments) -> anyhow::Result<()> {
     let folder = root.join(OUTPUT);
     fs::create_dir_all(&folder).with_context(|| format!("failed to create {OUTPUT}"))?;
-    let mut command = Command::new(workspace::cargo());
+    let mut command = launch::cargo();
     command.args(["mutants", "--output"]).arg(&folder);
     if let Some(shard) = &arguments.shard {
         command.args(["--shard", shard]);

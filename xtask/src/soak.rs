@@ -1,7 +1,6 @@
 //! `cargo xtask soak`: a long mixed load on the service, on both databases.
 
 use std::io::Write;
-use std::process::Command;
 
 use anyhow::Context as _;
 
@@ -26,7 +25,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     let root = workspace::root()?;
     // Another command's output must not overtake ours.
     out.flush()?;
-    let mut tests = Command::new(workspace::cargo());
+    let mut tests = launch::cargo();
     tests
         .args(["test", "--release", "--package", "stratusd"])
         .args(["--test", "service", "soak::"])

@@ -2,7 +2,6 @@
 //! this program.
 
 use std::env;
-use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -65,10 +64,4 @@ pub fn called() -> String {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let name = stem.strip_prefix("cargo-").unwrap_or(&stem);
     format!("cargo {name}")
-}
-
-/// Returns the cargo that runs this program, so that its toolchain stays the same throughout.
-#[must_use]
-pub fn cargo() -> OsString {
-    env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }

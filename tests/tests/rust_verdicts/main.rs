@@ -12,7 +12,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use codegen::surface::{Crate, surface};
 use compatibility::compare_rust;
@@ -70,7 +69,7 @@ fn rust_verdicts_are_those_of_cargo_semver_checks_and_the_compiler() {
 }
 
 fn is_installed() -> bool {
-    let found = Command::new("cargo")
+    let found = launch::cargo()
         .args(["semver-checks", "--version"])
         .output();
     let found = found.is_ok_and(|output| output.status.success());
@@ -163,7 +162,7 @@ fn semver_verdicts(old: &Standalone, new: &Standalone) -> BTreeSet<(usize, char)
             }
         }
         let [before, after] = [old, new].map(|crates| describe(crates, part));
-        let output = Command::new("cargo")
+        let output = launch::cargo()
             .args([
                 "semver-checks",
                 "--color",

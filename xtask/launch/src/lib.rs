@@ -3,8 +3,10 @@
 //! Start at [`serve`]. This is a package apart from `xtask`, with few dependencies, so that `cargo
 //! xtask serve` compiles the service and not the generator too.
 
+mod cargo;
 mod serve;
 mod service;
 
+pub use cargo::cargo;
 pub use serve::{Addresses, announce, serve};
 pub use service::{Build, PROJECT, Service};

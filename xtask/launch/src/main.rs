@@ -4,9 +4,9 @@ use std::env;
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::CommandExt as _;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
-use launch::{Addresses, serve};
+use launch::{Addresses, cargo, serve};
 
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = env::args_os().skip(1).collect();
@@ -21,9 +21,7 @@ fn main() -> ExitCode {
 
 /// Replaces this process by `xtask`. Returns the error if that fails.
 fn xtask(arguments: &[OsString]) -> anyhow::Error {
-    // Cargo says which one it is, so that the toolchain stays the same throughout.
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut run = Command::new(cargo);
+    let mut run = cargo();
     run.args(["run", "--quiet", "--package", "xtask", "--"])
         .args(arguments);
     anyhow::Error::new(run.exec()).context("failed to start cargo")

@@ -8,6 +8,8 @@ use std::process::Command;
 
 use anyhow::{Context as _, bail};
 
+use crate::cargo::cargo;
+
 /// The id of the project in the demo inventory.
 pub const PROJECT: &str = "pjj99grz61ddttq24cf6gc6atm";
 
@@ -147,9 +149,7 @@ impl Build {
             Self::Alone => &["--package", "stratusd", "--no-default-features"],
             Self::WithWorkspace => &["--workspace", "--bin", "stratusd"],
         };
-        // Cargo says which one it is, so that the toolchain stays the same throughout.
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let mut build = Command::new(cargo);
+        let mut build = cargo();
         build
             .arg("build")
             .args(what)

@@ -2,7 +2,6 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Instant;
 use std::{env, fs};
 
@@ -11,7 +10,6 @@ use codegen::Options;
 use contract::Loaded;
 
 use super::peers::{self, Peer};
-use crate::workspace;
 
 /// The number of times that each set of crates is checked.
 const RUNS: usize = 5;
@@ -134,7 +132,7 @@ impl Checked<'_> {
     }
 
     fn check(&self, packages: &[&str]) -> anyhow::Result<()> {
-        let mut command = Command::new(workspace::cargo());
+        let mut command = launch::cargo();
         command
             .args(["check", "--quiet"])
             .current_dir(self.folder)

@@ -12,7 +12,7 @@ use anyhow::{Context as _, bail};
 use codegen::Options;
 
 use super::peers::{self, Peer};
-use crate::{Progress, workspace};
+use crate::Progress;
 
 /// The number of times that each crate is checked, if not `--rounds` of them.
 const RUNS: usize = 3;
@@ -184,7 +184,7 @@ fn cost(folder: &Path, package: &str, target: &Path, runs: usize) -> anyhow::Res
 
 /// Checks a package, and returns what the compiler and [`TIME`] print.
 fn check(folder: &Path, package: &str, target: &Path) -> anyhow::Result<String> {
-    let output = Command::new(workspace::cargo())
+    let output = launch::cargo()
         .args(["check", "--package", package])
         .current_dir(folder)
         .env("CARGO_TARGET_DIR", target)

@@ -13,7 +13,7 @@ use anyhow::{Context as _, bail};
 
 use super::compile::{MARK, TIME, time_is_installed};
 use super::peers::{self, Peer};
-use crate::{Progress, workspace};
+use crate::Progress;
 
 /// The number of times that each generator runs, if not `--rounds` of them.
 const RUNS: usize = 9;
@@ -63,7 +63,7 @@ pub(super) fn run(
 
 /// Compiles our generator as its users do.
 fn build(root: &Path) -> anyhow::Result<()> {
-    let mut command = Command::new(workspace::cargo());
+    let mut command = launch::cargo();
     command
         .args([
             "build",

@@ -9,15 +9,13 @@ use std::{env, fs};
 use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
 
-use crate::workspace;
-
 /// The number of times that each request is sent.
 const RUNS: usize = 9;
 
 /// Prints a table of times for `openapi.yaml`, for `nexus.json` of the folder that `STRATUS_CORPUS`
 /// names, if it names one, and for further documents.
 pub(super) fn run(root: &Path, more: &[PathBuf], out: &mut dyn Write) -> anyhow::Result<()> {
-    let build = Command::new(workspace::cargo())
+    let build = launch::cargo()
         .args(["build", "--quiet", "--release", "--package", "xtask"])
         .current_dir(root)
         .status();

@@ -15,8 +15,6 @@ use anyhow::Context as _;
 use codegen::Options;
 use contract::{Contract, Loaded};
 
-use crate::workspace;
-
 /// The time that a generator may take for one document.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -148,7 +146,7 @@ fn judge(peer: Peer, document: &Path, root: &Path) -> anyhow::Result<Outcome> {
     };
     let generated = start.elapsed().as_millis();
     let check = |packages: &[String]| {
-        let mut command = Command::new(workspace::cargo());
+        let mut command = launch::cargo();
         command
             .args(["check", "--quiet"])
             .current_dir(&folder)

@@ -7,7 +7,6 @@ use std::process::Command;
 use super::Arguments;
 use crate::editors;
 use crate::page;
-use crate::workspace::cargo;
 
 /// Something that a part of the tests needs and that not every machine has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,10 +129,10 @@ impl Tool {
     /// Returns why the machine lacks the tool, or `None` if it has it.
     fn reason_missing(self) -> Option<String> {
         let is_here = match self {
-            Rustfmt => succeeds(Command::new(cargo()).args(["fmt", "--version"])),
-            Clippy => succeeds(Command::new(cargo()).args(["clippy", "--version"])),
-            Nextest => succeeds(Command::new(cargo()).args(["nextest", "--version"])),
-            SemverChecks => succeeds(Command::new(cargo()).args(["semver-checks", "--version"])),
+            Rustfmt => succeeds(launch::cargo().args(["fmt", "--version"])),
+            Clippy => succeeds(launch::cargo().args(["clippy", "--version"])),
+            Nextest => succeeds(launch::cargo().args(["nextest", "--version"])),
+            SemverChecks => succeeds(launch::cargo().args(["semver-checks", "--version"])),
             Postgres => env::var_os("STRATUS_TEST_POSTGRES_URL").is_some() || has_postgres(),
             Git => succeeds(Command::new("git").arg("--version")),
             // It may be installed where it may not trace a process.

@@ -8,7 +8,6 @@ use std::process::Command;
 use anyhow::Context as _;
 
 use super::machine::{Machine, Tool};
-use crate::workspace::cargo;
 
 /// A command of a run. Its `Display` is what a person types to run it alone.
 pub(super) struct Step {
@@ -95,14 +94,14 @@ impl Step {
 
     /// Runs the command in a folder, and returns whether it succeeded.
     pub(super) fn run(&self, folder: &Path) -> anyhow::Result<bool> {
-        let program = match self.program {
-            Program::Cargo => cargo(),
+        let mut command = match self.program {
+            Program::Cargo => launch::cargo(),
             // The running program itself, which cargo might compile again.
-            Program::Xtask => env::current_exe()
-                .context("failed to find the path of this program")?
-                .into(),
+            Program::Xtask => {
+                let path = env::current_exe();
+                Command::new(path.context("failed to find the path of this program")?)
+            }
         };
-        let mut command = Command::new(program);
         command
             .args(&self.arguments)
             .current_dir(folder)
