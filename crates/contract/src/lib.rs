@@ -34,6 +34,7 @@ mod node_ref;
 mod normalise;
 pub mod number;
 pub mod overlay;
+mod pattern;
 pub mod place;
 pub mod pointer;
 mod reach;

@@ -8,6 +8,7 @@ use serde_json::Number;
 use crate::model::{Dialect, Keywords, Raw, SchemaId, Types};
 use crate::node::{Entry, Node, NodeValue};
 use crate::node_ref::NodeRef;
+use crate::pattern::{canonical, canonical_keys};
 use crate::syntax::SCHEMA;
 
 use super::builder::Builder;
@@ -46,7 +47,10 @@ impl<'a> Builder<'_, 'a> {
             multiple_of: number(node, "multipleOf"),
             min_length: node.get("minLength").and_then(Node::as_count),
             max_length: node.get("maxLength").and_then(Node::as_count),
-            pattern: text(node, "pattern"),
+            pattern: node
+                .get("pattern")
+                .and_then(Node::as_str)
+                .map(|pattern| canonical(pattern).into_owned()),
             format: text(node, "format"),
             min_items: node.get("minItems").and_then(Node::as_count),
             max_items: node.get("maxItems").and_then(Node::as_count),
@@ -107,7 +111,7 @@ impl<'a> Builder<'_, 'a> {
         keywords.min_contains = node.get("minContains").and_then(Node::as_count);
         keywords.max_contains = node.get("maxContains").and_then(Node::as_count);
         keywords.unevaluated_items = self.one(at, "unevaluatedItems");
-        keywords.pattern_properties = self.map(at, "patternProperties");
+        keywords.pattern_properties = canonical_keys(self.map(at, "patternProperties"));
         keywords.property_names = self.one(at, "propertyNames");
         keywords.dependent_required = node
             .get("dependentRequired")

@@ -8,6 +8,7 @@
 use super::walk::Walk;
 use crate::model::Dialect;
 use crate::node::Node;
+use crate::pattern::canonical;
 use crate::source::Span;
 
 /// Reports patterns of a schema, in `pattern` and the keys of `patternProperties`, that are
@@ -83,7 +84,8 @@ fn foreign(pattern: &str) -> Option<(&'static str, usize, &'static str)> {
 pub(crate) fn why_unusable(pattern: &str) -> Option<String> {
     // The grammar of ECMA 262 does not decide: documents in use contain patterns of other dialects,
     // and most of those compile.
-    let translated = jsonschema_regex::to_rust_regex(pattern);
+    let spelt = canonical(pattern);
+    let translated = jsonschema_regex::to_rust_regex(&spelt);
     let compiled = translated.map_err(|()| why_unreadable(pattern));
     compiled.and_then(|translated| compile(&translated)).err()
 }

@@ -7,6 +7,7 @@ use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Lo
 
 use crate::diagnostic::Diagnostic;
 use crate::lint::context::Context;
+use crate::pattern::canonical;
 
 /// Reports patterns that are not about the whole text, and patterns with a repetition of what can
 /// itself be repeated, on which engines that backtrack take exponential time.
@@ -18,7 +19,8 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
         let Some(pattern) = value.as_str() else {
             continue;
         };
-        let Ok(translated) = jsonschema_regex::to_rust_regex(pattern) else {
+        let spelt = canonical(pattern);
+        let Ok(translated) = jsonschema_regex::to_rust_regex(&spelt) else {
             continue;
         };
         // Patterns that look around are not judged.

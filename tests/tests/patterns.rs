@@ -1,0 +1,179 @@
+//! What a pattern says: every reader of a contract reads it as ECMA 262 with its Annex B does.
+
+use compatibility::{Containment, Reading, contain};
+use contract::Contract;
+use mock::{Mock, Settings};
+use serde_json::{Value, json};
+
+/// Patterns with texts that match and texts that do not, from ECMA 262: patterns with the flag `u`,
+/// which JSON Schema recommends, and the escapes of punctuation that Annex B allows without it.
+const TABLE: [(&str, &[&str], &[&str]); 21] = [
+    // `IdentityEscape`: punctuation stands for itself.
+    (r"^\<a\>$", &["<a>"], &["a", "<a", r"\<a\>"]),
+    (r"\<", &["<", "a<b"], &["a", "", "a b"]),
+    (r"\>", &[">", "a>b"], &["a", "", "a b"]),
+    (r"^[\<\>]$", &["<", ">"], &["a", r"\"]),
+    (r"^[^\<\>]+$", &["ab"], &["<", "a>"]),
+    (r"^\(?\<$", &["<", "(<"], &["(", ""]),
+    (
+        r#"^\-\_\@\"\ \#\%\&\'\,\;\:\=\!\~\`\/$"#,
+        &[r#"-_@" #%&',;:=!~`/"#],
+        &["", "-_@"],
+    ),
+    (
+        r#"^[\-\_\@\"\ \#\&\~]$"#,
+        &["-", "_", "@", "\"", " "],
+        &["a", r"\"],
+    ),
+    (r"^\§\€$", &["§€"], &["§", r"\§\€"]),
+    (r"^[\§-\¶]$", &["§", "¨", "¶"], &["a", "·"]),
+    // `ClassEscape`: in a class, this is a backspace.
+    (r"^[\b]$", &["\u{8}"], &["b", r"\", ""]),
+    // `CharacterEscape`: controls, and the character zero.
+    (r"^\0$", &["\0"], &["0", ""]),
+    (r"^[\0]$", &["\0"], &["0", ""]),
+    (r"^\cJ\cj$", &["\n\n"], &["JJ", "cJcj"]),
+    (r"^\x3C\u003e$", &["<>"], &["x3C"]),
+    // `RegExpUnicodeEscapeSequence`: the halves of one character.
+    (r"^\uD83D\uDE00$", &["😀"], &["", "😁"]),
+    (
+        r"^[\uD83D\uDE00-\uD83D\uDE02]$",
+        &["😀", "😁", "😂"],
+        &["😃"],
+    ),
+    (r"^\u{1F600}$", &["😀"], &["u"]),
+    // `CharacterClass`: an empty one, and the one of every character.
+    (r"^a[^]b$", &["a\nb", "axb"], &["ab"]),
+    (r"^a$|^b[]$", &["a"], &["b", "b]"]),
+    // Nothing but the escape of a backslash.
+    (r"^\\<$", &[r"\<"], &["<"]),
+];
+
+/// Returns a contract whose schemas are a text with the pattern, an object whose keys with the
+/// pattern are numbers, and a text with another pattern.
+fn contract(pattern: &str, other: &str) -> Contract {
+    let document = json!({
+        "openapi": "3.1.0",
+        "info": { "title": "Small", "version": "0.1.0" },
+        "paths": {},
+        "components": { "schemas": {
+            "Spelt": { "type": "string", "pattern": pattern },
+            "Keys": { "type": "object", "patternProperties": { pattern: { "type": "integer" } } },
+            "Other": { "type": "string", "pattern": other },
+        }},
+    });
+    let loaded = contract::load_text("small.json", document.to_string().as_bytes());
+    let found: Vec<_> = loaded.diagnostics.iter().collect();
+    assert!(
+        found.iter().all(|found| found.code != "bad-pattern"),
+        "{pattern}: {found:#?}"
+    );
+    loaded.contract.expect("the document has no errors")
+}
+
+/// Returns the pattern, and one with the same matches that looks ahead: another engine runs it.
+fn forms(pattern: &str) -> [String; 2] {
+    [pattern.to_owned(), format!("(?=x?)(?:{pattern})")]
+}
+
+/// Returns the pattern that the generated types check.
+fn generated(contract: &Contract) -> String {
+    let files = codegen::generate(contract, &codegen::Options::new("small")).expect("it generates");
+    let file = files
+        .iter()
+        .find(|file| file.text.contains("pub struct Spelt"))
+        .expect("there is a type");
+    let file = syn::parse_file(&file.text).expect("the file is Rust");
+    let attributes = file.items.iter().find_map(|item| match item {
+        syn::Item::Struct(item) if item.ident == "Spelt" => Some(&item.attrs),
+        _ => None,
+    });
+    let mut pattern = None;
+    for attribute in attributes.expect("there is a type") {
+        if attribute.path().is_ident("scalar") {
+            let _ = attribute.parse_nested_meta(|meta| {
+                let value = meta.value()?.parse::<syn::Lit>()?;
+                if let (true, syn::Lit::Str(text)) = (meta.path.is_ident("pattern"), value) {
+                    pattern = Some(text.value());
+                }
+                Ok(())
+            });
+        }
+    }
+    pattern.expect("the type has a pattern")
+}
+
+#[test]
+fn every_reader_of_a_pattern_reads_what_ecma_262_says() {
+    for (written, matching, others) in TABLE {
+        for pattern in forms(written) {
+            let mock = Mock::new(contract(&pattern, "^other$"), Settings::default());
+            let contract = mock.contract();
+            let (text, keys) = (contract.components["Spelt"], contract.components["Keys"]);
+            let mut bundle = contract::bundle::schema_bundle(contract);
+            bundle["$ref"] = contract::bundle::schema_reference(contract, keys).into();
+            let keys = jsonschema::draft202012::new(&bundle).expect("the schemas compile");
+            let checked = api_runtime::Pattern::new(generated(contract).leak());
+            let texts = matching.iter().map(|text| (text, true));
+            for (text_of, fits) in texts.chain(others.iter().map(|text| (text, false))) {
+                let about = format!("{pattern} {text_of:?}");
+                assert_eq!(checked.matches(text_of), fits, "generated code: {about}");
+                let value = json!(text_of);
+                let is_right = mock.values().check(text, &value).is_ok();
+                assert_eq!(is_right, fits, "validator: {about}");
+                let value = json!({ *text_of: "no number" });
+                assert_eq!(keys.is_valid(&value), !fits, "keys: {about}");
+            }
+        }
+        let mock = Mock::new(contract(written, "^other$"), Settings::default());
+        let text = mock.contract().components["Spelt"];
+        let made = mock.values().value(text, 1, false);
+        // What matches nothing but one control character is not worth a search.
+        if let Ok(Value::String(made)) = made {
+            assert!(mock.values().check(text, &json!(made)).is_ok(), "{written}");
+        }
+    }
+}
+
+#[test]
+fn two_spellings_of_a_pattern_are_the_same() {
+    for (one, other) in [
+        (r"^\<a\>$", "^<a>$"),
+        (r"^[\b]$", r"^\x08$"),
+        (r"^\0$", r"^\u0000$"),
+        (r"^[^]$", r"^[\s\S]$"),
+        (r"^\uD83D\uDE00$", "^😀$"),
+    ] {
+        let contract = contract(one, other);
+        let (text, same) = (contract.components["Spelt"], contract.components["Other"]);
+        for (first, second) in [(text, same), (same, text)] {
+            let decided = contain((&contract, first), (&contract, second), Reading::Exact);
+            assert!(
+                matches!(decided, Containment::Contained),
+                "{one} {other}: {decided:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn two_spellings_of_a_pattern_of_keys_both_count() {
+    let document = json!({
+        "openapi": "3.1.0",
+        "info": { "title": "Small", "version": "0.1.0" },
+        "paths": {},
+        "components": { "schemas": { "Keys": { "type": "object", "patternProperties": {
+            r"^\<$": { "type": "integer" },
+            "^<$": { "minimum": 3 },
+        } } } },
+    });
+    let loaded = contract::load_text("small.json", document.to_string().as_bytes());
+    let contract = loaded.contract.expect("the document has no errors");
+    let mut bundle = contract::bundle::schema_bundle(&contract);
+    let keys = contract.components["Keys"];
+    bundle["$ref"] = contract::bundle::schema_reference(&contract, keys).into();
+    let keys = jsonschema::draft202012::new(&bundle).expect("the schemas compile");
+    for (value, fits) in [(json!(3), true), (json!(2), false), (json!("a"), false)] {
+        assert_eq!(keys.is_valid(&json!({ "<": value })), fits, "{value}");
+    }
+}
