@@ -11,6 +11,7 @@ mod moved;
 mod operations;
 mod places;
 mod schemas;
+mod shapes;
 mod site;
 mod table;
 mod texts;

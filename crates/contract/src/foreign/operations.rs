@@ -179,7 +179,7 @@ pub(super) fn drop_scheme(site: &mut Site<'_>) -> Option<()> {
 
 /// Writes a range of statuses, or `default`, in the case that the standard knows.
 pub(super) fn spell_status(site: &mut Site<'_>) -> Option<()> {
-    let key = site.key(0)?;
+    let key = site.key(0)?.trim();
     let meant = if key.eq_ignore_ascii_case("default") {
         "default".to_owned()
     } else {
@@ -190,6 +190,23 @@ pub(super) fn spell_status(site: &mut Site<'_>) -> Option<()> {
     if site.node(1)?.get(&meant).is_some() {
         return site.remove(0);
     }
+    site.entry_mut()?.key = meant;
+    Some(())
+}
+
+/// The methods that a path item has as keys.
+const METHODS: [&str; 8] = [
+    "delete", "get", "head", "options", "patch", "post", "put", "trace",
+];
+
+/// Writes the method of an operation in small letters.
+pub(super) fn spell_method(site: &mut Site<'_>) -> Option<()> {
+    let meant = site.key(0)?.to_ascii_lowercase();
+    let is_method = METHODS.contains(&meant.as_str());
+    let is_item = site.key(2) == Some("paths");
+    // Renaming it would give the object two equal keys.
+    let is_free = site.node(1)?.get(&meant).is_none();
+    (is_method && is_item && is_free && site.node(0)?.as_object().is_some()).then_some(())?;
     site.entry_mut()?.key = meant;
     Some(())
 }

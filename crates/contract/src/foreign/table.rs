@@ -1,7 +1,7 @@
 //! The table of readings: for each mistake, by the rule that reports it, what its author meant.
 
 use super::site::Site;
-use super::{operations, schemas, texts};
+use super::{operations, schemas, shapes, texts};
 
 /// How a mistake is read in a document of others.
 #[derive(Debug)]
@@ -118,11 +118,24 @@ pub static READINGS: &[Reading] = &[
         schemas::any_type,
     ),
     reading(
+        "unknown-type",
+        "a type in other letters, or by the name of another language, such as `String`, `int` or `bool`",
+        "the type is that of JSON Schema",
+        shapes::named_type,
+    ),
+    reading(
         "unknown-mapping",
         "a discriminator's mapping to a schema that does not exist",
         "the entry of the mapping is dropped",
         schemas::drop_mapping,
     ),
+    reading(
+        "misspelt-keyword",
+        "a method in other letters, such as `GET`",
+        "the method is in small letters",
+        operations::spell_method,
+    )
+    .at(Turn::First),
     accepted(
         "misspelt-keyword",
         "an unknown keyword that resembles a known one, such as `min_items`",
@@ -199,8 +212,26 @@ pub static READINGS: &[Reading] = &[
         operations::drop_scheme,
     ),
     reading(
+        "unknown-scheme-type",
+        "a security scheme of type `basic` or `bearer`",
+        "the type is `http`, with this scheme",
+        shapes::http_scheme,
+    ),
+    reading(
+        "unknown-location",
+        "a location in other letters, such as `in: Query`",
+        "the location is in small letters",
+        shapes::spell_location,
+    ),
+    reading(
+        "bad-path",
+        "a path without a slash at its start",
+        "the path begins with a slash",
+        shapes::leading_slash,
+    ),
+    reading(
         "impossible-status",
-        "a status such as `4xx` or `Default`",
+        "a status such as `4xx` or `Default`, or with spaces around it",
         "the status is `4XX` or `default`",
         operations::spell_status,
     ),
@@ -245,6 +276,36 @@ pub static READINGS: &[Reading] = &[
         "null for an array, an object or a schema",
         "the key is not there; a scheme has no scopes, and a named part is empty",
         texts::drop_null,
+    ),
+    reading(
+        "wrong-type",
+        "an empty list for an object or a schema, or an empty object for a list",
+        "it is empty, in the right shape",
+        shapes::empty_shape,
+    ),
+    reading(
+        "wrong-type",
+        "one text for the list `tags`, `required` or `enum`, or one requirement for the list `security`",
+        "the list has this item",
+        shapes::one_item,
+    ),
+    reading(
+        "wrong-type",
+        "the name of a security scheme for a requirement of it",
+        "the scheme is required, without scopes",
+        shapes::named_scheme,
+    ),
+    reading(
+        "wrong-type",
+        "`examples` that are a list for a map, or a map for a list",
+        "the examples are dropped",
+        shapes::drop_examples,
+    ),
+    reading(
+        "wrong-type",
+        "`discriminator` as in Swagger 2.0, the name of the property",
+        "the property has this name",
+        shapes::named_discriminator,
     ),
     reading(
         "impossible-bounds",

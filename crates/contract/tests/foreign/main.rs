@@ -4,6 +4,7 @@
 mod files;
 mod indentation;
 mod meanings;
+mod shapes;
 
 use std::collections::BTreeSet;
 

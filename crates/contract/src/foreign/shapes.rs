@@ -1,0 +1,144 @@
+//! Repairs of values in another shape than the standard wants: a list for a map, one item for a
+//! list, and what Swagger 2.0 wrote in place of an object.
+
+use super::site::{Site, object};
+use crate::diagnostic::Severity;
+use crate::node::NodeValue;
+
+/// Returns whether the diagnostic is an error that reports this shape in place of the right one.
+fn reports(site: &Site<'_>, wanted: &str) -> bool {
+    let diagnostic = site.diagnostic;
+    diagnostic.severity == Severity::Error && diagnostic.message.contains(wanted)
+}
+
+/// Reads an empty list as an empty object, and the other way round: some languages, such as PHP,
+/// write both alike.
+pub(super) fn empty_shape(site: &mut Site<'_>) -> Option<()> {
+    let empty = match &site.node(0)?.value {
+        NodeValue::Array(items) if items.is_empty() => {
+            let is_wanted = reports(site, "must be an object, not an array")
+                || reports(site, "must be a schema, not an array");
+            is_wanted.then(|| NodeValue::Object(Vec::new()))
+        }
+        NodeValue::Object(entries) if entries.is_empty() => {
+            reports(site, "must be an array, not an object").then(|| NodeValue::Array(Vec::new()))
+        }
+        _ => None,
+    };
+    site.node_mut(0)?.value = empty?;
+    Some(())
+}
+
+/// Reads one item as a list of it, where nothing else can be meant.
+pub(super) fn one_item(site: &mut Site<'_>) -> Option<()> {
+    let item = site.node(0)?.clone();
+    let is_item = match (site.key(0)?, &item.value) {
+        ("tags" | "enum", NodeValue::String(_)) => reports(site, "must be an array, not a string"),
+        // The boolean of older drafts in quotes is no name.
+        ("required", NodeValue::String(name)) => {
+            reports(site, "must be an array, not a string")
+                && !["true", "false"].contains(&name.as_str())
+        }
+        ("security", NodeValue::Object(_)) => reports(site, "must be an array, not an object"),
+        _ => false,
+    };
+    is_item.then_some(())?;
+    site.node_mut(0)?.value = NodeValue::Array(vec![item]);
+    Some(())
+}
+
+/// Reads the name of a security scheme as a requirement of it, without scopes.
+pub(super) fn named_scheme(site: &mut Site<'_>) -> Option<()> {
+    let is_requirement = reports(
+        site,
+        "an item of `security` must be an object, not a string",
+    );
+    let name = site.node(0)?.as_str()?.to_owned();
+    is_requirement.then_some(())?;
+    let scopes = NodeValue::Array(Vec::new());
+    let requirement = object(site.diagnostic.span, [(name.as_str(), scopes)]);
+    site.node_mut(0)?.value = requirement.value;
+    Some(())
+}
+
+/// Drops examples that are a list in place of a map, or the other way round.
+pub(super) fn drop_examples(site: &mut Site<'_>) -> Option<()> {
+    let is_wanted = reports(site, "`examples` must be an object, not an array")
+        || reports(site, "`examples` must be an array, not an object");
+    (is_wanted && site.key(0) == Some("examples")).then_some(())?;
+    site.remove(0)
+}
+
+/// Reads the discriminator of Swagger 2.0, which is the name of its property.
+pub(super) fn named_discriminator(site: &mut Site<'_>) -> Option<()> {
+    let is_wanted = reports(site, "`discriminator` must be an object, not a string");
+    let name = site.node(0)?.as_str()?.to_owned();
+    is_wanted.then_some(())?;
+    let named = object(
+        site.diagnostic.span,
+        [("propertyName", NodeValue::String(name))],
+    );
+    site.node_mut(0)?.value = named.value;
+    Some(())
+}
+
+/// Reads the scheme `basic` of Swagger 2.0, and `bearer`, as schemes of HTTP.
+pub(super) fn http_scheme(site: &mut Site<'_>) -> Option<()> {
+    let scheme = site.node(0)?.as_str()?.to_ascii_lowercase();
+    let is_http = ["basic", "bearer"].contains(&scheme.as_str());
+    (is_http && site.key(0) == Some("type")).then_some(())?;
+    let holder = site.node_mut(1)?;
+    holder.set("type", NodeValue::String("http".to_owned()))?;
+    holder.set("scheme", NodeValue::String(scheme))
+}
+
+/// Reads the location of a parameter or a key in small letters.
+pub(super) fn spell_location(site: &mut Site<'_>) -> Option<()> {
+    let written = site.node(0)?.as_str()?;
+    let meant = written.trim().to_ascii_lowercase();
+    let is_location = ["query", "header", "path", "cookie"].contains(&meant.as_str());
+    (is_location && meant != written).then_some(())?;
+    site.node_mut(0)?.value = NodeValue::String(meant);
+    Some(())
+}
+
+/// Writes the slash at the start of a path that has none.
+pub(super) fn leading_slash(site: &mut Site<'_>) -> Option<()> {
+    let key = site.key(0)?;
+    let meant = format!("/{key}");
+    let is_relative = reports(site, "does not start with a slash") && !key.contains("://");
+    // Renaming it would give the object two equal keys.
+    (is_relative && site.node(1)?.get(&meant).is_none()).then_some(())?;
+    site.entry_mut()?.key = meant;
+    Some(())
+}
+
+/// Names of other languages for types of JSON Schema.
+const TYPES: [(&str, &str); 17] = [
+    ("array", "array"),
+    ("bool", "boolean"),
+    ("boolean", "boolean"),
+    ("decimal", "number"),
+    ("dict", "object"),
+    ("double", "number"),
+    ("float", "number"),
+    ("hash", "object"),
+    ("int", "integer"),
+    ("integer", "integer"),
+    ("list", "array"),
+    ("long", "integer"),
+    ("map", "object"),
+    ("number", "number"),
+    ("object", "object"),
+    ("str", "string"),
+    ("string", "string"),
+];
+
+/// Reads the name that another language has for a type, or a type in other letters.
+pub(super) fn named_type(site: &mut Site<'_>) -> Option<()> {
+    let written = site.node(0)?.as_str()?.trim().to_ascii_lowercase();
+    let known = TYPES.iter().find(|(name, _)| *name == written);
+    let (_, meant) = known.filter(|_| site.key(0) == Some("type"))?;
+    site.node_mut(0)?.value = NodeValue::String((*meant).to_owned());
+    Some(())
+}
