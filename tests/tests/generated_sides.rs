@@ -374,3 +374,27 @@ components:
         "{rare}"
     );
 }
+
+#[test]
+fn of_media_types_with_other_parameters_the_first_is_read() {
+    let contract = r#"openapi: 3.1.0
+info: {title: Small, version: 0.1.0}
+paths:
+  /names:
+    get:
+      operationId: name_list
+      tags: [name]
+      responses:
+        "200":
+          description: Names.
+          content:
+            application/json: {schema: {type: array, items: {type: string}}}
+            application/json; charset=utf-8: {schema: {type: string}}
+            application/json;charset=UTF-8: {schema: {type: string}}
+            text/plain: {schema: {type: string}}
+"#;
+    let client = files(contract, &["small-client/src/name.rs"]);
+    let patterns = client.lines().map(str::trim);
+    let patterns: Vec<&str> = patterns.filter(|line| line.ends_with("=> {")).collect();
+    assert_eq!(patterns, ["200 => {", "\"text/plain\" => {", "_ => {"]);
+}

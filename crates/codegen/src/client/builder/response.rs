@@ -1,6 +1,8 @@
 //! The code that reads a response by its status and media type, and the enums of successes and of
 //! errors whose bodies have several types.
 
+use std::collections::HashSet;
+
 use contract::model::JSON_LINES;
 use indexmap::IndexMap;
 use proc_macro2::{Literal, TokenStream};
@@ -188,6 +190,10 @@ fn media_patterns(choices: &[Choice], rest: usize) -> Vec<(TokenStream, usize)> 
         .iter()
         .enumerate()
         .flat_map(|(at, choice)| choice.media.iter().map(move |name| (essence(name), at)));
+    // Of media types that differ in parameters only, such as a charset, the first is read: servers
+    // send the others' as well, and a name can have one pattern.
+    let mut seen = HashSet::new();
+    let all = all.filter(|(name, _)| seen.insert(name.clone()));
     let (mut ranges, mut names): (Vec<_>, Vec<_>) = all.partition(|(name, _)| name.contains('*'));
     // A server may name JSON Lines differently too, and some of the names end like JSON's.
     let lines = names.iter().find(|(name, at)| {
