@@ -17,8 +17,10 @@ pub use operation::{Body, Media, MediaKind, Operation, Parameter, Response};
 pub use paging::PagedOperation;
 pub use types::{Primitive, TypeDef, TypeId, TypeKind, TypeRef};
 
+use std::sync::OnceLock;
+
 use contract::Contract;
-use contract::model::SecurityKind;
+use contract::model::{Security, SecurityKind};
 
 /// An API with every Rust name and type decided.
 #[derive(Debug)]
@@ -44,6 +46,9 @@ pub struct Api<'c> {
     /// The header `x-request-id`, if every response of the contract has it. The framework adds it, so
     /// it is none of [`Response::headers`].
     pub request_id: Option<Parameter>,
+    /// Every combination of security schemes that is asked for, with the name of its check. Found
+    /// when it is first asked, since each operation asks and the search goes over all operations.
+    pub(crate) checks: OnceLock<Vec<(String, Security)>>,
 }
 
 impl Api<'_> {

@@ -25,6 +25,7 @@ mod tag;
 mod union;
 
 use std::collections::HashSet;
+use std::sync::OnceLock;
 
 use contract::Contract;
 
@@ -116,6 +117,7 @@ impl<'c> Direction<'c> {
             operations,
             error,
             request_id,
+            checks: OnceLock::new(),
         }
     }
 }

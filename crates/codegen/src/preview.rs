@@ -1,6 +1,7 @@
 //! The Rust of single items, for an editor that shows what a schema or an operation becomes.
 
 use std::sync::Arc;
+use std::sync::OnceLock;
 
 use contract::Contract;
 use contract::model::SchemaId;
@@ -85,6 +86,7 @@ impl Lowered {
             security,
             error,
             request_id,
+            checks: _,
         } = api;
         Self {
             names,
@@ -116,6 +118,7 @@ impl Lowered {
             security,
             error,
             request_id,
+            checks: OnceLock::new(),
         }
     }
 }

@@ -143,11 +143,15 @@ pub(super) fn check_name(api: &Api<'_>, security: &Security) -> Ident {
 
 /// Returns the name of a combination of schemes, such as `bearer` or `key_or_login`.
 fn name_of(api: &Api<'_>, security: &Security) -> String {
-    let found = distinct(api)
-        .into_iter()
-        .find(|(_, known)| *known == security);
+    let checks = api.checks.get_or_init(|| {
+        let found = distinct(api).into_iter();
+        found
+            .map(|(name, security)| (name, security.clone()))
+            .collect()
+    });
+    let found = checks.iter().find(|(_, known)| known == security);
     let (name, _) = found.expect("every combination in use has a name");
-    name
+    name.clone()
 }
 
 /// Returns the expression of an operation's security requirements, or `None` if it has none.
