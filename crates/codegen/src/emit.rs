@@ -18,7 +18,7 @@ use std::path::{Component, Path, PathBuf};
 pub(crate) use scan::MARK;
 pub use scan::is_generated;
 
-use crate::File;
+use crate::{File, parallel};
 use scan::Entry;
 
 /// The ends of the names of crates that a contract can have.
@@ -66,17 +66,23 @@ pub fn write(out: &Path, files: &[File]) -> Result<Emitted, EmitError> {
     let (marks, others): (Vec<_>, Vec<_>) = differences
         .into_iter()
         .partition(|difference| is_mark(difference.path()));
-    for difference in marks.into_iter().chain(others) {
-        match difference {
-            Difference::Changed { file, .. } | Difference::Missing { file } => {
-                replace(&below(out, &file.path), &file.text)?;
-                emitted.files.push(file.path.clone());
-            }
-            Difference::Orphaned { path } => {
-                remove(out, &path)?;
-                emitted.removed.push(path);
+    for part in [marks, others] {
+        make_folders(out, &part)?;
+        // On all processors: most of the time of a small document is that of creating the files of
+        // the run time.
+        let done = parallel::map(&part, |difference| difference.apply(out));
+        for (difference, done) in part.into_iter().zip(done) {
+            done?;
+            match difference {
+                Difference::Changed { file, .. } | Difference::Missing { file } => {
+                    emitted.files.push(file.path.clone());
+                }
+                Difference::Orphaned { path } => emitted.removed.push(path),
             }
         }
+    }
+    for path in &emitted.removed {
+        remove_empty(out, path);
     }
     emitted.files.sort();
     // Last, since a member without a manifest stops cargo.
@@ -231,6 +237,17 @@ impl Difference<'_> {
             Self::Orphaned { path } => path,
         }
     }
+
+    /// Writes or removes the file.
+    fn apply(&self, out: &Path) -> Result<(), EmitError> {
+        let path = below(out, self.path());
+        match self {
+            Self::Changed { file, .. } | Self::Missing { file } => replace(&path, &file.text),
+            Self::Orphaned { .. } => {
+                fs::remove_file(&path).map_err(|error| EmitError::io("remove", &path, error))
+            }
+        }
+    }
 }
 
 /// Returns every file that writing would change, sorted by path, and the edit of the workspace.
@@ -306,10 +323,23 @@ fn other_parts(folders: &BTreeSet<&str>) -> Vec<String> {
         .collect()
 }
 
-/// Replaces a file in one step: writes a new file beside it, and renames that one.
+/// Creates the folders of files that are to be written, each once.
+fn make_folders(out: &Path, differences: &[Difference<'_>]) -> Result<(), EmitError> {
+    let folders: BTreeSet<PathBuf> = differences
+        .iter()
+        .filter(|difference| !matches!(difference, Difference::Orphaned { .. }))
+        .filter_map(|difference| Some(below(out, difference.path()).parent()?.to_owned()))
+        .collect();
+    for folder in &folders {
+        fs::create_dir_all(folder).map_err(|error| EmitError::io("create", folder, error))?;
+    }
+    Ok(())
+}
+
+/// Replaces a file in one step: writes a new file beside it, and renames that one. Its folder has to
+/// exist.
 fn replace(path: &Path, text: &str) -> Result<(), EmitError> {
     let folder = path.parent().unwrap_or(Path::new(""));
-    fs::create_dir_all(folder).map_err(|error| EmitError::io("create", folder, error))?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let draft = folder.join(format!(".{name}.{}", std::process::id()));
     let done = fs::write(&draft, text).and_then(|()| fs::rename(&draft, path));
@@ -320,17 +350,15 @@ fn replace(path: &Path, text: &str) -> Result<(), EmitError> {
     })
 }
 
-/// Removes a file, and the folders that it leaves empty.
-fn remove(out: &Path, path: &str) -> Result<(), EmitError> {
+/// Removes the folders that a removed file has left empty.
+fn remove_empty(out: &Path, path: &str) {
     let path = below(out, path);
-    fs::remove_file(&path).map_err(|error| EmitError::io("remove", &path, error))?;
     // `remove_dir` refuses a folder that is not empty, which is where to stop.
     for folder in path.ancestors().skip(1).take_while(|folder| *folder != out) {
         if fs::remove_dir(folder).is_err() {
             break;
         }
     }
-    Ok(())
 }
 
 /// Returns the path below a folder, with the separators of this machine.

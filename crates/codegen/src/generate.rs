@@ -26,13 +26,16 @@ pub fn generate(contract: &Contract, options: &Options) -> Result<Vec<File>, Err
     let reversed = contract::reversed(contract);
     let (api, events) = lower_both(contract, reversed.as_ref(), &options.prefix);
     // The passes only read the API, so they can run at the same time.
-    let (sides, types) = thread::scope(|scope| {
+    let (sides, types, around) = thread::scope(|scope| {
         let sides = scope.spawn(|| both_sides(&api));
+        // With the copy of the run time, which is most of what a small document's crates have.
+        let around = scope.spawn(|| manifest::files(&api, events.as_ref(), options));
         let types = types::files(&api);
-        (joined(sides), types)
+        (joined(sides), types, joined(around))
     });
     let mut files = sides?;
     files.extend(types);
+    files.extend(around);
     if let Some(events) = &events {
         files.extend(both_sides(events)?);
     }
@@ -42,7 +45,6 @@ pub fn generate(contract: &Contract, options: &Options) -> Result<Vec<File>, Err
     if options.mock {
         files.extend(mock::files(&api));
     }
-    files.extend(manifest::files(&api, events.as_ref(), options));
     files.sort_by(|a, b| a.path.cmp(&b.path));
     // One of two files with the same path would silently replace the other.
     match files.windows(2).find(|pair| pair[0].path == pair[1].path) {
