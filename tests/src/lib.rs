@@ -6,6 +6,7 @@
 pub mod any_document;
 pub mod any_request;
 pub mod closed_loop;
+pub mod examples;
 pub mod memory;
 pub mod outside;
 pub mod random;

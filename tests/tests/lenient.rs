@@ -7,16 +7,12 @@ use std::fs;
 use api_client::prelude::*;
 use api_client::types::{LoadBalancerSummary, Name};
 use api_client::{Error, Lenient};
-use api_runtime::Wire;
 use axum::extract::Query;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
-use contract::bundle::{schema_bundle, schema_reference};
-use contract::model::{Contract, MediaType, SchemaId, SchemaKind};
 use futures_util::{StreamExt as _, TryStreamExt as _};
-use jsonschema::Validator;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Value, json};
+use tests::examples::{self, Examples};
 use tests::memory::{LOCATION, PROJECT, TOKEN};
 use tests::outside;
 
@@ -188,60 +184,6 @@ async fn the_search_for_violations_is_bounded() {
     }
 }
 
-thread_local! {
-    /// The schema of [`Judged`].
-    static SCHEMA: std::cell::RefCell<Option<Validator>> = const { std::cell::RefCell::new(None) };
-}
-
-/// A value that fits the schema of its thread.
-#[derive(Debug)]
-struct Judged;
-
-impl<'de> Deserialize<'de> for Judged {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = Value::deserialize(deserializer)?;
-        SCHEMA.with_borrow(|schema| {
-            let schema = schema.as_ref().expect("the test sets a schema");
-            let fits = schema.is_valid(&value);
-            fits.then_some(Self)
-                .ok_or_else(|| serde::de::Error::custom("must fit the schema"))
-        })
-    }
-}
-
-impl Serialize for Judged {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_unit()
-    }
-}
-
-impl Wire for Judged {}
-
-/// How many examples of responses a document has, and how many of them do not fit their schemas.
-#[derive(Debug, Default, Clone, Copy)]
-struct Examples {
-    all: usize,
-    misfits: usize,
-}
-
-impl Examples {
-    /// Reads an example leniently, against the schema of this thread.
-    fn read(&mut self, example: &Value, place: &str) {
-        let text = example.to_string();
-        let read: Lenient<Judged> = Lenient::from_text(&text);
-        assert_eq!(read.raw(), Some(example), "{place}");
-        assert_eq!(read.text().expect("it was read"), text);
-        let fits = SCHEMA.with_borrow(|schema| {
-            let schema = schema.as_ref().expect("the test sets a schema");
-            schema.is_valid(example)
-        });
-        assert_eq!(read.get().is_ok(), fits, "{place}");
-        assert_eq!(read.violations().is_empty(), fits, "{place}");
-        self.all += 1;
-        self.misfits += usize::from(!fits);
-    }
-}
-
 /// Returns the example, followed by its variants in which one part is another value.
 fn variants(example: &Value) -> Vec<Value> {
     let mut pointers = vec![String::new()];
@@ -268,22 +210,6 @@ fn variants(example: &Value) -> Vec<Value> {
     variants
 }
 
-/// Returns the examples of a media type, with the schema that they should fit.
-fn examples<'c>(
-    contract: &'c Contract,
-    media: &'c MediaType,
-) -> Option<(SchemaId, Vec<&'c Value>)> {
-    let schema = media.schema.filter(|_| media.name.contains("json"))?;
-    let own: &[Value] = match &contract.schema(contract.resolve(schema)).kind {
-        SchemaKind::Object(keywords) => &keywords.examples,
-        SchemaKind::Bool(_) => &[],
-    };
-    let examples: Vec<&Value> = media.examples.values().chain(own).collect();
-    (!examples.is_empty()).then_some((schema, examples))
-}
-
-/// The engine of [`Lenient`] is run on each example with the schema itself in place of the type
-/// that would be generated from it, so that every document can be tested without compiling it.
 #[test]
 fn every_example_of_a_public_document_is_read() {
     let Some(folder) = outside::folder("STRATUS_CORPUS") else {
@@ -304,42 +230,15 @@ fn every_example_of_a_public_document_is_read() {
         let Some(contract) = contract::load_with(&file, &options).contract else {
             continue;
         };
-        let mut bundle = None;
-        let mut count = Examples::default();
-        let responses = contract
-            .operations
-            .iter()
-            .flat_map(|operation| &operation.responses);
-        for media in responses.flat_map(|response| &response.content) {
-            let Some((schema, examples)) = examples(&contract, media) else {
-                continue;
-            };
-            let mut root = bundle
-                .get_or_insert_with(|| schema_bundle(&contract))
-                .clone();
-            root["$ref"] = json!(schema_reference(&contract, schema));
-            let options = jsonschema::draft202012::options().should_validate_formats(true);
-            SCHEMA.set(Some(options.build(&root).expect("the schemas compile")));
-            for example in examples {
-                count.read(example, &media.pointer);
-                let mut changed = Examples::default();
-                for variant in variants(example) {
-                    changed.read(&variant, &media.pointer);
-                }
-                seeded.all += changed.all;
-                seeded.misfits += changed.misfits;
-            }
-        }
+        let name = file.file_name().unwrap_or_default().display();
+        let (count, changed) =
+            examples::read(&contract, variants).unwrap_or_else(|place| panic!("{name}: {place}"));
         if count.all > 0 {
-            let name = file.file_name().unwrap_or_default().display();
-            println!(
-                "{name}: {} examples, of which {} do not fit",
-                count.all, count.misfits
-            );
+            println!("{name}: {count}");
         }
-        total.all += count.all;
-        total.misfits += count.misfits;
+        total += count;
+        seeded += changed;
     }
-    println!("{total:?}, and {seeded:?} with one part changed");
-    assert!(total.all > 0 && seeded.misfits > 0, "{total:?} {seeded:?}");
+    println!("{total}, and {seeded} with one part changed");
+    assert!(total.all > 0 && seeded.misfits > 0, "{total} {seeded}");
 }

@@ -464,7 +464,10 @@ fn results_for_documents_of_others_may_only_improve_unless_told() {
     // A result that is known and was not asked for again is kept.
     write(
         "tests/foreign.txt",
-        &list("1 operations, compiles", "2 operations"),
+        &list(
+            "1 operations, compiles | 3 examples, of which 1 do not fit",
+            "2 operations",
+        ),
     );
     let (code, printed) = xtask(folder.path(), &["corpus", "foreign", "--only", "others"]);
     assert_eq!(code, 0, "{printed}");
@@ -477,7 +480,21 @@ fn results_for_documents_of_others_may_only_improve_unless_told() {
     assert_eq!(code, 0);
     assert_eq!(
         read(),
-        list("1 operations, compiles", "refused: dangling-ref")
+        list(
+            "1 operations, compiles | 3 examples, of which 1 do not fit",
+            "refused: dangling-ref"
+        )
+    );
+
+    write(
+        "tests/foreign.txt",
+        "npm a 1.0 a.yaml | read | 1 operations | most examples\n",
+    );
+    let (code, printed) = xtask(folder.path(), &["corpus", "foreign"]);
+    assert_eq!(code, 1);
+    assert!(
+        printed.contains("there is no result `most examples`"),
+        "{printed}"
     );
 
     write(

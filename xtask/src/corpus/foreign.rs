@@ -14,7 +14,7 @@ use std::process::Command;
 use anyhow::{Context as _, bail};
 use contract::{Loaded, Severity};
 
-use super::list::{Check, Line, List, Outcome, Results, Source};
+use super::list::{Check, Examples, Line, List, Outcome, Results, Source};
 use super::report;
 use super::{check, prefix};
 use crate::Exit;
@@ -42,6 +42,9 @@ pub(crate) struct Arguments {
     /// Compile the generated crates as well
     #[arg(long)]
     compile: bool,
+    /// Read the examples of responses as well, as a lenient client does
+    #[arg(long)]
+    examples: bool,
     /// Only documents whose line of the list contains this text
     #[arg(long, value_name = "PART")]
     only: Option<String>,
@@ -60,6 +63,10 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
         .folder
         .clone()
         .unwrap_or_else(|| root.join(FOLDER));
+    let reader = arguments
+        .examples
+        .then(|| build_reader(&root))
+        .transpose()?;
     let mut totals = Totals::default();
     let mut skipped = Vec::new();
     let mut worse = Vec::new();
@@ -89,19 +96,17 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
             document: &document,
             line,
             compile_in: arguments.compile.then_some(root.as_path()),
+            reader: reader.as_deref(),
         };
         let progress = Progress::start(format!("document {}: {name}", totals.documents + 1));
         let results = trial.judge(out)?;
         progress.end();
         totals.add(&results);
-        writeln!(out, "{name} | {} | {}", results.own, results.foreign)?;
+        writeln!(out, "{name} | {results}")?;
         // A document takes seconds to minutes, so its line is shown at once.
         out.flush()?;
         if results.is_worse_than(&line.results) {
-            worse.push(format!(
-                "{name} was `{} | {}`",
-                line.results.own, line.results.foreign
-            ));
+            worse.push(format!("{name} was `{}`", line.results));
         }
         line.results = results.or(&line.results);
     }
@@ -143,6 +148,12 @@ struct Totals {
     read: usize,
     generated: usize,
     operations: usize,
+    /// The number of documents whose examples were read, and the number of the examples.
+    examples: (usize, usize),
+    /// The number of examples that do not fit their schemas.
+    misfits: usize,
+    /// The number of documents with an example that is not read.
+    unread: usize,
     /// The number of documents from folders that do not say which version they hold.
     unversioned: usize,
 }
@@ -155,6 +166,15 @@ impl Totals {
             self.generated += 1;
             self.operations += operations;
         }
+        match results.examples {
+            Some(Examples::Read { all, misfits }) => {
+                self.examples.0 += 1;
+                self.examples.1 += all;
+                self.misfits += misfits;
+            }
+            Some(Examples::Broken) => self.unread += 1,
+            None => {}
+        }
     }
 }
 
@@ -165,6 +185,13 @@ impl std::fmt::Display for Totals {
             "{} documents: {} are read without --foreign, {} generate with it, {} operations",
             self.documents, self.read, self.generated, self.operations
         )?;
+        if self.examples.0 + self.unread > 0 {
+            write!(
+                f,
+                "\n{} examples of {} documents are read, of which {} do not fit; {} documents have one that is not read",
+                self.examples.1, self.examples.0, self.misfits, self.unread
+            )?;
+        }
         match self.unversioned {
             0 => Ok(()),
             count => write!(
@@ -181,6 +208,8 @@ struct Trial<'t> {
     line: &'t Line,
     /// The root of the workspace in whose target folder the crates are compiled, if they are.
     compile_in: Option<&'t Path>,
+    /// The program that reads the examples, if they are read.
+    reader: Option<&'t Path>,
 }
 
 /// Why a document has no crates.
@@ -212,7 +241,29 @@ impl Trial<'_> {
                 },
             },
         };
-        Ok(Results { own, foreign })
+        let examples = match (&foreign, self.reader) {
+            (Outcome::Generated { .. }, Some(reader)) => Some(self.examples(reader, out)?),
+            _ => None,
+        };
+        Ok(Results {
+            own,
+            foreign,
+            examples,
+        })
+    }
+
+    /// Reads the examples of the document's responses, in a process of its own: a schema on which the
+    /// validator panics must not hide the results of the other documents.
+    fn examples(&self, reader: &Path, out: &mut dyn Write) -> anyhow::Result<Examples> {
+        let output = Command::new(reader)
+            .arg(self.document)
+            .output()
+            .with_context(|| format!("failed to start {}", reader.display()))?;
+        if output.status.success() {
+            return Examples::read(String::from_utf8_lossy(&output.stdout).trim());
+        }
+        writeln!(out, "{}", String::from_utf8_lossy(&output.stderr).trim())?;
+        Ok(Examples::Broken)
     }
 
     /// Returns the number of operations and the generated files.
@@ -269,6 +320,28 @@ impl Trial<'_> {
             }
         })
     }
+}
+
+/// The program of the package `tests` that reads the examples of one document.
+const READER: &str = "read_examples";
+
+/// Compiles the program that reads examples, and returns its path.
+///
+/// It is no part of this program, which would have to depend on what generated clients call.
+fn build_reader(root: &Path) -> anyhow::Result<PathBuf> {
+    let mut command = Command::new(workspace::cargo());
+    command
+        .args(["build", "--quiet", "--package", "tests", "--bin", READER])
+        .args(["--message-format", "json"])
+        .current_dir(root);
+    let printed = printed(&mut command)?;
+    let mut executables = printed
+        .lines()
+        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+        .filter_map(|message| message["executable"].as_str().map(PathBuf::from));
+    executables
+        .next_back()
+        .with_context(|| format!("cargo has not said where `{READER}` is"))
 }
 
 /// Returns the rules of a document's errors, or `None` if the document is read.

@@ -7,6 +7,9 @@ use std::process::Command;
 
 use anyhow::{Context as _, bail};
 
+/// What a line is.
+const FORM: &str = "write `SOURCE NAME VERSION PATH | RESULT | RESULT`, and perhaps ` | EXAMPLES`";
+
 /// The list, as `tests/foreign.txt` stores it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct List {
@@ -41,6 +44,17 @@ pub(super) struct Results {
     pub(super) own: Outcome,
     /// The result of reading it with `--foreign`, and of generating its crates.
     pub(super) foreign: Outcome,
+    /// The examples of its responses that a lenient client reads, or `None` if nobody has tried.
+    pub(super) examples: Option<Examples>,
+}
+
+/// The examples of a document's responses, as the lenient client reads them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Examples {
+    /// Every example is read. Holds their number, and that of those that do not fit their schemas.
+    Read { all: usize, misfits: usize },
+    /// An example is not read.
+    Broken,
 }
 
 /// The result of reading a document, and perhaps of generating its crates.
@@ -92,30 +106,27 @@ impl List {
 
     /// Returns the text of the file that stores the list.
     pub(super) fn text(&self) -> String {
-        let lines = self.lines.iter().map(|line| {
-            let Results { own, foreign } = &line.results;
-            format!("{} | {own} | {foreign}\n", line.name())
-        });
+        let lines = self
+            .lines
+            .iter()
+            .map(|line| format!("{} | {}\n", line.name(), line.results));
         self.head.clone() + &lines.collect::<String>()
     }
 }
 
 impl Line {
     fn read(line: &str) -> anyhow::Result<Self> {
-        let mut columns = line.split(" | ");
-        let (Some(name), Some(own), Some(foreign), None) = (
-            columns.next(),
-            columns.next(),
-            columns.next(),
-            columns.next(),
-        ) else {
-            bail!("write `SOURCE NAME VERSION PATH | RESULT | RESULT`");
+        let columns: Vec<&str> = line.split(" | ").collect();
+        let (name, own, foreign, examples) = match columns[..] {
+            [name, own, foreign] => (name, own, foreign, None),
+            [name, own, foreign, examples] => (name, own, foreign, Some(examples)),
+            _ => bail!("{FORM}"),
         };
         let mut words = name.splitn(4, ' ').map(str::to_owned);
         let (Some(kind), Some(name), Some(version), Some(path)) =
             (words.next(), words.next(), words.next(), words.next())
         else {
-            bail!("write `SOURCE NAME VERSION PATH | RESULT | RESULT`");
+            bail!("{FORM}");
         };
         let source = match kind.as_str() {
             "github" => Source::GitHub {
@@ -134,6 +145,7 @@ impl Line {
             results: Results {
                 own: Outcome::read(own)?,
                 foreign: Outcome::read(foreign)?,
+                examples: examples.map(Examples::read).transpose()?,
             },
         })
     }
@@ -192,11 +204,15 @@ impl fmt::Display for Source {
 impl Results {
     /// Returns whether a new result is worse than the stored one.
     pub(super) fn is_worse_than(&self, stored: &Self) -> bool {
-        self.own.is_worse_than(&stored.own) || self.foreign.is_worse_than(&stored.foreign)
+        let are_worse =
+            |examples: Examples| stored.examples.is_some_and(|e| examples.is_worse_than(e));
+        self.own.is_worse_than(&stored.own)
+            || self.foreign.is_worse_than(&stored.foreign)
+            || self.examples.is_some_and(are_worse)
     }
 
     /// Returns the new results, with what the stored ones know beyond them: whether the same crates
-    /// compile.
+    /// compile, and whether their examples are read.
     pub(super) fn or(mut self, stored: &Self) -> Self {
         if let (
             Outcome::Generated {
@@ -212,7 +228,62 @@ impl Results {
         {
             *check = *known;
         }
+        if matches!(self.foreign, Outcome::Generated { .. }) {
+            self.examples = self.examples.or(stored.examples);
+        }
         self
+    }
+}
+
+impl fmt::Display for Results {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} | {}", self.own, self.foreign)?;
+        match self.examples {
+            Some(examples) => write!(f, " | {examples}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Examples {
+    /// Parses what [`Display`](fmt::Display) writes.
+    pub(super) fn read(text: &str) -> anyhow::Result<Self> {
+        if text == "an example is not read" {
+            return Ok(Self::Broken);
+        }
+        let numbers = || {
+            let (all, misfits) = text.split_once(" examples, of which ")?;
+            let misfits = misfits.strip_suffix(" do not fit")?;
+            Some((all.parse().ok()?, misfits.parse().ok()?))
+        };
+        let (all, misfits) = numbers().with_context(|| format!("there is no result `{text}`"))?;
+        Ok(Self::Read { all, misfits })
+    }
+
+    /// Returns whether fewer examples are read, or more of them do not fit.
+    fn is_worse_than(self, stored: Self) -> bool {
+        match (self, stored) {
+            (_, Self::Broken) => false,
+            (Self::Broken, Self::Read { .. }) => true,
+            (
+                Self::Read { all, misfits },
+                Self::Read {
+                    all: before,
+                    misfits: known,
+                },
+            ) => all < before || misfits > known,
+        }
+    }
+}
+
+impl fmt::Display for Examples {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read { all, misfits } => {
+                write!(f, "{all} examples, of which {misfits} do not fit")
+            }
+            Self::Broken => f.write_str("an example is not read"),
+        }
     }
 }
 
