@@ -73,15 +73,20 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// Prints the title of a table, and its head with a column for each generator.
-pub(super) fn begin_table(title: &str, peers: &[Peer], out: &mut dyn Write) -> anyhow::Result<()> {
-    let names: Vec<&str> = peers.iter().map(|peer| peer.program()).collect();
+/// Prints the title of a table, and its head with the given columns and one for each generator.
+pub(super) fn begin_table(
+    title: &str,
+    columns: &[&str],
+    peers: &[Peer],
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let names = columns.iter().copied();
+    let names: Vec<&str> = names
+        .chain(peers.iter().map(|peer| peer.program()))
+        .collect();
     let lines = " --- |".repeat(names.len());
     let names = names.join(" | ");
-    writeln!(
-        out,
-        "\n### {title}\n\n| document | {names} |\n| --- |{lines}"
-    )?;
+    writeln!(out, "\n### {title}\n\n| {names} |\n|{lines}")?;
     Ok(())
 }
 
@@ -98,6 +103,7 @@ pub(super) fn run(root: &Path, out: &mut dyn Write) -> anyhow::Result<()> {
     let peers = Peer::installed();
     begin_table(
         "Generators of Rust, types and server: time to generate, `cargo check` of what comes out",
+        &["document"],
         &peers,
         out,
     )?;
