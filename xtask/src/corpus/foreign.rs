@@ -329,7 +329,7 @@ const READER: &str = "read_examples";
 ///
 /// It is no part of this program, which would have to depend on what generated clients call.
 fn build_reader(root: &Path) -> anyhow::Result<PathBuf> {
-    let mut command = Command::new(workspace::cargo());
+    let mut command = launch::cargo();
     command
         .args(["build", "--quiet", "--package", "tests", "--bin", READER])
         .args(["--message-format", "json"])
