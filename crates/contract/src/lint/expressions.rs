@@ -252,8 +252,9 @@ fn missing<'a>(
     }
 }
 
-/// The fields of HTTP that IANA registers as permanent, and a few that proxies set, in lower case.
-/// Senders have them without a declaration.
+/// The fields that IANA's "HTTP Field Name Registry" has as permanent (March 2026), those among the
+/// deprecated, obsoleted and provisional ones that are in use, and a few that proxies set, in lower
+/// case. Senders have them without a declaration.
 const REGISTERED: &str = "\
     a-im accept accept-additions accept-ch accept-charset accept-datetime accept-encoding \
     accept-features accept-language accept-patch accept-post accept-ranges accept-signature \
@@ -267,8 +268,9 @@ const REGISTERED: &str = "\
     concealed-auth-export connection content-digest content-disposition content-encoding \
     content-language content-length content-location content-range content-security-policy \
     content-security-policy-report-only content-type cookie cross-origin-embedder-policy \
-    cross-origin-opener-policy cross-origin-resource-policy dasl date dav delta-base \
-    deprecation depth destination digest dictionary-id dpop dpop-nonce early-data etag expect \
+    cross-origin-embedder-policy-report-only cross-origin-opener-policy \
+    cross-origin-opener-policy-report-only cross-origin-resource-policy dasl date dav delta-base \
+    deprecation depth destination detached-jws digest dictionary-id dpop dpop-nonce early-data etag expect \
     expires forwarded from hobareg host if if-match if-modified-since if-none-match if-range \
     if-schedule-tag-match if-unmodified-since im include-referred-token-binding-id keep-alive \
     label last-event-id last-modified link link-template location lock-token max-forwards \

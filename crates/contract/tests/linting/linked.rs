@@ -158,6 +158,27 @@ fn expressions_name_headers_that_are_sent() {
 }
 
 #[test]
+fn fields_that_iana_registers_need_no_declaration() {
+    // The file names its source.
+    let registry = include_str!("http-fields.txt");
+    let fields = registry.lines().filter(|line| !line.starts_with('#'));
+    let (mut permanent, mut unknown) = (0, 0);
+    for (status, name) in fields.filter_map(|line| line.split_once(' ')) {
+        let link = format!("pet_list, parameters: {{ X-Call: $request.header.{name} }}");
+        let found = diagnostics(&LINKED.replace("@@", &link));
+        if status == "permanent" {
+            assert_eq!(found, [], "{name}");
+            permanent += 1;
+        } else if !found.is_empty() {
+            assert_eq!(found[0].0, "bad-expression", "{name}");
+            unknown += 1;
+        }
+    }
+    // Most of what is no longer used has to be declared, as any other name.
+    assert!(permanent > 170 && unknown > 50, "{permanent} {unknown}");
+}
+
+#[test]
 fn callbacks_are_sent_to_strings() {
     let answer = r#"post: { responses: { "204": { description: Done. } } }"#;
     let template = with(
