@@ -254,6 +254,10 @@ fn schemas_that_accept_nothing_are_found_by_a_search() {
             "no value fits this schema, because of `pattern`",
         ),
         (
+            json!({ "type": "array", "items": { "type": "string" }, "contains": { "type": "integer" } }),
+            "no value fits `contains` and `items` together",
+        ),
+        (
             json!({ "type": "string", "not": { "type": "string" } }),
             "no value fits this schema, because of `not`",
         ),
@@ -280,6 +284,7 @@ fn schemas_that_accept_something_or_nothing_on_purpose_are_left_alone() {
         json!({ "type": "object", "properties": { "a": false } }),
         json!({ "type": "object", "required": ["a"], "properties": { "a": { "not": {} } } }),
         json!({ "type": "array", "maxItems": 0, "items": { "type": "integer", "minimum": 1 } }),
+        json!({ "type": "array", "items": { "type": "integer" }, "contains": { "minimum": 1 } }),
     ] {
         let found = found_of("impossible-schema", "openapi.json", &document(&schema));
         assert_eq!(found, [], "{schema}");

@@ -125,6 +125,11 @@ fn constraints(keywords: &Keywords) -> Vec<&'static str> {
         ("maxItems", keywords.max_items.is_some()),
         ("uniqueItems", keywords.unique_items),
         ("contains", keywords.contains.is_some()),
+        // Items alone are never impossible: a list may be empty.
+        (
+            "items",
+            keywords.contains.is_some() && keywords.items.is_some(),
+        ),
         ("required", !keywords.required.is_empty()),
         ("minProperties", keywords.min_properties.is_some()),
         ("maxProperties", keywords.max_properties.is_some()),
