@@ -141,3 +141,55 @@ fn symbolic_links_lead_to_files_of_the_same_revision_alone() {
         assert!(wrong.contains("linked.yaml"), "{target}: {wrong}");
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn linked_folders_lead_to_folders_of_the_same_revision_alone() {
+    if !git::is_installed() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let root = folder.path();
+    let outside = tempfile::tempdir().expect("a folder can be made");
+    write(outside.path(), "done.yaml", "description: Done.\n");
+    let document = path("get", "/a", DONE);
+    let linked = document.replace("{description: Done.}", "{$ref: 'vendor/done.yaml'}");
+    write(root, "pets.yaml", &linked);
+    std::fs::create_dir_all(root.join("shared/deep")).expect("a folder can be made");
+    write(root, "shared/deep/done.yaml", "description: Done.\n");
+    commit(root);
+    // The working copy has a folder at the place of the link.
+    std::fs::create_dir(root.join("vendor")).expect("a folder can be made");
+    write(root, "vendor/done.yaml", "description: Done.\n");
+    let link = |name: &str, target: &str| {
+        let id = run(root, &["hash-object", "-w", "--stdin"], target);
+        let entry = format!("120000,{},{name}", id.trim());
+        let add = ["update-index", "--add", "--cacheinfo", &entry];
+        run(root, &add, "");
+        run(root, &["commit", "--quiet", "--message", "Link"], "");
+    };
+    link("other", "shared");
+    for target in ["shared/deep", "./other/deep", "other/../shared/deep"] {
+        link("vendor", target);
+        let (code, printed, wrong) = diff(root, &ARGUMENTS);
+        assert_eq!(code, 0, "{target}: {printed}{wrong}");
+    }
+    // A document that is a link to a file in a linked folder.
+    link("linked.yaml", "other/deep/done.yaml");
+    let through = linked.replace("vendor/done.yaml", "linked.yaml");
+    write(root, "pets.yaml", &through);
+    run(root, &["add", "pets.yaml"], "");
+    run(root, &["commit", "--quiet", "--message", "Change"], "");
+    write(root, "linked.yaml", "description: Done.\n");
+    let (code, printed, wrong) = diff(root, &ARGUMENTS);
+    assert_eq!(code, 0, "{printed}{wrong}");
+    write(root, "pets.yaml", &linked);
+    run(root, &["add", "pets.yaml"], "");
+    let beyond = outside.path().to_str().expect("the path is text");
+    for target in [beyond, "..", "../..", "vendor", "shared/none"] {
+        link("vendor", target);
+        let (code, _, wrong) = diff(root, &ARGUMENTS);
+        assert_eq!(code, 1, "{target}: {wrong}");
+        assert!(wrong.contains("vendor/done.yaml"), "{target}: {wrong}");
+    }
+}

@@ -1,7 +1,7 @@
 //! Reads the files of a commit as they are committed: without the filters, the line ends and the
 //! encodings by which git would change them on their way to a working copy.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Component, Path, PathBuf};
@@ -45,8 +45,51 @@ pub(super) fn copy(root: &Path, commit: &str, folder: &Path) -> anyhow::Result<V
             pointers.push(path.clone());
         }
     }
+    link_folders(&listed, folder, &mut blobs)?;
     blobs.close()?;
     Ok(pointers)
+}
+
+/// Makes a symbolic link for each one of a commit that leads to a folder of it. Its target is a path
+/// below the copy, so that nothing outside is read.
+#[cfg(unix)]
+fn link_folders(
+    listed: &HashMap<PathBuf, Entry>,
+    copy: &Path,
+    blobs: &mut Blobs,
+) -> anyhow::Result<()> {
+    let ancestors = listed.keys().flat_map(|path| path.ancestors().skip(1));
+    let folders: HashSet<&Path> = ancestors.collect();
+    // What ends in the name of a document is a file, which is copied.
+    let links = listed
+        .iter()
+        .filter(|(path, one)| one.is_link && !is_document(path));
+    let mut links: Vec<(&PathBuf, &Entry)> = links.collect();
+    links.sort_unstable_by_key(|(path, _)| *path);
+    for (path, entry) in links {
+        let target = blobs.small(&entry.id)?;
+        let Some(target) = target.and_then(|target| beside(path, Path::new(&target))) else {
+            continue;
+        };
+        let is_link = |path: &Path| listed.get(path).is_some_and(|entry| entry.is_link);
+        let link = copy.join(path);
+        // A file at its place is of a forged tree.
+        if !(folders.contains(&*target) || target.ancestors().any(is_link)) || link.exists() {
+            continue;
+        }
+        if let Some(parent) = link.parent() {
+            fs::create_dir_all(parent).context("failed to create a temporary folder")?;
+        }
+        std::os::unix::fs::symlink(copy.join(&target), &link)
+            .context("failed to create a temporary symbolic link")?;
+    }
+    Ok(())
+}
+
+/// Makes nothing: elsewhere, symbolic links need privileges.
+#[cfg(not(unix))]
+fn link_folders(_: &HashMap<PathBuf, Entry>, _: &Path, _: &mut Blobs) -> anyhow::Result<()> {
+    Ok(())
 }
 
 /// A file or symbolic link of a commit.
@@ -89,17 +132,27 @@ fn target(
 ) -> anyhow::Result<Option<String>> {
     let mut path = path.to_owned();
     for _ in 0..=MOST_LINKS {
-        let Some(entry) = listed.get(&path) else {
-            return Ok(None);
+        // The outermost link first: it may be a folder in which the rest is.
+        let mut parts: Vec<&Path> = path.ancestors().collect();
+        parts.reverse();
+        let link = parts.into_iter().find_map(|part| {
+            let entry = listed.get(part).filter(|entry| entry.is_link)?;
+            Some((part.to_owned(), entry))
+        });
+        let Some((link, entry)) = link else {
+            return Ok(listed.get(&path).map(|entry| entry.id.clone()));
         };
-        if !entry.is_link {
-            return Ok(Some(entry.id.clone()));
-        }
         let target = blobs.small(&entry.id)?;
-        let Some(next) = target.and_then(|target| beside(&path, Path::new(&target))) else {
+        let Some(next) = target.and_then(|target| beside(&link, Path::new(&target))) else {
             return Ok(None);
         };
-        path = next;
+        let rest = path.strip_prefix(&link).unwrap_or(Path::new(""));
+        // Joined with nothing, a path would end in a separator.
+        path = if rest.as_os_str().is_empty() {
+            next
+        } else {
+            next.join(rest)
+        };
     }
     Ok(None)
 }
