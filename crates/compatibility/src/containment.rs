@@ -23,6 +23,7 @@ mod pattern;
 mod sample;
 mod strings;
 mod tableau;
+mod unions;
 mod validate;
 mod value;
 
@@ -33,6 +34,7 @@ use contract::model::{Contract, Keywords, SchemaId};
 use serde_json::Value;
 
 use crate::pair::{Class, Pair, Side};
+use facts::Fact;
 use literal::{Literal, Role};
 use outcome::Outcome;
 use tableau::{Extra, Tableau};
@@ -173,6 +175,24 @@ impl<'c> Context<'c> {
                 (self.is_valid(side, id, &value) == Some(true)).then_some(value)
             }
             Outcome::Nothing | Outcome::Unknown(_) => None,
+        }
+    }
+
+    /// Returns a string that a sender may send and that a pattern matches, or `None` if none was found.
+    pub(crate) fn text_like(&self, side: Side, id: SchemaId, pattern: &str) -> Option<String> {
+        let literal = Literal {
+            class: self.pair.class(side, id),
+            role: Role::Sender,
+            is_positive: true,
+        };
+        let extra = Extra {
+            facts: vec![Fact::Pattern(pattern.to_owned())],
+            ..Extra::default()
+        };
+        let tableau = Tableau::new(self, Reading::Request, HashSet::new());
+        match tableau.solve_text(&[literal], &extra) {
+            Outcome::Value(Value::String(text)) => Some(text),
+            Outcome::Value(_) | Outcome::Nothing | Outcome::Unknown(_) => None,
         }
     }
 

@@ -31,13 +31,19 @@ pub(crate) struct Expansion {
 
 /// The maximum number of pairs of branches of a `oneOf` that are looked at for a value that fits
 /// both.
-const MOST_PAIRS: usize = 1000;
+pub(super) const MOST_PAIRS: usize = 1000;
 /// The maximum number of items that are put into an array for one `contains`.
 const MOST_CONTAINED: u64 = 4;
 
 impl Tableau<'_, '_> {
     /// Returns what a literal says about values of a type, or `None` if none of them fulfils it.
-    pub(crate) fn expand(&self, literal: Literal, kind: Type) -> Option<Expansion> {
+    /// `beside` are the other literals that the value fulfils.
+    pub(crate) fn expand(
+        &self,
+        literal: Literal,
+        kind: Type,
+        beside: &[Literal],
+    ) -> Option<Expansion> {
         let (side, schema) = self.context.pair.member(literal.class);
         let keywords = match schema {
             SchemaKind::Bool(value) => {
@@ -54,7 +60,7 @@ impl Tableau<'_, '_> {
         if literal.is_positive {
             schema.positive(kind)
         } else {
-            schema.negative(kind)
+            schema.negative(kind, beside)
         }
     }
 }
@@ -79,15 +85,15 @@ impl Tableau<'_, '_> {
 }
 
 /// A schema that is expanded.
-struct Schema<'t, 'p, 'c> {
-    tableau: &'t Tableau<'p, 'c>,
-    side: Side,
-    keywords: &'t Keywords,
-    role: Role,
+pub(super) struct Schema<'t, 'p, 'c> {
+    pub(super) tableau: &'t Tableau<'p, 'c>,
+    pub(super) side: Side,
+    pub(super) keywords: &'t Keywords,
+    pub(super) role: Role,
 }
 
 impl Schema<'_, '_, '_> {
-    fn literal(&self, id: SchemaId, is_positive: bool) -> Literal {
+    pub(super) fn literal(&self, id: SchemaId, is_positive: bool) -> Literal {
         Literal {
             class: self.tableau.context.pair.class(self.side, id),
             role: self.role,
@@ -95,7 +101,7 @@ impl Schema<'_, '_, '_> {
         }
     }
 
-    fn holds(&self, id: SchemaId) -> Atom {
+    pub(super) fn holds(&self, id: SchemaId) -> Atom {
         Atom::Literal(self.literal(id, true))
     }
 
@@ -304,7 +310,7 @@ impl Schema<'_, '_, '_> {
     }
 
     /// Returns the negation: one of the keywords fails.
-    fn negative(&self, kind: Type) -> Option<Expansion> {
+    fn negative(&self, kind: Type, beside: &[Literal]) -> Option<Expansion> {
         let keywords = self.keywords;
         let mut out = Expansion::default();
         // Each alternative makes one keyword fail.
@@ -353,7 +359,7 @@ impl Schema<'_, '_, '_> {
             ways.push(keywords.any_of.iter().map(|id| self.fails(*id)).collect());
         }
         if !keywords.one_of.is_empty() {
-            self.not_exactly_one(&mut ways);
+            self.not_exactly_one(&mut ways, beside);
         }
         if let Some(condition) = keywords.if_schema {
             let then = keywords.then_schema;
@@ -369,12 +375,15 @@ impl Schema<'_, '_, '_> {
         Some(out)
     }
 
-    fn not_exactly_one(&self, ways: &mut Alternatives) {
+    fn not_exactly_one(&self, ways: &mut Alternatives, beside: &[Literal]) {
         let ids = &self.keywords.one_of;
         // Either no branch holds, or some two of them do.
         ways.push(ids.iter().map(|id| self.fails(*id)).collect());
         if has_many_pairs(ids) {
-            ways.push(unclear("a `oneOf` with many branches"));
+            match self.overlaps(beside) {
+                Some(overlaps) => ways.extend(overlaps),
+                None => ways.push(unclear("a `oneOf` with many branches")),
+            }
             return;
         }
         for (index, one) in ids.iter().enumerate() {

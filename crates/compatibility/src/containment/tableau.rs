@@ -199,7 +199,17 @@ impl<'p, 'c> Tableau<'p, 'c> {
                 return false;
             }
             branch.seen.push(literal);
-            let Some(expansion) = self.expand(literal, kind) else {
+            let pending = atoms.iter().filter_map(|atom| match atom {
+                Atom::Literal(literal) => Some(*literal),
+                Atom::Fact(_) => None,
+            });
+            // Only what a receiver refuses looks at what is sent.
+            let beside: Vec<Literal> = if literal.is_positive {
+                Vec::new()
+            } else {
+                branch.seen.iter().copied().chain(pending).collect()
+            };
+            let Some(expansion) = self.expand(literal, kind, &beside) else {
                 return false;
             };
             if !self.open(branch, &mut atoms, expansion) {
@@ -258,19 +268,22 @@ impl<'p, 'c> Tableau<'p, 'c> {
         } else {
             branch
         };
-        // The fewest first, so that a contradiction shows before the others multiply.
-        let counts = branch
+        // The fewest first, so that a contradiction shows before the others multiply. Where one holds
+        // anyway, there is no choice.
+        let mut rest = branch.clone();
+        rest.open
+            .retain(|alternatives| !is_chosen(branch, alternatives));
+        let counts = rest
             .open
             .iter()
-            .map(|alternatives| self.left(branch, alternatives));
+            .map(|alternatives| self.left(&rest, alternatives));
         let fewest = counts.enumerate().min_by_key(|(_, count)| *count);
         let Some((fewest, count)) = fewest else {
-            return self.conclude(branch, kind);
+            return self.conclude(&rest, kind);
         };
         if count == 0 {
             return Outcome::Nothing;
         }
-        let mut rest = branch.clone();
         let alternatives = rest.open.swap_remove(fewest);
         let mut unknown = None;
         for alternative in alternatives.iter() {
@@ -427,4 +440,14 @@ impl<'p, 'c> Tableau<'p, 'c> {
             _ => Some(true),
         }
     }
+}
+
+/// Returns whether a conjunction has all literals of one of some alternatives.
+fn is_chosen(branch: &Branch, alternatives: &[Vec<Atom>]) -> bool {
+    alternatives.iter().any(|atoms| {
+        atoms.iter().all(|atom| match atom {
+            Atom::Literal(literal) => branch.seen.contains(literal),
+            Atom::Fact(_) => false,
+        })
+    })
 }
