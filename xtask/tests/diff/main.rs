@@ -6,6 +6,7 @@ mod forms;
 #[path = "../support/git.rs"]
 mod git;
 mod more;
+mod multipart;
 mod parts;
 mod paths;
 mod patterns;

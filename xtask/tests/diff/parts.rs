@@ -48,11 +48,15 @@ fn parts_without_names_are_compared_by_their_positions() {
         (
             format!("prefixEncoding: [{{}}, {png}]"),
             format!("prefixEncoding: [{{}}, {jpeg}]"),
-            &[(changed, r#"{"part":1,"media_type":"image/png"}"#)],
+            &[(
+                changed,
+                r#"curl -X POST https://pets.example/a -H 'Content-Type: multipart/mixed' -F '={};type=application/json' -F '="";filename=part;type=image/png'"#,
+            )],
         ),
         (
             format!("itemEncoding: {png}"),
             format!("itemEncoding: {jpeg}"),
+            // The first part is an object, which is no image, so no command can be written.
             &[(changed, r#"{"part":0,"media_type":"image/png"}"#)],
         ),
         (
@@ -75,7 +79,10 @@ fn parts_without_names_are_compared_by_their_positions() {
         (
             "prefixEncoding: [{}]".to_owned(),
             "prefixEncoding: [{contentType: text/plain}]".to_owned(),
-            &[(changed, r#"{"part":0,"media_type":"application/json"}"#)],
+            &[(
+                changed,
+                "curl -X POST https://pets.example/a -H 'Content-Type: multipart/mixed' -F '={};type=application/json'",
+            )],
         ),
         (
             "prefixEncoding: [{}, {}]".to_owned(),
@@ -131,8 +138,9 @@ fn parts_within_parts_are_compared() {
     };
     let named = |media: &str| of(&format!("encoding: {{b: {{contentType: {media}}}}}"));
     let found = report(folder.path(), &named("image/png"), &named("image/gif"));
-    let expected = r#"{"part":["a","b"],"media_type":"image/png"}"#;
-    assert_eq!(breaking(&found), [("encoding-changed", expected)]);
+    let command = "curl -X POST https://pets.example/a -H 'Content-Type: multipart/mixed' -F 'a=(;type=multipart/mixed'";
+    let expected = format!(r#"{command} -F 'b="";filename=b;type=image/png' -F '=)'"#);
+    assert_eq!(breaking(&found), [("encoding-changed", &*expected)]);
     assert!(
         found["findings"][0]["message"]
             .as_str()

@@ -46,7 +46,7 @@ type Row = (
 
 const ANY: &str = "schema: {type: string}";
 
-const ROWS: [Row; 17] = [
+const ROWS: [Row; 28] = [
     (
         ("/pets/{id}", &[("id", ANY)]),
         ("/pets/mine", &[]),
@@ -143,6 +143,74 @@ const ROWS: [Row; 17] = [
         ("/pets/é", &[]),
         Some("/pets/%C3%A9"),
     ),
+    // Segments in which text and parameters are mixed.
+    (
+        ("/pets/{id}", &[("id", ANY)]),
+        ("/pets/{name}.json", &[("name", ANY)]),
+        Some("/pets/a.json"),
+    ),
+    (
+        ("/pets/{name}.json", &[("name", ANY)]),
+        ("/pets/{id}", &[("id", ANY)]),
+        None,
+    ),
+    (
+        ("/pets/{id}", &[("id", ANY)]),
+        ("/pets/{id}:feed", &[("id", ANY)]),
+        Some("/pets/a:feed"),
+    ),
+    (
+        ("/pets/{id}", &[("id", "schema: {type: integer}")]),
+        ("/pets/{name}.json", &[("name", ANY)]),
+        None,
+    ),
+    (
+        (
+            "/pets/{id}",
+            &[("id", "schema: {type: string, format: uuid}")],
+        ),
+        ("/pets/{name}.json", &[("name", ANY)]),
+        None,
+    ),
+    (
+        (
+            "/pets/{id}",
+            &[("id", "schema: {type: string, pattern: '^b+[.](json|xml)$'}")],
+        ),
+        ("/pets/{name}.json", &[("name", ANY)]),
+        Some("/pets/b.json"),
+    ),
+    (
+        (
+            "/pets/{id}",
+            &[("id", "schema: {type: string, pattern: '^b+[.](csv|xml)$'}")],
+        ),
+        ("/pets/{name}.json", &[("name", ANY)]),
+        None,
+    ),
+    (
+        ("/pets/{name}.{kind}", &[("name", ANY), ("kind", ANY)]),
+        ("/pets/readme.txt", &[]),
+        Some("/pets/readme.txt"),
+    ),
+    (
+        ("/pets/{a}-{b}", &[("a", ANY), ("b", ANY)]),
+        ("/pets/{c}-{d}.json", &[("c", ANY), ("d", ANY)]),
+        Some("/pets/a-a.json"),
+    ),
+    (
+        ("/pets/{a}-{b}.json", &[("a", ANY), ("b", ANY)]),
+        ("/pets/{c}-{d}", &[("c", ANY), ("d", ANY)]),
+        None,
+    ),
+    (
+        (
+            "/pets/{a}-{b}",
+            &[("a", ANY), ("b", "schema: {type: integer}")],
+        ),
+        ("/pets/{c}-{d}.json", &[("c", ANY), ("d", ANY)]),
+        None,
+    ),
 ];
 
 #[test]
@@ -218,4 +286,42 @@ fn only_requests_that_another_operation_took_are_taken() {
     );
     assert_eq!(taken(&found), [""; 0]);
     assert_eq!(found["refused"], true);
+}
+
+#[test]
+fn a_path_that_differs_by_its_query_takes_the_requests_with_it() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let document = |schema: &str, more: &str| {
+        let kind = format!("{{name: kind, in: query, schema: {schema}}}");
+        document(&format!(
+            "paths:\n  /pets: {{get: {{operationId: a, parameters: [{kind}], {DONE}}}}}\n{more}"
+        ))
+    };
+    let more = format!("  '/pets?kind=new': {{get: {{operationId: b, {DONE}}}}}");
+    let rows = [
+        ("{type: string}", true),
+        ("{enum: [new, old]}", true),
+        ("{enum: [old]}", false),
+        ("{type: integer}", false),
+    ];
+    for (schema, is_taken) in rows {
+        let found = report(
+            folder.path(),
+            &document(schema, ""),
+            &document(schema, &more),
+        );
+        let command = "curl -X GET 'https://pets.example/pets?kind=new'";
+        let expected: Vec<&str> = is_taken.then_some(command).into_iter().collect();
+        assert_eq!(taken(&found), expected, "{schema}: {found:#}");
+        assert_eq!(found["refused"], is_taken, "{schema}");
+    }
+    // Clients send no parameter that they do not know.
+    let unknown = |more: &str| document("{type: string}", more).replace("name: kind", "name: sort");
+    let found = report(folder.path(), &unknown(""), &unknown(&more));
+    assert_eq!(taken(&found), [""; 0], "{found:#}");
+    // The path with the query was there, and has its requests still.
+    let wide = document("{type: string}", "").replace("/pets:", "/pets?kind=new:");
+    let both = document("{type: string}", &more);
+    let found = report(folder.path(), &wide, &both);
+    assert_eq!(taken(&found), [""; 0], "{found:#}");
 }

@@ -185,6 +185,13 @@ const REQUESTS: &[(&str, &str, &str, Option<&[&str]>)] = &[
         "post",
         "/a",
         "requestBody: {required: true, content: {multipart/form-data: {schema: {const: {b: c}}}}}",
+        Some(&["-X", "POST", "https://pets.example/a", "-F", "b=c"]),
+    ),
+    // Nothing is known of how a null is a part.
+    (
+        "post",
+        "/a",
+        "requestBody: {required: true, content: {multipart/form-data: {schema: {const: {b: null}}}}}",
         None,
     ),
 ];
@@ -238,4 +245,34 @@ fn a_parameter_is_shown_in_a_request_with_the_body_that_it_needs() {
         "curl -X POST 'https://pets.example/a?q=6' -H 'Content-Type: application/json' --data '\"b\"'",
         "{report:#}"
     );
+}
+
+#[test]
+fn a_whole_query_is_shown_without_a_name() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let asks = |media: &str, schema: &str| {
+        let query =
+            format!("{{name: q, in: querystring, content: {{{media}: {{schema: {schema}}}}}}}");
+        let text = path("get", "/a", &format!("parameters: [{query}], {DONE}"));
+        text.replace("openapi: 3.1.0", "openapi: 3.2.0")
+    };
+    let form = "application/x-www-form-urlencoded";
+    let fields = "properties: {b: {type: string}, c: {type: integer}}";
+    let wide = format!("{{type: object, {fields}}}");
+    let narrow = format!("{{type: object, {fields}, required: [b]}}");
+    let few = format!("{{type: object, {fields}, required: [b], maxProperties: 1}}");
+    let rows = [
+        (form, &wide, &narrow, "c=0"),
+        (form, &narrow, &few, "b="),
+        ("application/json", &wide, &narrow, "%7B"),
+    ];
+    for (media, old, new, query) in rows {
+        let found = report(folder.path(), &asks(media, old), &asks(media, new));
+        let witness = &found["findings"][0]["witness"]["text"];
+        let start = format!("curl -X GET 'https://pets.example/a?{query}");
+        let is_shown = witness
+            .as_str()
+            .is_some_and(|text| text.starts_with(&start));
+        assert!(is_shown, "{found:#}");
+    }
 }

@@ -210,7 +210,7 @@ fn the_headers_of_parts_are_compared_as_those_of_messages() {
     let report = report(folder.path(), &sent(""), &sent(required));
     assert_eq!(
         report["findings"][0]["witness"]["text"],
-        r#"{"part":"a","headers":{}}"#
+        r#"curl -X POST https://pets.example/a -F 'a="";filename=a;type=image/png'"#
     );
     // A part that no body can have is without headers.
     let never = |headers: &str| sent(headers).replace("a: {type: string}", "a: false");
@@ -273,7 +273,9 @@ fn media_types_that_nobody_reads_are_shown() {
         &part("text/csv"),
     );
     assert_eq!(rules(&narrower), ["encoding-changed"]);
-    assert_eq!(text(&narrower), r#"{"part":"a","media_type":"text/html"}"#);
+    let command = "curl -X POST https://pets.example/a -F";
+    let expected = format!("{command} 'a=a;type=text/html'");
+    assert_eq!(text(&narrower), expected);
     // A message has one media type, and no range of them.
     for (range, kept, shown) in [
         ("image/*", "image/png", "image/jpeg"),
@@ -281,7 +283,7 @@ fn media_types_that_nobody_reads_are_shown() {
     ] {
         let narrower = report(folder.path(), &part(range), &part(kept));
         assert_eq!(rules(&narrower), ["encoding-changed"]);
-        let expected = format!(r#"{{"part":"a","media_type":"{shown}"}}"#);
+        let expected = format!("{command} 'a=a;filename=a;type={shown}'");
         assert_eq!(text(&narrower), expected);
     }
     let narrower = report(folder.path(), &body("image/*: {}"), &body("image/png: {}"));
@@ -292,7 +294,7 @@ fn media_types_that_nobody_reads_are_shown() {
     assert_eq!(rules(&rare), ["encoding-changed"]);
     assert_eq!(
         text(&rare),
-        r#"{"part":"a","media_type":"font/vnd.example"}"#
+        format!("{command} 'a=a;filename=a;type=font/vnd.example'")
     );
 }
 

@@ -347,6 +347,7 @@ fn parts() -> Vec<Row> {
             "encoding-changed",
             sent(PARTS, &part("contentType: font/*")),
             sent(PARTS, &part("contentType: font/woff")),
+            // A font is no object, so curl cannot send the part.
             r#"{"part":"b","media_type":"font/vnd.example"}"#,
         ),
         // The default media type of an object.
@@ -354,19 +355,19 @@ fn parts() -> Vec<Row> {
             "encoding-changed",
             sent(PARTS, &part("")),
             sent(PARTS, &part("contentType: text/plain")),
-            r#"{"part":"b","media_type":"application/json"}"#,
+            "https://pets.example/a -F 'b={};type=application/json'",
         ),
         (
             "encoding-changed",
             sent(PARTS, &part("explode: true")),
             sent(PARTS, &part("explode: false")),
-            r#"{"part":"b","body":"a=b"}"#,
+            "https://pets.example/a -F 'a=b'",
         ),
         (
             "part-header-required",
             sent(PARTS, &header(TEXT)),
             sent(PARTS, &header(&format!("required: true, {TEXT}"))),
-            r#"{"part":"b","headers":{}}"#,
+            "https://pets.example/a -F 'b={};type=application/json'",
         ),
         (
             "part-header-optional",
@@ -384,7 +385,7 @@ fn parts() -> Vec<Row> {
             "part-header-style",
             sent(PARTS, &header("explode: true, schema: {type: object}")),
             sent(PARTS, &header("schema: {type: object}")),
-            r#"{"part":"b","headers":{"X-A":"a=b"}}"#,
+            r#"-F 'b={};type=application/json;headers="X-A: a=b"'"#,
         ),
     ]
 }

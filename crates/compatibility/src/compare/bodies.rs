@@ -6,7 +6,7 @@ use contract::model::{MediaType, SchemaId};
 use contract::source::Span;
 use serde_json::json;
 
-use super::message::{outline, quoted, webhook};
+use super::message::{Given, outline, quoted, webhook};
 use super::walk::Place;
 use super::{Comparison, Flow, Found, OperationPair, encoding};
 use crate::containment::Containment;
@@ -40,7 +40,7 @@ impl<'c> Comparison<'c> {
                         "the request body may be left out"
                     };
                     let witness = if is_to_api {
-                        let request = self.request(pair.base, None, None);
+                        let request = self.request(pair.base, None, Given::Nothing);
                         request.unwrap_or_else(|| outline(pair.base))
                     } else {
                         webhook(pair, &json!({}))
@@ -210,7 +210,7 @@ impl<'c> Comparison<'c> {
         let is_read = |name: &str| best(after.content, name).is_some();
         let (kind, witness) = match (place, flow.is_to_api()) {
             (Place::RequestBody(_), true) => {
-                let witness = self.request(pair.base, Some(&old.name), None);
+                let witness = self.request(pair.base, Some(&old.name), Given::Nothing);
                 // A body such as XML is not written, and its media type alone is refused.
                 let alone = || in_media_type(pair, place, &old.name, is_read);
                 (Kind::Breaking, Some(witness.unwrap_or_else(alone)))
@@ -379,7 +379,7 @@ pub(super) fn describe(place: &Place) -> String {
             format!("the media type `{name}` of the response {status}")
         }
         Place::Parameter(_) => "the parameter".to_owned(),
-        Place::PartHeader => "the header of a part".to_owned(),
+        Place::PartHeader(_) => "the header of a part".to_owned(),
         Place::Header(status, name) => format!("the header `{name}` of the response {status}"),
     }
 }

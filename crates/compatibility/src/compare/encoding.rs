@@ -62,6 +62,10 @@ pub(super) fn in_path(parameter: &Parameter, value: &Value) -> Option<String> {
 pub(super) fn in_query(parameter: &Parameter, value: &Value) -> Option<Vec<String>> {
     let name = encoded(&parameter.name);
     let (style, explode, allow_reserved) = match &parameter.encoding {
+        // The name of a whole query is in no request.
+        ParameterEncoding::Content(media) if parameter.is_whole_query => {
+            return whole_query(media, value);
+        }
         ParameterEncoding::Content(media) => {
             return Some(vec![format!("{name}={}", encoded(&content(media, value)?))]);
         }
@@ -76,6 +80,19 @@ pub(super) fn in_query(parameter: &Parameter, value: &Value) -> Option<Vec<Strin
         return Some(pairs);
     }
     Some(pairs.iter().map(|pair| with_reserved(pair)).collect())
+}
+
+/// Returns the parts of a query that is one value: the fields of a form, of which there may be none,
+/// or JSON.
+fn whole_query(media: &str, value: &Value) -> Option<Vec<String>> {
+    if essence(media) != "application/x-www-form-urlencoded" {
+        return Some(vec![encoded(&content(media, value)?)]);
+    }
+    let mut out = Vec::new();
+    for (name, value) in value.as_object()? {
+        out.extend(in_form(None, name, value)?);
+    }
+    Some(out)
 }
 
 /// Returns the pairs of a value in a query or form, by a style.
@@ -162,6 +179,21 @@ pub(super) fn body(media: &MediaType, name: &str, value: &Value) -> Option<(&'st
         }
         essence if is_json(essence) => Some(("--data", json(value))),
         _ => None,
+    }
+}
+
+/// Returns the text of a part of a multipart body, and whether the part is a file.
+pub(super) fn part(essence: &str, value: &Value) -> Option<(String, bool)> {
+    let essence = essence.to_ascii_lowercase();
+    if is_json(&essence) {
+        return Some((json(value), false));
+    }
+    let is_file = !essence.starts_with("text/");
+    match value {
+        // The bytes of a file are a text of the schema.
+        Value::String(text) => Some((text.clone(), is_file)),
+        _ if is_file => None,
+        value => Some((scalar(value)?, false)),
     }
 }
 

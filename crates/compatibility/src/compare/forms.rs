@@ -2,37 +2,39 @@
 
 mod headers;
 mod parts;
+mod requests;
 
 use contract::model::{MediaType, PropertyEncoding, SchemaId, Style};
 use contract::source::Span;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::bodies::{covers, describe, unread};
+use super::multipart::Shown;
 use super::walk::Place;
 use super::written::style_words;
 use super::{Comparison, Flow, Found, encoding};
 use crate::finding::{Kind, Witness};
 use crate::pair::Side;
-use parts::{Encodings, Key};
+pub(super) use parts::{Encodings, Key};
 
 /// The deepest nesting of multipart bodies in parts of others that is compared.
 const MOST_DEPTH: usize = 16;
 
 /// A body whose fields or parts are compared, and the part of it that is looked at.
 #[derive(Clone)]
-struct Whole<'w> {
+struct Whole<'w, 'c> {
     place: &'w Place,
     /// The spans of the media type before and after the change.
     spans: (Span, Span),
     is_multipart: bool,
     /// The part of the body that is multipart itself, from the outermost one.
-    way: Vec<Key>,
+    way: Vec<(Key, Encodings<'c>)>,
 }
 
-impl Whole<'_> {
+impl Whole<'_, '_> {
     /// Returns a part in words, from the innermost one.
     fn words(&self, what: &str, key: &Key) -> String {
-        let ways = self.way.iter().rev().map(|key| key.words("part"));
+        let ways = self.way.iter().rev().map(|(key, _)| key.words("part"));
         let mut words = vec![key.words(what)];
         words.extend(ways);
         words.join(" of ")
@@ -43,21 +45,30 @@ impl Whole<'_> {
         if self.way.is_empty() {
             return key.json();
         }
-        let keys = self.way.iter().chain([key]);
-        Value::Array(keys.map(Key::json).collect())
+        Value::Array(self.keys(key).iter().map(Key::json).collect())
+    }
+
+    /// Returns the names or positions that lead to a part.
+    fn keys(&self, key: &Key) -> Vec<Key> {
+        let way = self.way.iter().map(|(key, _)| key).chain([key]);
+        let first = |key: &Key| match key {
+            Key::Rest(at) => Key::At(*at),
+            Key::Name(_) | Key::At(_) => key.clone(),
+        };
+        way.map(first).collect()
     }
 }
 
 /// A part of a body, as it is sent and as it is read.
 struct Part<'p, 'c> {
-    whole: &'p Whole<'p>,
+    whole: &'p Whole<'p, 'c>,
     key: &'p Key,
     sent: Option<&'c PropertyEncoding>,
     read: Option<&'c PropertyEncoding>,
     /// The schemas of the part that is sent and of that which is read.
     schemas: (Option<SchemaId>, Option<SchemaId>),
-    /// The schema of the whole body that is sent.
-    body: Option<SchemaId>,
+    /// How the parts of the whole are encoded that is sent.
+    level: Encodings<'c>,
 }
 
 impl<'c> Comparison<'c> {
@@ -87,7 +98,7 @@ impl<'c> Comparison<'c> {
     fn encodings_of(
         &mut self,
         index: usize,
-        whole: &Whole<'_>,
+        whole: &Whole<'_, 'c>,
         flow: Flow,
         (sender, receiver): (Encodings<'c>, Encodings<'c>),
     ) {
@@ -107,7 +118,7 @@ impl<'c> Comparison<'c> {
                     self.part_schema(sending, &sender, &key),
                     self.part_schema(receiving, &receiver, &key),
                 ),
-                body: sender.schema,
+                level: sender,
             };
             if whole.is_multipart {
                 self.part_headers(index, &part, flow);
@@ -129,7 +140,7 @@ impl<'c> Comparison<'c> {
             }
             if whole.is_multipart && whole.way.len() < MOST_DEPTH {
                 let mut way = whole.way.clone();
-                way.push(key.clone());
+                way.push((key.clone(), sender));
                 let within = Whole {
                     way,
                     ..whole.clone()
@@ -151,9 +162,14 @@ impl<'c> Comparison<'c> {
         flow: Flow,
     ) -> Option<(Kind, String, Option<Witness>)> {
         if let Some((what, media)) = self.unread_type(part, flow) {
-            // No command is written for a multipart body, so the part stands alone.
-            let message = json!({ "part": part.whole.json(part.key), "media_type": media });
-            let witness = Witness::Message(message.to_string());
+            let message = json!({ "part": part.whole.json(part.key), "media_type": &media });
+            let shown = Shown {
+                way: part.whole.keys(part.key),
+                media: Some(media),
+                header: None,
+            };
+            let command = self.request_with(index, part, flow, &shown);
+            let witness = command.unwrap_or_else(|| Witness::Message(message.to_string()));
             return Some((Kind::Breaking, what, Some(witness)));
         }
         let written = |encoding: Option<&PropertyEncoding>| {
@@ -190,8 +206,7 @@ impl<'c> Comparison<'c> {
         (value, text): (&Value, Option<String>),
     ) -> Witness {
         let written = text.clone().map_or_else(|| value.clone(), Value::from);
-        if let (Key::Name(name), false) = (part.key, part.whole.is_multipart)
-            && let Some(body) = self.body_with(flow, part.body, name, value)
+        if let Some(body) = self.body_with(flow, part, value)
             && let Some(witness @ Witness::Request(_)) =
                 self.message(index, part.whole.place, &body)
         {
@@ -212,30 +227,11 @@ impl<'c> Comparison<'c> {
                 let request = format!("{} {}", pair.base.method.as_str(), pair.base.path);
                 json!({ "request": request, "media_type": media, "body": written })
             }
-            Place::Parameter(_) | Place::Header(..) | Place::PartHeader => {
+            Place::Parameter(_) | Place::Header(..) | Place::PartHeader(_) => {
                 json!({ "body": written })
             }
         };
         Witness::Message(message.to_string())
-    }
-
-    /// Returns a body that may be sent, in which a field has a value.
-    fn body_with(
-        &self,
-        flow: Flow,
-        schema: Option<SchemaId>,
-        name: &str,
-        value: &Value,
-    ) -> Option<Value> {
-        let schema = schema?;
-        let mut fields = match self.context.example(flow.sender, schema, flow.reading) {
-            Some(Value::Object(fields)) => fields,
-            _ => Map::new(),
-        };
-        fields.insert(name.to_owned(), value.clone());
-        let body = Value::Object(fields);
-        let is_valid = self.context.is_valid(flow.sender, schema, &body);
-        (is_valid == Some(true)).then_some(body)
     }
 
     /// Returns how a part is of a media type that is not read, and this media type.
@@ -278,7 +274,7 @@ impl<'c> Comparison<'c> {
 }
 
 /// Returns whether the parts of a body have headers.
-fn is_multipart(name: &str) -> bool {
+pub(super) fn is_multipart(name: &str) -> bool {
     let name = name.as_bytes();
     name.len() > 10 && name[..10].eq_ignore_ascii_case(b"multipart/")
 }

@@ -4,14 +4,27 @@ use contract::model::{Location, Operation, Parameter, PathPart};
 use serde_json::{Value, json};
 
 use super::bodies::best;
+use super::forms::is_multipart;
+use super::multipart::{BodyWords, Shown};
 use super::walk::Place;
-use super::{Comparison, OperationPair, encoding};
+use super::{Comparison, Flow, OperationPair, encoding};
 use crate::containment::Reading;
 use crate::finding::Witness;
 use crate::pair::Side;
 
 /// The maximum number of bytes of a command. A longer one is of no use in a terminal.
 const MOST_BYTES: usize = 20_000;
+
+/// What a request must have. The rest is made up.
+#[derive(Clone, Copy)]
+pub(super) enum Given<'g> {
+    Nothing,
+    /// The value of the parameter with an index.
+    Parameter(usize, &'g Value),
+    Body(&'g Value),
+    /// A multipart body, and what it shows of a part.
+    Parts(&'g Value, &'g Shown),
+}
 
 impl Comparison<'_> {
     /// Returns the message in which a value is at a place, or `None` if the rest of it cannot be
@@ -27,11 +40,14 @@ impl Comparison<'_> {
             Place::RequestBody(media) if pair.is_reversed => Some(Witness::Message(
                 json!({ "webhook": pair.name, "media_type": media, "body": value }).to_string(),
             )),
-            Place::RequestBody(media) => self.request(pair.base, Some(media), Some((None, value))),
+            Place::RequestBody(media) => self.request(pair.base, Some(media), Given::Body(value)),
             Place::Parameter(index) if !pair.is_reversed => {
-                self.with_body(pair.base, Some((Some(*index), value)))
+                self.with_body(pair.base, Given::Parameter(*index, value))
             }
-            Place::Parameter(_) | Place::PartHeader => None,
+            Place::PartHeader(header) if !pair.is_reversed => {
+                self.part_header_request(pair, header, encoding::of_header(&header.header, value)?)
+            }
+            Place::Parameter(_) | Place::PartHeader(_) => None,
             Place::ResponseBody(status, media) => Some(Witness::Message(
                 json!({ "status": status, "media_type": media, "body": value }).to_string(),
             )),
@@ -50,16 +66,12 @@ impl Comparison<'_> {
 
     /// Returns a request that the contract before the change accepts.
     pub(super) fn example_request(&self, operation: &Operation) -> Option<Witness> {
-        self.with_body(operation, None)
+        self.with_body(operation, Given::Nothing)
     }
 
     /// Returns a request with the body that it must have, in the first media type in which it can
     /// be written.
-    pub(super) fn with_body(
-        &self,
-        operation: &Operation,
-        given: Option<(Option<usize>, &Value)>,
-    ) -> Option<Witness> {
+    pub(super) fn with_body(&self, operation: &Operation, given: Given<'_>) -> Option<Witness> {
         match operation.request_body.as_ref().filter(|body| body.required) {
             Some(body) => body
                 .content
@@ -70,15 +82,15 @@ impl Comparison<'_> {
     }
 
     /// Returns a request of the contract before the change, with a body of a media type if one is
-    /// named. A `given` value is that of the parameter with the index, or else the body.
+    /// named.
     pub(super) fn request(
         &self,
         operation: &Operation,
         media: Option<&str>,
-        given: Option<(Option<usize>, &Value)>,
+        given: Given<'_>,
     ) -> Option<Witness> {
         let value_of = |index: usize, parameter: &Parameter| match given {
-            Some((Some(at), value)) if at == index => Some(value.clone()),
+            Given::Parameter(at, value) if at == index => Some(value.clone()),
             _ => self
                 .context
                 .example(Side::Base, parameter.schema, Reading::Request),
@@ -92,7 +104,7 @@ impl Comparison<'_> {
         }
         let (mut query, mut headers, mut cookies) = (Vec::new(), Vec::new(), Vec::new());
         for (index, parameter) in operation.parameters.iter().enumerate() {
-            let is_given = matches!(given, Some((Some(at), _)) if at == index);
+            let is_given = matches!(given, Given::Parameter(at, _) if at == index);
             if parameter.location == Location::Path || !(parameter.required || is_given) {
                 continue;
             }
@@ -131,37 +143,54 @@ impl Comparison<'_> {
         for line in headers.chain(credentials.headers()) {
             words.extend(["-H".to_owned(), line]);
         }
+        let mut input = String::new();
         if let Some(name) = media {
-            let body = given.filter(|(at, _)| at.is_none()).map(|(_, value)| value);
-            words.extend(self.body_words(operation, name, body)?);
+            let body = self.body_words(operation, name, given)?;
+            words.extend(body.words);
+            if let Some(command) = body.input {
+                input = format!("{command} | ");
+            }
         }
-        let command = words.join(" ");
+        let command = input + &words.join(" ");
         (command.len() <= MOST_BYTES).then_some(Witness::Request(command))
     }
 
-    /// Returns the words that send a body of a media type: the `given` one, or an example.
-    fn body_words(
-        &self,
-        operation: &Operation,
-        name: &str,
-        given: Option<&Value>,
-    ) -> Option<[String; 4]> {
+    /// Returns the words that send a body of a media type: the given one, or an example.
+    fn body_words(&self, operation: &Operation, name: &str, given: Given<'_>) -> Option<BodyWords> {
         let content = &operation.request_body.as_ref()?.content;
         let media = best(content, name)?;
+        let is_multipart = is_multipart(name);
+        let example = |id| self.context.example(Side::Base, id, Reading::Request);
         let value = match given {
-            Some(value) => value.clone(),
-            None => self
-                .context
-                .example(Side::Base, media.schema?, Reading::Request)?,
+            Given::Parts(value, shown) => return self.multipart(media, name, value, Some(shown)),
+            Given::Body(value) => value.clone(),
+            Given::Nothing | Given::Parameter(..) if is_multipart => {
+                // curl cannot send the smallest one, which often has no part.
+                let values = match media.schema {
+                    Some(_) => self.several(Side::Base, media.schema, Flow::to_api()),
+                    None => vec![json!({ "a": "a" })],
+                };
+                let mut words = values
+                    .iter()
+                    .map(|value| self.multipart(media, name, value, None));
+                return words.find_map(|words| words);
+            }
+            Given::Nothing | Given::Parameter(..) => example(media.schema?)?,
         };
+        if is_multipart {
+            return self.multipart(media, name, &value, None);
+        }
         let (option, text) = encoding::body(media, name, &value)?;
         let line = encoding::header("Content-Type", name)?;
-        Some([
-            "-H".to_owned(),
-            quoted(&line),
-            option.to_owned(),
-            quoted(&text),
-        ])
+        Some(BodyWords {
+            words: vec![
+                "-H".to_owned(),
+                quoted(&line),
+                option.to_owned(),
+                quoted(&text),
+            ],
+            input: None,
+        })
     }
 
     /// Returns a request that the contract before the change accepts, to the server with a URL.

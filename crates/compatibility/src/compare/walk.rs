@@ -100,8 +100,17 @@ pub(super) enum Place {
     ResponseBody(String, String),
     /// The header of the response with this status.
     Header(String, String),
-    /// A header of a part of a multipart body, for which no message is written.
-    PartHeader,
+    /// A header of a part of a multipart body.
+    PartHeader(Box<PartHeader>),
+}
+
+/// A header of a part of a request body, and a body that has the part.
+#[derive(Debug, Clone)]
+pub(super) struct PartHeader {
+    pub(super) media: String,
+    pub(super) way: Vec<super::forms::Key>,
+    pub(super) header: contract::model::Parameter,
+    pub(super) body: Option<Value>,
 }
 
 impl Comparison<'_> {

@@ -3,6 +3,7 @@
 use contract::model::{Location, Parameter, ParameterEncoding, SchemaId, SchemaKind, Types};
 use serde_json::{Map, Value, json};
 
+use super::message::Given;
 use super::shape::Declared;
 use super::{Comparison, Flow, OperationPair, encoding};
 use crate::finding::{Kind, Witness};
@@ -53,7 +54,7 @@ impl Comparison<'_> {
 
     /// Returns small values of a schema, those first in which a style shows: arrays of several items,
     /// objects with properties, and texts with reserved characters.
-    fn several(&self, side: Side, schema: Option<SchemaId>, flow: Flow) -> Vec<Value> {
+    pub(super) fn several(&self, side: Side, schema: Option<SchemaId>, flow: Flow) -> Vec<Value> {
         let texts = RESERVED.map(Value::from);
         let usual = [json!(["a", "b"]), json!([1, 2]), json!({ "a": "b" })];
         let Some(id) = schema else {
@@ -140,7 +141,7 @@ impl Comparison<'_> {
             None => found.value.clone(),
         };
         let command = (!pair.is_reversed)
-            .then(|| self.with_body(pair.base, Some((Some(at), &found.value))))
+            .then(|| self.with_body(pair.base, Given::Parameter(at, &found.value)))
             .flatten();
         let outline = || {
             let message = if pair.is_reversed {

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::Part;
 use crate::compare::bodies::describe;
-use crate::compare::walk::Place;
+use crate::compare::multipart::Shown;
 use crate::compare::written::style_words;
 use crate::compare::{Comparison, Flow, Found};
 use crate::finding::{Kind, Witness};
@@ -33,7 +33,7 @@ impl<'c> Comparison<'c> {
                 };
                 let spans = (header.span, part.whole.spans.1);
                 let change = (kind, "part-header-removed", what);
-                self.add_part_header(index, part, header, change, spans);
+                self.add_part_header(index, part, header, (change, spans), flow);
                 continue;
             };
             let change = match (is_received, header.required, other.required) {
@@ -53,13 +53,15 @@ impl<'c> Comparison<'c> {
                 _ => None,
             };
             if let Some(change) = change {
-                self.add_part_header(index, part, header, change, (header.span, other.span));
+                let change = (change, (header.span, other.span));
+                self.add_part_header(index, part, header, change, flow);
             }
             if self.is_written_otherwise(header, other) {
                 self.part_header_style(index, part, flow, (header, other));
             }
             if !is_received || !self.is_text_of_any_kind(header, other) {
-                self.schemas(index, Place::PartHeader, header.schema, other.schema, flow);
+                let place = self.part_header_place(part, header, flow);
+                self.schemas(index, place, header.schema, other.schema, flow);
             }
         }
         for header in new.iter().filter(|header| same(old, header).is_none()) {
@@ -73,7 +75,7 @@ impl<'c> Comparison<'c> {
                 (Kind::Compatible, "part-header-added", "is new")
             };
             let spans = (part.whole.spans.0, header.span);
-            self.add_part_header(index, part, header, change, spans);
+            self.add_part_header(index, part, header, (change, spans), flow);
         }
     }
 
@@ -87,9 +89,13 @@ impl<'c> Comparison<'c> {
     ) {
         let (kind, value) = self.style_of_header((old, new), flow);
         let witness = value.map(|value| {
-            let headers = json!({ &new.name: value });
+            let headers = json!({ &new.name: &value });
             let message = json!({ "part": part.whole.json(part.key), "headers": headers });
-            Witness::Message(message.to_string())
+            let command = value.as_str().and_then(|text| {
+                let header = Some((old.name.clone(), text.to_owned()));
+                self.request_with(index, part, flow, &shown(part, header))
+            });
+            command.unwrap_or_else(|| Witness::Message(message.to_string()))
         });
         let operation = self.pairs[index].name.clone();
         let message = about(part, old, style_words(kind));
@@ -111,15 +117,15 @@ impl<'c> Comparison<'c> {
         index: usize,
         part: &Part<'_, 'c>,
         header: &Parameter,
-        (kind, rule, what): (Kind, &'static str, &str),
-        (base, revision): (Span, Span),
+        ((kind, rule, what), (base, revision)): ((Kind, &'static str, &str), (Span, Span)),
+        flow: Flow,
     ) {
         let operation = self.pairs[index].name.clone();
-        // No command is written for a multipart body, so the part stands alone. What breaks is that
-        // it lacks the header.
+        // What breaks is that the part lacks the header.
         let witness = (kind == Kind::Breaking).then(|| {
             let message = json!({ "part": part.whole.json(part.key), "headers": {} });
-            Witness::Message(message.to_string())
+            let command = self.request_with(index, part, flow, &shown(part, None));
+            command.unwrap_or_else(|| Witness::Message(message.to_string()))
         });
         self.add(
             Some(&operation),
@@ -132,6 +138,14 @@ impl<'c> Comparison<'c> {
                 witness,
             },
         );
+    }
+}
+
+fn shown(part: &Part<'_, '_>, header: Option<(String, String)>) -> Shown {
+    Shown {
+        way: part.whole.keys(part.key),
+        media: None,
+        header,
     }
 }
 

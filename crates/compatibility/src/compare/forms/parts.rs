@@ -17,7 +17,7 @@ const MOST_DEPTH: usize = 8;
 
 /// How the fields or parts of a body, or of a part, are encoded before or after a change.
 #[derive(Clone, Copy)]
-pub(super) struct Encodings<'c> {
+pub(in crate::compare) struct Encodings<'c> {
     named: Option<&'c IndexMap<String, PropertyEncoding>>,
     prefix: &'c [PropertyEncoding],
     item: Option<&'c PropertyEncoding>,
@@ -27,7 +27,7 @@ pub(super) struct Encodings<'c> {
 }
 
 impl<'c> Encodings<'c> {
-    pub(super) fn of(media: &'c MediaType) -> Self {
+    pub(in crate::compare) fn of(media: &'c MediaType) -> Self {
         Self {
             named: Some(&media.encoding),
             prefix: &media.prefix_encoding,
@@ -38,7 +38,10 @@ impl<'c> Encodings<'c> {
     }
 
     /// Returns the encodings of the parts of a part, which has a schema.
-    pub(super) fn within(part: Option<&'c PropertyEncoding>, schema: Option<SchemaId>) -> Self {
+    pub(in crate::compare) fn within(
+        part: Option<&'c PropertyEncoding>,
+        schema: Option<SchemaId>,
+    ) -> Self {
         Self {
             named: part.map(|part| &part.encoding),
             prefix: part.map_or(&[], |part| &part.prefix_encoding),
@@ -49,7 +52,7 @@ impl<'c> Encodings<'c> {
     }
 
     /// Returns the encoding of a part.
-    pub(super) fn get(&self, key: &Key) -> Option<&'c PropertyEncoding> {
+    pub(in crate::compare) fn get(&self, key: &Key) -> Option<&'c PropertyEncoding> {
         match key {
             Key::Name(name) => self.named?.get(name),
             Key::At(at) => self.prefix.get(*at).or(self.item),
@@ -60,7 +63,7 @@ impl<'c> Encodings<'c> {
 
 /// The name or the position of a part.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Key {
+pub(in crate::compare) enum Key {
     Name(String),
     At(usize),
     /// All parts from this position on.
@@ -107,7 +110,7 @@ impl Key {
 
 impl Comparison<'_> {
     /// Returns the schema of a part, or `None` if anything may be there or it is not known.
-    pub(super) fn part_schema(
+    pub(in crate::compare) fn part_schema(
         &self,
         side: Side,
         whole: &Encodings<'_>,

@@ -91,7 +91,7 @@ impl Comparison<'_> {
                 continue;
             };
             let message = |body: &Value| self.message(root.operation, &root.place, body);
-            let filled = || self.filled(whole, &body).as_ref().and_then(message);
+            let filled = || self.filled(whole, &body).iter().find_map(message);
             if let Some(witness) = message(&body).or_else(filled) {
                 return witness;
             }
@@ -99,25 +99,31 @@ impl Comparison<'_> {
         Witness::Value(value.to_string())
     }
 
-    /// Returns a value with letters in place of its empty texts, which some styles cannot write, if it
-    /// shows that a pair is not contained too.
-    fn filled(&self, key: Key, value: &Value) -> Option<Value> {
-        let filled = with_letters(value);
+    /// Returns values that show that a pair is not contained as well, where the smallest one cannot be
+    /// written: with letters in place of empty texts and null, or with a part where there is none.
+    fn filled(&self, key: Key, value: &Value) -> Vec<Value> {
         let sender = key.flow.sender;
         let (sent, received) = match sender {
             Side::Base => (key.base, key.revision),
             Side::Revision => (key.revision, key.base),
         };
-        let is_shown = filled != *value
-            && self.context.is_valid(sender, sent, &filled) == Some(true)
-            && self.context.is_valid(sender.other(), received, &filled) == Some(false);
-        is_shown.then_some(filled)
+        let mut values = vec![with_letters(value)];
+        if value.as_object().is_some_and(serde_json::Map::is_empty) {
+            values.extend(self.several(sender, Some(sent), key.flow));
+        }
+        values.retain(|filled| {
+            filled != value
+                && self.context.is_valid(sender, sent, filled) == Some(true)
+                && self.context.is_valid(sender.other(), received, filled) == Some(false)
+        });
+        values
     }
 }
 
 fn with_letters(value: &Value) -> Value {
     match value {
         Value::String(text) if text.is_empty() => "a".into(),
+        Value::Null => "a".into(),
         Value::Array(items) => items.iter().map(with_letters).collect(),
         Value::Object(fields) => {
             let fields = fields.iter();
@@ -127,7 +133,7 @@ fn with_letters(value: &Value) -> Value {
                     .collect(),
             )
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
     }
 }
 
