@@ -250,24 +250,20 @@ fn a_parameter_is_shown_in_a_request_with_the_body_that_it_needs() {
 #[test]
 fn a_whole_query_is_shown_without_a_name() {
     let folder = tempfile::tempdir().expect("a folder can be made");
-    let asks = |media: &str, schema: &str| {
+    let form = "application/x-www-form-urlencoded";
+    let asks = |schema: &str| {
         let query =
-            format!("{{name: q, in: querystring, content: {{{media}: {{schema: {schema}}}}}}}");
+            format!("{{name: q, in: querystring, content: {{{form}: {{schema: {schema}}}}}}}");
         let text = path("get", "/a", &format!("parameters: [{query}], {DONE}"));
         text.replace("openapi: 3.1.0", "openapi: 3.2.0")
     };
-    let form = "application/x-www-form-urlencoded";
     let fields = "properties: {b: {type: string}, c: {type: integer}}";
     let wide = format!("{{type: object, {fields}}}");
     let narrow = format!("{{type: object, {fields}, required: [b]}}");
     let few = format!("{{type: object, {fields}, required: [b], maxProperties: 1}}");
-    let rows = [
-        (form, &wide, &narrow, "c=0"),
-        (form, &narrow, &few, "b="),
-        ("application/json", &wide, &narrow, "%7B"),
-    ];
-    for (media, old, new, query) in rows {
-        let found = report(folder.path(), &asks(media, old), &asks(media, new));
+    let rows = [(&wide, &narrow, "c=0"), (&narrow, &few, "b=")];
+    for (old, new, query) in rows {
+        let found = report(folder.path(), &asks(old), &asks(new));
         let witness = &found["findings"][0]["witness"]["text"];
         let start = format!("curl -X GET 'https://pets.example/a?{query}");
         let is_shown = witness

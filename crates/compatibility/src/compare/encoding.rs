@@ -82,11 +82,10 @@ pub(super) fn in_query(parameter: &Parameter, value: &Value) -> Option<Vec<Strin
     Some(pairs.iter().map(|pair| with_reserved(pair)).collect())
 }
 
-/// Returns the parts of a query that is one value: the fields of a form, of which there may be none,
-/// or JSON.
+/// Returns the fields of a query that is one form, of which there may be none.
 fn whole_query(media: &str, value: &Value) -> Option<Vec<String>> {
     if essence(media) != "application/x-www-form-urlencoded" {
-        return Some(vec![encoded(&content(media, value)?)]);
+        return None;
     }
     let mut out = Vec::new();
     for (name, value) in value.as_object()? {
