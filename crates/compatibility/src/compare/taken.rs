@@ -47,12 +47,13 @@ impl Comparison<'_> {
             .find(|one| is_same_path(one, new));
         let is_first = first.is_some_and(|first| first.id == new.id);
         for old in &base.operations {
+            let urls = self.urls(old, new);
             // One that is gone is reported as gone.
-            if !revision.operations.iter().any(|kept| is_same(old, kept)) {
+            if urls.is_empty() || !revision.operations.iter().any(|kept| is_same(old, kept)) {
                 continue;
             }
             let mut unclear = None;
-            for (path, query) in self.urls(old, new) {
+            for (path, query) in urls {
                 let pairs: Vec<(String, String)> = old.query.iter().chain(query).cloned().collect();
                 let texts: Vec<String> = path.iter().map(|one| one.text.clone()).collect();
                 let request = Request {
@@ -117,6 +118,9 @@ impl Comparison<'_> {
                     .map(|text| [url.as_slice(), std::slice::from_ref(text)].concat())
             });
             urls = longer.take(MOST_URLS).collect();
+            if urls.is_empty() {
+                break;
+            }
         }
         urls.into_iter().map(|url| (url, query)).collect()
     }

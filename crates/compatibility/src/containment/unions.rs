@@ -11,6 +11,8 @@ use super::literal::{Literal, Role};
 use super::value::is_equal;
 use crate::pair::Class;
 
+/// The maximum number of branches of which all pairs are looked at.
+const MOST_BRANCHES: usize = 1000;
 /// The deepest nesting of references and `allOf` that is followed for the values of properties.
 const MOST_DEPTH: usize = 8;
 /// The maximum number of schemas of a branch in which an extensible enumeration is looked for.
@@ -33,6 +35,9 @@ impl Schema<'_, '_, '_> {
     /// branch it is certain by which branch it is sent.
     pub(super) fn overlaps(&self, beside: &[Literal]) -> Option<Alternatives> {
         let ids = &self.keywords.one_of;
+        if ids.len() > MOST_BRANCHES {
+            return None;
+        }
         let pair = &self.tableau.context.pair;
         let contract = pair.contract(self.side);
         let classes: Vec<Class> = ids.iter().map(|id| pair.class(self.side, *id)).collect();
