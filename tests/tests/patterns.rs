@@ -156,24 +156,41 @@ fn two_spellings_of_a_pattern_are_the_same() {
     }
 }
 
+/// Loads a contract with the schema `Keys`, which has these `patternProperties`.
+fn with_keys(patterns: &str) -> contract::Contract {
+    let schema = format!(r#"{{ "type": "object", "patternProperties": {{ {patterns} }} }}"#);
+    let document = format!(
+        r#"{{ "openapi": "3.1.0", "info": {{ "title": "Small", "version": "0.1.0" }}, "paths": {{}},
+            "components": {{ "schemas": {{ "Keys": {schema} }} }} }}"#
+    );
+    let loaded = contract::load_text("small.json", document.as_bytes());
+    loaded.contract.expect("the document has no errors")
+}
+
 #[test]
-fn two_spellings_of_a_pattern_of_keys_both_count() {
-    let document = json!({
-        "openapi": "3.1.0",
-        "info": { "title": "Small", "version": "0.1.0" },
-        "paths": {},
-        "components": { "schemas": { "Keys": { "type": "object", "patternProperties": {
-            r"^\<$": { "type": "integer" },
-            "^<$": { "minimum": 3 },
-        } } } },
-    });
-    let loaded = contract::load_text("small.json", document.to_string().as_bytes());
-    let contract = loaded.contract.expect("the document has no errors");
-    let mut bundle = contract::bundle::schema_bundle(&contract);
-    let keys = contract.components["Keys"];
-    bundle["$ref"] = contract::bundle::schema_reference(&contract, keys).into();
-    let keys = jsonschema::draft202012::new(&bundle).expect("the schemas compile");
-    for (value, fits) in [(json!(3), true), (json!(2), false), (json!("a"), false)] {
-        assert_eq!(keys.is_valid(&json!({ "<": value })), fits, "{value}");
+fn all_spellings_of_a_pattern_of_keys_count_in_any_order() {
+    // Which of nine characters are escaped are the bits of a number.
+    let spelling = |number: u32| -> String {
+        let escaped = |at: u32| if number >> at & 1 == 1 { r"\\<" } else { "<" };
+        format!("^{}$", (0..9).map(escaped).collect::<String>())
+    };
+    let entries =
+        || (0..512).map(|number| format!(r#""{}": {{ "minimum": {number} }}"#, spelling(number)));
+    let forwards: Vec<String> = entries().collect();
+    let backwards: Vec<String> = entries().rev().collect();
+    let [one, other] = [forwards, backwards].map(|entries| with_keys(&entries.join(", ")));
+    let mut bundle = contract::bundle::schema_bundle(&one);
+    let keys = one.components["Keys"];
+    bundle["$ref"] = contract::bundle::schema_reference(&one, keys).into();
+    let schema = jsonschema::draft202012::new(&bundle).expect("the schemas compile");
+    for (value, fits) in [(json!(511), true), (json!(510), false), (json!(-1), false)] {
+        assert_eq!(
+            schema.is_valid(&json!({ "<<<<<<<<<": value })),
+            fits,
+            "{value}"
+        );
     }
+    // Each schema has the same key, whatever the order.
+    let again = contract::bundle::schema_bundle(&other);
+    assert_eq!(contract::bundle::schema_bundle(&one), again);
 }

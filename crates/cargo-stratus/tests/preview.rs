@@ -174,7 +174,11 @@ fn each_save_renews_the_mock_the_findings_and_the_verdict() {
 
     // While it is broken, the last revision is still served.
     repository.edit("operationId: pet_view", "operationID: pet_view");
-    let broken = preview.judgement(|judgement| judgement["isCurrent"] == false);
+    // The file may be read between its truncation and its text.
+    let broken = preview.judgement(|judgement| {
+        judgement["isCurrent"] == false
+            && judgement["findings"]["findings"][0]["rule"] != "empty-document"
+    });
     assert!(broken["findings"]["errors"].as_u64() > Some(0), "{broken}");
     assert_eq!(broken["findings"]["findings"][0]["line"], 9, "{broken}");
     assert_eq!(preview.get("/animals/p1").0, 200);

@@ -61,28 +61,31 @@ pub fn absolute(path: &Path) -> io::Result<PathBuf> {
 pub fn write(out: &Path, files: &[File]) -> Result<Emitted, EmitError> {
     let (differences, members) = compare(out, files)?;
     let mut emitted = Emitted::default();
-    // The manifest, which marks a crate as generated, comes first. Without it a run after an
-    // interrupted one would find a folder that is not marked, and refuse it.
-    let (marks, others): (Vec<_>, Vec<_>) = differences
-        .into_iter()
-        .partition(|difference| is_mark(difference.path()));
-    for part in [marks, others] {
+    let mut failed = None;
+    for part in in_order(differences) {
         make_folders(out, &part)?;
         // On all processors: most of the time of a small document is that of creating the files of
         // the run time.
         let done = parallel::map(&part, |difference| difference.apply(out));
         for (difference, done) in part.into_iter().zip(done) {
-            done?;
-            match difference {
-                Difference::Changed { file, .. } | Difference::Missing { file } => {
+            match (done, difference) {
+                // The first error is the one to report.
+                (Err(error), _) => failed = failed.or(Some(error)),
+                (Ok(()), Difference::Changed { file, .. } | Difference::Missing { file }) => {
                     emitted.files.push(file.path.clone());
                 }
-                Difference::Orphaned { path } => emitted.removed.push(path),
+                (Ok(()), Difference::Orphaned { path }) => emitted.removed.push(path),
             }
+        }
+        if failed.is_some() {
+            break;
         }
     }
     for path in &emitted.removed {
         remove_empty(out, path);
+    }
+    if let Some(error) = failed {
+        return Err(error);
     }
     emitted.files.sort();
     // Last, since a member without a manifest stops cargo.
@@ -91,6 +94,24 @@ pub fn write(out: &Path, files: &[File]) -> Result<Emitted, EmitError> {
         emitted.edited = edit.found.is_some().then_some(edit.path);
     }
     Ok(emitted)
+}
+
+/// Returns differences in the order in which they are applied, those of a part at the same time.
+///
+/// The manifest marks a crate as generated. It is the first file that is written, and the last that is
+/// removed: without it a run after an interrupted one would find a folder that is not marked, and refuse
+/// it. Nothing is removed before everything is written.
+fn in_order(differences: Vec<Difference<'_>>) -> [Vec<Difference<'_>>; 4] {
+    let mut parts = [const { Vec::new() }; 4];
+    for difference in differences {
+        let is_mark = is_mark(difference.path());
+        let part = match difference {
+            Difference::Changed { .. } | Difference::Missing { .. } => usize::from(!is_mark),
+            Difference::Orphaned { .. } => 2 + usize::from(is_mark),
+        };
+        parts[part].push(difference);
+    }
+    parts
 }
 
 /// Compares files with the folder that should hold them, and returns every difference. Nothing is

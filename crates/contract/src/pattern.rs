@@ -1,11 +1,14 @@
-//! Spells patterns so that every reader of them reads what ECMA 262 says.
+//! Spells escapes in patterns so that every reader of them reads what ECMA 262 says.
 //!
 //! The engines of generated code and of validators are Rust's. They read some escapes otherwise than
 //! ECMA 262 with its Annex B, or not at all: `\<` is the start of a word for them. The contract holds
-//! each pattern in a spelling that means the same to both, so that the generated code, the schemas
+//! these escapes in a spelling that means the same to both, so that the generated code, the schemas
 //! of validators, mocks and comparisons agree without knowing of each other.
+//!
+//! What is not an escape is left to the engines: docs/foreign.md lists where they differ from ECMA 262.
 
 use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 use std::iter::Peekable;
 use std::str::CharIndices;
 
@@ -16,7 +19,7 @@ const ANY: &str = "[\\s\\S]";
 /// No character at all.
 const NONE: &str = "[^\\s\\S]";
 
-/// Returns a pattern of the same meaning that Rust's engines read as ECMA 262 does.
+/// Returns a pattern of the same meaning whose escapes Rust's engines read as ECMA 262 does.
 ///
 /// What is no regular expression of ECMA 262 is left as it is, but for the escapes: letters that
 /// other dialects escape, such as `\A`, are reported elsewhere.
@@ -61,17 +64,50 @@ pub(crate) fn canonical(pattern: &str) -> Cow<'_, str> {
 
 /// Returns schemas by pattern, with each pattern in the spelling of [`canonical`].
 ///
-/// Two spellings of one pattern stay two entries, since both schemas apply.
+/// Spellings of one pattern stay entries of their own, since all of their schemas apply: all but one
+/// begin with groups of nothing. These follow from the spellings and not from the order of keys, which
+/// means nothing.
 pub(crate) fn canonical_keys<T>(entries: IndexMap<String, T>) -> IndexMap<String, T> {
-    let mut out = IndexMap::with_capacity(entries.len());
-    for (pattern, value) in entries {
-        let mut spelt = canonical(&pattern).into_owned();
-        while out.contains_key(&spelt) {
-            spelt = format!("(?:{spelt})");
-        }
-        out.insert(spelt, value);
+    let spelt: Vec<String> = entries
+        .keys()
+        .map(|pattern| canonical(pattern).into_owned())
+        .collect();
+    let mut sorted: Vec<(&String, &String)> = spelt.iter().zip(entries.keys()).collect();
+    sorted.sort_unstable();
+    let taken: HashSet<&String> = spelt.iter().collect();
+    let mut names: HashMap<String, String> = HashMap::new();
+    let mut last: Option<(&String, usize)> = None;
+    for (spelt, pattern) in sorted {
+        let number = match last {
+            Some((before, number)) if before == spelt => number + 1,
+            _ => 0,
+        };
+        last = Some((spelt, number));
+        names.insert(pattern.clone(), numbered(spelt, number, &taken));
     }
-    out
+    entries
+        .into_iter()
+        .filter_map(|(pattern, value)| Some((names.remove(&pattern)?, value)))
+        .collect()
+}
+
+/// Returns a pattern with groups of nothing before it that stand for a number, or the pattern itself
+/// for 0.
+fn numbered(pattern: &str, number: usize, taken: &HashSet<&String>) -> String {
+    if number == 0 {
+        return pattern.to_owned();
+    }
+    // The digits of the number, of which there are few.
+    let digits = format!("{number:b}");
+    let groups = digits
+        .chars()
+        .map(|digit| if digit == '1' { "(?:|)" } else { "(?:)" });
+    let mut name = groups.collect::<String>() + pattern;
+    // A document may have such a pattern itself.
+    while taken.contains(&name) {
+        name.insert_str(0, "(?:||)");
+    }
+    name
 }
 
 /// Returns the length of an empty class at the start of a text, and a class of that meaning.
@@ -88,7 +124,7 @@ fn escape(chars: &mut Peekable<CharIndices<'_>>, in_class: bool, out: &mut Strin
     };
     match character {
         // Behind `(?` it would begin a look-behind or the name of a group.
-        '<' if out.ends_with("(?") => out.push_str("\\x3C"),
+        '<' if out.ends_with("(?") || out.ends_with("(?P") => out.push_str("\\x3C"),
         // The start and the end of a word for Rust.
         '<' | '>' => out.push(character),
         // Letters and digits are left: other dialects give them a meaning.

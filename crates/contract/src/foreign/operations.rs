@@ -179,23 +179,25 @@ pub(super) fn drop_scheme(site: &mut Site<'_>) -> Option<()> {
 
 /// Writes a range of statuses, or `default`, in the case that the standard knows.
 pub(super) fn spell_status(site: &mut Site<'_>) -> Option<()> {
-    let key = site.key(0)?.trim();
+    let written = site.key(0)?;
+    let key = written.trim();
+    let has_spaces = key != written;
     let meant = if key.eq_ignore_ascii_case("default") {
         "default".to_owned()
     } else {
         key.to_ascii_uppercase()
     };
     StatusKey::parse(&meant)?;
-    // Renaming it would give the object two equal keys.
+    // Renaming it would give the object two equal keys, of which either may be meant.
     if site.node(1)?.get(&meant).is_some() {
-        return site.remove(0);
+        return if has_spaces { None } else { site.remove(0) };
     }
     site.entry_mut()?.key = meant;
     Some(())
 }
 
 /// The methods that a path item has as keys.
-const METHODS: [&str; 8] = [
+pub(super) const METHODS: [&str; 8] = [
     "delete", "get", "head", "options", "patch", "post", "put", "trace",
 ];
 
@@ -203,7 +205,7 @@ const METHODS: [&str; 8] = [
 pub(super) fn spell_method(site: &mut Site<'_>) -> Option<()> {
     let meant = site.key(0)?.to_ascii_lowercase();
     let is_method = METHODS.contains(&meant.as_str());
-    let is_item = site.key(2) == Some("paths");
+    let is_item = matches!(site.key(2), Some("paths" | "pathItems" | "webhooks"));
     // Renaming it would give the object two equal keys.
     let is_free = site.node(1)?.get(&meant).is_none();
     (is_method && is_item && is_free && site.node(0)?.as_object().is_some()).then_some(())?;

@@ -1,9 +1,10 @@
 //! Repairs of values in another shape than the standard wants: a list for a map, one item for a
 //! list, and what Swagger 2.0 wrote in place of an object.
 
+use super::operations::METHODS;
 use super::site::{Site, object};
 use crate::diagnostic::Severity;
-use crate::node::NodeValue;
+use crate::node::{Node, NodeValue};
 
 /// Returns whether the diagnostic is an error that reports this shape in place of the right one.
 fn reports(site: &Site<'_>, wanted: &str) -> bool {
@@ -11,9 +12,21 @@ fn reports(site: &Site<'_>, wanted: &str) -> bool {
     diagnostic.severity == Severity::Error && diagnostic.message.contains(wanted)
 }
 
+/// Keywords that mean something where they are empty: nothing is accepted, or no credential is needed.
+const MEANING_NOTHING: [&str; 6] = ["allOf", "anyOf", "enum", "not", "oneOf", "security"];
+
 /// Reads an empty list as an empty object, and the other way round: some languages, such as PHP,
 /// write both alike.
 pub(super) fn empty_shape(site: &mut Site<'_>) -> Option<()> {
+    // The keyword itself, or an item of its list.
+    for up in 0..2 {
+        if site
+            .key(up)
+            .is_some_and(|key| MEANING_NOTHING.contains(&key))
+        {
+            return None;
+        }
+    }
     let empty = match &site.node(0)?.value {
         NodeValue::Array(items) if items.is_empty() => {
             let is_wanted = reports(site, "must be an object, not an array")
@@ -33,13 +46,16 @@ pub(super) fn empty_shape(site: &mut Site<'_>) -> Option<()> {
 pub(super) fn one_item(site: &mut Site<'_>) -> Option<()> {
     let item = site.node(0)?.clone();
     let is_item = match (site.key(0)?, &item.value) {
-        ("tags" | "enum", NodeValue::String(_)) => reports(site, "must be an array, not a string"),
-        // The boolean of older drafts in quotes is no name.
+        ("tags", NodeValue::String(_)) => reports(site, "must be an array, not a string"),
+        // Several names in one text, or a boolean in quotes, is no name of a property.
         ("required", NodeValue::String(name)) => {
+            let declared = site.node(1).and_then(|schema| schema.get("properties"));
             reports(site, "must be an array, not a string")
-                && !["true", "false"].contains(&name.as_str())
+                && declared.is_some_and(|properties| properties.get(name).is_some())
         }
-        ("security", NodeValue::Object(_)) => reports(site, "must be an array, not an object"),
+        ("security", NodeValue::Object(schemes)) => {
+            !schemes.is_empty() && reports(site, "must be an array, not an object")
+        }
         _ => false,
     };
     is_item.then_some(())?;
@@ -87,6 +103,15 @@ pub(super) fn http_scheme(site: &mut Site<'_>) -> Option<()> {
     let scheme = site.node(0)?.as_str()?.to_ascii_lowercase();
     let is_http = ["basic", "bearer"].contains(&scheme.as_str());
     (is_http && site.key(0) == Some("type")).then_some(())?;
+    // A key of its own, or another scheme, says something else.
+    let holder = site.node(1)?;
+    let is_other = |node: &Node| {
+        node.as_str()
+            .is_none_or(|said| !said.eq_ignore_ascii_case(&scheme))
+    };
+    if holder.get("name").is_some() || holder.get("scheme").is_some_and(is_other) {
+        return None;
+    }
     let holder = site.node_mut(1)?;
     holder.set("type", NodeValue::String("http".to_owned()))?;
     holder.set("scheme", NodeValue::String(scheme))
@@ -106,11 +131,15 @@ pub(super) fn spell_location(site: &mut Site<'_>) -> Option<()> {
 pub(super) fn leading_slash(site: &mut Site<'_>) -> Option<()> {
     let key = site.key(0)?;
     let meant = format!("/{key}");
-    let is_relative = reports(site, "does not start with a slash") && !key.contains("://");
+    // What else may be there by mistake has other characters, or no operations.
+    let is_path = !key.is_empty() && !key.starts_with('{') && !key.contains([' ', '#', '?', ':']);
+    let item = site.node(0)?;
+    let mut operations = METHODS.iter().filter_map(|method| item.get(method));
+    let is_item = operations.any(|operation| operation.as_object().is_some());
+    let is_relative = reports(site, "does not start with a slash") && is_path && is_item;
     // Renaming it would give the object two equal keys.
     (is_relative && site.node(1)?.get(&meant).is_none()).then_some(())?;
-    site.entry_mut()?.key = meant;
-    Some(())
+    site.rename(meant)
 }
 
 /// Names of other languages for types of JSON Schema.

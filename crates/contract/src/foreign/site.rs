@@ -29,7 +29,13 @@ pub(super) struct Index {
     ids: Option<HashMap<String, usize>>,
     /// The names in those sections of `components` to which a repair has added something.
     components: HashMap<String, HashSet<String>>,
+    /// The number of entries that were renamed while changes are recorded.
+    renamed: usize,
 }
+
+/// The maximum number of entries that are renamed while changes are recorded: each keeps a copy of the
+/// object that has the entry.
+const MOST_RENAMED: usize = 500;
 
 /// What a repair has changed.
 #[derive(Default)]
@@ -207,6 +213,19 @@ impl<'s> Site<'s> {
     pub(super) fn entry_mut(&mut self) -> Option<&mut Entry> {
         let index = *self.path.last()?;
         self.node_mut(1)?.entries_mut()?.get_mut(index)
+    }
+
+    /// Renames the entry of an object that has the node as its value. Returns `None` after too many, if
+    /// changes are recorded.
+    pub(super) fn rename(&mut self, key: String) -> Option<()> {
+        if self.record.is_some() {
+            self.index.renamed += 1;
+            if self.index.renamed > MOST_RENAMED {
+                return None;
+            }
+        }
+        self.entry_mut()?.key = key;
+        Some(())
     }
 
     /// Returns the key of the node `up` levels above in its object.

@@ -213,7 +213,7 @@ pub static READINGS: &[Reading] = &[
     ),
     reading(
         "unknown-scheme-type",
-        "a security scheme of type `basic` or `bearer`",
+        "a security scheme of type `basic` or `bearer`, without a name or another scheme",
         "the type is `http`, with this scheme",
         shapes::http_scheme,
     ),
@@ -225,7 +225,7 @@ pub static READINGS: &[Reading] = &[
     ),
     reading(
         "bad-path",
-        "a path without a slash at its start",
+        "a path with operations and without a slash at its start",
         "the path begins with a slash",
         shapes::leading_slash,
     ),
@@ -279,13 +279,13 @@ pub static READINGS: &[Reading] = &[
     ),
     reading(
         "wrong-type",
-        "an empty list for an object or a schema, or an empty object for a list",
+        "an empty list for an object or a schema, or an empty object for a list, unless nothing would be accepted, or no credential needed",
         "it is empty, in the right shape",
         shapes::empty_shape,
     ),
     reading(
         "wrong-type",
-        "one text for the list `tags`, `required` or `enum`, or one requirement for the list `security`",
+        "one text for the list `tags`, one name of a property for `required`, or one requirement for the list `security`",
         "the list has this item",
         shapes::one_item,
     ),

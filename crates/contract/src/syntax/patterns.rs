@@ -86,7 +86,7 @@ pub(crate) fn why_unusable(pattern: &str) -> Option<String> {
     // and most of those compile.
     let spelt = canonical(pattern);
     let translated = jsonschema_regex::to_rust_regex(&spelt);
-    let compiled = translated.map_err(|()| why_unreadable(pattern));
+    let compiled = translated.map_err(|()| why_unreadable(&spelt));
     compiled.and_then(|translated| compile(&translated)).err()
 }
 

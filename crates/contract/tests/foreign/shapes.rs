@@ -57,13 +57,24 @@ fn an_empty_value_has_the_shape_that_is_due() {
     );
     let parameters = operation("parameters: {}", "wrong-type", "/parameters", "/parameters");
     assert_eq!(parameters, json!([]));
-    // What is in a list has no name that it could have in a map.
-    let refused = "{ type: object, properties: [{ type: string }] }";
-    assert!(
-        foreign(&super::with_schema("3.0.3", refused))
-            .contract
-            .is_none()
-    );
+    for refused in [
+        // What is in a list has no name that it could have in a map.
+        "{ type: object, properties: [{ type: string }] }",
+        // These would accept nothing.
+        "{ enum: {} }",
+        "{ not: [] }",
+        "{ anyOf: {} }",
+    ] {
+        let refused = foreign(&super::with_schema("3.0.3", refused));
+        assert!(refused.contract.is_none());
+    }
+    // An empty requirement would make the credential optional.
+    let schemes = "components: { securitySchemes: { key: { type: http, scheme: bearer } } }\n";
+    for security in ["[{ key: [] }, []]", "[[]]", "{}"] {
+        let item = format!("{{ get: {{ security: {security}, {OK} }} }}");
+        let read = foreign(&(with_path("/a", &item) + schemes));
+        assert!(read.contract.is_none(), "{security}");
+    }
 }
 
 #[test]
@@ -72,18 +83,20 @@ fn one_item_is_a_list() {
     assert_eq!(tags, json!(["pets"]));
     schema(
         "3.0.3",
-        "{ type: string, enum: a }",
-        "wrong-type",
-        "/enum",
-        &json!({ "type": "string", "enum": ["a"] }),
-    );
-    schema(
-        "3.0.3",
         "{ type: object, properties: { a: { type: string } }, required: a }",
         "wrong-type",
         "/required",
         &json!({ "type": "object", "properties": { "a": { "type": "string" } }, "required": ["a"] }),
     );
+    // One text may mean several.
+    for refused in [
+        "{ type: string, enum: a }",
+        "{ type: object, properties: { a: {}, b: {} }, required: 'a, b' }",
+        "{ type: object, properties: { a: {} }, required: 'True' }",
+    ] {
+        let refused = foreign(&super::with_schema("3.0.3", refused));
+        assert!(refused.contract.is_none());
+    }
     let schemes = "components: { securitySchemes: { key: { type: http, scheme: bearer } } }\n";
     for (written, pointer) in [("{ key: [] }", "/security"), ("[key]", "/security/0")] {
         let item = format!("{{ get: {{ security: {written}, {OK} }} }}");
@@ -137,6 +150,14 @@ fn what_swagger_2_wrote_has_its_meaning() {
         "/components/securitySchemes/key",
     );
     assert_eq!(scheme, json!({ "type": "http", "scheme": "basic" }));
+    // A key of its own is no bearer token.
+    let schemes =
+        "components: { securitySchemes: { key: { type: bearer, in: header, name: X-Token } } }\n";
+    assert!(
+        foreign(&(with_path("/a", &item) + schemes))
+            .contract
+            .is_none()
+    );
 }
 
 #[test]
@@ -170,4 +191,20 @@ fn letters_spaces_and_slashes_are_as_the_standard_writes_them() {
         "/paths/~1a/get/responses/200/description",
     );
     assert_eq!(status, json!("Done."));
+    // Either of two may be meant.
+    let two = with_path(
+        "/a",
+        r#"{ get: { responses: { "200 ": { description: Done. }, "200": { description: Other. } } } }"#,
+    );
+    assert!(foreign(&two).contract.is_none());
+    // What lies one level too deep is no path.
+    for misplaced in ["components", "get", "GET /b", "'#/b'", "'{base}/b'"] {
+        let text = with_path("/a", &format!("{{ get: {{ {OK} }} }}"));
+        let text = text.replacen(
+            "paths:",
+            &format!("paths:\n  {misplaced}: {{ schemas: {{}} }}"),
+            1,
+        );
+        assert!(foreign(&text).contract.is_none(), "{misplaced}");
+    }
 }
