@@ -453,6 +453,22 @@ fn a_union_of_many_schemas_is_decided_where_few_have_changed() {
 }
 
 #[test]
+fn a_value_of_one_branch_may_have_the_properties_of_another() {
+    let object = |name: &str| json!({"type": "object", "properties": {name: {"type": "string"}}});
+    let (one, other) = (object("a"), object("b"));
+    let mut closed = one.clone();
+    closed["additionalProperties"] = json!(false);
+    let both = json!({"allOf": [one, {"anyOf": [one, other]}]});
+    for sent in [both, json!({"anyOf": [one, other]})] {
+        let decided = decide_as(&sent, &closed, Reading::Request);
+        assert!(
+            matches!(decided, Containment::Broken(_)),
+            "{sent}: {decided:?}"
+        );
+    }
+}
+
+#[test]
 fn numbers_beyond_64_bits_are_shown_as_they_are() {
     // The next multiple below the range would be rounded into it.
     let multiples = json!({"type": "integer", "maximum": 1000, "multipleOf": 5});

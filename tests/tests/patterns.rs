@@ -190,6 +190,16 @@ fn all_spellings_of_a_pattern_of_keys_count_in_any_order() {
             "{value}"
         );
     }
+    // What is put before one pattern may be the start of another.
+    let five = [r"<<", r"<\\<", r"\\<<", r"(?:)<<", r"(?:)<\\<"];
+    let five = five.map(|pattern| format!(r#""{pattern}": {{}}"#));
+    let five = with_keys(&five.join(", "));
+    let bundle_of_five = contract::bundle::schema_bundle(&five).to_string();
+    assert_eq!(
+        bundle_of_five.matches("<<\":").count(),
+        5,
+        "{bundle_of_five}"
+    );
     // Each schema has the same key, whatever the order.
     let again = contract::bundle::schema_bundle(&other);
     assert_eq!(contract::bundle::schema_bundle(&one), again);

@@ -74,7 +74,7 @@ pub(crate) fn canonical_keys<T>(entries: IndexMap<String, T>) -> IndexMap<String
         .collect();
     let mut sorted: Vec<(&String, &String)> = spelt.iter().zip(entries.keys()).collect();
     sorted.sort_unstable();
-    let taken: HashSet<&String> = spelt.iter().collect();
+    let mut taken: HashSet<String> = spelt.iter().cloned().collect();
     let mut names: HashMap<String, String> = HashMap::new();
     let mut last: Option<(&String, usize)> = None;
     for (spelt, pattern) in sorted {
@@ -83,7 +83,9 @@ pub(crate) fn canonical_keys<T>(entries: IndexMap<String, T>) -> IndexMap<String
             _ => 0,
         };
         last = Some((spelt, number));
-        names.insert(pattern.clone(), numbered(spelt, number, &taken));
+        let name = numbered(spelt, number, &taken);
+        taken.insert(name.clone());
+        names.insert(pattern.clone(), name);
     }
     entries
         .into_iter()
@@ -93,7 +95,7 @@ pub(crate) fn canonical_keys<T>(entries: IndexMap<String, T>) -> IndexMap<String
 
 /// Returns a pattern with groups of nothing before it that stand for a number, or the pattern itself
 /// for 0.
-fn numbered(pattern: &str, number: usize, taken: &HashSet<&String>) -> String {
+fn numbered(pattern: &str, number: usize, taken: &HashSet<String>) -> String {
     if number == 0 {
         return pattern.to_owned();
     }
@@ -103,7 +105,7 @@ fn numbered(pattern: &str, number: usize, taken: &HashSet<&String>) -> String {
         .chars()
         .map(|digit| if digit == '1' { "(?:|)" } else { "(?:)" });
     let mut name = groups.collect::<String>() + pattern;
-    // A document may have such a pattern itself.
+    // A document may have such a pattern itself, and another of its patterns the same name.
     while taken.contains(&name) {
         name.insert_str(0, "(?:||)");
     }

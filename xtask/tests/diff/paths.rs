@@ -325,3 +325,66 @@ fn a_path_that_differs_by_its_query_takes_the_requests_with_it() {
     let found = report(folder.path(), &wide, &both);
     assert_eq!(taken(&found), [""; 0], "{found:#}");
 }
+
+#[test]
+fn a_new_path_refuses_methods_whatever_queries_others_of_its_path_ask_for() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let id = format!("parameters: [{{name: id, in: path, required: true, {ANY}}}]");
+    let template = format!(
+        "  '/files/{{id}}':\n    get: {{operationId: view, {id}, {DONE}}}\n    delete: {{operationId: remove, {id}, {DONE}}}\n"
+    );
+    let full = format!("  '/files/latest?full': {{get: {{operationId: full, {DONE}}}}}\n");
+    let put = format!("  '/files/latest': {{put: {{operationId: change, {DONE}}}}}\n");
+    let document = |paths: &[&str]| document(&format!("paths:\n{}", paths.concat()));
+    let command = "curl -X DELETE https://pets.example/files/latest";
+    for (base, revision) in [
+        (
+            document(&[&template, &full]),
+            document(&[&template, &full, &put]),
+        ),
+        (document(&[&template]), document(&[&template, &full, &put])),
+    ] {
+        let found = report(folder.path(), &base, &revision);
+        assert!(taken(&found).contains(&command), "{found:#}");
+    }
+}
+
+#[test]
+fn of_equal_mixtures_the_one_of_the_first_tag_has_the_requests() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let path = |path: &str, name: &str, tag: &str| {
+        format!(
+            "  '{path}': {{get: {{operationId: {name}, tags: [{tag}], parameters: [{{name: {name}, in: path, required: true, {ANY}}}], {DONE}}}}}\n"
+        )
+    };
+    let document = |paths: &str| {
+        document(&format!(
+            "tags: [{{name: alpha}}, {{name: zeta}}]\npaths:\n{paths}"
+        ))
+    };
+    let old = path("/p/{a}-x", "a", "zeta");
+    let revision = document(&(old.clone() + &path("/p/a-{b}", "b", "alpha")));
+    let found = report(folder.path(), &document(&old), &revision);
+    assert_eq!(
+        taken(&found),
+        ["curl -X GET https://pets.example/p/a-x"],
+        "{found:#}"
+    );
+    let old = path("/p/{a}-x", "a", "alpha");
+    let revision = document(&(path("/p/a-{b}", "b", "zeta") + &old));
+    let found = report(folder.path(), &document(&old), &revision);
+    assert_eq!(taken(&found), [""; 0], "{found:#}");
+}
+
+#[test]
+fn a_path_that_asks_for_more_takes_the_requests_with_more() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let full = format!("parameters: [{{name: full, in: query, {ANY}}}]");
+    let old = format!("  '/pets?kind=new': {{get: {{operationId: a, {full}, {DONE}}}}}\n");
+    let more = format!("  '/pets?kind=new&full=1': {{get: {{operationId: b, {DONE}}}}}\n");
+    let [base, revision] =
+        [old.clone(), old + &more].map(|paths| document(&format!("paths:\n{paths}")));
+    let found = report(folder.path(), &base, &revision);
+    let command = "curl -X GET 'https://pets.example/pets?kind=new&full=1'";
+    assert_eq!(taken(&found), [command], "{found:#}");
+}

@@ -91,6 +91,8 @@ impl Comparison<'_> {
             let encoding = level.get(&key);
             let schema = self.part_schema(Side::Base, &level, &key);
             let name = match &key {
+                // A part without a name is not one of the name that is empty.
+                Key::Name(name) if name.is_empty() => return None,
                 Key::Name(name) => name.as_str(),
                 Key::At(_) | Key::Rest(_) => "",
             };
@@ -265,11 +267,20 @@ fn string(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// Returns a media type, unless curl would change it.
+/// Returns a media type, unless curl would change it, or read a parameter of it as one of its own.
 fn type_word(media: &str) -> Option<&str> {
     let is_plain =
         |character: char| character.is_ascii_alphanumeric() || "/!#$&^_.+-=; ".contains(character);
-    (media.contains('/') && media.chars().all(is_plain)).then_some(media)
+    let mut parts = media.split(';');
+    let essence = parts.next()?;
+    let is_own = |parameter: &str| {
+        let name = parameter.split('=').next().unwrap_or_default().trim();
+        ["type", "filename", "headers", "encoder"]
+            .iter()
+            .any(|own| own.eq_ignore_ascii_case(name))
+    };
+    let is_kept = essence.contains('/') && !essence.contains(' ') && !parts.any(is_own);
+    (is_kept && media.chars().all(is_plain)).then_some(media)
 }
 
 /// Returns the format by which `printf` prints a text.

@@ -3,8 +3,9 @@
 //! the one with the most text; and a path that asks for a query before the same one that does not.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 
-use contract::model::{Method, Operation, PathPart};
+use contract::model::{Contract, Method, Operation, PathPart};
 use percent_encoding::percent_decode_str;
 
 /// A part of a segment of a path.
@@ -42,13 +43,27 @@ pub(super) enum Routed<'o> {
     Nowhere,
 }
 
-/// How early a router tries a segment of a template: the kind, the length of its text, and the place in
-/// the document.
+/// How early a router tries a segment of a template: the kind, the length of its text, and the place
+/// among the operations.
 type Rank = (u8, Reverse<usize>, usize);
 
 /// Returns where a request goes.
-pub(super) fn route<'o>(operations: &'o [Operation], request: &Request<'_>) -> Routed<'o> {
-    let all: Vec<Vec<Vec<Part<'o>>>> = operations.iter().map(segments).collect();
+pub(super) fn route<'o>(contract: &'o Contract, request: &Request<'_>) -> Routed<'o> {
+    // The router has the operations of one tag after those of another, and those without a tag last.
+    let tags: HashMap<&str, usize> = contract
+        .tags
+        .iter()
+        .enumerate()
+        .map(|(at, tag)| (tag.name.as_str(), at))
+        .collect();
+    let mut operations: Vec<&Operation> = contract.operations.iter().collect();
+    operations.sort_by_key(|one| {
+        one.tag()
+            .and_then(|tag| tags.get(tag))
+            .copied()
+            .unwrap_or(usize::MAX)
+    });
+    let all: Vec<Vec<Vec<Part<'o>>>> = operations.iter().map(|one| segments(one)).collect();
     // The paths that fit the URL, each with its operations.
     let mut nodes: Vec<(Vec<Rank>, usize, Vec<&'o Operation>)> = Vec::new();
     for (at, template) in all.iter().enumerate() {
@@ -59,8 +74,8 @@ pub(super) fn route<'o>(operations: &'o [Operation], request: &Request<'_>) -> R
             .iter_mut()
             .find(|(_, first, _)| all[*first] == *template)
         {
-            Some((_, _, here)) => here.push(&operations[at]),
-            None => nodes.push((ranks(&all, template), at, vec![&operations[at]])),
+            Some((_, _, here)) => here.push(operations[at]),
+            None => nodes.push((ranks(&all, template), at, vec![operations[at]])),
         }
     }
     nodes.sort_by(|(one, ..), (other, ..)| one.cmp(other));

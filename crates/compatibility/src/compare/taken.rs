@@ -40,11 +40,12 @@ impl Comparison<'_> {
         if base.operations.iter().any(is_here) {
             return;
         }
-        // The methods that the path does not have are reported once, with its first operation.
+        // The methods that the path does not have are reported once, with its first operation: none of
+        // those with this query was there before.
         let first = revision
             .operations
             .iter()
-            .find(|one| is_same_path(one, new));
+            .find(|one| is_same_path(one, new) && one.query == new.query);
         let is_first = first.is_some_and(|first| first.id == new.id);
         for old in &base.operations {
             let urls = self.urls(old, new);
@@ -54,25 +55,31 @@ impl Comparison<'_> {
             }
             let mut unclear = None;
             for (path, query) in urls {
-                let pairs: Vec<(String, String)> = old.query.iter().chain(query).cloned().collect();
+                let pairs: Vec<(String, String)> = old
+                    .query
+                    .iter()
+                    .chain(query.iter().copied())
+                    .cloned()
+                    .collect();
                 let texts: Vec<String> = path.iter().map(|one| one.text.clone()).collect();
                 let request = Request {
                     method: &old.method,
                     segments: &texts,
                     query: &pairs,
                 };
-                let went = matches!(route(&base.operations, &request), Routed::Operation(to) if is_same(to, old));
+                let went =
+                    matches!(route(base, &request), Routed::Operation(to) if is_same(to, old));
                 if !went {
                     continue;
                 }
-                let what = match route(&revision.operations, &request) {
+                let what = match route(revision, &request) {
                     Routed::Operation(to) if to.id == new.id => format!("go to {} now", name(new)),
                     Routed::OtherMethods(to) if is_first && is_same_path(to, new) => {
                         format!("are refused now, since `{}` has no such method", new.path)
                     }
                     _ => continue,
                 };
-                let Some(fixed) = fixed(old, &path, query) else {
+                let Some(fixed) = fixed(old, &path, &query) else {
                     continue;
                 };
                 match self.all_may_be(old, &fixed) {
@@ -97,14 +104,11 @@ impl Comparison<'_> {
         &self,
         old: &Operation,
         new: &'n Operation,
-    ) -> Vec<(Vec<Segment>, &'n [(String, String)])> {
+    ) -> Vec<(Vec<Segment>, Vec<&'n (String, String)>)> {
         // A request has the query of a path only if its operation knows these parameters.
-        let is_known = |(name, _): &(String, String)| query_parameter(old, name).is_some();
-        let query = if new.query == old.query {
-            &[][..]
-        } else {
-            &new.query
-        };
+        let is_known = |(name, _): &&(String, String)| query_parameter(old, name).is_some();
+        let query = new.query.iter().filter(|pair| !old.query.contains(pair));
+        let query: Vec<&(String, String)> = query.collect();
         let (ones, others) = (segments(old), segments(new));
         if ones.len() != others.len() || !query.iter().all(is_known) {
             return Vec::new();
@@ -122,7 +126,7 @@ impl Comparison<'_> {
                 break;
             }
         }
-        urls.into_iter().map(|url| (url, query)).collect()
+        urls.into_iter().map(|url| (url, query.clone())).collect()
     }
 
     /// Returns texts that two segments match.
@@ -305,7 +309,7 @@ impl Comparison<'_> {
 fn fixed<'o>(
     old: &'o Operation,
     path: &[Segment],
-    query: &'o [(String, String)],
+    query: &[&'o (String, String)],
 ) -> Option<Vec<Fixed<'o>>> {
     let mut out = Vec::new();
     for (parts, segment) in segments(old).iter().zip(path) {

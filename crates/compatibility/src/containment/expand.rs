@@ -29,6 +29,9 @@ pub(crate) struct Expansion {
     pub(crate) alternatives: Vec<Alternatives>,
 }
 
+/// Says nothing of a value, but keeps an alternative that holds anyway: more than one may hold, and
+/// each says which properties are sent.
+const JOINED: Atom = Atom::Fact(Fact::MinProperties(0));
 /// The maximum number of pairs of branches of a `oneOf` that are looked at for a value that fits
 /// both.
 pub(super) const MOST_PAIRS: usize = 1000;
@@ -148,7 +151,10 @@ impl Schema<'_, '_, '_> {
         out.atoms.extend(everywhere.map(|id| self.holds(*id)));
         out.atoms.extend(keywords.not.map(|id| self.fails(id)));
         if !keywords.any_of.is_empty() {
-            let branches = keywords.any_of.iter().map(|id| vec![self.holds(*id)]);
+            // A value that one branch of the sender describes may have the properties of another, too.
+            let joined = (self.role == Role::Sender).then_some(JOINED);
+            let branch = |id: &SchemaId| std::iter::once(self.holds(*id)).chain(joined.clone());
+            let branches = keywords.any_of.iter().map(|id| branch(id).collect());
             out.alternatives.push(branches.collect());
         }
         if !keywords.one_of.is_empty() {

@@ -442,7 +442,8 @@ impl<'p, 'c> Tableau<'p, 'c> {
     }
 }
 
-/// Returns whether a conjunction has all literals of one of some alternatives.
+/// Returns whether a conjunction has all literals of one of some alternatives that consist of literals
+/// alone.
 fn is_chosen(branch: &Branch, alternatives: &[Vec<Atom>]) -> bool {
     alternatives.iter().any(|atoms| {
         atoms.iter().all(|atom| match atom {

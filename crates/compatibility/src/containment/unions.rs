@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use contract::model::{Contract, SchemaId, SchemaKind, Types};
+use contract::model::{Contract, Keywords, SchemaId, SchemaKind, Types};
 use serde_json::Value;
 
 use super::Reading;
@@ -13,8 +13,13 @@ use crate::pair::Class;
 
 /// The maximum number of branches of which all pairs are looked at.
 const MOST_BRANCHES: usize = 1000;
-/// The deepest nesting of references and `allOf` that is followed for the values of properties.
+/// The maximum number of references and parts of `allOf` of a branch that are followed for the values of
+/// properties.
+const MOST_PARTS: usize = 50;
+/// The maximum number of references that are followed for the values of a property.
 const MOST_DEPTH: usize = 8;
+/// The maximum number of values that a property may have for them to be compared.
+const MOST_VALUES: usize = 20;
 /// The maximum number of schemas of a branch in which an extensible enumeration is looked for.
 const MOST_SCHEMAS: usize = 1000;
 
@@ -58,7 +63,7 @@ impl Schema<'_, '_, '_> {
             .iter()
             .map(|id| {
                 let mut certain = Certain::default();
-                certain.collect(contract, *id, is_lenient, 0);
+                certain.collect(contract, *id, is_lenient);
                 certain
             })
             .collect();
@@ -112,13 +117,22 @@ impl Schema<'_, '_, '_> {
 }
 
 impl<'c> Certain<'c> {
-    fn collect(&mut self, contract: &'c Contract, id: SchemaId, is_lenient: bool, depth: usize) {
-        let SchemaKind::Object(keywords) = &contract.schema(id).kind else {
-            return;
-        };
-        if depth > MOST_DEPTH {
-            return;
+    /// Collects what is certain of a branch. What is beyond the bound only makes less certain.
+    fn collect(&mut self, contract: &'c Contract, id: SchemaId, is_lenient: bool) {
+        let mut seen = HashSet::new();
+        let mut pending = vec![id];
+        while let Some(id) = pending.pop() {
+            if seen.len() < MOST_PARTS
+                && seen.insert(id)
+                && let SchemaKind::Object(keywords) = &contract.schema(id).kind
+            {
+                self.add(contract, keywords, is_lenient);
+                pending.extend(keywords.reference.iter().chain(&keywords.all_of));
+            }
         }
+    }
+
+    fn add(&mut self, contract: &'c Contract, keywords: &'c Keywords, is_lenient: bool) {
         self.types = match (self.types, keywords.types) {
             (Some(one), Some(other)) => Some(both(one, other)),
             (one, other) => one.or(other),
@@ -129,9 +143,6 @@ impl<'c> Certain<'c> {
             if let Some(values) = listed(contract, *id, is_lenient, 0) {
                 self.values.entry(name).or_insert(values);
             }
-        }
-        for part in keywords.reference.iter().chain(&keywords.all_of) {
-            self.collect(contract, *part, is_lenient, depth + 1);
         }
     }
 
@@ -190,7 +201,7 @@ fn listed(
     }
     let is_open = is_lenient && keywords.extensible;
     if let Some(values) = keywords.enumeration.as_ref().filter(|_| !is_open) {
-        return Some(values.iter().collect());
+        return (values.len() <= MOST_VALUES).then(|| values.iter().collect());
     }
     let part = keywords.reference.filter(|_| depth < MOST_DEPTH)?;
     listed(contract, part, is_lenient, depth + 1)

@@ -179,9 +179,7 @@ pub(super) fn drop_scheme(site: &mut Site<'_>) -> Option<()> {
 
 /// Writes a range of statuses, or `default`, in the case that the standard knows.
 pub(super) fn spell_status(site: &mut Site<'_>) -> Option<()> {
-    let written = site.key(0)?;
-    let key = written.trim();
-    let has_spaces = key != written;
+    let key = site.key(0)?.trim();
     let meant = if key.eq_ignore_ascii_case("default") {
         "default".to_owned()
     } else {
@@ -189,8 +187,9 @@ pub(super) fn spell_status(site: &mut Site<'_>) -> Option<()> {
     };
     StatusKey::parse(&meant)?;
     // Renaming it would give the object two equal keys, of which either may be meant.
-    if site.node(1)?.get(&meant).is_some() {
-        return if has_spaces { None } else { site.remove(0) };
+    if let Some(other) = site.node(1)?.get(&meant) {
+        let is_same = other.to_json() == site.node(0)?.to_json();
+        return if is_same { site.remove(0) } else { None };
     }
     site.entry_mut()?.key = meant;
     Some(())

@@ -139,7 +139,7 @@ pub(super) fn leading_slash(site: &mut Site<'_>) -> Option<()> {
     let is_relative = reports(site, "does not start with a slash") && is_path && is_item;
     // Renaming it would give the object two equal keys.
     (is_relative && site.node(1)?.get(&meant).is_none()).then_some(())?;
-    site.rename(meant)
+    site.rename_path(meant)
 }
 
 /// Names of other languages for types of JSON Schema.

@@ -29,12 +29,11 @@ pub(super) struct Index {
     ids: Option<HashMap<String, usize>>,
     /// The names in those sections of `components` to which a repair has added something.
     components: HashMap<String, HashSet<String>>,
-    /// The number of entries that were renamed while changes are recorded.
+    /// The number of paths that were renamed.
     renamed: usize,
 }
 
-/// The maximum number of entries that are renamed while changes are recorded: each keeps a copy of the
-/// object that has the entry.
+/// The maximum number of paths that are renamed: for an overlay, each keeps a copy of all paths.
 const MOST_RENAMED: usize = 500;
 
 /// What a repair has changed.
@@ -215,16 +214,13 @@ impl<'s> Site<'s> {
         self.node_mut(1)?.entries_mut()?.get_mut(index)
     }
 
-    /// Renames the entry of an object that has the node as its value. Returns `None` after too many, if
-    /// changes are recorded.
-    pub(super) fn rename(&mut self, key: String) -> Option<()> {
-        if self.record.is_some() {
-            self.index.renamed += 1;
-            if self.index.renamed > MOST_RENAMED {
-                return None;
-            }
+    /// Renames the path that has the node as its value. Returns `None` after too many.
+    pub(super) fn rename_path(&mut self, path: String) -> Option<()> {
+        if self.index.renamed >= MOST_RENAMED {
+            return None;
         }
-        self.entry_mut()?.key = key;
+        self.index.renamed += 1;
+        self.entry_mut()?.key = path;
         Some(())
     }
 

@@ -225,7 +225,7 @@ pub static READINGS: &[Reading] = &[
     ),
     reading(
         "bad-path",
-        "a path with operations and without a slash at its start",
+        "a path with operations and without a slash at its start, up to 500 of them",
         "the path begins with a slash",
         shapes::leading_slash,
     ),

@@ -1,5 +1,6 @@
 //! Schemas that accept nothing because of bounds, listed values and required properties, in one
-//! schema or over the parts of `allOf`.
+//! schema or over the parts of `allOf`, and schemas that are read only by one part and write only by
+//! another.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -19,6 +20,7 @@ use crate::source::Span;
 pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
     let contract = context.contract;
     let mut is_reported = vec![false; contract.schemas.len()];
+    let mut is_unsent = vec![false; contract.schemas.len()];
     for at in parts_first(contract) {
         let SchemaKind::Object(keywords) = &contract.schemas[at].kind else {
             continue;
@@ -33,11 +35,28 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
         let Some(whole) = Whole::of(contract, SchemaId::at(at)) else {
             continue;
         };
+        if whole.is_unsent() {
+            is_unsent[at] = true;
+            // The check of the syntax has reported both in one schema.
+            let is_both = keywords.read_only && keywords.write_only;
+            if !is_both && !parts().any(|part| is_unsent[part.index()]) {
+                let message =
+                    "no side may send what is `readOnly` by one part and `writeOnly` by another";
+                let found = Diagnostic::warning("contradicting-fields", combined(node), message);
+                diagnostics.push(found.help("remove one of them"));
+            }
+        }
         if let Some(found) = whole.contradiction(context, node) {
             is_reported[at] = true;
             diagnostics.push(found);
         }
     }
+}
+
+/// Returns the place where a schema combines others, or that of the schema.
+fn combined(node: &Node) -> Span {
+    let entry = node.entry("allOf").or_else(|| node.entry("$ref"));
+    entry.map_or(node.span, |entry| entry.key_span)
 }
 
 /// The number of parts that a schema may have to be looked at.
@@ -136,9 +155,14 @@ impl<'c> Whole<'c> {
         Some(Self { contract, parts })
     }
 
+    /// Returns whether one part is read only, and one write only.
+    fn is_unsent(&self) -> bool {
+        let mut parts = self.parts.iter();
+        parts.clone().any(|(_, part)| part.read_only) && parts.any(|(_, part)| part.write_only)
+    }
+
     fn contradiction(&self, context: &Context<'_, '_>, node: &Node) -> Option<Diagnostic> {
-        let own = node.entry("allOf").or_else(|| node.entry("$ref"));
-        let combined = own.map_or(node.span, |entry| entry.key_span);
+        let combined = combined(node);
         let found = self
             .bounds()
             .or_else(|| self.values())

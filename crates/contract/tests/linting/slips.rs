@@ -42,6 +42,27 @@ fn xml_has_names_and_effects() {
 }
 
 #[test]
+fn what_is_read_only_and_write_only_by_its_parts_is_never_sent() {
+    for (wrong, right) in [
+        (
+            "{ type: string, readOnly: true, ⟦allOf: [{ maxLength: 3, writeOnly: true }] }",
+            "{ type: string, readOnly: true, allOf: [{ maxLength: 3 }] }",
+        ),
+        (
+            "{ ⟦allOf: [{ type: string, readOnly: true }, { maxLength: 3, writeOnly: true }] }",
+            "{ allOf: [{ type: string, readOnly: true }, { maxLength: 3 }] }",
+        ),
+        // It is a consequence in what has such a part.
+        (
+            "{ allOf: [{ type: string, maxLength: 3, readOnly: true, ⟦writeOnly: true }] }",
+            "{ allOf: [{ type: string, maxLength: 3, readOnly: true }] }",
+        ),
+    ] {
+        warning("contradicting-fields", SCHEMA_31, wrong, right);
+    }
+}
+
+#[test]
 fn responses_to_head_and_empty_requests_have_no_body() {
     let content = "content: { application/json: { schema: {} } }";
     let template = OPERATION.replace("get: @@", "head: { parameters: [{ $ref: \"#/components/parameters/PetId\" }], responses: { \"200\": { description: A pet. @@ } } }");
