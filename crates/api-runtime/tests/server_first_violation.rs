@@ -39,14 +39,31 @@ async fn add(_: Arc<App<(), ()>>, mut call: Call) -> RouteResult {
     call.respond(ListedResponse::code(200).media(TEXT).text(&sum))
 }
 
+/// Responds with how a body that may be left out was read.
+async fn read<T: api_runtime::Wire + std::fmt::Debug>(mut call: Call) -> RouteResult {
+    const OPTIONAL: Body = Body::new(&[Media::new("application/json")]);
+    let mut inputs = call.inputs();
+    let read = inputs.json::<Option<T>>(&OPTIONAL, &REASONS).await;
+    let read = inputs.finish(|| read)?;
+    call.respond(
+        ListedResponse::code(200)
+            .media(TEXT)
+            .text(&format!("{read:?}")),
+    )
+}
+
 /// Posts a body, and returns the status and the text of the response.
 async fn post(body: &'static str) -> (u16, String) {
+    post_to(Route::new(&ADD, |app, call| Box::pin(add(app, call))), body).await
+}
+
+async fn post_to(route: Route<App<(), ()>>, body: &'static str) -> (u16, String) {
     let mut router = server::router(Blueprint {
         app: App {
             api: (),
             security: (),
         },
-        routes: vec![Route::new(&ADD, |app, call| Box::pin(add(app, call)))],
+        routes: vec![route],
         guard: None,
         render: Problem,
         contract: ContractTexts {
@@ -85,4 +102,26 @@ async fn what_is_no_json_is_said_to_be_none() {
         assert!(status == 400 && text.contains("is not JSON"), "{text}");
     }
     assert_eq!(post("").await.0, 400);
+}
+
+#[tokio::test]
+async fn null_is_no_absent_body() {
+    type Numbers = Vec<i64>;
+    let numbers = || Route::new(&ADD, |_, call| Box::pin(read::<Numbers>(call)));
+    let (status, said) = post_to(numbers(), "null").await;
+    assert_eq!(status, 400, "{said}");
+    let nullable = || Route::new(&ADD, |_, call| Box::pin(read::<Option<Numbers>>(call)));
+    for (route, body, expected) in [
+        (numbers(), "", "None"),
+        (numbers(), "[1]", "Some([1])"),
+        (nullable(), "", "None"),
+        (nullable(), " null ", "Some(None)"),
+        (nullable(), "[1]", "Some(Some([1]))"),
+    ] {
+        assert_eq!(
+            post_to(route, body).await,
+            (200, expected.to_owned()),
+            "{body}"
+        );
+    }
 }

@@ -11,7 +11,7 @@ use axum::body::Body as HttpBody;
 use http::header;
 use http_body::Body as _;
 
-use super::absent::decode_absent;
+use super::absent::{decode_absent, decode_null};
 use super::body::{is_empty, matching, read};
 use super::call::Call;
 use super::messages::RequestBody;
@@ -151,7 +151,8 @@ impl<'c> Inputs<'c> {
         reasons: &'static impl Reasons,
     ) -> Option<T> {
         match self.chosen(body).await {
-            Chosen::Media(at) => self.json_as(body, at, reasons).await,
+            // The type of a body that may be left out is an `Option` of what the body may be.
+            Chosen::Media(at) => self.read_json(body, at, reasons, !body.required).await,
             Chosen::Absent => self.no_body(body),
             Chosen::Unsupported => None,
         }
@@ -165,6 +166,18 @@ impl<'c> Inputs<'c> {
         at: usize,
         reasons: &'static impl Reasons,
     ) -> Option<T> {
+        self.read_json(body, at, reasons, false).await
+    }
+
+    /// Does what [`json_as`](Self::json_as) does. `may_be_absent` is whether the type is an `Option`
+    /// only because the body may be left out: null is for what is inside of it, then.
+    async fn read_json<T: Wire>(
+        &mut self,
+        body: &Body,
+        at: usize,
+        reasons: &'static impl Reasons,
+        may_be_absent: bool,
+    ) -> Option<T> {
         let bytes = self.read().await?;
         // A body in chunks turns out to be empty only when it is read.
         if bytes.is_empty() {
@@ -175,7 +188,9 @@ impl<'c> Inputs<'c> {
         let is_plain = body.required || bytes.trim_ascii() != b"null";
         // The type checks what the schema says, so a valid body is read only once, and again for
         // the reasons if it is not valid.
-        let decoded = if body.media[at].is_lenient {
+        let decoded = if may_be_absent && !is_plain {
+            decode_null::<T>()
+        } else if body.media[at].is_lenient {
             crate::json::from_slice_lenient::<T>(&bytes).ok()
         } else {
             crate::json::from_slice_strict::<T>(&bytes).ok()
@@ -184,7 +199,7 @@ impl<'c> Inputs<'c> {
             return decoded;
         }
         let found = reasons.of_body::<T>(bytes, &body.media[at]).await;
-        if found.is_empty() && !is_plain {
+        if found.is_empty() && !is_plain && decoded.is_some() {
             return decoded;
         }
         self.violations.extend(

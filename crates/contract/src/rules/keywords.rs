@@ -151,7 +151,7 @@ pub(super) const RULES: &[Rule] = &[
         set: Correct,
         severity: Error,
         summary: "Two fields of an object exclude each other.",
-        why: "Each tool would follow another one of them.",
+        why: "Each tool would follow another one of them. What is `readOnly` and `writeOnly`, in one schema or by its parts, is a warning.",
         example: document(
             &CONTENT_32,
             "application/json: { schema: {}, examples: { A: { value: a, ⟦dataValue: a } } }",
