@@ -1,4 +1,5 @@
-//! What a pattern says: every reader of a contract reads it as ECMA 262 with its Annex B does.
+//! What the escapes of a pattern say: every reader of a contract reads them as ECMA 262 with its Annex B
+//! does. docs/foreign.md lists where patterns still differ from it.
 
 use compatibility::{Containment, Reading, contain};
 use contract::Contract;
@@ -104,7 +105,7 @@ fn generated(contract: &Contract) -> String {
 }
 
 #[test]
-fn every_reader_of_a_pattern_reads_what_ecma_262_says() {
+fn every_reader_of_an_escape_reads_what_ecma_262_says() {
     for (written, matching, others) in TABLE {
         for pattern in forms(written) {
             let mock = Mock::new(contract(&pattern, "^other$"), Settings::default());
@@ -200,7 +201,7 @@ fn all_spellings_of_a_pattern_of_keys_count_in_any_order() {
         5,
         "{bundle_of_five}"
     );
-    // Each schema has the same key, whatever the order.
+    // The order of the keys in the document changes nothing.
     let again = contract::bundle::schema_bundle(&other);
     assert_eq!(contract::bundle::schema_bundle(&one), again);
 }
