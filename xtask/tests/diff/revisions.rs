@@ -103,6 +103,14 @@ fn a_pointer_of_git_lfs_says_where_its_content_is() {
     );
 }
 
+/// Commits a symbolic link, without making it in the folder, so that it works where there are none.
+fn commit_link(root: &Path, name: &str, target: &str) {
+    let id = run(root, &["hash-object", "-w", "--stdin"], target);
+    let entry = format!("120000,{},{name}", id.trim());
+    run(root, &["update-index", "--add", "--cacheinfo", &entry], "");
+    run(root, &["commit", "--quiet", "--message", "Link"], "");
+}
+
 #[test]
 fn symbolic_links_lead_to_files_of_the_same_revision_alone() {
     if !git::is_installed() {
@@ -117,14 +125,7 @@ fn symbolic_links_lead_to_files_of_the_same_revision_alone() {
     write(root, "pets.yaml", &linked);
     write(root, "done.yaml", "description: Done.\n");
     commit(root);
-    // Without a link in the folder, so that it works where there are none.
-    let link = |target: &str| {
-        let id = run(root, &["hash-object", "-w", "--stdin"], target);
-        let entry = format!("120000,{},linked.yaml", id.trim());
-        let add = ["update-index", "--add", "--cacheinfo", &entry];
-        run(root, &add, "");
-        run(root, &["commit", "--quiet", "--message", "Link"], "");
-    };
+    let link = |target: &str| commit_link(root, "linked.yaml", target);
     write(root, "linked.yaml", "description: Done.\n");
     link("./done.yaml");
     let (code, printed, wrong) = diff(root, &ARGUMENTS);
@@ -161,13 +162,7 @@ fn linked_folders_lead_to_folders_of_the_same_revision_alone() {
     // The working copy has a folder at the place of the link.
     std::fs::create_dir(root.join("vendor")).expect("a folder can be made");
     write(root, "vendor/done.yaml", "description: Done.\n");
-    let link = |name: &str, target: &str| {
-        let id = run(root, &["hash-object", "-w", "--stdin"], target);
-        let entry = format!("120000,{},{name}", id.trim());
-        let add = ["update-index", "--add", "--cacheinfo", &entry];
-        run(root, &add, "");
-        run(root, &["commit", "--quiet", "--message", "Link"], "");
-    };
+    let link = |name: &str, target: &str| commit_link(root, name, target);
     link("other", "shared");
     for target in ["shared/deep", "./other/deep", "other/../shared/deep"] {
         link("vendor", target);
