@@ -185,10 +185,16 @@ fn lint_steps(packages: &Packages, machine: &Machine) -> Vec<Step> {
 
 /// Returns the step that runs tests, without a choice of packages.
 fn tests(machine: &Machine) -> Step {
-    let threads = test_threads();
+    let cores = thread::available_parallelism().map_or(1, usize::from);
     let step = if machine.has(Tool::Nextest) {
-        Step::cargo(&format!("nextest run --test-threads {threads}"))
+        // Each test takes as many of these places as the profile says.
+        let places = cores * 5;
+        Step::cargo(&format!(
+            "nextest run --profile packed --test-threads {places}"
+        ))
     } else {
+        // Five tests on two cores, since a test of the service waits more than it computes.
+        let threads = (cores * 5).div_ceil(2);
         // `--all-targets` would run the benchmarks too.
         Step::cargo("test --no-fail-fast --lib --bins --tests --examples")
             .env("RUST_TEST_THREADS", &threads.to_string())
@@ -198,14 +204,6 @@ fn tests(machine: &Machine) -> Step {
     } else {
         step.env("STRATUS_TEST_NO_POSTGRES", "1")
     }
-}
-
-/// Returns the number of tests that run at the same time: five on two cores, since a test of the
-/// service waits more than it computes. Under nextest, a test that computes takes the place of two
-/// (`.config/nextest.toml`).
-fn test_threads() -> usize {
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    (cores * 5).div_ceil(2)
 }
 
 fn report_missing(machine: &Machine, out: &mut dyn Write) -> anyhow::Result<()> {
