@@ -25,9 +25,13 @@ mod items;
 pub mod json;
 mod mode;
 mod object;
+#[cfg(feature = "routing")]
+mod pairs;
 mod pattern;
 mod place;
 pub mod pointer;
+#[cfg(feature = "routing")]
+pub mod routing;
 mod rule;
 #[cfg(feature = "jsonschema")]
 mod schemas;

@@ -50,8 +50,6 @@ mod messages;
 mod mount;
 mod next;
 mod operation;
-mod pairs;
-mod path;
 mod problem;
 mod rate_limit;
 mod reasons;

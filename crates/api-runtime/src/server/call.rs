@@ -16,10 +16,10 @@ use super::credentials::{
 use super::inputs::Inputs;
 use super::messages::Request;
 use super::operation::{Location, Operation, Parameter};
-use super::pairs::{Pairs, decode};
-use super::path::Captures;
 use super::rejection::{Rejected, Rejection};
 use super::written::RawParameter;
+use crate::pairs::{Pairs, decode};
+use crate::routing::Captures;
 
 /// A request whose operation is known.
 #[derive(Debug)]

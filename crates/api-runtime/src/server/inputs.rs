@@ -16,7 +16,6 @@ use super::body::{is_empty, matching, read};
 use super::call::Call;
 use super::messages::RequestBody;
 use super::operation::{Body, Location, Parameter};
-use super::pairs::decode;
 use super::reasons::Reasons;
 use super::rejection::{Rejected, Rejection, RejectionKind, Violation};
 use super::streams::{ByteStream, ItemStream, Upgrade};
@@ -25,6 +24,7 @@ use super::tree::{Object, bracketed};
 use super::written::decode_parameter;
 use crate::Wire;
 use crate::items::Framing;
+use crate::pairs::decode;
 
 /// The number of violations that the message of a rejection spells out.
 const SPELLED_OUT: usize = 3;
@@ -448,7 +448,7 @@ fn decode_form<T: Wire>(text: &str) -> Result<T, InputError> {
 /// Parses the fields of a form; `name[key]` and `name[]` belong to `name`.
 fn form_object<'t>(text: &'t str, guess: &'t Guess) -> Result<Object<'t>, InputError> {
     let mut object = Object::new(guess);
-    let encoding = super::pairs::Encoding::Form;
+    let encoding = crate::pairs::Encoding::Form;
     let decoded = |raw| decode(raw, encoding).ok_or_else(|| InputError::new("must be UTF-8"));
     for pair in text.split('&').filter(|pair| !pair.is_empty()) {
         let (raw, value) = pair.split_once('=').unwrap_or((pair, ""));

@@ -25,7 +25,6 @@ use super::head;
 use super::mount::{Mounts, Responding, Serve};
 use super::next::Next;
 use super::operation::Operation;
-use super::path::{self, Captures, Found, Paths};
 use super::rejection::{Rejection, RejectionKind, RenderRejection};
 use super::remainder;
 use super::request_head::RequestHead;
@@ -33,6 +32,7 @@ use super::request_id::{self, RequestId};
 use super::response::Unwritable;
 use super::route::{Route, RouteResult};
 use super::traces::RequestSpan;
+use crate::routing::{self, Captures, Found, Paths};
 
 /// The value of `Connection` in the last response on a connection.
 const CLOSE: HeaderValue = HeaderValue::from_static("close");
@@ -184,7 +184,8 @@ where
         } = blueprint;
         let mut paths = Paths::default();
         for (at, route) in routes.iter().enumerate() {
-            paths.add(route.operation.path, &route.operation.method.into(), at);
+            let method = Method::from(route.operation.method);
+            paths.add(route.operation.path, method.as_str(), at);
         }
         Self {
             app: Arc::new(app),
@@ -192,7 +193,7 @@ where
                 .into_iter()
                 .map(|route| Served {
                     limits: config.limits(route.operation),
-                    names: path::names(route.operation.path).collect(),
+                    names: routing::names(route.operation.path).collect(),
                     route,
                 })
                 .collect(),
@@ -247,10 +248,12 @@ where
     async fn route(&self, parts: Parts, body: Body) -> Response {
         match self
             .paths
-            .find(&parts.method, parts.uri.path(), parts.uri.query())
+            .find(parts.method.as_str(), parts.uri.path(), parts.uri.query())
         {
             Found::Route(at, captures) => self.run(at, captures, parts, body).await,
-            Found::OtherMethods(allow) => {
+            Found::OtherMethods(path) => {
+                let allow = HeaderValue::from_str(&path.methods().join(", "));
+                let allow = allow.expect("methods are tokens");
                 self.reject_route(parts, RejectionKind::MethodNotAllowed, Some(allow))
                     .await
             }

@@ -6,10 +6,10 @@ use serde::de::{Deserializer, Visitor};
 use serde::forward_to_deserialize_any;
 
 use super::operation::{Parameter, Style};
-use super::pairs::{Encoding, Pairs, decode};
 use super::text::{Guess, InputError, Text};
 use super::tree::{Leaf, List, Object, bracketed};
 use crate::Wire;
+use crate::pairs::{Encoding, Pairs, decode};
 
 /// A parameter as the request writes it.
 #[derive(Debug)]

@@ -1,4 +1,7 @@
-//! Path templates as a tree of segments. Literal segments are matched first, then mixed ones such
+//! Finds the operation of a request by the path templates of a contract, without a server around it:
+//! a generated server routes by this, and so can a tool that asks which operation would get a request.
+//!
+//! The templates are a tree of segments. Literal segments are matched first, then mixed ones such
 //! as `{x}.json`, then parameters. The names of parameters do not matter.
 //!
 //! The router of axum does not support `/a/{x}` beside `/a/{y}/b`, nor `/a/{x}.json`; contracts
@@ -7,34 +10,33 @@
 //! A template may end in a label, as in `/a?kind=new` or `/a#new`. The query of a label chooses
 //! between the routes of one path; a fragment is never sent, so it chooses nothing.
 
-use http::{HeaderValue, Method};
 use percent_encoding::percent_decode_str;
 
-use super::pairs::Pairs;
+use crate::pairs::Pairs;
 
 /// The start and end of each parameter in the path of a request, in bytes, in the order of the
 /// template.
-pub(super) type Captures = Vec<(usize, usize)>;
+pub type Captures = Vec<(usize, usize)>;
 
 /// The path templates of a contract and the methods of each.
 #[derive(Debug, Default)]
-pub(super) struct Paths {
+pub struct Paths {
     nodes: Vec<Node>,
 }
 
+/// A path of a contract, with any query.
 #[derive(Debug, Default)]
-struct Node {
+pub struct Node {
     literals: Vec<(Box<str>, usize)>,
     patterns: Vec<(Vec<Part>, usize)>,
     parameter: Option<usize>,
     methods: Vec<Served>,
-    allow: Option<HeaderValue>,
 }
 
 /// A route of a path.
 #[derive(Debug)]
 struct Served {
-    method: Method,
+    method: Box<str>,
     /// The names and values that the query of a request must have.
     query: Vec<(Box<str>, Box<str>)>,
     route: usize,
@@ -49,18 +51,18 @@ enum Part {
 
 /// The result of a search for a path and a method.
 #[derive(Debug)]
-pub(super) enum Found {
+pub enum Found<'p> {
     /// A route, by the index that it was added with.
     Route(usize, Captures),
-    /// A path that exists with other methods only, which the value of `Allow` lists.
-    OtherMethods(HeaderValue),
+    /// A path that exists with other methods only.
+    OtherMethods(&'p Node),
     /// A path that does not exist.
     Nothing,
 }
 
 impl Paths {
     /// Adds a route. Of two with the same path, query and method the first one stays.
-    pub(super) fn add(&mut self, template: &str, method: &Method, route: usize) {
+    pub fn add(&mut self, template: &str, method: &str, route: usize) {
         if self.nodes.is_empty() {
             self.nodes.push(Node::default());
         }
@@ -71,17 +73,16 @@ impl Paths {
         }
         let node = &mut self.nodes[at];
         let query = label_query(label);
-        let is_new = |known: &Served| known.method != *method || known.query != query;
+        let is_new = |known: &Served| *known.method != *method || known.query != query;
         if node.methods.iter().all(is_new) {
             node.methods.push(Served {
-                method: method.clone(),
+                method: method.into(),
                 query,
                 route,
             });
             // A route that asks for more is tried before one that any request fits.
             node.methods
                 .sort_by_key(|served| std::cmp::Reverse(served.query.len()));
-            node.allow = Some(allow(&node.methods));
         }
     }
 
@@ -124,7 +125,8 @@ impl Paths {
     }
 
     /// Finds the route of a request. `HEAD` is served by `GET` unless it has a route of its own.
-    pub(super) fn find(&self, method: &Method, path: &str, query: Option<&str>) -> Found {
+    #[must_use]
+    pub fn find(&self, method: &str, path: &str, query: Option<&str>) -> Found<'_> {
         let mut captures = Captures::new();
         let start = usize::from(path.starts_with('/'));
         if self.nodes.is_empty() {
@@ -142,11 +144,11 @@ impl Paths {
         let Some(node) = node else {
             return Found::Nothing;
         };
-        match (node.route(method, query), &node.allow) {
-            (Some(served), _) => Found::Route(served.route, captures),
+        match node.route(method, query) {
+            Some(served) => Found::Route(served.route, captures),
             // Otherwise the method is there, but only with another query.
-            (None, Some(allow)) if !node.has_method(method) => Found::OtherMethods(allow.clone()),
-            (None, _) => Found::Nothing,
+            None if !node.has_method(method) => Found::OtherMethods(node),
+            None => Found::Nothing,
         }
     }
 
@@ -213,26 +215,38 @@ impl Paths {
 }
 
 impl Node {
+    /// Returns the methods of the path, sorted, each once.
+    #[must_use]
+    pub fn methods(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = self.methods.iter().map(|served| &*served.method).collect();
+        if names.contains(&"GET") && !names.contains(&"HEAD") {
+            // `find` serves `HEAD` by `GET`.
+            names.push("HEAD");
+        }
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// Returns the routes of the path, by the indices that they were added with.
+    pub fn routes(&self) -> impl Iterator<Item = usize> {
+        self.methods.iter().map(|served| served.route)
+    }
+
     /// Returns the route of a request, which for `HEAD` may be that of `GET`.
-    fn route(&self, method: &Method, query: Option<&str>) -> Option<&Served> {
-        let route = |wanted: &Method| {
+    fn route(&self, method: &str, query: Option<&str>) -> Option<&Served> {
+        let route = |wanted: &str| {
             let mut served = self.methods.iter();
-            served.find(|served| served.method == *wanted && served.takes(query))
+            served.find(|served| *served.method == *wanted && served.takes(query))
         };
-        route(method).or_else(|| {
-            if *method == Method::HEAD {
-                route(&Method::GET)
-            } else {
-                None
-            }
-        })
+        route(method).or_else(|| if method == "HEAD" { route("GET") } else { None })
     }
 
     /// Returns whether a route with the method exists, with any query.
-    fn has_method(&self, method: &Method) -> bool {
-        self.methods.iter().any(|served| {
-            served.method == *method || *method == Method::HEAD && served.method == Method::GET
-        })
+    fn has_method(&self, method: &str) -> bool {
+        self.methods
+            .iter()
+            .any(|served| *served.method == *method || method == "HEAD" && &*served.method == "GET")
     }
 
     /// Returns whether a request with this query is for a route of any method.
@@ -313,7 +327,7 @@ fn decoded(text: &str) -> Box<str> {
 }
 
 /// Returns the names of a template's parameters, in order.
-pub(super) fn names(template: &str) -> impl Iterator<Item = &str> {
+pub fn names(template: &str) -> impl Iterator<Item = &str> {
     split_label(template)
         .0
         .split('{')
@@ -389,19 +403,19 @@ fn capture(parts: &[Part], path: &str, start: usize, end: usize, captures: &mut 
     at == end
 }
 
-/// Returns the value of `Allow` for the methods of a path.
-fn allow(methods: &[Served]) -> HeaderValue {
-    let mut names: Vec<&str> = methods
-        .iter()
-        .map(|served| served.method.as_str())
-        .collect();
-    if names.contains(&"GET") && !names.contains(&"HEAD") {
-        // `find` serves `HEAD` by `GET`.
-        names.push("HEAD");
+/// Returns the texts of the parameters of a segment of a template, such as `{name}.json`, in the order of
+/// the template, or `None` if the text of a request does not match the segment.
+#[must_use]
+pub fn segment<'t>(template: &str, text: &'t str) -> Option<Vec<&'t str>> {
+    let mut paths = Paths::default();
+    paths.add(&template.replace('/', "%2F"), "", 0);
+    match paths.find("", text, None) {
+        Found::Route(_, captures) => {
+            let texts = captures.into_iter().map(|(start, end)| &text[start..end]);
+            Some(texts.collect())
+        }
+        Found::OtherMethods(_) | Found::Nothing => None,
     }
-    names.sort_unstable();
-    names.dedup();
-    HeaderValue::from_str(&names.join(", ")).expect("methods are tokens")
 }
 
 #[cfg(test)]
@@ -411,13 +425,13 @@ mod tests {
     fn paths(templates: &[&str]) -> Paths {
         let mut paths = Paths::default();
         for (at, template) in templates.iter().enumerate() {
-            paths.add(template, &Method::GET, at);
+            paths.add(template, "GET", at);
         }
         paths
     }
 
     fn find<'p>(paths: &Paths, path: &'p str) -> Option<(usize, Vec<&'p str>)> {
-        match paths.find(&Method::GET, path, None) {
+        match paths.find("GET", path, None) {
             Found::Route(route, captures) => Some((
                 route,
                 captures
@@ -453,22 +467,22 @@ mod tests {
     #[test]
     fn a_label_asks_for_a_query_with_every_method() {
         let paths = paths(&["/a?kind=new", "/b?kind=new", "/b", "/c#old", "/d?q=a%20b"]);
-        let found = |method: &Method, path, query| match paths.find(method, path, query) {
+        let found = |method: &str, path, query| match paths.find(method, path, query) {
             Found::Route(route, _) => Ok(route),
             Found::OtherMethods(_) => Err(405),
             Found::Nothing => Err(404),
         };
-        for method in [Method::GET, Method::HEAD] {
-            assert_eq!(found(&method, "/a", Some("kind=new&x=1")), Ok(0));
-            assert_eq!(found(&method, "/a", Some("kind=old")), Err(404));
-            assert_eq!(found(&method, "/a", None), Err(404));
-            assert_eq!(found(&method, "/b", Some("kind=new")), Ok(1));
-            assert_eq!(found(&method, "/b", None), Ok(2));
-            assert_eq!(found(&method, "/c", None), Ok(3));
-            assert_eq!(found(&method, "/d", Some("q=a+b")), Ok(4));
-            assert_eq!(found(&method, "/d", Some("q=a%20b")), Ok(4));
+        for method in ["GET", "HEAD"] {
+            assert_eq!(found(method, "/a", Some("kind=new&x=1")), Ok(0));
+            assert_eq!(found(method, "/a", Some("kind=old")), Err(404));
+            assert_eq!(found(method, "/a", None), Err(404));
+            assert_eq!(found(method, "/b", Some("kind=new")), Ok(1));
+            assert_eq!(found(method, "/b", None), Ok(2));
+            assert_eq!(found(method, "/c", None), Ok(3));
+            assert_eq!(found(method, "/d", Some("q=a+b")), Ok(4));
+            assert_eq!(found(method, "/d", Some("q=a%20b")), Ok(4));
         }
-        assert_eq!(found(&Method::POST, "/a", Some("kind=new")), Err(405));
+        assert_eq!(found("POST", "/a", Some("kind=new")), Err(405));
     }
 
     #[test]
@@ -480,28 +494,25 @@ mod tests {
             "/g/{id}",
             "/h/a?b",
         ]);
-        paths.add("/f/{id}", &Method::DELETE, 7);
-        paths.add("/f/latest", &Method::PUT, 8);
-        paths.add("/h/{id}", &Method::PUT, 9);
-        let found = |method: &Method, path, query| match paths.find(method, path, query) {
+        paths.add("/f/{id}", "DELETE", 7);
+        paths.add("/f/latest", "PUT", 8);
+        paths.add("/h/{id}", "PUT", 9);
+        let found = |method: &str, path, query| match paths.find(method, path, query) {
             Found::Route(route, captures) => Ok((route, captures.len())),
-            Found::OtherMethods(allow) => Err(allow.to_str().unwrap_or_default().to_owned()),
+            Found::OtherMethods(node) => Err(node.methods().join(", ")),
             Found::Nothing => Err("nothing".to_owned()),
         };
-        assert_eq!(found(&Method::GET, "/f/latest", Some("full")), Ok((0, 0)));
-        assert_eq!(found(&Method::GET, "/f/latest", None), Ok((1, 1)));
-        assert_eq!(found(&Method::HEAD, "/f/latest", None), Ok((1, 1)));
-        assert_eq!(found(&Method::PUT, "/f/latest", None), Ok((8, 0)));
+        assert_eq!(found("GET", "/f/latest", Some("full")), Ok((0, 0)));
+        assert_eq!(found("GET", "/f/latest", None), Ok((1, 1)));
+        assert_eq!(found("HEAD", "/f/latest", None), Ok((1, 1)));
+        assert_eq!(found("PUT", "/f/latest", None), Ok((8, 0)));
         // As without labels, a literal path without the method is not passed over.
         let other = Err("GET, HEAD, PUT".to_owned());
-        assert_eq!(found(&Method::DELETE, "/f/latest", None), other);
-        assert_eq!(found(&Method::GET, "/g/latest", None), Ok((2, 0)));
-        assert_eq!(found(&Method::PUT, "/h/a", None), Ok((9, 1)));
-        assert_eq!(found(&Method::GET, "/h/a", None), Err("PUT".to_owned()));
-        assert_eq!(
-            found(&Method::PUT, "/h/a", Some("b")),
-            Err("GET, HEAD".to_owned())
-        );
+        assert_eq!(found("DELETE", "/f/latest", None), other);
+        assert_eq!(found("GET", "/g/latest", None), Ok((2, 0)));
+        assert_eq!(found("PUT", "/h/a", None), Ok((9, 1)));
+        assert_eq!(found("GET", "/h/a", None), Err("PUT".to_owned()));
+        assert_eq!(found("PUT", "/h/a", Some("b")), Err("GET, HEAD".to_owned()));
     }
 
     #[test]
@@ -533,14 +544,11 @@ mod tests {
     #[test]
     fn other_methods_are_listed() {
         let mut paths = paths(&["/a"]);
-        paths.add("/a", &Method::PATCH, 7);
-        let Found::OtherMethods(allow) = paths.find(&Method::POST, "/a", None) else {
+        paths.add("/a", "PATCH", 7);
+        let Found::OtherMethods(node) = paths.find("POST", "/a", None) else {
             panic!("POST is not there");
         };
-        assert_eq!(allow, "GET, HEAD, PATCH");
-        assert!(matches!(
-            paths.find(&Method::HEAD, "/a", None),
-            Found::Route(0, _)
-        ));
+        assert_eq!(node.methods(), ["GET", "HEAD", "PATCH"]);
+        assert!(matches!(paths.find("HEAD", "/a", None), Found::Route(0, _)));
     }
 }

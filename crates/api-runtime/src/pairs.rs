@@ -6,17 +6,18 @@ use percent_encoding::percent_decode_str;
 
 /// The encoding of a name or value in a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Encoding {
+pub(crate) enum Encoding {
     /// No encoding, as in headers.
     Plain,
     /// Percent-encoding (`%20`), as in paths and cookies.
+    #[cfg(any(feature = "server", test))]
     Percent,
     /// Percent-encoding with `+` for a space, as in queries and forms.
     Form,
 }
 
 /// Decodes a name or value. Returns `None` if the result is not UTF-8.
-pub(super) fn decode(raw: &str, encoding: Encoding) -> Option<Cow<'_, str>> {
+pub(crate) fn decode(raw: &str, encoding: Encoding) -> Option<Cow<'_, str>> {
     if encoding == Encoding::Plain {
         return Some(Cow::Borrowed(raw));
     }
@@ -32,14 +33,14 @@ pub(super) fn decode(raw: &str, encoding: Encoding) -> Option<Cow<'_, str>> {
 
 /// The pairs of name and value in a query or in cookies, still encoded.
 #[derive(Debug, Clone)]
-pub(super) struct Pairs<'t> {
+pub(crate) struct Pairs<'t> {
     text: Cow<'t, str>,
     separator: char,
-    pub(super) encoding: Encoding,
+    pub(crate) encoding: Encoding,
 }
 
 impl<'t> Pairs<'t> {
-    pub(super) fn of_query(query: &'t str) -> Self {
+    pub(crate) fn of_query(query: &'t str) -> Self {
         Self {
             text: Cow::Borrowed(query),
             separator: '&',
@@ -47,7 +48,8 @@ impl<'t> Pairs<'t> {
         }
     }
 
-    pub(super) fn of_cookies(cookies: Cow<'t, str>) -> Self {
+    #[cfg(any(feature = "server", test))]
+    pub(crate) fn of_cookies(cookies: Cow<'t, str>) -> Self {
         Self {
             text: cookies,
             separator: ';',
@@ -56,7 +58,7 @@ impl<'t> Pairs<'t> {
     }
 
     /// Returns all pairs, still encoded.
-    pub(super) fn raw(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub(crate) fn raw(&self) -> impl Iterator<Item = (&str, &str)> {
         self.text
             .split(self.separator)
             .filter(|pair| !pair.is_empty())
@@ -72,14 +74,14 @@ impl<'t> Pairs<'t> {
     }
 
     /// Returns the values of a name, still encoded.
-    pub(super) fn values(&self, name: &str) -> impl Iterator<Item = &str> {
+    pub(crate) fn values(&self, name: &str) -> impl Iterator<Item = &str> {
         self.raw()
             .filter(move |(raw, _)| self.is_name(raw, name))
             .map(|(_, value)| value)
     }
 
     /// Returns whether the encoded name `raw` stands for `name`.
-    pub(super) fn is_name(&self, raw: &str, name: &str) -> bool {
+    pub(crate) fn is_name(&self, raw: &str, name: &str) -> bool {
         // Most names are not encoded, and are compared without a copy.
         raw == name
             || (raw.contains(['%', '+'])
