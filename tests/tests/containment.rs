@@ -5,6 +5,8 @@
 mod corpus;
 #[path = "containment/random.rs"]
 mod random;
+#[path = "containment/sent.rs"]
+mod sent;
 #[path = "containment/unions.rs"]
 mod unions;
 
@@ -268,6 +270,16 @@ fn names_of_a_finite_pattern_are_all_looked_at() {
 }
 
 #[test]
+fn names_that_a_schema_restricts_are_those_of_a_pattern() {
+    let text = json!({"type": "string"});
+    let restricted = json!({"type": "object", "propertyNames": {"pattern": "^[a-z]+$"}, "additionalProperties": text});
+    let named = |pattern: &str| json!({"type": "object", "patternProperties": {pattern: text}, "additionalProperties": false});
+    assert_contained(&restricted, &named("^[a-z]+$"));
+    assert_contained(&restricted, &named("^[a-z0-9]+$"));
+    assert_broken(&restricted, &named("^[a-y]+$"), Reading::Exact);
+}
+
+#[test]
 fn a_value_beside_an_excluded_one_is_not_overlooked() {
     assert_broken(
         &json!({"type": "object", "required": ["a"], "properties": {"a": {"enum": [0, 1]}}, "maxProperties": 1}),
@@ -466,6 +478,109 @@ fn a_value_of_one_branch_may_have_the_properties_of_another() {
             "{sent}: {decided:?}"
         );
     }
+}
+
+#[test]
+fn a_value_of_several_branches_fits_no_single_one() {
+    let object = |name: &str| json!({"type": "object", "required": [name], "properties": {name: {"type": "string"}}});
+    let branches = ["a", "b", "c"].map(object);
+    let (any, one) = (json!({"anyOf": branches}), json!({"oneOf": branches}));
+    for reading in [Reading::Exact, Reading::Request, Reading::Response] {
+        assert_broken(&any, &one, reading);
+        assert_eq!(decide_as(&one, &any, reading), Containment::Contained);
+        // Only a value of all three has so many properties.
+        assert_broken(&any, &json!({"maxProperties": 2}), reading);
+    }
+    let few = json!({"maxProperties": 3});
+    assert_eq!(
+        decide_as(&any, &few, Reading::Request),
+        Containment::Contained
+    );
+    // A value of two kinds is none, so branches with constants are exclusive.
+    let kind = |name: &str| json!({"type": "object", "required": ["kind"], "properties": {"kind": {"const": name}, name: {"type": "string"}}});
+    let kinds = ["a", "b", "c"].map(kind);
+    let (any, one) = (json!({"anyOf": kinds}), json!({"oneOf": kinds}));
+    for reading in [Reading::Exact, Reading::Request, Reading::Response] {
+        assert_eq!(decide_as(&any, &one, reading), Containment::Contained);
+    }
+    assert_eq!(
+        decide_as(&any, &json!({"maxProperties": 2}), Reading::Request),
+        Containment::Contained
+    );
+}
+
+#[test]
+fn a_mark_of_a_part_of_all_of_counts() {
+    let object = |property: &Value| json!({"type": "object", "properties": {"a": property, "b": {"type": "string"}}});
+    let text = json!({"type": "string"});
+    let wrapped = json!({"allOf": [{"$ref": "#/components/schemas/Shared"}, {"allOf": [{"readOnly": true}]}]});
+    let closed =
+        json!({"type": "object", "properties": {"b": text}, "additionalProperties": false});
+    let sent = object(&wrapped);
+    assert_eq!(
+        decide_as(&sent, &closed, Reading::Request),
+        Containment::Contained
+    );
+    assert_broken(&sent, &closed, Reading::Response);
+    let never = json!({"allOf": [{"readOnly": true}, {"writeOnly": true}, text]});
+    for reading in [Reading::Request, Reading::Response] {
+        assert_eq!(
+            decide_as(&object(&never), &closed, reading),
+            Containment::Contained
+        );
+    }
+}
+
+#[test]
+fn items_that_a_schema_counts_are_decided() {
+    let counts = |least: u64, most: Option<u64>| {
+        let mut schema =
+            json!({"type": "array", "contains": {"type": "string"}, "minContains": least});
+        if let Some(most) = most {
+            schema["maxContains"] = most.into();
+        }
+        schema
+    };
+    assert_witness(&counts(1, None), &counts(2, None), json!([""]));
+    assert_contained(&counts(3, None), &counts(2, None));
+    assert_contained(&counts(2, Some(3)), &counts(1, Some(4)));
+    assert_witness(
+        &counts(2, Some(3)),
+        &counts(2, Some(2)),
+        json!(["", "", ""]),
+    );
+    assert_witness(&counts(0, None), &counts(0, Some(0)), json!([""]));
+    assert_contained(
+        &counts(0, Some(0)),
+        &json!({"not": {"contains": {"type": "string"}}}),
+    );
+    let prefix = json!({"type": "array", "prefixItems": [{"type": "integer"}, {"type": "string"}], "items": {"type": "string"}, "minItems": 3});
+    assert_contained(&prefix, &counts(2, None));
+    assert_witness(&prefix, &counts(3, None), json!([0, "", ""]));
+    let short = json!({"type": "array", "maxItems": 2, "items": {"type": ["string", "null"]}});
+    assert_contained(&short, &counts(0, Some(2)));
+    assert_witness(&short, &counts(0, Some(1)), json!(["", ""]));
+    // Two keywords may count the same item.
+    let both = json!({"type": "array", "maxItems": 1, "allOf": [counts(1, None), {"contains": {"maxLength": 3}}]});
+    assert_witness(&both, &json!({"maxItems": 0}), json!([""]));
+    let decided = decide(&counts(0, None), &counts(20, None));
+    assert!(!matches!(decided, Containment::Contained), "{decided:?}");
+}
+
+#[test]
+fn values_of_very_many_branches_are_undecided() {
+    let object = |number: usize| {
+        let name = format!("p{number}");
+        json!({"type": "object", "required": [name], "properties": {name: {"type": "string"}}})
+    };
+    let any = |count: usize| json!({"anyOf": (0..count).map(object).collect::<Vec<_>>()});
+    let most = |most: usize| json!({"maxProperties": most});
+    assert_broken(&any(17), &most(16), Reading::Request);
+    let decided = decide_as(&any(18), &most(17), Reading::Request);
+    assert!(
+        matches!(decided, Containment::Undecided { .. }),
+        "{decided:?}"
+    );
 }
 
 #[test]

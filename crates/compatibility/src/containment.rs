@@ -15,6 +15,7 @@ mod evaluated;
 mod expand;
 mod facts;
 mod format;
+mod joined;
 mod language;
 mod literal;
 mod objects;

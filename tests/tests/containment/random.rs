@@ -1,5 +1,7 @@
 //! Random schemas and random changes of them.
 
+use std::cell::RefCell;
+
 use compatibility::{Containment, Reading, contain};
 use proptest::collection::vec;
 use proptest::prelude::any;
@@ -7,6 +9,7 @@ use serde_json::{Map, Value, json};
 use tests::random::{Choices, Run};
 use tests::values::value;
 
+use super::sent::sent;
 use super::{VALUES, contract, decide, validator};
 
 /// Returns a random schema.
@@ -20,7 +23,7 @@ fn schema(choices: &mut Choices<'_>, depth: usize) -> Value {
         .clone();
     }
     let small = |choices: &mut Choices<'_>| choices.below(5);
-    match choices.below(13) {
+    match choices.below(16) {
         0 => {
             json!({"type": (["string", "integer", "number", "boolean", "null"][choices.below(5)])})
         }
@@ -60,6 +63,31 @@ fn schema(choices: &mut Choices<'_>, depth: usize) -> Value {
         10 => json!({"allOf": [schema(choices, depth + 1), schema(choices, depth + 1)]}),
         11 => {
             json!({"$ref": (["#/components/schemas/Shared", "#/components/schemas/List"][choices.below(2)])})
+        }
+        // Branches that a value may fit at once, each with properties of its own.
+        12 => {
+            let branches = ["a", "b", "c"].map(|name| {
+                let mut branch =
+                    json!({"type": "object", "properties": {(name): schema(choices, depth + 1)}});
+                if choices.below(3) > 0 {
+                    branch["required"] = json!([name]);
+                }
+                branch
+            });
+            json!({(*choices.of(&["anyOf", "anyOf", "oneOf"])): branches})
+        }
+        14 => {
+            let least = choices.below(3);
+            let mut array = json!({"type": "array", "contains": schema(choices, depth + 1), "minContains": least, "maxItems": choices.below(3) + 1});
+            if choices.below(2) == 1 {
+                array["maxContains"] = json!(least + choices.below(2));
+            }
+            array
+        }
+        13 => {
+            let mut property = schema(choices, depth + 1);
+            property[*choices.of(&["readOnly", "writeOnly"])] = true.into();
+            json!({"type": "object", "properties": {"a": property, "b": schema(choices, depth + 1)}})
         }
         _ => json!({"type": "number", "multipleOf": ([1.0, 2.0, 0.5, 3.0][choices.below(4)])}),
     }
@@ -110,55 +138,95 @@ pub(super) fn change(schema_value: &Value, choices: &mut Choices<'_>) -> Value {
     changed
 }
 
+/// How many pairs of schemas have which result.
+#[derive(Debug, Default)]
+struct Counts {
+    contained: u32,
+    broken: u32,
+    undecided: u32,
+    /// Values that were sent by a schema that is said to be contained.
+    values: u32,
+}
+
 #[test]
 fn no_value_contradicts_what_is_said() {
-    let run = Run::from_environment(1500);
-    let (mut contained, mut broken, mut undecided) = (0, 0, 0);
-    let counted = std::cell::RefCell::new((&mut contained, &mut broken, &mut undecided));
-    let checked = run.runner().run(&vec(any::<u8>(), 64..256), |bytes| {
-        let mut choices = Choices::new(&bytes);
-        let one = schema(&mut choices, 0);
-        let other = match choices.below(3) {
-            0 => schema(&mut choices, 0),
-            _ => change(&one, &mut choices),
-        };
-        let Some(contract) = contract(&one, &other) else {
-            return Ok(());
-        };
-        let (first, second) = (contract.components["One"], contract.components["Other"]);
-        let (fits, accepts) = (validator(&contract, first), validator(&contract, second));
-        let mut counted = counted.borrow_mut();
-        match contain((&contract, first), (&contract, second), Reading::Exact) {
-            Containment::Contained => {
-                *counted.0 += 1;
-                let bundle = contract::bundle::schema_bundle(&contract);
-                for _ in 0..VALUES {
-                    let value = value(&bundle, &one, &mut choices, 0);
+    for reading in [Reading::Exact, Reading::Request, Reading::Response] {
+        let run = Run::from_environment(1000);
+        let counts = RefCell::new(Counts::default());
+        let checked = run.runner().run(&vec(any::<u8>(), 64..256), |bytes| {
+            let mut choices = Choices::new(&bytes);
+            let one = schema(&mut choices, 0);
+            let other = match choices.below(3) {
+                0 => schema(&mut choices, 0),
+                _ => change(&one, &mut choices),
+            };
+            check(
+                &one,
+                &other,
+                reading,
+                &mut choices,
+                &mut counts.borrow_mut(),
+            );
+            Ok(())
+        });
+        let counts = counts.into_inner();
+        println!("{reading:?}: {counts:?}");
+        checked.expect("no case fails");
+        assert!(
+            counts.contained * 10 > run.cases && counts.broken * 10 > run.cases,
+            "the cases are one-sided"
+        );
+        assert!(counts.values > run.cases, "few values are tried");
+        assert!(
+            counts.undecided * 50 < run.cases,
+            "{} cases are undecided",
+            counts.undecided
+        );
+    }
+}
+
+fn check(
+    one: &Value,
+    other: &Value,
+    reading: Reading,
+    choices: &mut Choices<'_>,
+    counts: &mut Counts,
+) {
+    let Some(contract) = contract(one, other) else {
+        return;
+    };
+    let (first, second) = (contract.components["One"], contract.components["Other"]);
+    let (fits, accepts) = (validator(&contract, first), validator(&contract, second));
+    match contain((&contract, first), (&contract, second), reading) {
+        Containment::Contained => {
+            counts.contained += 1;
+            let is_sent = sent(one, reading);
+            let bundle = contract::bundle::schema_bundle(&contract);
+            for _ in 0..VALUES {
+                let mut sample = value(&bundle, one, choices, 0);
+                // The properties of two values, since a value may fit two branches.
+                if choices.below(2) == 1
+                    && let Value::Object(more) = value(&bundle, one, choices, 0)
+                    && let Some(entries) = sample.as_object_mut()
+                {
+                    entries.extend(more);
+                }
+                if is_sent.is_valid(&sample) {
+                    counts.values += 1;
                     assert!(
-                        !fits.is_valid(&value) || accepts.is_valid(&value),
-                        "{one} is said to be in {other}, but {value} is not"
+                        accepts.is_valid(&sample),
+                        "{one} is said to be in {other} as {reading:?}, but {sample} is not"
                     );
                 }
             }
-            Containment::Broken(value) => {
-                *counted.1 += 1;
-                assert!(fits.is_valid(&value), "{value} does not fit {one}");
-                assert!(!accepts.is_valid(&value), "{value} fits {other}");
-            }
-            Containment::Undecided { .. } => *counted.2 += 1,
         }
-        Ok(())
-    });
-    println!("{contained} contained, {broken} broken, {undecided} undecided");
-    checked.expect("no case fails");
-    assert!(
-        contained * 10 > run.cases && broken * 10 > run.cases,
-        "the cases are one-sided"
-    );
-    assert!(
-        undecided * 50 < run.cases,
-        "{undecided} cases are undecided"
-    );
+        Containment::Broken(value) => {
+            counts.broken += 1;
+            assert!(fits.is_valid(&value), "{value} does not fit {one}");
+            assert!(!accepts.is_valid(&value), "{value} fits {other}");
+        }
+        Containment::Undecided { .. } => counts.undecided += 1,
+    }
 }
 
 #[test]

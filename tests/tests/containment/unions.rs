@@ -1,11 +1,14 @@
 //! Random changes of unions of many schemas, compared with a validator.
 
-use compatibility::Containment;
-use proptest::prelude::any;
-use proptest::{prop_assert, proptest};
-use serde_json::{Map, Value, json};
+use std::cell::Cell;
 
-use crate::{contract, decide, validator};
+use compatibility::{Containment, Reading, contain};
+use proptest::prelude::any;
+use serde_json::{Map, Value, json};
+use tests::random::Run;
+
+use super::sent::sent;
+use crate::{contract, validator};
 
 /// Random numbers of a seed.
 struct Choices(u64);
@@ -58,38 +61,81 @@ fn value(choices: &mut Choices, branches: u64) -> Value {
     }
 }
 
-proptest! {
-    #[test]
-    fn no_value_contradicts_what_is_said_of_large_unions(seed in any::<u64>()) {
-        let mut choices = Choices(seed);
-        let branches = 45 + choices.below(30);
-        let kinds = 1 + choices.below(5);
-        let mut one: Vec<Value> = (0..branches).map(|number| branch(number, choices.below(kinds), 5)).collect();
-        let mut other = one.clone();
-        for _ in 0..choices.below(4) {
-            let number = choices.below(branches);
-            let at = usize::try_from(number).expect("it is small");
-            match choices.below(4) {
-                0 => one[at] = branch(number, choices.below(5), 7),
-                1 => other[at] = branch(number, choices.below(5), 9),
-                2 => other.swap(at, 0),
-                _ => other.push(other[at].clone()),
+/// The number of pairs of unions that are compared in each reading.
+const CASES: u32 = 30;
+
+#[test]
+fn no_value_contradicts_what_is_said_of_large_unions() {
+    for reading in [Reading::Exact, Reading::Request, Reading::Response] {
+        let run = Run::from_environment(CASES);
+        let (contained, broken, undecided) = (Cell::new(0), Cell::new(0), Cell::new(0));
+        let add = |counted: &Cell<u32>| counted.set(counted.get() + 1);
+        let checked = run.runner().run(&any::<u64>(), |seed| {
+            match check(seed, reading) {
+                Containment::Contained => add(&contained),
+                Containment::Broken(_) => add(&broken),
+                Containment::Undecided { .. } => add(&undecided),
             }
-        }
-        let (one, other) = (json!({"oneOf": one}), json!({"oneOf": other}));
-        let contract = contract(&one, &other).expect("the schemas have no errors");
-        let [sent, received] = ["One", "Other"].map(|name| validator(&contract, contract.components[name]));
-        match decide(&one, &other) {
-            Containment::Broken(value) => {
-                prop_assert!(sent.is_valid(&value) && !received.is_valid(&value), "{value}: {one} {other}");
-            }
-            Containment::Contained => {
-                for _ in 0..400 {
-                    let value = value(&mut choices, branches);
-                    prop_assert!(!sent.is_valid(&value) || received.is_valid(&value), "{value}: {one} {other}");
-                }
-            }
-            Containment::Undecided { .. } => {}
+            Ok(())
+        });
+        let [contained, broken, undecided] = [contained, broken, undecided].map(|one| one.get());
+        println!("{reading:?}: {contained} contained, {broken} broken, {undecided} undecided");
+        checked.expect("no case fails");
+        assert!(
+            contained * 10 > run.cases && broken * 10 > run.cases,
+            "the cases are one-sided"
+        );
+        assert!(
+            undecided * 10 < run.cases,
+            "{undecided} cases are undecided"
+        );
+    }
+}
+
+/// Compares two large unions of a seed, and what is said of them with a validator.
+fn check(seed: u64, reading: Reading) -> Containment {
+    let mut choices = Choices(seed);
+    let branches = 45 + choices.below(30);
+    let kinds = 1 + choices.below(5);
+    let own: Vec<u64> = (0..branches).map(|_| choices.below(kinds)).collect();
+    let mut one: Vec<Value> = (0..)
+        .zip(&own)
+        .map(|(number, kind)| branch(number, *kind, 5))
+        .collect();
+    let mut other = one.clone();
+    for _ in 0..choices.below(4) {
+        let number = choices.below(branches);
+        let at = usize::try_from(number).expect("it is small");
+        match choices.below(6) {
+            0 => one[at] = branch(number, choices.below(5), 7),
+            1 => other[at] = branch(number, choices.below(5), 9),
+            2 => other.swap(at, 0),
+            3 => other.push(other[at].clone()),
+            // Wider, so that it still contains the one before.
+            _ => other[at] = branch(number, own[at], 9),
         }
     }
+    let (one, other) = (json!({"oneOf": one}), json!({"oneOf": other}));
+    let contract = contract(&one, &other).expect("the schemas have no errors");
+    let (first, second) = (contract.components["One"], contract.components["Other"]);
+    let (fits, accepts) = (validator(&contract, first), validator(&contract, second));
+    let decided = contain((&contract, first), (&contract, second), reading);
+    match &decided {
+        Containment::Broken(value) => assert!(
+            fits.is_valid(value) && !accepts.is_valid(value),
+            "{value}: {one} {other}"
+        ),
+        Containment::Contained => {
+            let is_sent = sent(&one, reading);
+            for _ in 0..400 {
+                let value = value(&mut choices, branches);
+                assert!(
+                    !is_sent.is_valid(&value) || accepts.is_valid(&value),
+                    "{value} as {reading:?}: {one} {other}"
+                );
+            }
+        }
+        Containment::Undecided { .. } => {}
+    }
+    decided
 }

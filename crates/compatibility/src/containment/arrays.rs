@@ -1,5 +1,7 @@
 //! The search for an array.
 
+use std::ops::Range;
+
 use serde_json::Value;
 
 use super::facts::{Arrays, Facts};
@@ -17,8 +19,13 @@ const MOST_TWINS: usize = 16;
 /// The maximum number of ways of placing the items that some keyword asks for.
 const MOST_PLACINGS: usize = 64;
 
-/// Items at certain places.
-type Placing = Vec<(usize, Literal)>;
+/// What certain items of an array fulfil.
+#[derive(Debug, Clone, Default)]
+struct Placing {
+    at: Vec<(usize, Literal)>,
+    /// For each literal that all items but some fulfil, the places of these.
+    except: Vec<(Literal, Vec<usize>)>,
+}
 
 impl Tableau<'_, '_> {
     /// Searches for an array that fulfils the facts.
@@ -41,7 +48,8 @@ impl Tableau<'_, '_> {
             };
             // Where items have different schemas, two that are not neighbours may be the equal
             // ones.
-            let is_partial = last > MOST_TWINS || tail > 1 || placing.len() > 1;
+            let is_partial =
+                last > MOST_TWINS || tail > 1 || placing.at.len() > 1 || !placing.except.is_empty();
             for twin in twins {
                 match self.fill(facts, &placing, twin) {
                     Outcome::Value(value) => return Outcome::Value(value),
@@ -141,9 +149,15 @@ fn nothing(is_passed: bool) -> Outcome {
     }
 }
 
+impl Placing {
+    fn is_empty(&self) -> bool {
+        self.at.is_empty() && self.except.is_empty()
+    }
+}
+
 /// Returns the index after the last item that is placed.
 fn end(placing: &Placing) -> usize {
-    let ends = placing.iter().map(|(index, _)| index + 1);
+    let ends = placing.at.iter().map(|(index, _)| index + 1);
     ends.max().unwrap_or(0)
 }
 
@@ -155,13 +169,16 @@ fn tail(arrays: &Arrays) -> usize {
 
 /// Returns the literals of the item at an index.
 fn at(arrays: &Arrays, placing: &Placing, index: usize) -> Vec<Literal> {
-    let placed = placing.iter().filter(|(at, _)| *at == index);
+    let placed = placing.at.iter().filter(|(at, _)| *at == index);
+    let mostly = placing.except.iter();
+    let mostly = mostly.filter(|(_, places)| !places.contains(&index));
     arrays
         .groups
         .iter()
         .filter_map(|group| group.prefix.get(index).copied().or(group.rest))
         .chain(arrays.each.iter().copied())
         .chain(placed.map(|(_, literal)| *literal))
+        .chain(mostly.map(|(literal, _)| *literal))
         .collect()
 }
 
@@ -169,22 +186,108 @@ fn at(arrays: &Arrays, placing: &Placing, index: usize) -> Vec<Literal> {
 /// all that matter.
 fn placings(arrays: &Arrays) -> (Vec<Placing>, bool) {
     let tail = tail(arrays);
-    let mut ways: Vec<Placing> = vec![arrays.at.clone()];
-    for (order, (from, literal)) in arrays.some.iter().enumerate() {
-        // Every place of its own up to the tail, where one is like the other.
-        let last = tail.max(*from) + order;
-        let mut next = Vec::new();
-        for way in &ways {
-            for index in *from..=last {
-                let mut way = way.clone();
-                way.push((index, *literal));
-                next.push(way);
-                if next.len() > MOST_PLACINGS {
-                    return (next, false);
-                }
-            }
+    let mut ways = vec![Placing {
+        at: arrays.at.clone(),
+        except: Vec::new(),
+    }];
+    // Every item has a place of its own up to the tail, where one is like the other.
+    let mut last = tail;
+    let some = arrays.some.iter().map(|(from, one)| (*from, 1, *one));
+    let many = arrays.many.iter().map(|(count, one)| (0, *count, *one));
+    for (from, count, literal) in some.chain(many) {
+        last = last.max(from);
+        let places = from..last + count;
+        let is_whole = vary(
+            &mut ways,
+            tail,
+            &|_| places.clone(),
+            count,
+            &|way, places| {
+                way.at.extend(places.iter().map(|index| (*index, literal)));
+            },
+        );
+        if !is_whole {
+            return (ways, false);
         }
-        ways = next;
+        last += count;
+    }
+    for (but, literal) in &arrays.most {
+        let places = |way: &Placing| 0..tail.max(end(way)) + but;
+        let is_whole = vary(&mut ways, tail, &places, *but, &|way, places| {
+            way.except.push((*literal, places.to_vec()));
+        });
+        if !is_whole {
+            return (ways, false);
+        }
     }
     (ways, true)
+}
+
+/// Extends each way by each choice of `count` of its places that matters. Returns false if they are too
+/// many.
+fn vary(
+    ways: &mut Vec<Placing>,
+    tail: usize,
+    places: &dyn Fn(&Placing) -> Range<usize>,
+    count: usize,
+    extend: &dyn Fn(&mut Placing, &[usize]),
+) -> bool {
+    let mut next = Vec::new();
+    for way in &*ways {
+        for chosen in choices(&alike(way, tail, places(way)), count) {
+            let mut way = way.clone();
+            extend(&mut way, &chosen);
+            next.push(way);
+            if next.len() > MOST_PLACINGS {
+                *ways = next;
+                return false;
+            }
+        }
+    }
+    *ways = next;
+    true
+}
+
+/// Returns the places in groups of those that are alike so far.
+fn alike(way: &Placing, tail: usize, places: Range<usize>) -> Vec<Vec<usize>> {
+    let about = |place: usize| {
+        let at = way.at.iter().filter(|(index, _)| *index == place);
+        let mut at: Vec<Literal> = at.map(|(_, literal)| *literal).collect();
+        at.sort_unstable();
+        let except = way.except.iter();
+        let except: Vec<bool> = except.map(|(_, places)| places.contains(&place)).collect();
+        (place.min(tail), at, except)
+    };
+    let mut groups: Vec<(_, Vec<usize>)> = Vec::new();
+    for place in places {
+        let about = about(place);
+        match groups.iter_mut().find(|(known, _)| *known == about) {
+            Some((_, group)) => group.push(place),
+            None => groups.push((about, vec![place])),
+        }
+    }
+    groups.into_iter().map(|(_, group)| group).collect()
+}
+
+/// Returns the choices of so many places, of which those of a group are chosen from its start. They are
+/// one more than the maximum at most.
+fn choices(groups: &[Vec<usize>], count: usize) -> Vec<Vec<usize>> {
+    let Some((group, rest)) = groups.split_first() else {
+        return if count == 0 {
+            vec![Vec::new()]
+        } else {
+            Vec::new()
+        };
+    };
+    let left: usize = rest.iter().map(Vec::len).sum();
+    let mut out = Vec::new();
+    for own in (count.saturating_sub(left)..=count.min(group.len())).rev() {
+        for more in choices(rest, count - own) {
+            out.push([&group[..own], &more].concat());
+            if out.len() > MOST_PLACINGS {
+                return out;
+            }
+        }
+    }
+    out
 }

@@ -29,14 +29,11 @@ pub(crate) struct Expansion {
     pub(crate) alternatives: Vec<Alternatives>,
 }
 
-/// Says nothing of a value, but keeps an alternative that holds anyway: more than one may hold, and
-/// each says which properties are sent.
-const JOINED: Atom = Atom::Fact(Fact::MinProperties(0));
 /// The maximum number of pairs of branches of a `oneOf` that are looked at for a value that fits
 /// both.
 pub(super) const MOST_PAIRS: usize = 1000;
-/// The maximum number of items that are put into an array for one `contains`.
-const MOST_CONTAINED: u64 = 4;
+/// The maximum number of items of an array that one `contains` counts.
+const MOST_CONTAINED: usize = 8;
 
 impl Tableau<'_, '_> {
     /// Returns what a literal says about values of a type, or `None` if none of them fulfils it.
@@ -119,6 +116,11 @@ impl Schema<'_, '_, '_> {
             && self.tableau.reading == Reading::Response
     }
 
+    /// Returns whether the schema says which properties are sent.
+    fn is_sent(&self) -> bool {
+        self.role == Role::Sender && self.tableau.reading != Reading::Exact
+    }
+
     fn positive(&self, kind: Type) -> Option<Expansion> {
         let keywords = self.keywords;
         let mut out = Expansion::default();
@@ -151,11 +153,15 @@ impl Schema<'_, '_, '_> {
         out.atoms.extend(everywhere.map(|id| self.holds(*id)));
         out.atoms.extend(keywords.not.map(|id| self.fails(id)));
         if !keywords.any_of.is_empty() {
-            // A value that one branch of the sender describes may have the properties of another, too.
-            let joined = (self.role == Role::Sender).then_some(JOINED);
-            let branch = |id: &SchemaId| std::iter::once(self.holds(*id)).chain(joined.clone());
-            let branches = keywords.any_of.iter().map(|id| branch(id).collect());
+            let branches = keywords.any_of.iter();
+            let branches = branches.map(|id| vec![self.holds(*id)]);
             out.alternatives.push(branches.collect());
+            // A value that fits several branches has the properties of all of them.
+            if kind == Type::Object && self.is_sent() {
+                let branches = keywords.any_of.iter();
+                let may_hold = branches.map(|id| Fact::MayHold(self.literal(*id, true)));
+                out.atoms.extend(may_hold.map(Atom::Fact));
+            }
         }
         if !keywords.one_of.is_empty() {
             out.alternatives.push(self.exactly_one());
@@ -224,10 +230,15 @@ impl Schema<'_, '_, '_> {
             }));
         }
         if let Some(id) = keywords.contains {
-            // `maxContains` and `unevaluatedItems` are left to the validation at the end.
-            for _ in 0..keywords.min_contains.unwrap_or(1).min(MOST_CONTAINED) {
-                facts.push(Fact::SomeItem(0, self.literal(id, true)));
-            }
+            // `unevaluatedItems`, and more items than are counted, are left to the validation at the end.
+            facts.push(match counted(keywords.min_contains.unwrap_or(1)) {
+                Some(0) => Fact::MinItems(0),
+                Some(1) => Fact::SomeItem(0, self.literal(id, true)),
+                Some(least) => Fact::ManyItems(least, self.literal(id, true)),
+                None => Fact::ManyItems(MOST_CONTAINED, self.literal(id, true)),
+            });
+            let most = keywords.max_contains.and_then(counted);
+            facts.extend(most.map(|most| Fact::MostItems(most, self.literal(id, false))));
         }
         out.atoms.extend(facts.into_iter().map(Atom::Fact));
     }
@@ -281,7 +292,7 @@ impl Schema<'_, '_, '_> {
                 },
             )
         };
-        let is_sent = self.role == Role::Sender && self.tableau.reading != Reading::Exact;
+        let is_sent = self.is_sent();
         let withheld = keywords
             .properties
             .iter()
@@ -302,17 +313,12 @@ impl Schema<'_, '_, '_> {
     /// write-only one in responses.
     fn is_withheld(&self, id: SchemaId) -> bool {
         let contract = self.tableau.context.pair.contract(self.side);
-        // The keyword may stand beside a `$ref` or in its target.
-        [id, self.tableau.context.pair.end(self.side, id)]
-            .into_iter()
-            .any(|id| match &contract.schema(id).kind {
-                SchemaKind::Object(keywords) => match self.tableau.reading {
-                    Reading::Request => keywords.read_only,
-                    Reading::Response => keywords.write_only,
-                    Reading::Exact => false,
-                },
-                SchemaKind::Bool(_) => false,
-            })
+        let reading = self.tableau.reading;
+        contract.is_marked(id, |keywords| match reading {
+            Reading::Request => keywords.read_only,
+            Reading::Response => keywords.write_only,
+            Reading::Exact => false,
+        })
     }
 
     /// Returns the negation: one of the keywords fails.
@@ -421,11 +427,20 @@ impl Schema<'_, '_, '_> {
             ));
         }
         if let Some(id) = keywords.contains {
-            match (keywords.min_contains.unwrap_or(1), keywords.max_contains) {
+            match keywords.min_contains.unwrap_or(1) {
                 // No array can fail this.
-                (0, None) => {}
-                (1, None) => way(Fact::EachItem(self.literal(id, false))),
-                _ => way(Fact::Unclear("`minContains` or `maxContains`")),
+                0 => {}
+                1 => way(Fact::EachItem(self.literal(id, false))),
+                least => way(match counted(least - 1) {
+                    Some(but) => Fact::MostItems(but, self.literal(id, false)),
+                    None => Fact::Unclear("a large `minContains`"),
+                }),
+            }
+            if let Some(most) = keywords.max_contains {
+                way(match counted(most.saturating_add(1)) {
+                    Some(count) => Fact::ManyItems(count, self.literal(id, true)),
+                    None => Fact::Unclear("a large `maxContains`"),
+                });
             }
         }
         if keywords.unevaluated_items.is_some() {
@@ -487,6 +502,12 @@ impl Schema<'_, '_, '_> {
             ]);
         }
     }
+}
+
+/// Returns a number of items that `contains` counts, or `None` if they are too many.
+fn counted(count: u64) -> Option<usize> {
+    let count = usize::try_from(count).ok();
+    count.filter(|count| *count <= MOST_CONTAINED)
 }
 
 fn has_many_pairs(ids: &[SchemaId]) -> bool {

@@ -32,8 +32,12 @@ pub(crate) enum Fact {
     Item(usize, Literal),
     /// An item from the index on fulfils the literal.
     SomeItem(usize, Literal),
+    /// So many items fulfil the literal.
+    ManyItems(usize, Literal),
     /// Every item fulfils the literal.
     EachItem(Literal),
+    /// Every item but so many fulfils the literal.
+    MostItems(usize, Literal),
     MinItems(u64),
     MaxItems(u64),
     Unique,
@@ -55,6 +59,9 @@ pub(crate) enum Fact {
     MaxProperties(u64),
     /// If the property is there, the others are as well.
     Dependent(String, Vec<String>),
+    /// The object may fulfil the literal, and has its properties then: a further branch of a
+    /// sender's `anyOf`.
+    MayHold(Literal),
     /// A keyword is not understood here, for this reason.
     Unclear(&'static str),
 }
@@ -114,7 +121,9 @@ pub(crate) struct Arrays {
     pub(crate) groups: Vec<ItemGroup>,
     pub(crate) at: Vec<(usize, Literal)>,
     pub(crate) some: Vec<(usize, Literal)>,
+    pub(crate) many: Vec<(usize, Literal)>,
     pub(crate) each: Vec<Literal>,
+    pub(crate) most: Vec<(usize, Literal)>,
     pub(crate) min: u64,
     pub(crate) max: Option<u64>,
     pub(crate) is_unique: bool,
@@ -134,6 +143,7 @@ pub(crate) struct Objects {
     pub(crate) min: u64,
     pub(crate) max: Option<u64>,
     pub(crate) dependent: Vec<(String, Vec<String>)>,
+    pub(crate) may_hold: Vec<Literal>,
 }
 
 impl Objects {
@@ -227,7 +237,12 @@ impl Facts {
                 arrays.min = arrays.min.max(from as u64 + 1);
                 arrays.some.push((from, literal));
             }
+            Fact::ManyItems(count, literal) => {
+                arrays.min = arrays.min.max(count as u64);
+                arrays.many.push((count, literal));
+            }
             Fact::EachItem(literal) => arrays.each.push(literal),
+            Fact::MostItems(but, literal) => arrays.most.push((but, literal)),
             Fact::MinItems(min) => arrays.min = arrays.min.max(min),
             Fact::MaxItems(max) => lower(&mut arrays.max, max),
             Fact::Unique => arrays.is_unique = true,
@@ -260,6 +275,7 @@ impl Facts {
             Fact::SomeName(literal) => objects.some_name.push(literal),
             Fact::MinProperties(min) => objects.min = objects.min.max(min),
             Fact::MaxProperties(max) => lower(&mut objects.max, max),
+            Fact::MayHold(literal) => push_new(&mut objects.may_hold, literal),
             Fact::Dependent(name, others) => objects.dependent.push((name, others)),
             _ => {}
         }
@@ -276,7 +292,7 @@ fn lower(most: &mut Option<u64>, bound: u64) {
     *most = Some(most.map_or(bound, |most| most.min(bound)));
 }
 
-fn push_new(list: &mut Vec<String>, item: String) {
+fn push_new<T: PartialEq>(list: &mut Vec<T>, item: T) {
     if !list.contains(&item) {
         list.push(item);
     }

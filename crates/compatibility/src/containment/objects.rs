@@ -51,7 +51,11 @@ struct Asked {
 impl Tableau<'_, '_> {
     /// Searches for an object that fulfils the facts.
     pub(crate) fn object(&self, facts: &Facts) -> Outcome {
-        let search = Search::of(facts);
+        let mut search = Search::of(facts);
+        for literal in &facts.objects.may_hold {
+            let named = self.named(literal.class);
+            search.names.extend(named.names().cloned());
+        }
         let mut unknown = None;
         let mut choices: Vec<Chosen> = vec![Chosen::new()];
         for (name, literal) in &facts.objects.having {
@@ -61,7 +65,7 @@ impl Tableau<'_, '_> {
         }
         for Asked { names, literal } in self.asked(&search) {
             // Noted before any choice is tried: it matters only if no choice leads to a value.
-            if search.is_partial || !names.is_whole {
+            if !names.is_whole {
                 unknown = Some("names of properties by patterns");
             }
             let mut next = Vec::new();
@@ -119,6 +123,10 @@ impl Tableau<'_, '_> {
             if !objects.each_name.is_empty() {
                 names.append(self.spelled(search, &[], &outside.patterns, &[]));
             }
+            // A name that matches no pattern is like any other one.
+            let mut patterns = search.patterns.iter();
+            let are_alike = patterns.all(|pattern| outside.patterns.contains(pattern));
+            names.is_whole &= !search.is_partial || are_alike && count == 1;
             out.push(Asked {
                 names,
                 literal: Some(outside.literal),
@@ -138,15 +146,20 @@ impl Tableau<'_, '_> {
             for other in search.patterns.iter().filter(|other| *other != pattern) {
                 names.append(self.names(search, wanted, std::slice::from_ref(other), 1));
             }
+            if !objects.each_name.is_empty() {
+                names.append(self.spelled(search, wanted, &[], &[]));
+            }
+            let are_alike = search.patterns.len() == 1;
+            names.is_whole &= !search.is_partial || are_alike && count == 1;
             out.push(Asked {
                 names,
                 literal: Some(*literal),
             });
         }
         for literal in &objects.some_name {
-            let mut names = self.named(search, *literal);
+            let mut names = self.suiting(search, *literal);
             // The properties that are asked for besides might need the same name.
-            names.is_whole &= count == 1;
+            names.is_whole &= count == 1 && !search.is_partial;
             out.push(Asked {
                 names,
                 literal: None,
@@ -156,7 +169,7 @@ impl Tableau<'_, '_> {
     }
 
     /// Returns names that fulfil a literal.
-    fn named(&self, search: &Search<'_>, literal: Literal) -> Names {
+    fn suiting(&self, search: &Search<'_>, literal: Literal) -> Names {
         let mut names = Names {
             list: Vec::new(),
             is_whole: true,
@@ -406,6 +419,7 @@ impl Tableau<'_, '_> {
         }
         // A sender sends the properties that it names, unless it names none.
         if is_limited && !is_sent {
+            self.unsent.borrow_mut().insert(name.to_owned());
             return Outcome::Nothing;
         }
         self.solve(literals, &Extra::default())

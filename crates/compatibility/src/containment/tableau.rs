@@ -7,7 +7,7 @@
 //! of the same set, so within the search of a set, the set has no value.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 use contract::model::Keywords;
@@ -16,6 +16,7 @@ use serde_json::Value;
 use super::evaluate::evaluate;
 use super::expand::{Alternatives, Atom, Expansion};
 use super::facts::{Fact, Facts};
+use super::joined::Named;
 use super::literal::{Literal, Role};
 use super::outcome::Outcome;
 use super::value::{Type, is_equal};
@@ -57,14 +58,20 @@ pub(crate) struct Tableau<'p, 'c> {
     /// The outermost set on the path that the search has met again.
     met: Cell<usize>,
     steps: Cell<usize>,
+    /// The properties that the search for an object has met and that its schemas do not send.
+    pub(super) unsent: RefCell<BTreeSet<String>>,
+    /// The properties that schemas name.
+    pub(super) named: RefCell<HashMap<Class, Rc<Named>>>,
 }
 
 /// A conjunction in the making.
 #[derive(Clone, Default)]
-struct Branch {
-    seen: Vec<Literal>,
-    facts: Facts,
+pub(super) struct Branch {
+    pub(super) seen: Vec<Literal>,
+    pub(super) facts: Facts,
     open: Vec<Rc<Alternatives>>,
+    /// The number of further branches of `anyOf` that hold.
+    pub(super) joined: usize,
 }
 
 impl<'p, 'c> Tableau<'p, 'c> {
@@ -81,6 +88,8 @@ impl<'p, 'c> Tableau<'p, 'c> {
             path: RefCell::default(),
             met: Cell::new(usize::MAX),
             steps: Cell::new(0),
+            unsent: RefCell::default(),
+            named: RefCell::default(),
         }
     }
 
@@ -167,7 +176,7 @@ impl<'p, 'c> Tableau<'p, 'c> {
     }
 
     /// Adds atoms to a conjunction. Returns false if nothing can fulfil it any more.
-    fn add(&self, branch: &mut Branch, expansion: Expansion, kind: Type) -> bool {
+    pub(super) fn add(&self, branch: &mut Branch, expansion: Expansion, kind: Type) -> bool {
         let mut atoms = Vec::new();
         if !self.open(branch, &mut atoms, expansion) {
             return false;
@@ -254,7 +263,7 @@ impl<'p, 'c> Tableau<'p, 'c> {
             && self.assumed.contains(&(fits.class, fails.class))
     }
 
-    fn search(&self, branch: &Branch, kind: Type) -> Outcome {
+    pub(super) fn search(&self, branch: &Branch, kind: Type) -> Outcome {
         if !self.count(1) {
             return Outcome::Unknown(LONG);
         }
@@ -389,7 +398,7 @@ impl<'p, 'c> Tableau<'p, 'c> {
             Type::Number => facts.numbers.find(&facts.excluded),
             Type::String => self.string(facts),
             Type::Array => self.array(facts),
-            Type::Object => self.object(facts),
+            Type::Object => self.joined(branch),
         }
     }
 

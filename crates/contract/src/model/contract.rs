@@ -1,11 +1,13 @@
 //! The contract as a whole, and the parts that describe the document itself.
 
+use std::collections::HashSet;
+
 use indexmap::IndexMap;
 
 use super::document::Document;
 use super::operation::Operation;
 use super::paging::Paging;
-use super::schema::{Schema, SchemaId, SchemaKind};
+use super::schema::{Keywords, Schema, SchemaId, SchemaKind};
 use super::schemas::Schemas;
 use super::security::{Security, SecurityScheme};
 use super::server::Server;
@@ -95,7 +97,30 @@ impl Contract {
         }
         id
     }
+
+    /// Returns whether a schema has a mark such as `readOnly`, by itself, by what it refers to or by a
+    /// part of its `allOf`.
+    #[must_use]
+    pub fn is_marked(&self, id: SchemaId, mark: impl Fn(&Keywords) -> bool) -> bool {
+        let mut seen = HashSet::new();
+        let mut pending = vec![id];
+        while let Some(id) = pending.pop() {
+            if let SchemaKind::Object(keywords) = &self.schema(id).kind
+                && seen.len() < MOST_PARTS
+                && seen.insert(id)
+            {
+                if mark(keywords) {
+                    return true;
+                }
+                pending.extend(keywords.reference.iter().chain(&keywords.all_of));
+            }
+        }
+        false
+    }
 }
+
+/// The maximum number of parts of a schema in which a mark is looked for.
+const MOST_PARTS: usize = 200;
 
 /// A version of OpenAPI. Later versions are greater.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

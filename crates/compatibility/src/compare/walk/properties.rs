@@ -1,6 +1,6 @@
 //! What is said about properties that only one of two schemas has, or that can no longer be set.
 
-use contract::model::{Contract, Keywords, SchemaId, SchemaKind};
+use contract::model::Keywords;
 
 use super::super::shape::Declared;
 use super::super::{Comparison, Found, describe, sunset};
@@ -53,8 +53,8 @@ impl Comparison<'_> {
                 });
             }
             let becomes = |is_one: &dyn Fn(&Keywords) -> bool| {
-                others.iter().any(|id| is_marked(new, *id, is_one))
-                    && !ids.iter().any(|id| is_marked(old, *id, is_one))
+                others.iter().any(|id| new.is_marked(*id, is_one))
+                    && !ids.iter().any(|id| old.is_marked(*id, is_one))
             };
             // The search misses a required property that is no longer sent.
             let is_optional =
@@ -105,14 +105,4 @@ impl Comparison<'_> {
         }
         out
     }
-}
-
-/// Returns whether a schema, or the one that it refers to, has a keyword.
-fn is_marked(contract: &Contract, id: SchemaId, is_one: &dyn Fn(&Keywords) -> bool) -> bool {
-    [id, contract.resolve(id)]
-        .into_iter()
-        .any(|id| match &contract.schema(id).kind {
-            SchemaKind::Object(keywords) => is_one(keywords),
-            SchemaKind::Bool(_) => false,
-        })
 }
