@@ -108,6 +108,15 @@ pub(crate) struct Context<'c> {
     budget: budget::Budget,
 }
 
+/// The result of a search for a string.
+pub(crate) enum Text {
+    Found(String),
+    /// It is certain that there is none.
+    Nothing,
+    /// The search does not decide it.
+    Unclear,
+}
+
 /// A question about two schemas.
 pub(crate) struct Question<'q> {
     /// The contract by which values are sent. The other one is that by which they are received.
@@ -179,8 +188,8 @@ impl<'c> Context<'c> {
         }
     }
 
-    /// Returns a string that a sender may send and that a pattern matches, or `None` if none was found.
-    pub(crate) fn text_like(&self, side: Side, id: SchemaId, pattern: &str) -> Option<String> {
+    /// Returns a string that a sender may send and that a pattern matches.
+    pub(crate) fn text_like(&self, side: Side, id: SchemaId, pattern: &str) -> Text {
         let literal = Literal {
             class: self.pair.class(side, id),
             role: Role::Sender,
@@ -192,8 +201,35 @@ impl<'c> Context<'c> {
         };
         let tableau = Tableau::new(self, Reading::Request, HashSet::new());
         match tableau.solve_text(&[literal], &extra) {
-            Outcome::Value(Value::String(text)) => Some(text),
-            Outcome::Value(_) | Outcome::Nothing | Outcome::Unknown(_) => None,
+            Outcome::Value(Value::String(text)) => Text::Found(text),
+            Outcome::Value(_) | Outcome::Nothing => Text::Nothing,
+            Outcome::Unknown(_) => Text::Unclear,
+        }
+    }
+
+    /// Returns a small value that a sender may send in a request, other than some values, or `None` if
+    /// none was found.
+    pub(crate) fn other_example(
+        &self,
+        side: Side,
+        id: SchemaId,
+        excluded: Vec<Value>,
+    ) -> Option<Value> {
+        let literal = Literal {
+            class: self.pair.class(side, id),
+            role: Role::Sender,
+            is_positive: true,
+        };
+        let extra = Extra {
+            excluded,
+            ..Extra::default()
+        };
+        let tableau = Tableau::new(self, Reading::Request, HashSet::new());
+        match tableau.solve(vec![literal], &extra) {
+            Outcome::Value(value) => {
+                (self.is_valid(side, id, &value) == Some(true)).then_some(value)
+            }
+            Outcome::Nothing | Outcome::Unknown(_) => None,
         }
     }
 

@@ -388,3 +388,50 @@ fn a_path_that_asks_for_more_takes_the_requests_with_more() {
     let command = "curl -X GET 'https://pets.example/pets?kind=new&full=1'";
     assert_eq!(taken(&found), [command], "{found:#}");
 }
+
+#[test]
+fn a_pattern_that_is_not_decided_leaves_it_open_what_a_new_path_takes() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let schema = |pattern: &str| format!("schema: {{type: string, pattern: '{pattern}'}}");
+    let kinds = |pattern: &str| {
+        let schema = schema(pattern);
+        let old: &[(&str, &str)] = &[("id", &schema)];
+        let new: &[(&str, &str)] = &[("name", ANY)];
+        let view = ("get", "/pets/{id}", old);
+        let before = of(&[view]);
+        let after = of(&[view, ("get", "/pets/{name}.json", new)]);
+        let found = report(folder.path(), &before, &after);
+        let findings = found["findings"].as_array().expect("findings are a list");
+        let taken = findings.iter().filter(|one| one["rule"] == "path-taken");
+        taken
+            .map(|one| one["kind"].as_str().expect("a kind").to_owned())
+            .collect::<Vec<_>>()
+    };
+    // The pattern refers back, so that no search knows its strings.
+    assert_eq!(kinds(r"^(q|w)\1x+[.](json|xml)$"), ["undecided"]);
+    assert_eq!(kinds(r"^(?!a)[a-c]+[.]json$"), ["undecided"]);
+    assert_eq!(kinds(r"^[a-c]+[.]xml$"), [""; 0]);
+}
+
+#[test]
+fn a_text_of_an_unchanged_segment_is_one_that_leads_to_the_template() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let both: &[(&str, &str)] = &[("id", ANY), ("toy", ANY)];
+    let toy: &[(&str, &str)] = &[("toy", ANY)];
+    let id: &[(&str, &str)] = &[("id", ANY)];
+    // The example of an id would be one of these literals.
+    let old = [
+        ("get", "/pets/{id}/toys/{toy}", both),
+        ("get", "/pets/a/toys/{toy}", toy),
+        ("get", "/pets/0/toys/{toy}", toy),
+    ];
+    let new = [old[0], old[1], old[2], ("get", "/pets/{id}/toys/all", id)];
+    let found = report(folder.path(), &of(&old), &of(&new));
+    let shown = taken(&found);
+    assert_eq!(shown.len(), 1, "{found:#}");
+    let is_literal = ["/pets/a/", "/pets/0/"]
+        .iter()
+        .any(|literal| shown[0].contains(literal));
+    assert!(!is_literal && shown[0].ends_with("/toys/all"), "{shown:?}");
+    assert_eq!(found["refused"], true);
+}

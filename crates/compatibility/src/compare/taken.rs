@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::operations::is_same;
 use super::routing::{Part, Request, Routed, capture, route, segments};
 use super::{Comparison, Found, encoding};
+use crate::containment::Text;
 use crate::finding::Kind;
 use crate::pair::Side;
 
@@ -20,6 +21,49 @@ struct Fixed<'o> {
     name: &'o str,
     text: String,
     is_in_query: bool,
+}
+
+/// The segments of a URL, and the query that only the new operation asks for.
+type Url<'o> = (Vec<Segment>, Vec<&'o (String, String)>);
+
+/// URLs that two operations fit.
+struct Urls<'o> {
+    list: Vec<Url<'o>>,
+    /// Whether it is certain that a segment has no other texts that matter.
+    is_clear: bool,
+}
+
+impl Urls<'_> {
+    fn is_empty(&self) -> bool {
+        self.list.is_empty() && self.is_clear
+    }
+}
+
+/// The text of a parameter that both paths have in the same place.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unchanged {
+    /// An example.
+    Usual,
+    /// One that is no literal of another path, where requests with the usual one go elsewhere.
+    Other,
+}
+
+/// What happens to requests with certain URLs.
+enum Judged<'o> {
+    /// They go elsewhere since the change, and these texts may be in them.
+    Taken(Vec<Fixed<'o>>, String),
+    /// The same, if these texts may be in them, which is not decided.
+    Unclear(Vec<Fixed<'o>>, String),
+    /// Nothing: no such request is allowed.
+    Free,
+    /// Nothing: they went to another operation before, or still go where they went.
+    Elsewhere,
+}
+
+/// The texts of a segment.
+struct Texts {
+    list: Vec<Segment>,
+    is_clear: bool,
 }
 
 /// A text for a segment of a URL.
@@ -48,85 +92,149 @@ impl Comparison<'_> {
             .find(|one| is_same_path(one, new) && one.query == new.query);
         let is_first = first.is_some_and(|first| first.id == new.id);
         for old in &base.operations {
-            let urls = self.urls(old, new);
+            let urls = self.urls(old, new, Unchanged::Usual);
             // One that is gone is reported as gone.
             if urls.is_empty() || !revision.operations.iter().any(|kept| is_same(old, kept)) {
                 continue;
             }
-            let mut unclear = None;
-            for (path, query) in urls {
-                let pairs: Vec<(String, String)> = old
-                    .query
-                    .iter()
-                    .chain(query.iter().copied())
-                    .cloned()
-                    .collect();
-                let texts: Vec<String> = path.iter().map(|one| one.text.clone()).collect();
-                let request = Request {
-                    method: &old.method,
-                    segments: &texts,
-                    query: &pairs,
-                };
-                let went =
-                    matches!(route(base, &request), Routed::Operation(to) if is_same(to, old));
-                if !went {
-                    continue;
+            let goes = |to: Routed<'_>| match to {
+                Routed::Operation(to) if to.id == new.id => {
+                    Some(format!("go to {} now", name(new)))
                 }
-                let what = match route(revision, &request) {
-                    Routed::Operation(to) if to.id == new.id => format!("go to {} now", name(new)),
-                    Routed::OtherMethods(to) if is_first && is_same_path(to, new) => {
-                        format!("are refused now, since `{}` has no such method", new.path)
-                    }
-                    _ => continue,
-                };
-                let Some(fixed) = fixed(old, &path, &query) else {
-                    continue;
-                };
-                match self.all_may_be(old, &fixed) {
-                    Some(true) => {
-                        self.add_taken((old, name(old)), &fixed, new, (Kind::Breaking, &what));
-                        unclear = None;
-                        break;
-                    }
-                    Some(false) => {}
-                    None => unclear = Some((fixed, what)),
-                }
+                Routed::OtherMethods(to) if is_first && is_same_path(to, new) => Some(format!(
+                    "are refused now, since `{}` has no such method",
+                    new.path
+                )),
+                Routed::Operation(_) | Routed::OtherMethods(_) | Routed::Nowhere => None,
+            };
+            let mut judged = self.judge_urls(old, urls.list, &goes);
+            if let Judged::Elsewhere = judged {
+                let others = self.urls(old, new, Unchanged::Other);
+                judged = self.judge_urls(old, others.list, &goes);
             }
-            if let Some((fixed, what)) = unclear {
-                self.add_taken((old, name(old)), &fixed, new, (Kind::Undecided, &what));
+            match judged {
+                Judged::Taken(fixed, what) => {
+                    self.add_taken((old, name(old)), &fixed, new, (Kind::Breaking, &what));
+                }
+                Judged::Unclear(fixed, what) => {
+                    self.add_taken((old, name(old)), &fixed, new, (Kind::Undecided, &what));
+                }
+                Judged::Free | Judged::Elsewhere if !urls.is_clear && old.method == new.method => {
+                    let what = format!("go to {} now", name(new));
+                    self.add_taken((old, name(old)), &[], new, (Kind::Undecided, &what));
+                }
+                Judged::Free | Judged::Elsewhere => {}
             }
         }
     }
 
-    /// Returns segments of URLs that both operations fit, and the query of the new one that the old one
-    /// does not ask for.
-    fn urls<'n>(
+    /// Returns what happens to the requests of an operation that have these URLs.
+    fn judge_urls<'o>(
         &self,
-        old: &Operation,
-        new: &'n Operation,
-    ) -> Vec<(Vec<Segment>, Vec<&'n (String, String)>)> {
+        old: &'o Operation,
+        urls: Vec<Url<'o>>,
+        goes: &dyn Fn(Routed<'_>) -> Option<String>,
+    ) -> Judged<'o> {
+        let (base, revision) = (self.base(), self.revision());
+        let mut judged = Judged::Free;
+        for (path, query) in urls {
+            let pairs: Vec<(String, String)> = old
+                .query
+                .iter()
+                .chain(query.iter().copied())
+                .cloned()
+                .collect();
+            let texts: Vec<String> = path.iter().map(|one| one.text.clone()).collect();
+            let request = Request {
+                method: &old.method,
+                segments: &texts,
+                query: &pairs,
+            };
+            let went = matches!(route(base, &request), Routed::Operation(to) if is_same(to, old));
+            let is_kept =
+                matches!(route(revision, &request), Routed::Operation(to) if is_same(old, to));
+            let what = goes(route(revision, &request)).filter(|_| went);
+            let Some(what) = what else {
+                if let (Judged::Free, false) = (&judged, went && is_kept) {
+                    judged = Judged::Elsewhere;
+                }
+                continue;
+            };
+            let Some(fixed) = fixed(old, &path, &query) else {
+                continue;
+            };
+            match self.all_may_be(old, &fixed) {
+                Some(true) => return Judged::Taken(fixed, what),
+                Some(false) => {}
+                None => judged = Judged::Unclear(fixed, what),
+            }
+        }
+        judged
+    }
+
+    /// Returns URLs that both operations fit.
+    fn urls<'o>(&self, old: &'o Operation, new: &'o Operation, unchanged: Unchanged) -> Urls<'o> {
+        let mut found = Urls {
+            list: Vec::new(),
+            is_clear: true,
+        };
         // A request has the query of a path only if its operation knows these parameters.
         let is_known = |(name, _): &&(String, String)| query_parameter(old, name).is_some();
         let query = new.query.iter().filter(|pair| !old.query.contains(pair));
         let query: Vec<&(String, String)> = query.collect();
         let (ones, others) = (segments(old), segments(new));
         if ones.len() != others.len() || !query.iter().all(is_known) {
-            return Vec::new();
+            return found;
         }
         let mut urls = vec![Vec::new()];
-        for (one, other) in ones.iter().zip(&others) {
-            let texts = self.texts((old, one), (new, other));
+        let mut is_clear = true;
+        for (at, (one, other)) in ones.iter().zip(&others).enumerate() {
+            let mut texts = self.texts((old, one), (new, other));
+            if let (Unchanged::Other, [Part::Parameter(name)], [Part::Parameter(_)]) =
+                (unchanged, one.as_slice(), other.as_slice())
+            {
+                texts.list.extend(self.other_text(old, name, at));
+            }
+            // Where nothing is known of a segment, nothing may fit the others all the same.
+            if texts.list.is_empty() && texts.is_clear {
+                return found;
+            }
+            is_clear &= texts.is_clear;
             let longer = urls.iter().flat_map(|url: &Vec<Segment>| {
                 texts
+                    .list
                     .iter()
                     .map(|text| [url.as_slice(), std::slice::from_ref(text)].concat())
             });
             urls = longer.take(MOST_URLS).collect();
-            if urls.is_empty() {
-                break;
+        }
+        found.list = urls.into_iter().map(|url| (url, query.clone())).collect();
+        found.is_clear = is_clear;
+        found
+    }
+
+    /// Returns a text of a parameter that is no literal of any path in its place.
+    fn other_text(&self, operation: &Operation, name: &str, at: usize) -> Option<Segment> {
+        let parameter = path_parameter(operation, name)?;
+        let mut excluded = vec![json!("")];
+        for one in self
+            .base()
+            .operations
+            .iter()
+            .chain(&self.revision().operations)
+        {
+            if let Some([Part::Text(text)]) = segments(one).get(at).map(Vec::as_slice) {
+                excluded.extend(readings(parameter, text));
             }
         }
-        urls.into_iter().map(|url| (url, query.clone())).collect()
+        let value = self
+            .context
+            .other_example(Side::Base, parameter.schema, excluded)?;
+        let text = encoding::in_path(parameter, &value)?;
+        Some(Segment {
+            text,
+            is_fixed: true,
+        })
     }
 
     /// Returns texts that two segments match.
@@ -134,17 +242,22 @@ impl Comparison<'_> {
         &self,
         (old, one): (&Operation, &[Part<'_>]),
         (new, other): (&Operation, &[Part<'_>]),
-    ) -> Vec<Segment> {
+    ) -> Texts {
         let text = |parts: &[Part<'_>]| match parts {
             [] => Some(String::new()),
             [Part::Text(text)] => Some((*text).to_owned()),
             _ => None,
         };
         let is_fixed = one != other;
+        let mut is_clear = true;
         let mut found: Vec<String> = text(one).into_iter().chain(text(other)).collect();
         if found.is_empty() {
             if let ([Part::Parameter(name)], true) = (one, is_fixed) {
-                found.extend(self.matching(old, name, other));
+                match self.matching(old, name, other) {
+                    Text::Found(text) => found.push(text),
+                    Text::Nothing => {}
+                    Text::Unclear => is_clear = false,
+                }
             }
             let fill = |operation: &Operation, parts: &[Part<'_>], usual: &str| -> String {
                 let text = |part: &Part<'_>| match part {
@@ -177,21 +290,25 @@ impl Comparison<'_> {
         if !is_fixed {
             found.truncate(1);
         }
-        found
-            .into_iter()
-            .map(|text| Segment { text, is_fixed })
-            .collect()
+        let list = found.into_iter().map(|text| Segment { text, is_fixed });
+        Texts {
+            list: list.collect(),
+            is_clear,
+        }
     }
 
     /// Returns a text that a parameter alone may have, and that a segment of text and parameters matches.
-    fn matching(&self, operation: &Operation, name: &str, parts: &[Part<'_>]) -> Option<String> {
-        let parameter = path_parameter(operation, name)?;
+    fn matching(&self, operation: &Operation, name: &str, parts: &[Part<'_>]) -> Text {
+        // One that is not declared may have any text, such as those that are tried anyway.
+        let Some(parameter) = path_parameter(operation, name) else {
+            return Text::Nothing;
+        };
         let ParameterEncoding::Style {
             style: Style::Simple,
             ..
         } = &parameter.encoding
         else {
-            return None;
+            return Text::Unclear;
         };
         let pattern = |any: &str| {
             let part = |part: &Part<'_>| match part {
@@ -201,23 +318,34 @@ impl Comparison<'_> {
             format!("^{}$", parts.iter().map(part).collect::<String>())
         };
         // Plain characters first, since a witness shows them.
-        let mut patterns = ["[0-9A-Za-z_-]+", r"[\s\S]+"]
-            .iter()
-            .map(|any| pattern(any));
-        let found = patterns.find_map(|pattern| {
-            self.context
-                .text_like(Side::Base, parameter.schema, &pattern)
-        })?;
+        let mut result = Text::Nothing;
+        for any in ["[0-9A-Za-z_-]+", r"[\s\S]+"] {
+            result = self
+                .context
+                .text_like(Side::Base, parameter.schema, &pattern(any));
+            if let Text::Found(_) = result {
+                break;
+            }
+        }
+        let Text::Found(found) = result else {
+            return result;
+        };
         // The text of the template stands in a URL as it is, and only values are encoded.
-        let mut values = capture(parts, &found)?.into_iter();
+        let Some(values) = capture(parts, &found) else {
+            return Text::Unclear;
+        };
+        let mut values = values.into_iter();
         let mut out = String::new();
         for part in parts {
             match part {
                 Part::Text(text) => out.push_str(text),
-                Part::Parameter(_) => out.push_str(&encoding::encoded(&values.next()?.1)),
+                Part::Parameter(_) => {
+                    let text = values.next().map(|(_, text)| encoding::encoded(&text));
+                    out.push_str(&text.unwrap_or_default());
+                }
             }
         }
-        Some(out)
+        Text::Found(out)
     }
 
     /// Reports what happens to the requests of an operation that have these texts.
@@ -232,12 +360,15 @@ impl Comparison<'_> {
             .iter()
             .map(|fixed| format!("`{}` `{}`", fixed.name, fixed.text))
             .collect();
-        let values = values.join(" and ");
+        let mut requests = format!("requests of {old_name}");
+        if !values.is_empty() {
+            requests.push_str(&format!(" with {}", values.join(" and ")));
+        }
         let message = if kind == Kind::Breaking {
-            format!("requests of {old_name} with {values} {what}")
+            format!("{requests} {what}")
         } else {
             format!(
-                "not decided, because of the schema of the parameter: whether requests of {old_name} with {values} {what}"
+                "not decided, because of the schema of the parameter: whether {requests} {what}"
             )
         };
         let witness = (kind == Kind::Breaking).then(|| self.asked(&with_texts(old, fixed)));
