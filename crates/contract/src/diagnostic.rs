@@ -279,19 +279,31 @@ pub fn excerpt(sources: &Sources, span: Span) -> String {
     out
 }
 
-/// Replaces control characters, and those that change the direction of text, by U+FFFD, and tabs by
-/// spaces, so that a document cannot control the terminal.
+/// Replaces characters that a terminal does not show, and those that control it or change the
+/// direction of text, by U+FFFD, and tabs by spaces, so that a document cannot control the terminal and
+/// hides nothing in it.
 #[must_use]
 pub fn harmless(text: &str) -> String {
     text.chars()
         .map(|character| match character {
             '\t' => ' ',
-            character if character.is_control()
-                || matches!(character, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') =>
-            {
-                '\u{fffd}'
-            }
+            character if is_hidden(character) => '\u{fffd}',
             character => character,
         })
         .collect()
+}
+
+/// Returns whether a terminal shows nothing for a character, or something else than it is.
+///
+/// These are the categories Cc, Cf, Zl and Zp of Unicode and what it calls default ignorable, but
+/// for the joiners and the variation selectors, which are part of words and emoji.
+fn is_hidden(character: char) -> bool {
+    character.is_control()
+        || matches!(character,
+            '\u{ad}' | '\u{34f}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}'
+            | '\u{890}'..='\u{891}' | '\u{8e2}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
+            | '\u{180e}' | '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
+            | '\u{110bd}' | '\u{110cd}' | '\u{13430}'..='\u{1343f}' | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e00ff}' | '\u{e01f0}'..='\u{e0fff}')
 }

@@ -255,3 +255,71 @@ fn a_shell_sends_parts_without_names_and_parts_of_parts() {
         (FORM, &[(&outer, ""), (&file, "")]),
     );
 }
+
+#[test]
+fn a_shell_sends_what_a_terminal_does_not_show() {
+    if !has_curl() {
+        return;
+    }
+    let hidden = [
+        "\u{200b}",
+        "\u{2028}",
+        "\u{2029}",
+        "\u{feff}",
+        "\u{61c}",
+        "\u{202e}",
+        "\u{2066}",
+        "\u{ad}",
+        "\u{2060}",
+        "\u{200d}",
+        "\u{a0}",
+        "\u{e0041}",
+        "\n",
+        "\u{1b}[31m",
+    ];
+    for text in hidden {
+        let value = format!("a{text}b");
+        let json = serde_json::to_string(&value).expect("a text is JSON");
+        let schema = format!("{{schema: {{type: string, const: {json}}}}}");
+        let none = "{schema: {type: string, maxLength: 0}}";
+        for media in ["text/plain", "application/json"] {
+            let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+            let address = listener.local_addr().expect("it has an address");
+            let server = format!("http://{address}");
+            let folder = tempfile::tempdir().expect("a folder can be made");
+            let [old, new] = [schema.as_str(), none]
+                .map(|schema| receives(&server, &format!("{media}: {schema}")));
+            let found = report(folder.path(), &old, &new);
+            let command = found["findings"][0]["witness"]["text"].as_str();
+            let command = command.expect("it has a witness");
+            assert!(command.contains("curl -X POST"), "{command}");
+            let is_plain = |character| matches!(character, ' '..='~');
+            assert!(command.chars().all(is_plain), "{command:?}");
+            let (kind, body) = run(&listener, command);
+            assert_eq!(kind, media, "{command}");
+            let body = String::from_utf8(body).expect("the body is text");
+            if media == "text/plain" {
+                assert_eq!(body, value, "{command}");
+            } else {
+                let read: String = serde_json::from_str(&body).expect("the body is JSON");
+                assert_eq!(read, value, "{command}");
+            }
+        }
+        // A response is JSON, which has escapes.
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let sends = |schema: &str| {
+            document(&format!(
+                "paths: {{/a: {{get: {{operationId: a, responses: {{'200': {{description: Done., content: {{application/json: {schema}}}}}}}}}}}}}"
+            ))
+        };
+        let found = report(folder.path(), &sends(none), &sends(&schema));
+        let message = found["findings"][0]["witness"]["text"].as_str();
+        let message = message.expect("it has a witness");
+        let is_plain = |character| matches!(character, ' '..='~');
+        assert!(message.chars().all(is_plain), "{message:?}");
+        assert!(
+            message.contains("\\u") || message.contains("\\n"),
+            "{message}"
+        );
+    }
+}

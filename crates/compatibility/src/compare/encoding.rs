@@ -165,16 +165,16 @@ pub(super) fn is_token(name: &str) -> bool {
     !name.is_empty() && name.chars().all(is_allowed)
 }
 
-/// Returns the option of curl that sends a body with a media type, and the body. `media` may be a
-/// range that includes the media type.
+/// Returns the option of curl that sends a body with a media type, and the body, which a terminal may
+/// not show. `media` may be a range that includes the media type.
 pub(super) fn body(media: &MediaType, name: &str, value: &Value) -> Option<(&'static str, String)> {
     match essence(name).as_str() {
         essence if essence.contains('*') => None,
         "application/x-www-form-urlencoded" => Some(("--data", form(media, value)?)),
         "text/plain" => {
             let text = scalar(value)?;
-            // A terminal shows no control characters. After `--data`, `@` would name a file.
-            (harmless(&text) == text).then_some(("--data-raw", text))
+            // After `--data`, `@` would name a file.
+            Some(("--data-raw", text))
         }
         essence if is_json(essence) => Some(("--data", json(value))),
         _ => None,
@@ -338,11 +338,24 @@ fn essence(media: &str) -> String {
     essence.trim().to_ascii_lowercase()
 }
 
-/// Returns JSON that a terminal shows as it is.
+/// Returns whether a terminal shows a text as it is, so that it can be read and copied. It shows no
+/// joiners, and all blanks alike.
+pub(super) fn is_shown(text: &str) -> bool {
+    let is_hidden = |character: char| {
+        matches!(character, '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
+            || character != ' ' && character.is_whitespace()
+    };
+    harmless(text) == text && !text.contains(is_hidden)
+}
+
 fn json(value: &Value) -> String {
-    let text = value.to_string();
-    if harmless(&text) == text {
-        return text;
+    shown(&value.to_string())
+}
+
+/// Returns a JSON text that a terminal shows as it is.
+pub(super) fn shown(text: &str) -> String {
+    if is_shown(text) {
+        return text.to_owned();
     }
     let mut out = String::new();
     for character in text.chars() {

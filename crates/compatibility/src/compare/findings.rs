@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use contract::source::Span;
 
-use super::Found;
-use crate::finding::Finding;
+use super::{Found, encoding};
+use crate::finding::{Finding, Witness};
 
 /// What tells findings apart: the rule, the places in both documents, and the message.
 type Identity = (&'static str, Option<Span>, Option<Span>, String);
@@ -29,7 +29,10 @@ impl Findings {
     }
 
     /// Adds a finding that is not known yet.
-    pub(super) fn push(&mut self, finding: Finding) {
+    pub(super) fn push(&mut self, mut finding: Finding) {
+        if let Some(Witness::Message(text) | Witness::Value(text)) = &mut finding.witness {
+            *text = encoding::shown(text);
+        }
         let message = finding.message.clone();
         let identity = (finding.rule, finding.base, finding.revision, message);
         self.known.insert(identity, self.list.len());

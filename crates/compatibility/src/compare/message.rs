@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::bodies::best;
 use super::forms::is_multipart;
-use super::multipart::{BodyWords, Shown};
+use super::multipart::{BodyWords, Shown, printed};
 use super::walk::Place;
 use super::{Comparison, Flow, OperationPair, encoding};
 use crate::containment::Reading;
@@ -182,14 +182,16 @@ impl Comparison<'_> {
         }
         let (option, text) = encoding::body(media, name, &value)?;
         let line = encoding::header("Content-Type", name)?;
+        let (option, word, input) = if encoding::is_shown(&text) {
+            (option, quoted(&text), None)
+        } else {
+            // curl takes the bytes as they are with this option alone.
+            ("--data-binary", "@-".to_owned(), Some(printed(&text)))
+        };
+        let words = ["-H".to_owned(), quoted(&line), option.to_owned(), word];
         Some(BodyWords {
-            words: vec![
-                "-H".to_owned(),
-                quoted(&line),
-                option.to_owned(),
-                quoted(&text),
-            ],
-            input: None,
+            words: words.into(),
+            input,
         })
     }
 

@@ -1,6 +1,5 @@
 //! Writes multipart bodies as options of `curl`.
 
-use contract::diagnostic::harmless;
 use contract::model::{MediaType, PropertyEncoding, SchemaId, SchemaKind};
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
@@ -228,12 +227,11 @@ fn option(name: &str, part: &Text, rest: &str, out: &mut BodyWords) -> Option<()
     } else {
         String::new()
     };
-    let is_shown = harmless(&part.text) == part.text;
-    let text = if is_shown {
+    let text = if encoding::is_shown(&part.text) {
         content(&part.text)
     } else if out.input.is_none() {
         // Only one part can come from another command. curl makes a file of what `@` names.
-        out.input = Some(format!("printf {}", quoted(&octal(&part.text))));
+        out.input = Some(printed(&part.text));
         if part.is_file { "@-" } else { "<-" }.to_owned()
     } else {
         return None;
@@ -246,7 +244,7 @@ fn option(name: &str, part: &Text, rest: &str, out: &mut BodyWords) -> Option<()
 
 /// Returns the name of a part, unless curl would change it.
 fn field(name: &str) -> Option<&str> {
-    let is_kept = harmless(name) == name && !name.contains(['=', '"', '\\']);
+    let is_kept = encoding::is_shown(name) && !name.contains(['=', '"', '\\']);
     is_kept.then_some(name)
 }
 
@@ -281,6 +279,11 @@ fn type_word(media: &str) -> Option<&str> {
     };
     let is_kept = essence.contains('/') && !essence.contains(' ') && !parts.any(is_own);
     (is_kept && media.chars().all(is_plain)).then_some(media)
+}
+
+/// Returns the command that prints a text, in the words that a terminal shows.
+pub(super) fn printed(text: &str) -> String {
+    format!("printf {}", quoted(&octal(text)))
 }
 
 /// Returns the format by which `printf` prints a text.
