@@ -304,11 +304,13 @@ fn compared(arguments: &Arguments, err: &mut dyn Write) -> anyhow::Result<Option
     // The temporary folder is removed when the command ends.
     let checkout;
     let mut pointers: &[String] = &[];
+    let mut checked_out = None;
     let (base, folder, shown) = if let Some(file) = &arguments.base {
         (file.clone(), String::new(), String::new())
     } else {
         checkout = git::checkout(&path, &arguments.git)?;
         pointers = &checkout.pointers;
+        checked_out = Some(checkout.revision.clone());
         (
             checkout.document.clone(),
             format!("{}/", checkout.root().display()),
@@ -323,8 +325,12 @@ fn compared(arguments: &Arguments, err: &mut dyn Write) -> anyhow::Result<Option
         skips_examples: true,
         ..arguments.reading.options()
     };
+    let of_base = contract::Options {
+        revision: checked_out,
+        ..options.clone()
+    };
     let (before, after) = join(
-        || contract::load_with(&base, &options),
+        || contract::load_with(&base, &of_base),
         || contract::load_with(&path, &options),
     )?;
     let Some(base) = accept(before, folder, shown, err)? else {

@@ -15,6 +15,8 @@ use crate::workspace;
 /// The documents of a git revision in a temporary folder.
 pub(crate) struct Checkout {
     folder: TempDir,
+    /// The revision, as its documents are read.
+    pub(crate) revision: contract::Revision,
     /// The path of the document in the folder.
     pub(crate) document: PathBuf,
     /// What to do about each file whose content is not in git.
@@ -80,6 +82,11 @@ pub(crate) fn checkout(document: &Path, revision: &str) -> anyhow::Result<Checko
     }
     let pointers = pointers.iter().map(|path| fetched(revision, path));
     Ok(Checkout {
+        revision: contract::Revision {
+            name: revision.to_owned(),
+            copy: tree,
+            original: root,
+        },
         document,
         pointers: pointers.collect(),
         folder,

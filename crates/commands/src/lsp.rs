@@ -99,8 +99,11 @@ impl Base for Revision {
         let checkout = git::checkout(document, &self.name).map_err(|error| format!("{error:#}"))?;
         // By the entry and the overlays of today, as `diff` reads it.
         let listed = self.is_listed.then(|| Listed.options(document)).flatten();
-        let options = listed.as_ref().unwrap_or(&self.options);
-        let loaded = contract::load_with(&checkout.document, options);
+        let options = contract::Options {
+            revision: Some(checkout.revision.clone()),
+            ..listed.unwrap_or_else(|| self.options.clone())
+        };
+        let loaded = contract::load_with(&checkout.document, &options);
         let contract = loaded.contract;
         contract
             .map(|contract| (contract, loaded.sources))

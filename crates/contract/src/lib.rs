@@ -52,7 +52,7 @@ pub use diagnostic::{Diagnostic, Severity, render};
 pub use foreign::{READINGS, Reading, Repair};
 pub use lint::LintSet;
 pub use load::{
-    Loaded, NotInContract, OpenFiles, Options, draft_overlay, identity, load, load_text,
+    Loaded, NotInContract, OpenFiles, Options, Revision, draft_overlay, identity, load, load_text,
     load_text_with, load_with,
 };
 pub use mapping::{LocalCopy, Mapping, WrongLocalCopy};

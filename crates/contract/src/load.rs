@@ -70,6 +70,19 @@ pub struct Options {
     /// Whether examples are taken as they are: of a large document, validating them is a third of
     /// the work, and a caller that shows no warnings has no use for it.
     pub skips_examples: bool,
+    /// The git revision that the document is of, whose references lead to files of it alone.
+    pub revision: Option<Revision>,
+}
+
+/// A git revision whose files were copied to a folder.
+#[derive(Debug, Clone)]
+pub struct Revision {
+    /// The name of the revision, for messages.
+    pub name: String,
+    /// The folder with the copy of its files.
+    pub copy: PathBuf,
+    /// The root of the working copy, to which absolute paths in documents may lead.
+    pub original: PathBuf,
 }
 
 /// The result of loading a document.
@@ -106,6 +119,7 @@ fn read_files(path: &Path, options: &Options) -> Loader {
         only: options.only.clone(),
         open: options.open.clone(),
         skips_examples: options.skips_examples,
+        revision: options.revision.clone(),
         ..Loader::default()
     };
     let name = path.display().to_string();
@@ -174,6 +188,7 @@ struct Loader {
     only: Vec<String>,
     open: OpenFiles,
     skips_examples: bool,
+    revision: Option<Revision>,
     sources: Sources,
     diagnostics: Vec<Diagnostic>,
     /// What was corrected in the documents before they were checked, which no later check of them
@@ -248,8 +263,14 @@ impl Loader {
                         continue;
                     };
                     let path = clean(&folder.join(&written));
-                    let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
-                    let found = self.fetch(&path, Base::Folder(folder), home);
+                    let place = match &self.revision {
+                        Some(revision) => revision.place(path),
+                        None => Ok(path),
+                    };
+                    let found = place.map_err(Unavailable::Unreadable).and_then(|path| {
+                        let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
+                        self.fetch(&path, Base::Folder(folder), home)
+                    });
                     self.documents.list[from].files.insert(written, found);
                 }
                 Target::Address(address) => {

@@ -188,3 +188,70 @@ fn linked_folders_lead_to_folders_of_the_same_revision_alone() {
         assert!(wrong.contains("vendor/done.yaml"), "{target}: {wrong}");
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn the_folder_above_a_linked_one_is_above_its_target() {
+    if !git::is_installed() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let root = folder.path();
+    let document = path("get", "/a", DONE);
+    let linked = document.replace("{description: Done.}", "{$ref: 'vendor/done.yaml'}");
+    write(root, "pets.yaml", &linked);
+    for name in ["far/deep", "far/shared", "shared"] {
+        std::fs::create_dir_all(root.join(name)).expect("a folder can be made");
+    }
+    write(root, "far/deep/more.yaml", "description: More.\n");
+    // By its text, the path would lead to this one, which is no response.
+    write(root, "shared/done.yaml", "description: [1]\n");
+    write(root, "far/shared/done.yaml", "description: Done.\n");
+    commit(root);
+    std::fs::create_dir(root.join("vendor")).expect("a folder can be made");
+    write(root, "vendor/done.yaml", "description: Done.\n");
+    commit_link(root, "other", "far/deep");
+    commit_link(root, "vendor", "other/../shared");
+    let (code, printed, wrong) = diff(root, &ARGUMENTS);
+    assert_eq!(code, 0, "{printed}{wrong}");
+}
+
+#[test]
+fn no_file_of_the_working_copy_is_read_in_place_of_that_of_a_revision() {
+    if !git::is_installed() {
+        return;
+    }
+    let outside = tempfile::tempdir().expect("a folder can be made");
+    let root = &outside.path().join("pets");
+    std::fs::create_dir(root).expect("a folder can be made");
+    let schema = |max: u32| format!("{{type: string, maxLength: {max}}}\n");
+    let document = |file: &Path| {
+        let body = format!(
+            "requestBody: {{content: {{application/json: {{schema: {{$ref: '{}'}}}}}}}}, {DONE}",
+            file.display()
+        );
+        path("post", "/a", &body)
+    };
+    // An absolute path into the repository is that of the revision.
+    write(root, "name.yaml", &schema(9));
+    write(root, "pets.yaml", &document(&root.join("name.yaml")));
+    commit(root);
+    write(root, "name.yaml", &schema(5));
+    let (code, printed, wrong) = diff(root, &ARGUMENTS);
+    assert_eq!(code, 5, "{printed}{wrong}");
+    assert!(printed.contains("`maxLength` 9 → 5"), "{printed}");
+    // A file outside has no revision.
+    write(outside.path(), "name.yaml", &schema(9));
+    for file in [outside.path().join("name.yaml"), "../name.yaml".into()] {
+        write(root, "pets.yaml", &document(&file));
+        run(
+            root,
+            &["commit", "--quiet", "--all", "--message", "Go on"],
+            "",
+        );
+        let (code, _, wrong) = diff(root, &ARGUMENTS);
+        assert_eq!(code, 1, "{wrong}");
+        let words = "is outside of the repository, so it is not part of `HEAD`";
+        assert!(wrong.contains(words), "{wrong}");
+    }
+}

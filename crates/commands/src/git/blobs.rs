@@ -2,6 +2,7 @@
 //! encodings by which git would change them on their way to a working copy.
 
 use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Component, Path, PathBuf};
@@ -66,15 +67,13 @@ fn link_folders(
         .filter(|(path, one)| one.is_link && !is_document(path));
     let mut links: Vec<(&PathBuf, &Entry)> = links.collect();
     links.sort_unstable_by_key(|(path, _)| *path);
-    for (path, entry) in links {
-        let target = blobs.small(&entry.id)?;
-        let Some(target) = target.and_then(|target| beside(path, Path::new(&target))) else {
+    for (path, _) in links {
+        let Some(target) = followed(listed, path, blobs)? else {
             continue;
         };
-        let is_link = |path: &Path| listed.get(path).is_some_and(|entry| entry.is_link);
         let link = copy.join(path);
         // A file at its place is of a forged tree.
-        if !(folders.contains(&*target) || target.ancestors().any(is_link)) || link.exists() {
+        if !folders.contains(&*target) || link.exists() {
             continue;
         }
         if let Some(parent) = link.parent() {
@@ -130,49 +129,66 @@ fn target(
     path: &Path,
     blobs: &mut Blobs,
 ) -> anyhow::Result<Option<String>> {
-    let mut path = path.to_owned();
-    for _ in 0..=MOST_LINKS {
-        // The outermost link first: it may be a folder in which the rest is.
-        let mut parts: Vec<&Path> = path.ancestors().collect();
-        parts.reverse();
-        let link = parts.into_iter().find_map(|part| {
-            let entry = listed.get(part).filter(|entry| entry.is_link)?;
-            Some((part.to_owned(), entry))
-        });
-        let Some((link, entry)) = link else {
-            return Ok(listed.get(&path).map(|entry| entry.id.clone()));
-        };
-        let target = blobs.small(&entry.id)?;
-        let Some(next) = target.and_then(|target| beside(&link, Path::new(&target))) else {
-            return Ok(None);
-        };
-        let rest = path.strip_prefix(&link).unwrap_or(Path::new(""));
-        // Joined with nothing, a path would end in a separator.
-        path = if rest.as_os_str().is_empty() {
-            next
-        } else {
-            next.join(rest)
-        };
-    }
-    Ok(None)
+    let path = followed(listed, path, blobs)?;
+    Ok(path.and_then(|path| Some(listed.get(&path)?.id.clone())))
 }
 
-/// Returns the path of the target of a symbolic link in the commit, or `None` if it is not in it.
-fn beside(link: &Path, target: &Path) -> Option<PathBuf> {
-    let mut out = link.parent()?.to_owned();
-    for part in target.components() {
+/// Returns the path that is left when each symbolic link is followed, or `None` if they lead out of the
+/// commit.
+///
+/// As on a disk, `..` after a link is the folder above that to which the link leads.
+fn followed(
+    listed: &HashMap<PathBuf, Entry>,
+    path: &Path,
+    blobs: &mut Blobs,
+) -> anyhow::Result<Option<PathBuf>> {
+    let mut links = 0;
+    let mut out = PathBuf::new();
+    // The parts that are left, the next one last.
+    let mut rest = parts(path);
+    while let Some(part) = rest.pop() {
         match part {
-            Component::Normal(name) => out.push(name),
-            Component::CurDir => {}
-            Component::ParentDir => {
+            Part::Up => {
                 if !out.pop() {
-                    return None;
+                    return Ok(None);
                 }
             }
-            Component::RootDir | Component::Prefix(_) => return None,
+            Part::Outside => return Ok(None),
+            Part::Name(name) => {
+                out.push(name);
+                let Some(entry) = listed.get(&out).filter(|entry| entry.is_link) else {
+                    continue;
+                };
+                links += 1;
+                let target = blobs.small(&entry.id)?;
+                let Some(target) = target.filter(|_| links <= MOST_LINKS) else {
+                    return Ok(None);
+                };
+                out.pop();
+                rest.extend(parts(Path::new(&target)));
+            }
         }
     }
-    Some(out)
+    Ok(Some(out))
+}
+
+/// A part of a path.
+enum Part {
+    Name(OsString),
+    Up,
+    /// What leads out of any folder.
+    Outside,
+}
+
+/// Returns the parts of a path, the first one last.
+fn parts(path: &Path) -> Vec<Part> {
+    let part = |component: Component<'_>| match component {
+        Component::Normal(name) => Some(Part::Name(name.to_owned())),
+        Component::CurDir => None,
+        Component::ParentDir => Some(Part::Up),
+        Component::RootDir | Component::Prefix(_) => Some(Part::Outside),
+    };
+    path.components().rev().filter_map(part).collect()
 }
 
 /// A process of git that writes the bytes of files by their ids.

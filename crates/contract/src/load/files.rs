@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use super::Revision;
 use crate::read::MAX_BYTES;
 
 /// Texts that are read in place of the files with the same paths, such as the unsaved files of an
@@ -44,6 +45,25 @@ pub(super) fn read_file<'o>(path: &Path, open: &'o OpenFiles) -> Result<Cow<'o, 
     std::fs::read(path)
         .map(Cow::Owned)
         .map_err(|error| format!("cannot be read: {error}"))
+}
+
+impl Revision {
+    /// Returns the path of a file in the copy of the revision. The error completes the sentence "the
+    /// file …".
+    pub(super) fn place(&self, path: PathBuf) -> Result<PathBuf, String> {
+        let found = identity(&path);
+        if found.starts_with(identity(&self.copy)) {
+            return Ok(path);
+        }
+        // Read where it is, the file would be that of the working copy.
+        match found.strip_prefix(identity(&self.original)) {
+            Ok(inside) => Ok(self.copy.join(inside)),
+            Err(_) => Err(format!(
+                "is outside of the repository, so it is not part of `{}`: move it into the repository, or compare with a file in place of a revision",
+                self.name
+            )),
+        }
+    }
 }
 
 /// Returns the canonical path, which is equal for two paths to the same file. Of a missing file,
