@@ -132,7 +132,7 @@ pub(crate) fn run(_: &Arguments, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let home = root.join("target/examples");
     // Databases of an earlier run would count towards the quota.
     let _ = fs::remove_dir_all(&home);
-    let service = Service::prepare(&root, home, Build::WithWorkspace)?;
+    let service = Service::prepare(&root, home, Build::WithTests)?;
     let running = Running::start(&service)?;
     let mut machines: Option<Vec<String>> = None;
     for example in &EXAMPLES {

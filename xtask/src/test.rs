@@ -89,7 +89,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
         // The nightly run compiles the packages too, which takes ten minutes.
         let publish = "publish --dry-run --no-verify --allow-dirty";
         steps.push(Step::cargo(publish).packages(&packages.published));
-        let step = tests(&machine).targets("tests", EXTERNAL);
+        let step = tests(&machine).targets(EXTERNAL);
         steps.push(step.arguments(if machine.has(Tool::Nextest) {
             "--run-ignored all"
         } else {

@@ -1,7 +1,16 @@
 //! Cargo, as a shell starts it.
 
 use std::env;
-use std::process::Command;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, bail};
+
+/// Arguments of a build whose dependencies have the features that the tests of the whole workspace
+/// select, so that a build of both compiles each dependency once.
+///
+/// Cargo selects them if it builds a test with a program, for which a small one is named.
+pub(crate) const AS_FOR_TESTS: [&str; 3] = ["--workspace", "--test", "mutants"];
 
 /// Returns a command that starts cargo: the one that runs this program, if one does, so that its
 /// toolchain stays the same throughout.
@@ -18,6 +27,33 @@ pub fn cargo() -> Command {
         }
     }
     cargo
+}
+
+/// Runs a command of cargo that builds a program, and returns the path of the program.
+///
+/// # Errors
+///
+/// Returns an error if cargo cannot be started, if it fails, or if it builds no such program.
+pub(crate) fn program(mut build: Command, name: &str) -> anyhow::Result<PathBuf> {
+    let output = build
+        .args(["--message-format", "json-render-diagnostics"])
+        .stderr(Stdio::inherit())
+        .output()
+        .context("failed to start cargo")?;
+    if !output.status.success() {
+        bail!("{name} does not build");
+    }
+    // The path depends on the configuration of cargo, so it is read from what cargo reports.
+    let messages = String::from_utf8(output.stdout)?;
+    let mut executables = messages.lines().filter_map(|line| {
+        let message: serde_json::Value = serde_json::from_str(line).ok()?;
+        let is_it = message["target"]["name"] == name && message["target"]["kind"][0] == "bin";
+        let path = message["executable"].as_str().filter(|_| is_it)?;
+        Some(PathBuf::from(path))
+    });
+    executables
+        .next_back()
+        .with_context(|| format!("cargo does not say where {name} is"))
 }
 
 /// Returns whether a variable says which package a program is of.

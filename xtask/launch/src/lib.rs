@@ -6,7 +6,9 @@
 mod cargo;
 mod serve;
 mod service;
+mod xtask;
 
 pub use cargo::cargo;
 pub use serve::{Addresses, announce, serve};
 pub use service::{Build, PROJECT, Service};
+pub use xtask::xtask_for_tests;

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, bail};
 
-use crate::cargo::cargo;
+use crate::cargo::{AS_FOR_TESTS, cargo, program};
 
 /// The id of the project in the demo inventory.
 pub const PROJECT: &str = "pjj99grz61ddttq24cf6gc6atm";
@@ -137,50 +137,27 @@ impl Service {
 pub enum Build {
     /// The package alone and without its features, which compiles the fewest dependencies.
     Alone,
-    /// With the features that a build of the workspace selects, so that a caller who builds that
+    /// With the features that the tests of the workspace select, so that a caller who builds these
     /// too compiles each dependency once.
-    WithWorkspace,
+    WithTests,
 }
 
 impl Build {
     /// Builds `stratusd` and returns the path of the program.
     fn run(self, root: &Path) -> anyhow::Result<PathBuf> {
-        let what: &[&str] = match self {
-            Self::Alone => &["--package", "stratusd", "--no-default-features"],
-            Self::WithWorkspace => &["--workspace", "--bin", "stratusd"],
-        };
         let mut build = cargo();
-        build
-            .arg("build")
-            .args(what)
-            .args(["--message-format", "json-render-diagnostics"])
-            .current_dir(root);
-        if self == Self::Alone {
-            // Nobody debugs the demo, and the lines in backtraces are a sixth of what is left to compile.
-            build.env("CARGO_PROFILE_DEV_DEBUG", "0");
-        }
-        let output = build
-            .stderr(std::process::Stdio::inherit())
-            .output()
-            .context("failed to start cargo")?;
-        if !output.status.success() {
-            bail!("stratusd does not build");
-        }
-        // The path depends on the configuration of cargo, so it is read from what cargo reports.
-        let messages = String::from_utf8(output.stdout)?;
-        let mut executables = messages.lines().filter_map(|line| {
-            let message: serde_json::Value = serde_json::from_str(line).ok()?;
-            let is_ours =
-                message["target"]["name"] == "stratusd" && message["target"]["kind"][0] == "bin";
-            if is_ours {
-                message["executable"].as_str().map(PathBuf::from)
-            } else {
-                None
+        build.args(["build", "--bin", "stratusd"]).current_dir(root);
+        match self {
+            Self::Alone => {
+                build.args(["--package", "stratusd", "--no-default-features"]);
+                // Nobody debugs the demo, and the lines in backtraces are a sixth of what is left to compile.
+                build.env("CARGO_PROFILE_DEV_DEBUG", "0");
             }
-        });
-        executables
-            .next_back()
-            .context("cargo does not say where stratusd is")
+            Self::WithTests => {
+                build.args(AS_FOR_TESTS);
+            }
+        }
+        program(build, "stratusd")
     }
 }
 

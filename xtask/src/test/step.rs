@@ -69,13 +69,14 @@ impl Step {
         self
     }
 
-    /// Restricts the step to some test files of a package, whose names are separated by spaces.
-    pub(super) fn targets(mut self, package: &str, names: &str) -> Self {
+    /// Restricts the step to some test files of the workspace, whose names are separated by spaces.
+    pub(super) fn targets(mut self, names: &str) -> Self {
         // A choice of all kinds of targets would take the others in again.
         let kinds = ["--lib", "--bins", "--tests", "--examples"];
         self.arguments
             .retain(|argument| !kinds.contains(&argument.as_str()));
-        self = self.packages([package]);
+        // A choice of a package would select other features of dependencies.
+        self = self.workspace();
         for name in names.split(' ') {
             self.arguments
                 .extend(["--test".to_owned(), name.to_owned()]);
