@@ -565,6 +565,20 @@ fn items_that_a_schema_counts_are_decided() {
     assert_witness(&both, &json!({"maxItems": 0}), json!([""]));
     let decided = decide(&counts(0, None), &counts(20, None));
     assert!(!matches!(decided, Containment::Contained), "{decided:?}");
+    // Two keywords may each leave out an item of their own.
+    let few = |value: &str, most: u64| json!({"contains": {"const": value}, "minContains": 0, "maxContains": most});
+    let each = json!({"type": "array", "items": {"enum": ["a", "b"]}, "allOf": [few("a", 1), few("b", 2)]});
+    assert_broken(&each, &json!({"maxItems": 2}), Reading::Exact);
+    assert_contained(&each, &json!({"maxItems": 3}));
+}
+
+#[test]
+fn a_value_that_fits_two_branches_of_a_large_union_breaks_it() {
+    let text = json!({"type": "string"});
+    let both = json!({"type": "object", "required": ["p3", "p50"], "properties": {"p3": text, "p50": text}});
+    for reading in [Reading::Exact, Reading::Request, Reading::Response] {
+        assert_broken(&both, &union(60, 5), reading);
+    }
 }
 
 #[test]

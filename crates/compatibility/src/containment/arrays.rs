@@ -161,6 +161,12 @@ fn end(placing: &Placing) -> usize {
     ends.max().unwrap_or(0)
 }
 
+/// Returns the index after the last item that some literal leaves out.
+fn end_of_exceptions(placing: &Placing) -> usize {
+    let places = placing.except.iter().flat_map(|(_, places)| places);
+    places.map(|index| index + 1).max().unwrap_or(0)
+}
+
 /// Returns the index from which all items have the same schemas.
 fn tail(arrays: &Arrays) -> usize {
     let prefixes = arrays.groups.iter().map(|group| group.prefix.len());
@@ -212,7 +218,8 @@ fn placings(arrays: &Arrays) -> (Vec<Placing>, bool) {
         last += count;
     }
     for (but, literal) in &arrays.most {
-        let places = |way: &Placing| 0..tail.max(end(way)) + but;
+        // Two literals may leave out different items, each where the other one holds.
+        let places = |way: &Placing| 0..tail.max(end(way)).max(end_of_exceptions(way)) + but;
         let is_whole = vary(&mut ways, tail, &places, *but, &|way, places| {
             way.except.push((*literal, places.to_vec()));
         });
