@@ -25,6 +25,7 @@ mod taken;
 mod walk;
 mod written;
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use contract::model::{Contract, Operation};
@@ -34,6 +35,7 @@ use crate::containment::{Context, Reading};
 use crate::finding::{BREAKING_RULES, Finding, Kind, Report, Version, Witness};
 use crate::pair::Side;
 use findings::Findings;
+use routing::Router;
 use walk::Walks;
 
 /// The stack size in bytes of the thread that compares. Schemas may nest as deep as the reader of
@@ -64,6 +66,7 @@ fn compare_here(base: &Contract, revision: &Contract) -> Report {
         walks: Walks::default(),
         findings: Findings::default(),
         pairs: Vec::new(),
+        routers: OnceCell::new(),
         context,
     };
     comparison.document();
@@ -78,6 +81,8 @@ struct Comparison<'c> {
     /// The operations of both contracts. Walks refer to them by index.
     pairs: Vec<OperationPair<'c>>,
     walks: Walks,
+    /// The routers of both contracts, built when a path is new.
+    routers: OnceCell<(Router<'c>, Router<'c>)>,
 }
 
 /// An operation before and after the change.

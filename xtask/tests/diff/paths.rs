@@ -393,13 +393,13 @@ fn a_path_that_asks_for_more_takes_the_requests_with_more() {
 fn a_pattern_that_is_not_decided_leaves_it_open_what_a_new_path_takes() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let schema = |pattern: &str| format!("schema: {{type: string, pattern: '{pattern}'}}");
-    let kinds = |pattern: &str| {
+    let kinds_of = |pattern: &str, method: &'static str| {
         let schema = schema(pattern);
         let old: &[(&str, &str)] = &[("id", &schema)];
         let new: &[(&str, &str)] = &[("name", ANY)];
         let view = ("get", "/pets/{id}", old);
         let before = of(&[view]);
-        let after = of(&[view, ("get", "/pets/{name}.json", new)]);
+        let after = of(&[view, (method, "/pets/{name}.json", new)]);
         let found = report(folder.path(), &before, &after);
         let findings = found["findings"].as_array().expect("findings are a list");
         let taken = findings.iter().filter(|one| one["rule"] == "path-taken");
@@ -407,10 +407,35 @@ fn a_pattern_that_is_not_decided_leaves_it_open_what_a_new_path_takes() {
             .map(|one| one["kind"].as_str().expect("a kind").to_owned())
             .collect::<Vec<_>>()
     };
+    let kinds = |pattern: &str| kinds_of(pattern, "get");
     // The pattern refers back, so that no search knows its strings.
     assert_eq!(kinds(r"^(q|w)\1x+[.](json|xml)$"), ["undecided"]);
     assert_eq!(kinds(r"^(?!a)[a-c]+[.]json$"), ["undecided"]);
     assert_eq!(kinds(r"^[a-c]+[.]xml$"), [""; 0]);
+    // Whether a path refuses their method is as open.
+    assert_eq!(kinds_of(r"^(q|w)\1x+[.]json$", "post"), ["undecided"]);
+    assert_eq!(kinds_of(r"^[a-c]+[.]xml$", "post"), [""; 0]);
+}
+
+#[test]
+fn many_new_paths_beside_a_template_are_judged_in_time() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let id: &[(&str, &str)] = &[("id", ANY)];
+    let names = |kind: &str| -> Vec<String> {
+        let name = |number| format!("/pets/{kind}{number}");
+        (0..2000).map(name).collect()
+    };
+    let (kept, new) = (names("kept"), names("new"));
+    let fixed = |path| ("get", path, &[] as &[(&str, &str)]);
+    let mut before = vec![("get", "/pets/{id}", id)];
+    before.extend(kept.iter().map(|path| fixed(path.as_str())));
+    let mut after = before.clone();
+    after.extend(new.iter().map(|path| fixed(path.as_str())));
+    let start = std::time::Instant::now();
+    let found = report(folder.path(), &of(&before), &of(&after));
+    assert_eq!(taken(&found).len(), 2000);
+    // Where each request has a router made for it, this takes minutes.
+    assert!(start.elapsed().as_secs() < 30, "{:?}", start.elapsed());
 }
 
 #[test]

@@ -1,11 +1,13 @@
 //! Finds the requests that a new path takes from a template, as `/pets/mine` does from `/pets/{id}`.
 
-use contract::model::{Location, Operation, Parameter, ParameterEncoding, PathPart, Style};
+use contract::model::{
+    Contract, Location, Method, Operation, Parameter, ParameterEncoding, PathPart, Style,
+};
 use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 
 use super::operations::is_same;
-use super::routing::{Part, Request, Routed, capture, route, segments};
+use super::routing::{Part, Request, Routed, Router, capture, segments};
 use super::{Comparison, Found, encoding};
 use crate::containment::Text;
 use crate::finding::Kind;
@@ -74,7 +76,7 @@ struct Segment {
     is_fixed: bool,
 }
 
-impl Comparison<'_> {
+impl<'c> Comparison<'c> {
     /// Reports requests that went to an operation, and go to a new operation now, or to a new path that
     /// does not have their method.
     pub(super) fn taken(&mut self, new: &Operation, name: impl Fn(&Operation) -> String) {
@@ -91,7 +93,9 @@ impl Comparison<'_> {
             .iter()
             .find(|one| is_same_path(one, new) && one.query == new.query);
         let is_first = first.is_some_and(|first| first.id == new.id);
-        for old in &base.operations {
+        let refused = format!("are refused now, since `{}` has no such method", new.path);
+        let beside: Vec<&Operation> = self.routers().0.beside(new).collect();
+        for old in beside {
             let urls = self.urls(old, new, Unchanged::Usual);
             // One that is gone is reported as gone.
             if urls.is_empty() || !revision.operations.iter().any(|kept| is_same(old, kept)) {
@@ -101,10 +105,9 @@ impl Comparison<'_> {
                 Routed::Operation(to) if to.id == new.id => {
                     Some(format!("go to {} now", name(new)))
                 }
-                Routed::OtherMethods(to) if is_first && is_same_path(to, new) => Some(format!(
-                    "are refused now, since `{}` has no such method",
-                    new.path
-                )),
+                Routed::OtherMethods(to) if is_first && is_same_path(to, new) => {
+                    Some(refused.clone())
+                }
                 Routed::Operation(_) | Routed::OtherMethods(_) | Routed::Nowhere => None,
             };
             let mut judged = self.judge_urls(old, urls.list, &goes);
@@ -119,13 +122,25 @@ impl Comparison<'_> {
                 Judged::Unclear(fixed, what) => {
                     self.add_taken((old, name(old)), &fixed, new, (Kind::Undecided, &what));
                 }
-                Judged::Free | Judged::Elsewhere if !urls.is_clear && old.method == new.method => {
-                    let what = format!("go to {} now", name(new));
+                Judged::Free | Judged::Elsewhere if !urls.is_clear => {
+                    let what = if old.method == new.method {
+                        format!("go to {} now", name(new))
+                    } else if is_first && !serves(revision, new, &old.method) {
+                        refused.clone()
+                    } else {
+                        continue;
+                    };
                     self.add_taken((old, name(old)), &[], new, (Kind::Undecided, &what));
                 }
                 Judged::Free | Judged::Elsewhere => {}
             }
         }
+    }
+
+    /// Returns the routers of both contracts, which are built once.
+    fn routers(&self) -> &(Router<'c>, Router<'c>) {
+        let routers = || (Router::new(self.base()), Router::new(self.revision()));
+        self.routers.get_or_init(routers)
     }
 
     /// Returns what happens to the requests of an operation that have these URLs.
@@ -135,7 +150,7 @@ impl Comparison<'_> {
         urls: Vec<Url<'o>>,
         goes: &dyn Fn(Routed<'_>) -> Option<String>,
     ) -> Judged<'o> {
-        let (base, revision) = (self.base(), self.revision());
+        let (before, after) = self.routers();
         let mut judged = Judged::Free;
         for (path, query) in urls {
             let pairs: Vec<(String, String)> = old
@@ -150,10 +165,10 @@ impl Comparison<'_> {
                 segments: &texts,
                 query: &pairs,
             };
-            let went = matches!(route(base, &request), Routed::Operation(to) if is_same(to, old));
-            let is_kept =
-                matches!(route(revision, &request), Routed::Operation(to) if is_same(old, to));
-            let what = goes(route(revision, &request)).filter(|_| went);
+            let went = matches!(before.route(&request), Routed::Operation(to) if is_same(to, old));
+            let routed = after.route(&request);
+            let is_kept = matches!(&routed, Routed::Operation(to) if is_same(old, to));
+            let what = goes(routed).filter(|_| went);
             let Some(what) = what else {
                 if let (Judged::Free, false) = (&judged, went && is_kept) {
                     judged = Judged::Elsewhere;
@@ -434,6 +449,15 @@ impl Comparison<'_> {
         }
         (!is_unclear).then_some(false)
     }
+}
+
+/// Returns whether the path of an operation, with the same query, has a method.
+fn serves(contract: &Contract, operation: &Operation, method: &Method) -> bool {
+    contract.operations.iter().any(|one| {
+        is_same_path(one, operation)
+            && one.query == operation.query
+            && (one.method == *method || *method == Method::Head && one.method == Method::Get)
+    })
 }
 
 /// Returns the texts that a URL has in place of the parameters of an operation.
