@@ -31,6 +31,9 @@ impl Tableau<'_, '_> {
     /// A further branch only asks for more, except that it names properties. So it is of use only if
     /// the search has met a property that no branch names.
     pub(super) fn joined(&self, branch: &Branch) -> Outcome {
+        if branch.facts.objects.may_hold.is_empty() {
+            return self.object(&branch.facts);
+        }
         let before = self.unsent.take();
         let outcome = self.object(&branch.facts);
         let unsent = self.unsent.replace(before);
@@ -41,13 +44,15 @@ impl Tableau<'_, '_> {
             Outcome::Unknown(why) => Some(why),
             Outcome::Nothing | Outcome::Value(_) => None,
         };
+        let mut of_use = branch.facts.objects.may_hold.clone();
+        of_use.retain(|literal| {
+            !branch.seen.contains(literal) && self.named(literal.class).has_any(&unsent)
+        });
+        if of_use.is_empty() {
+            return outcome;
+        }
         let mut rest = branch.clone();
-        for literal in &branch.facts.objects.may_hold {
-            let is_of_use =
-                !branch.seen.contains(literal) && self.named(literal.class).has_any(&unsent);
-            if !is_of_use {
-                continue;
-            }
+        for literal in &of_use {
             // What fits this branch is searched now, so the next ones are tried without it.
             rest.facts.objects.may_hold.retain(|one| one != literal);
             if branch.joined >= MOST_JOINED {

@@ -419,7 +419,9 @@ impl Tableau<'_, '_> {
         }
         // A sender sends the properties that it names, unless it names none.
         if is_limited && !is_sent {
-            self.unsent.borrow_mut().insert(name.to_owned());
+            if !objects.may_hold.is_empty() {
+                self.unsent.borrow_mut().insert(name.to_owned());
+            }
             return Outcome::Nothing;
         }
         self.solve(literals, &Extra::default())

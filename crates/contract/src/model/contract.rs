@@ -102,6 +102,13 @@ impl Contract {
     /// part of its `allOf`.
     #[must_use]
     pub fn is_marked(&self, id: SchemaId, mark: impl Fn(&Keywords) -> bool) -> bool {
+        // Most schemas have no parts, so nothing is kept of them.
+        match &self.schema(id).kind {
+            SchemaKind::Object(keywords) if mark(keywords) => return true,
+            SchemaKind::Object(keywords)
+                if keywords.reference.is_some() || !keywords.all_of.is_empty() => {}
+            SchemaKind::Object(_) | SchemaKind::Bool(_) => return false,
+        }
         let mut seen = HashSet::new();
         let mut pending = vec![id];
         while let Some(id) = pending.pop() {
