@@ -135,6 +135,8 @@ fn symbolic_links_lead_to_files_of_the_same_revision_alone() {
         beyond.to_str().expect("the path is text"),
         "../done.yaml",
         "linked.yaml",
+        // From the root of the disk, not of the repository.
+        "/done.yaml",
     ] {
         link(target);
         let (code, _, wrong) = diff(root, &ARGUMENTS);
@@ -181,7 +183,14 @@ fn linked_folders_lead_to_folders_of_the_same_revision_alone() {
     write(root, "pets.yaml", &linked);
     run(root, &["add", "pets.yaml"], "");
     let beyond = outside.path().to_str().expect("the path is text");
-    for target in [beyond, "..", "../..", "vendor", "shared/none"] {
+    for target in [
+        beyond,
+        "..",
+        "../..",
+        "vendor",
+        "shared/none",
+        "/shared/deep",
+    ] {
         link("vendor", target);
         let (code, _, wrong) = diff(root, &ARGUMENTS);
         assert_eq!(code, 1, "{target}: {wrong}");
