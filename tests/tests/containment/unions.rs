@@ -61,11 +61,15 @@ fn value(choices: &mut Choices, branches: u64) -> Value {
     }
 }
 
-/// The number of pairs of unions that are compared in each reading.
-const CASES: u32 = 30;
+/// The number of pairs of unions that are compared in each reading, unless `STRATUS_CASES` sets it. A pair
+/// takes about a second in a build without optimisation, so the long run is for the night.
+const CASES: u32 = 2;
+/// The least number of cases of which shares are asserted.
+const MANY: u32 = 20;
 
 #[test]
 fn no_value_contradicts_what_is_said_of_large_unions() {
+    let mut decided = 0;
     for reading in [Reading::Exact, Reading::Request, Reading::Response] {
         let run = Run::from_environment(CASES);
         let (contained, broken, undecided) = (Cell::new(0), Cell::new(0), Cell::new(0));
@@ -81,6 +85,10 @@ fn no_value_contradicts_what_is_said_of_large_unions() {
         let [contained, broken, undecided] = [contained, broken, undecided].map(|one| one.get());
         println!("{reading:?}: {contained} contained, {broken} broken, {undecided} undecided");
         checked.expect("no case fails");
+        decided += contained + broken;
+        if run.cases < MANY {
+            continue;
+        }
         assert!(
             contained * 10 > run.cases && broken * 10 > run.cases,
             "the cases are one-sided"
@@ -90,6 +98,7 @@ fn no_value_contradicts_what_is_said_of_large_unions() {
             "{undecided} cases are undecided"
         );
     }
+    assert!(decided > 0, "no case is decided");
 }
 
 /// Compares two large unions of a seed, and what is said of them with a validator.
