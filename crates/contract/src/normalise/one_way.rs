@@ -113,15 +113,18 @@ fn misplaced(contract: &Contract, id: SchemaId, way: Way) -> Vec<String> {
     let SchemaKind::Object(keywords) = &contract.schema(id).kind else {
         return Vec::new();
     };
-    let is_one_way = |id: SchemaId| match (&contract.schema(id).kind, way) {
-        (SchemaKind::Object(property), Way::Request) => property.read_only,
-        (SchemaKind::Object(property), Way::Response) => property.write_only,
-        (SchemaKind::Bool(_), _) => false,
+    let is_one_way = |id: SchemaId| {
+        contract.is_marked(id, |property| match way {
+            Way::Request => property.read_only,
+            Way::Response => property.write_only,
+        })
     };
     let is_misplaced = |name: &&String| {
-        let property = keywords.properties.get(*name);
-        // The keyword may stand beside a `$ref` or in its target.
-        property.is_some_and(|id| is_one_way(*id) || is_one_way(contract.resolve(*id)))
+        keywords
+            .properties
+            .get(*name)
+            .copied()
+            .is_some_and(is_one_way)
     };
     keywords
         .required

@@ -62,6 +62,21 @@ fn a_property_can_be_read_only_by_its_reference() {
 }
 
 #[test]
+fn a_property_can_be_read_only_by_a_part_of_it() {
+    let property = r##"{ type: object, required: [id], properties: { ⟦id: { allOf: [{ type: string }, { $ref: "#/components/schemas/Mark" }] } } }"##;
+    let optional = property.replace("required: [id], ", "").replace('⟦', "");
+    for version in ["3.0.3", "3.1.0"] {
+        let template = taking(version)
+            + "components: { schemas: { Mark: { allOf: [{ readOnly: true }] } } }\n";
+        warning("one-way-required", &template, property, &optional);
+        // A branch of an `anyOf` may be another one.
+        let any = property.replace("allOf: [{ type", "anyOf: [{ type");
+        let text = template.replace("@@", &any.replace('⟦', ""));
+        assert_eq!(diagnostics(&text), vec![]);
+    }
+}
+
+#[test]
 fn required_properties_travel_in_callbacks() {
     let template = r#"openapi: 3.0.3
 info: { title: Pets, version: "1" }
