@@ -7,6 +7,7 @@
 
 mod changes;
 mod failure;
+mod orphans;
 mod record;
 mod room;
 mod search;
@@ -211,11 +212,16 @@ impl<P: Provisioner> Reconciler<P> {
             () = self.keep(due, lease, expires) => {
                 self.steps.lost.fetch_add(1, Ordering::Relaxed);
                 tracing::warn!(database = due.database.id.as_str(), "the lease has ended, so the step is abandoned");
-                return;
+                None
             }
             // The lease stays until it expires: the provisioner may still be at work.
             () = self.give_up.cancelled() => return,
-            record = step => record,
+            record = step => Some(record),
+        };
+        let Some(record) = record else {
+            // Others get the worker.
+            drop(held);
+            return self.delete_orphan(due).await;
         };
         let record = match record {
             Ok(record) => {
@@ -243,6 +249,8 @@ impl<P: Provisioner> Reconciler<P> {
                     database = due.database.id.as_str(),
                     "another worker has taken over"
                 );
+                drop(held);
+                self.delete_orphan(due).await;
             }
             // The lease expires, and the step runs again.
             Err(error) => {

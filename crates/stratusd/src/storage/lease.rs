@@ -347,6 +347,19 @@ pub async fn prolong(
     )
 }
 
+/// Returns whether the row of a database is there.
+pub async fn exists(c: &mut Connection<'_>, due: &Due) -> Result<bool, StorageError> {
+    let sql = "SELECT id FROM postgres_database WHERE project_id = $1 AND id = $2";
+    c.exists(sql, &[&due.project_id, &due.database.id]).await
+}
+
+/// Returns whether a database is being deleted.
+pub async fn is_deleting(c: &mut Connection<'_>, due: &Due) -> Result<bool, StorageError> {
+    let sql =
+        "SELECT id FROM postgres_database WHERE project_id = $1 AND id = $2 AND state = 'deleting'";
+    c.exists(sql, &[&due.project_id, &due.database.id]).await
+}
+
 /// Releases all leases. Only a service that is alone with its database may call this: the leases
 /// are then those of a process that has died.
 pub async fn free_all(c: &mut Connection<'_>) -> Result<(), StorageError> {
