@@ -9,6 +9,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 
 use crate::support::caller::Caller;
@@ -87,11 +88,19 @@ pub struct Hostile {
     /// The host and the port of the service.
     pub address: String,
     pub token: String,
+    /// The threads of its callers.
+    pub threads: Handle,
 }
 
 impl Hostile {
     /// Fills the project.
     pub async fn prepare(&self) {
+        let hostile = self.clone();
+        let filled = self.threads.spawn(async move { hostile.fill().await });
+        filled.await.expect("the project is filled");
+    }
+
+    async fn fill(&self) {
         let size = json!({ "size": "standard-2", "storage_size": 64 });
         let tags: Vec<Value> = (0..64)
             .map(|number| json!({ "key": format!("key-{number}"), "value": "v".repeat(255) }))
@@ -113,12 +122,13 @@ impl Hostile {
         let body = Arc::new(body(attack));
         for _ in 0..TASKS {
             let (hostile, body) = (self.clone(), Arc::clone(&body));
-            tasks.spawn(async move {
+            let attacking = async move {
                 loop {
                     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
                     hostile.once(attack, number, &body).await;
                 }
-            });
+            };
+            tasks.spawn_on(attacking, &self.threads);
         }
         tasks
     }

@@ -55,12 +55,14 @@ async fn measure(database: &str, home: Home, _cluster: Option<Cluster>) {
     let quiet = || Caller::new(&service.base, SHOP, &token);
     let subnet = format!("{PLACE}/private-subnet/backend");
     quiet().get(&subnet).await.ok();
+    let threads = of_another_machine();
     let hostile = Hostile {
         caller: Caller::new(&service.base, RIVAL, &theirs),
         powerless: Caller::new(&service.base, RIVAL, &powerless),
         unknown: Caller::new(&service.base, RIVAL, INVENTED),
         address: service.base.replace("http://", ""),
         token: theirs,
+        threads: threads.handle().clone(),
     };
     hostile.prepare().await;
     let title = format!("a quiet tenant's requests beside a hostile tenant on {database}");
@@ -91,6 +93,21 @@ async fn measure(database: &str, home: Home, _cluster: Option<Cluster>) {
             high_beside / high
         );
     }
+    threads.shutdown_background();
+}
+
+/// Starts the threads of the hostile callers. They compute only where the service and the quiet tenant
+/// leave a processor to them: callers elsewhere have processors of their own, and what these compute
+/// says nothing of the service.
+fn of_another_machine() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .on_thread_start(|| {
+            rustix::process::nice(19).expect("a thread may have less priority");
+        })
+        .enable_all()
+        .build()
+        .expect("a runtime starts")
 }
 
 /// Calls as the quiet tenant does, on a thread of its own: what the hostile callers compute in this
