@@ -29,6 +29,10 @@ pub(super) fn check(walk: &mut Walk<'_, '_>, node: &Node) {
     }
 }
 
+/// The maximum number of bytes that a pattern may have: 16 KiB. Compiling a longer one takes seconds,
+/// and each reader of the contract compiles it again.
+const LONGEST_PATTERN: usize = 16 << 10;
+
 fn check_pattern(walk: &mut Walk<'_, '_>, pattern: &str, span: Span) {
     let help = "write a regular expression of ECMA 262, as JavaScript has them".to_owned();
     if let Some(why) = why_unusable(pattern) {
@@ -40,7 +44,10 @@ fn check_pattern(walk: &mut Walk<'_, '_>, pattern: &str, span: Span) {
             help,
         );
     }
-    if !jsonschema_regex::is_valid_ecma_regex(pattern) {
+    // Annex B allows more, of which the canonical spelling has nothing.
+    if !jsonschema_regex::is_valid_ecma_regex(pattern)
+        && !jsonschema_regex::is_valid_ecma_regex(&canonical(pattern))
+    {
         let message =
             "the pattern is not a regular expression of ECMA 262, and is read as Rust reads it"
                 .to_owned();
@@ -82,6 +89,12 @@ fn foreign(pattern: &str) -> Option<(&'static str, usize, &'static str)> {
 
 /// Returns why no regular expression engine supports a pattern, or `None` if one does.
 pub(crate) fn why_unusable(pattern: &str) -> Option<String> {
+    if pattern.len() > LONGEST_PATTERN {
+        return Some(format!(
+            "it has {} bytes, and at most {LONGEST_PATTERN} are read",
+            pattern.len()
+        ));
+    }
     // The grammar of ECMA 262 does not decide: documents in use contain patterns of other dialects,
     // and most of those compile.
     let spelt = canonical(pattern);
