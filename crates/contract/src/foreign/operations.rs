@@ -204,12 +204,23 @@ pub(super) const METHODS: [&str; 8] = [
 pub(super) fn spell_method(site: &mut Site<'_>) -> Option<()> {
     let meant = site.key(0)?.to_ascii_lowercase();
     let is_method = METHODS.contains(&meant.as_str());
-    let is_item = matches!(site.key(2), Some("paths" | "pathItems" | "webhooks"));
+    let is_item =
+        matches!(site.key(2), Some("paths" | "pathItems" | "webhooks")) || is_in_callback(site);
     // Renaming it would give the object two equal keys.
     let is_free = site.node(1)?.get(&meant).is_none();
     (is_method && is_item && is_free && site.node(0)?.as_object().is_some()).then_some(())?;
     site.entry_mut()?.key = meant;
     Some(())
+}
+
+/// Returns whether a node is a key of a path item in a callback, of an operation or a component.
+fn is_in_callback(site: &Site<'_>) -> bool {
+    let is_operation = |key: &str| METHODS.contains(&key.to_ascii_lowercase().as_str());
+    site.key(3) == Some("callbacks")
+        && (site.key(5) == Some("additionalOperations")
+            || site
+                .key(4)
+                .is_some_and(|key| matches!(key, "components" | "query") || is_operation(key)))
 }
 
 /// Gives an operation without `responses` the response `default`.

@@ -305,3 +305,47 @@ fn operations_mean_what_their_authors_mean() {
     );
     assert_eq!(same, json!("Done."));
 }
+
+#[test]
+fn methods_in_capitals_are_read_wherever_path_items_are() {
+    let answers = "{ responses: { default: { description: Done. } } }";
+    let head = "openapi: 3.1.0\ninfo: { title: Others, version: \"1\" }\n";
+    let callbacks = format!("{{ done: {{ '{{$request.body#/url}}': {{ POST: {answers} }} }} }}");
+    let callback = "done/{$request.body#~1url}/POST";
+    for (rest, pointer) in [
+        (
+            format!("webhooks: {{ hook: {{ POST: {answers} }} }}\n"),
+            "/webhooks/hook/POST".to_owned(),
+        ),
+        (
+            format!(
+                "paths: {{ /a: {{ post: {{ responses: {{ default: {{ description: Done. }} }}, callbacks: {callbacks} }} }} }}\n"
+            ),
+            format!("/paths/~1a/post/callbacks/{callback}"),
+        ),
+        (
+            format!("paths: {{}}\ncomponents: {{ callbacks: {callbacks} }}\n"),
+            format!("/components/callbacks/{callback}"),
+        ),
+    ] {
+        let place = pointer.replace("POST", "post");
+        let found = crate::repaired(
+            &(head.to_owned() + &rest),
+            "misspelt-keyword",
+            &pointer,
+            &place,
+        );
+        assert_eq!(found["responses"]["default"]["description"], "Done.");
+    }
+    // A property of that name is no path item.
+    let schema =
+        "{ type: object, properties: { callbacks: { properties: { get: { POST: {} } } } } }";
+    let loaded = crate::foreign(&crate::with_schema("3.1.0", schema));
+    assert!(
+        loaded.contract.is_some_and(|contract| contract
+            .document
+            .to_json()
+            .to_string()
+            .contains("\"POST\"")),
+    );
+}
