@@ -145,9 +145,9 @@ pub use api_runtime::client::reqwest;
 #[doc(inline)]
 pub use api_runtime::client::{
     Around, BuildError, ByteStream, Event, EventStream, ItemBody, ItemError, ItemStream,
-    Items, Lenient, LenientExt, LenientItems, Misfit, Multipart, Next, OwnError, Partial,
-    ResponseValue, Retries, Secret, SecretSource, Server, Span, Stream, TraceContext,
-    TypedEvent, Violation, http_builder,
+    Items, Lenient, LenientExt, LenientItems, Misfit, Multipart, Next, OwnError, Part,
+    PartBody, PartError, PartStream, Partial, Parts, ResponseValue, Retries, Secret,
+    SecretSource, Server, Span, Stream, TraceContext, TypedEvent, Violation, http_builder,
 };
 
 /// Why a call failed. `E` is the body of the errors that the contract lists.

@@ -4,7 +4,7 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::parse::ParseStream;
-use syn::{Attribute, Ident, LitStr, Meta, Result, Token, Type};
+use syn::{Attribute, Expr, Ident, LitStr, Meta, Result, Token, Type, parenthesized};
 
 /// A media type of a request or response body, as an attribute declares it.
 pub(crate) struct Media {
@@ -12,6 +12,8 @@ pub(crate) struct Media {
     name: String,
     schema: Option<LitStr>,
     is_lenient: bool,
+    /// The expression of the encodings of parts that have positions and no names.
+    encodings: Option<Box<Expr>>,
 }
 
 /// How a body of a media type is read and written.
@@ -24,6 +26,8 @@ pub(crate) enum Kind {
     Bytes,
     Events,
     Items,
+    Parts,
+    PartStream,
 }
 
 impl Kind {
@@ -32,17 +36,23 @@ impl Kind {
     pub(crate) fn is_opaque(self) -> bool {
         matches!(
             self,
-            Self::Multipart | Self::Bytes | Self::Events | Self::Items
+            Self::Multipart
+                | Self::Bytes
+                | Self::Events
+                | Self::Items
+                | Self::Parts
+                | Self::PartStream
         )
     }
 }
 
 impl Media {
     /// The names of the kinds, for messages.
-    const KNOWN: &'static str = "json, form, text, multipart, bytes, events and items";
+    const KNOWN: &'static str =
+        "json, form, text, multipart, parts, part_stream, bytes, events and items";
 
     /// Parses what follows the kind `word`: `= "media/type"`, or nothing for the usual media type of
-    /// the kind. Returns `None` if `word` is not a kind.
+    /// the kind. After that, parts have the expression of their encodings in parentheses. Returns `None` if `word` is not a kind.
     pub(crate) fn parse(word: &Ident, input: ParseStream<'_>) -> Result<Option<Self>> {
         let (kind, usual) = match word.to_string().as_str() {
             // The usual media type of each kind need not be written.
@@ -53,6 +63,8 @@ impl Media {
             "bytes" => (Kind::Bytes, "application/octet-stream"),
             "events" => (Kind::Events, "text/event-stream"),
             "items" => (Kind::Items, "application/jsonl"),
+            "parts" => (Kind::Parts, "multipart/mixed"),
+            "part_stream" => (Kind::PartStream, "multipart/mixed"),
             _ => return Ok(None),
         };
         let name = if input.peek(Token![=]) {
@@ -61,11 +73,19 @@ impl Media {
         } else {
             usual.to_owned()
         };
+        let encodings = if matches!(kind, Kind::Parts | Kind::PartStream) {
+            let of_parts;
+            parenthesized!(of_parts in input);
+            Some(Box::new(of_parts.parse()?))
+        } else {
+            None
+        };
         Ok(Some(Self {
             kind,
             name,
             schema: None,
             is_lenient: false,
+            encodings,
         }))
     }
 
@@ -78,7 +98,12 @@ impl Media {
         let described = ty
             .filter(|_| !self.kind.is_opaque())
             .map(|ty| quote!(.described::<#ty>()));
-        quote!(::api_runtime::server::Media::new(#name) #(.schema(#schema))* #lenient #described)
+        let encodings = self.encodings.as_ref();
+        let encodings = encodings.map(|encodings| quote!(.encodings(&#encodings)));
+        quote! {
+            ::api_runtime::server::Media::new(#name)
+                #(.schema(#schema))* #lenient #encodings #described
+        }
     }
 
     /// Generates the expression of a response with `body`. `listed` is an expression of type
@@ -90,6 +115,8 @@ impl Media {
             Kind::Text => quote!(#listed.text(&#body)),
             Kind::Events => quote!(#listed.events(#body)),
             Kind::Items => quote!(#listed.items(#body)),
+            Kind::Parts => quote!(#listed.multiparts(#body)),
+            Kind::PartStream => quote!(#listed.part_stream(#body)),
             Kind::Multipart | Kind::Bytes => quote!(#listed.stream(#body)),
         }
     }

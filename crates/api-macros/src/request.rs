@@ -200,9 +200,13 @@ fn body_reader(body: &Body) -> TokenStream {
     let method = format_ident!("{optional}{}", method(media.kind));
     match media.kind {
         Kind::Json => quote!(__inputs.#method(&__BODY, &crate::SCHEMAS).await),
-        Kind::Form | Kind::Text | Kind::Multipart => quote!(__inputs.#method(&__BODY).await),
+        Kind::Form | Kind::Text | Kind::Multipart | Kind::Parts => {
+            quote!(__inputs.#method(&__BODY).await)
+        }
         // A stream is handed over unread, so there is nothing to wait for.
-        Kind::Bytes | Kind::Events | Kind::Items => quote!(__inputs.#method(&__BODY)),
+        Kind::Bytes | Kind::Events | Kind::Items | Kind::PartStream => {
+            quote!(__inputs.#method(&__BODY))
+        }
     }
 }
 
@@ -215,6 +219,8 @@ fn method(kind: Kind) -> &'static str {
         Kind::Multipart => "multipart",
         Kind::Bytes | Kind::Events => "stream",
         Kind::Items => "items",
+        Kind::Parts => "parts",
+        Kind::PartStream => "part_stream",
     }
 }
 
@@ -232,7 +238,8 @@ pub(crate) fn expand_body(input: &DeriveInput) -> Result<TokenStream> {
             Kind::Form | Kind::Text => quote!(__inputs.#method(__body).await),
             Kind::Multipart => quote!(__inputs.#method().await),
             Kind::Bytes | Kind::Events => quote!(__inputs.#method()),
-            Kind::Items => quote!(__inputs.#method(__body, #at)),
+            Kind::Items | Kind::PartStream => quote!(__inputs.#method(__body, #at)),
+            Kind::Parts => quote!(__inputs.#method(__body, #at).await),
         };
         quote!(#at => #read.map(Self::#variant),)
     });

@@ -190,7 +190,7 @@ impl Content {
         Media::parse(&word, input)?.map(Self::Body).ok_or_else(|| {
             syn::Error::new(
                 word.span(),
-                "a response takes json, form, text, multipart, bytes, events, items and handshake",
+                "a response takes json, form, text, multipart, parts, part_stream, bytes, events, items and handshake",
             )
         })
     }

@@ -18,6 +18,7 @@ mod items;
 mod lenient;
 mod misfit;
 mod pages;
+mod parts;
 mod path;
 mod raw;
 mod received;
@@ -37,14 +38,19 @@ mod transport;
 
 pub use crate::Violation;
 pub use crate::items::{InvalidItem, ItemBody, MAX_ITEM_BYTES, TypedEvent};
+pub use crate::parts::{
+    Encoding, Encodings, Json, MAX_PART_BYTES, MAX_PARTS, NoPart, Part, PartBody, PartError,
+    PartHeader, Parts, Text, fits, fits_json,
+};
 pub use crate::trace_context::TraceContext;
 pub use argument::{Argument, InvalidArgument, Value};
 pub use around::{Around, Next};
 pub use body::{Multipart, Payload};
+pub use bytes::Bytes;
 pub use call::Call;
 pub use config::{BuildError, Config, http_builder};
 pub use credential::{Scheme, Secret};
-pub use decode::{content_type, decode, decode_text, empty, events, stream, upgrade};
+pub use decode::{content_type, decode, decode_text, empty, events, is_closest, stream, upgrade};
 pub use error::{
     Error, InterruptedResponse, InvalidResponse, NoResponse, OversizedResponse, OwnError, Result,
 };
@@ -54,6 +60,7 @@ pub use items::{ItemError, ItemStream, items};
 pub use lenient::{Lenient, LenientCall, LenientExt, Partial};
 pub use misfit::Misfit;
 pub use pages::{Items, LenientItems, Page, Paging, count, cursor, text};
+pub use parts::{PartStream, StreamedPart, part_stream, parts};
 pub use path::escaped_url;
 pub use progenitor_client::QueryParam;
 pub use received::Received;

@@ -23,10 +23,14 @@ pub mod format;
 #[cfg(any(feature = "client", feature = "server"))]
 mod items;
 pub mod json;
+#[cfg(any(feature = "client", feature = "server"))]
+mod media_type;
 mod mode;
 mod object;
 #[cfg(feature = "routing")]
 mod pairs;
+#[cfg(any(feature = "client", feature = "server"))]
+pub mod parts;
 mod pattern;
 mod place;
 pub mod pointer;

@@ -81,6 +81,7 @@ pub use axum::Router;
 #[cfg(feature = "multipart")]
 pub use axum::extract::Multipart;
 pub use axum::response::{IntoResponse, Response};
+pub use bytes::Bytes;
 pub use call::Call;
 pub use config::Config;
 pub use connection_headers::remove_connection_headers;
@@ -110,7 +111,12 @@ pub use status::{
     CheckedNumber, DefaultStatus, RangeStatus, Statuses, UnlistedStatusError, status_digit,
 };
 pub use streams::{
-    ByteStream, Event, EventStream, Handshake, ItemError, ItemStream, StreamError, Upgrade,
+    ByteStream, Event, EventStream, Handshake, ItemError, ItemStream, PartStream, StreamError,
+    StreamedPart, Upgrade,
 };
 
 pub use crate::items::{InvalidItem, ItemBody, MAX_ITEM_BYTES, TypedEvent};
+pub use crate::parts::{
+    Encoding, Encodings, Json, MAX_PART_BYTES, MAX_PARTS, NoPart, Part, PartBody, PartError,
+    PartHeader, Parts, Text, fits, fits_json,
+};

@@ -7,6 +7,7 @@
 mod item;
 mod operation;
 mod paging;
+mod parts;
 mod types;
 
 pub use item::{
@@ -15,6 +16,7 @@ pub use item::{
 };
 pub use operation::{Body, Media, MediaKind, Operation, Parameter, Response};
 pub use paging::PagedOperation;
+pub use parts::{Part, PartContent, PartHeader, PartList};
 pub use types::{Primitive, TypeDef, TypeId, TypeKind, TypeRef};
 
 use std::sync::OnceLock;

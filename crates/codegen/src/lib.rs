@@ -23,6 +23,7 @@ mod mock;
 mod names;
 mod options;
 mod parallel;
+mod positions;
 mod preview;
 mod server;
 mod tokens;

@@ -37,6 +37,7 @@ pub mod overlay;
 mod pattern;
 pub mod place;
 pub mod pointer;
+pub mod positions;
 mod reach;
 pub mod read;
 mod resolve;

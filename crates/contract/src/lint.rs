@@ -21,6 +21,7 @@ mod overlapping;
 mod paging;
 mod parts;
 mod paths;
+mod positions;
 mod querystring;
 mod required;
 mod security;
@@ -116,6 +117,7 @@ pub(crate) fn check(context: &Context<'_, '_>) -> Vec<Diagnostic> {
     expressions::check(context, &mut diagnostics);
     paging::check(context, &mut diagnostics);
     one_way::check(context, &mut diagnostics);
+    positions::check(context, &mut diagnostics);
     diagnostics
 }
 

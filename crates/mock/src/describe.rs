@@ -10,6 +10,8 @@ use codegen::ir::{self, Api, MediaKind};
 use contract::Moment;
 use contract::model::{self, Location, ParameterEncoding, Security, StatusKey};
 
+use crate::parts;
+
 /// Returns the description of an operation.
 pub(crate) fn operation(
     api: &'static Api<'static>,
@@ -160,6 +162,9 @@ fn body(api: &'static Api<'static>, body: &'static ir::Body) -> Body {
 /// Returns the description of a media type.
 pub(crate) fn media(api: &'static Api<'static>, media: &'static ir::Media) -> Media {
     let made = Media::new(&media.name);
+    if let Some(parts) = &media.parts {
+        return made.encodings(Box::leak(Box::new(parts::encodings(parts))));
+    }
     match pointer(api, media).filter(|_| media.kind == MediaKind::Json) {
         Some(pointer) => made.schema(pointer),
         None => made,

@@ -22,6 +22,7 @@ mod describe;
 mod faults;
 mod kept;
 mod negotiate;
+mod parts;
 mod prefer;
 mod proxy;
 mod refuse;

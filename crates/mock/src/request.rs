@@ -1,10 +1,10 @@
 //! Reads a request by the descriptions of its operation, in the order of generated servers.
 
 use api_runtime::server::{
-    Body, ByteStream, Call, Inputs, ItemStream, Media, Multipart, Rejected, Rejection,
-    RejectionKind, RequestBody,
+    Body, ByteStream, Bytes, Call, Inputs, ItemStream, Media, Multipart, PartStream, Rejected,
+    Rejection, RejectionKind, RequestBody,
 };
-use codegen::ir::{self, Api, MediaKind};
+use codegen::ir::{self, Api, MediaKind, PartList};
 use contract::model::Location;
 use futures_util::StreamExt as _;
 use serde_json::Value;
@@ -12,6 +12,7 @@ use tokio::time::timeout;
 
 use crate::bounds::STREAM_TIMEOUT;
 use crate::describe;
+use crate::parts::Checked;
 use crate::types::{Decoded, Expected, Shape, Types};
 
 /// How much of a request is read.
@@ -37,6 +38,7 @@ pub(crate) struct Part {
     name: &'static str,
     kind: MediaKind,
     shape: Shape,
+    parts: Option<&'static PartList>,
 }
 
 tokio::task_local! {
@@ -186,6 +188,20 @@ impl Wanted {
             (MediaKind::Items | MediaKind::TypedEvents, false) => {
                 return inputs.optional_items(body)?.map(Unread::Items);
             }
+            (MediaKind::Parts, true) => {
+                let reading = inputs.parts::<Checked>(body);
+                Checked::scope(self.types, only.parts?, reading).await?;
+            }
+            (MediaKind::Parts, false) => {
+                let reading = inputs.optional_parts::<Checked>(body);
+                Checked::scope(self.types, only.parts?, reading).await?;
+            }
+            (MediaKind::PartStream, true) => {
+                return inputs.part_stream(body).map(Unread::Parts);
+            }
+            (MediaKind::PartStream, false) => {
+                return inputs.optional_part_stream(body)?.map(Unread::Parts);
+            }
         }
         None
     }
@@ -195,8 +211,9 @@ impl Part {
     /// Returns whether generated servers check a body of the media type before they hand it over.
     fn is_checked(&self) -> bool {
         match self.kind {
-            MediaKind::Json | MediaKind::Form | MediaKind::Text => true,
+            MediaKind::Json | MediaKind::Form | MediaKind::Text | MediaKind::Parts => true,
             MediaKind::Multipart
+            | MediaKind::PartStream
             | MediaKind::Bytes
             | MediaKind::EventStream
             | MediaKind::Items
@@ -235,6 +252,7 @@ fn parts(
             name: &media.name,
             kind: media.kind,
             shape,
+            parts: media.parts.as_ref(),
         }
     });
     (!media.is_empty()).then(|| &*Vec::leak(parts.collect()))
@@ -249,6 +267,7 @@ pub(crate) enum Unread {
     Bytes(ByteStream),
     Multipart(Multipart),
     Items(ItemStream<Value>),
+    Parts(PartStream<Bytes>),
 }
 
 impl Unread {
@@ -264,6 +283,7 @@ impl Unread {
                 }
             }
             Self::Items(mut items) => while items.next().await.is_some() {},
+            Self::Parts(mut parts) => while parts.next().await.is_some() {},
         }
     }
 }
@@ -295,6 +315,12 @@ impl RequestBody for Unread {
             MediaKind::Multipart => inputs.multipart_as().await.map(Self::Multipart),
             MediaKind::Bytes | MediaKind::EventStream => inputs.stream_as().map(Self::Bytes),
             MediaKind::Items | MediaKind::TypedEvents => inputs.items_as(body, at).map(Self::Items),
+            MediaKind::Parts => {
+                let reading = inputs.parts_as::<Checked>(body, at);
+                Checked::scope(types, part.parts?, reading).await?;
+                Some(Self::Nothing)
+            }
+            MediaKind::PartStream => inputs.part_stream_as(body, at).map(Self::Parts),
         }
     }
 }

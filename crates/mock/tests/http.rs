@@ -329,3 +329,107 @@ async fn delays_and_failures_come_as_they_are_asked_for() {
         assert!(wrong.parse::<mock::Failures>().is_err(), "{wrong}");
     }
 }
+
+/// Multipart bodies whose parts have positions, and media types that differ in parameters only.
+const PARTS: &str = r##"
+openapi: 3.2.0
+info: { title: Parts, version: "1" }
+paths:
+  /letters:
+    post:
+      requestBody: { required: true, content: { multipart/mixed: { $ref: "#/components/mediaTypes/Letter" } } }
+      responses: { "200": { description: One., content: { multipart/mixed: { $ref: "#/components/mediaTypes/Letter" } } } }
+  /ranges:
+    get:
+      responses:
+        "206":
+          description: Some.
+          content:
+            multipart/byteranges:
+              itemSchema: { type: string }
+              itemEncoding: { headers: { Content-Range: { required: true, schema: { type: string, const: bytes 0-1 } } } }
+  /versions:
+    get:
+      responses:
+        "200":
+          description: One.
+          content:
+            application/json; version=1: { schema: { const: 1 } }
+            application/json; version=2: { schema: { const: 2 } }
+components:
+  mediaTypes:
+    Letter:
+      schema:
+        type: array
+        minItems: 2
+        prefixItems:
+          - { type: object, required: [to], properties: { to: { type: string, minLength: 1 } } }
+          - { type: array, minItems: 1, items: { type: integer } }
+        items: false
+      prefixEncoding:
+        - headers: { X-Place: { required: true, schema: { type: string, enum: [a, b] } } }
+        - { contentType: multipart/mixed, itemEncoding: {} }
+"##;
+
+#[tokio::test]
+async fn parts_with_positions_are_read_and_made() {
+    let mock = served(PARTS, Settings::default()).await;
+    let inner = "--i\r\n\r\n7\r\n--i--";
+    let body = |to: &str, inner: &str| {
+        format!(
+            "--b\r\nX-Place: a\r\nContent-Type: application/json\r\n\r\n{{\"to\":\"{to}\"}}\r\n--b\r\nContent-Type: multipart/mixed; boundary=i\r\n\r\n{inner}\r\n--b--"
+        )
+    };
+    let named = ["content-type: multipart/mixed; boundary=b"];
+    let right = call(mock, "POST /letters", &named, &body("Ann", inner)).await;
+    assert_eq!(right.status, 200, "{}", right.body);
+    let made = right.header("content-type").expect("it has one");
+    let boundary = made
+        .strip_prefix("multipart/mixed; boundary=")
+        .expect("it is multipart");
+    let parts: Vec<&str> = right.body.split(&format!("--{boundary}")).collect();
+    assert_eq!(parts.len(), 4, "{parts:?}");
+    assert!(parts[1].contains("\r\nx-place: "), "{parts:?}");
+    assert!(parts[1].contains("\r\ncontent-type: application/json\r\n"));
+    assert!(parts[2].contains("\r\ncontent-type: multipart/mixed; boundary="));
+    assert!(parts[2].contains("\r\ncontent-type: text/plain\r\n"));
+    for (wrong, why) in [
+        (body("", inner), "/0 must be at least 1 character long"),
+        (body("Ann", "--i\r\n\r\nx\r\n--i--"), "/1/0"),
+        (body("Ann", "--i--"), "must have at least 1 part\""),
+        (
+            body("Ann", inner).replace("X-Place", "X-Other"),
+            "is required",
+        ),
+    ] {
+        let refused = call(mock, "POST /letters", &named, &wrong).await;
+        assert_eq!(refused.status, 400, "{wrong}");
+        assert!(refused.body.contains(why), "{}", refused.body);
+    }
+    let ranges = call(mock, "GET /ranges", &[], "").await;
+    assert_eq!(ranges.status, 206);
+    assert_eq!(
+        ranges.body.matches("content-range: bytes 0-1\r\n").count(),
+        3
+    );
+    for (accept, body) in [
+        ("accept: application/json", "1"),
+        ("accept: application/json; version=2", "2"),
+        (
+            "accept: application/json;q=0.1, application/json; VERSION=\"2\"",
+            "2",
+        ),
+        ("accept: application/json; charset=utf-8", "1"),
+    ] {
+        let found = call(mock, "GET /versions", &[accept], "").await;
+        assert_eq!((found.status, found.body.as_str()), (200, body), "{accept}");
+    }
+    let none = call(
+        mock,
+        "GET /versions",
+        &["accept: application/json; version=3"],
+        "",
+    )
+    .await;
+    assert_eq!(none.status, 406);
+}

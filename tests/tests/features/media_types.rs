@@ -1,18 +1,22 @@
 //! One body in several media types, selected by `Content-Type`; responses in several, each a
 //! variant of its own.
 
-use features_client::media_types::{NoteAddResponse as Received, NoteReadResponse as ReadReceived};
+use features_client::media_types::{
+    NoteAddResponse as Received, NoteReadResponse as ReadReceived, VersionAddResponse as Version,
+};
 use features_client::prelude::*;
 use features_server::media_types::{
     BlobAddBody, BlobAddError, BlobAddRequest, BlobAddResponse, MediaTypesApi, NoteAddBody,
     NoteAddError, NoteAddOk, NoteAddOkBody, NoteAddRequest, NoteAddResponse, NoteReadError,
-    NoteReadOk, NoteReadOkBody, NoteReadRequest, NoteReadResponse, WordsAddError, WordsAddRequest,
-    WordsAddResponse,
+    NoteReadOk, NoteReadOkBody, NoteReadRequest, NoteReadResponse, VersionAddBody, VersionAddError,
+    VersionAddOk, VersionAddOkBody, VersionAddRequest, VersionAddResponse, WordsAddError,
+    WordsAddRequest, WordsAddResponse,
 };
 use features_server::server::StatusCode;
 use features_types::{
     NoteAddBody as Note, NoteAddBody2 as Words, NoteAddBody2By as By, NoteReadOkBody as Problem,
-    NoteReadOkBody2 as ReadNote,
+    NoteReadOkBody2 as ReadNote, VersionAddBody as One, VersionAddBody2 as Two,
+    VersionAddBody3 as None, VersionAddOkBody as OneBack, VersionAddOkBody2 as TwoBack,
 };
 
 impl MediaTypesApi for crate::Features {
@@ -54,6 +58,24 @@ impl MediaTypesApi for crate::Features {
         })
     }
 
+    async fn version_add(
+        &self,
+        request: VersionAddRequest,
+    ) -> Result<VersionAddResponse, VersionAddError> {
+        let body = match request.body {
+            VersionAddBody::ApplicationJsonVersion1(body) => {
+                VersionAddOkBody::ApplicationJsonVersion1(OneBack::new(body.one))
+            }
+            VersionAddBody::ApplicationJsonVersion2(body) => {
+                VersionAddOkBody::ApplicationJsonVersion2(TwoBack::new(body.two))
+            }
+            VersionAddBody::Json(body) => {
+                VersionAddOkBody::ApplicationJsonVersion1(OneBack::new(format!("no {}", body.none)))
+            }
+        };
+        Ok(VersionAddOk::new(body).into())
+    }
+
     async fn words_add(&self, request: WordsAddRequest) -> Result<WordsAddResponse, WordsAddError> {
         let status = StatusCode::CREATED.try_into().expect("201 is a success");
         Ok(WordsAddResponse::Default {
@@ -72,8 +94,8 @@ pub async fn check(client: &Client, url: &str) {
         .await
         .expect("a success");
     assert!(matches!(response.into_inner(), Received::OkJson(text) if text == "json a"));
-    let words = Words::new(vec!["a b".to_owned(), "c&d".to_owned()])
-        .with_by(By::new().with_name("é"));
+    let words =
+        Words::new(vec!["a b".to_owned(), "c&d".to_owned()]).with_by(By::new().with_name("é"));
     for (call, expected) in [
         (client.note_add().body_form(words), "form a b|c&d by é"),
         (
@@ -128,9 +150,73 @@ pub async fn check(client: &Client, url: &str) {
         .await
         .expect_err("the JSON body is rejected as a text");
     assert_eq!(error.status().map(|status| status.as_u16()), Some(415));
+    versions(client, url).await;
     let other = reqwest::Client::new()
         .post(format!("{url}/notes"))
         .header("content-type", "video/mp4")
         .body("x");
     assert_eq!(other.send().await.expect("a response").status(), 415);
+}
+
+/// Media types that differ in their parameters only.
+async fn versions(client: &Client, url: &str) {
+    let one = client
+        .version_add()
+        .body(One::new("a".to_owned()))
+        .send()
+        .await;
+    let one = one.expect("a success").into_inner();
+    assert!(
+        matches!(&one, Version::OkApplicationJsonVersion1(it) if it.one == "a"),
+        "{one:?}"
+    );
+    let two = client
+        .version_add()
+        .body_json(Two::new("b".to_owned()))
+        .send()
+        .await;
+    let two = two.expect("a success").into_inner();
+    assert!(
+        matches!(&two, Version::OkApplicationJsonVersion2(it) if it.two == "b"),
+        "{two:?}"
+    );
+    let none = client
+        .version_add()
+        .body_json2(None::new("c".to_owned()))
+        .send()
+        .await;
+    let none = none.expect("a success").into_inner();
+    assert!(
+        matches!(&none, Version::OkApplicationJsonVersion1(it) if it.one == "no c"),
+        "{none:?}"
+    );
+    for (content_type, body, expected) in [
+        (
+            "application/json;VERSION=\"2\"",
+            r#"{"two":"d"}"#,
+            r#"{"two":"d"}"#,
+        ),
+        (
+            "application/json; charset=utf-8; version=2",
+            r#"{"two":"e"}"#,
+            r#"{"two":"e"}"#,
+        ),
+        (
+            "Application/JSON; version=3",
+            r#"{"none":"f"}"#,
+            r#"{"one":"no f"}"#,
+        ),
+    ] {
+        let response = reqwest::Client::new()
+            .post(format!("{url}/versions"))
+            .header("content-type", content_type)
+            .body(body)
+            .send();
+        let response = response.await.expect("a response");
+        assert_eq!(
+            response.text().await.expect("a text"),
+            expected,
+            "{content_type}"
+        );
+    }
 }

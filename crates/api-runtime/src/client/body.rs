@@ -77,7 +77,7 @@ impl Payload {
         }
     }
 
-    fn new(content_type: &str, body: Vec<u8>) -> Argument<Self> {
+    pub(super) fn new(content_type: &str, body: Vec<u8>) -> Argument<Self> {
         Ok(Self {
             content_type: media_type(content_type)?,
             body: body.into(),

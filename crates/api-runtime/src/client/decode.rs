@@ -15,6 +15,7 @@ use super::{
 };
 use crate::Wire;
 use crate::json::from_slice_lenient;
+use crate::media_type::closest;
 
 /// Reads a JSON body leniently: properties that are newer than this client are accepted, and so are
 /// newer values of extensible enumerations.
@@ -64,21 +65,8 @@ async fn whole<T, E>(response: Received, form: Form<T>) -> Result<ResponseValue<
         check,
         is_text,
     } = form;
-    let (mut response, origin) = response.into_parts();
-    let status = response.status();
-    let headers = mem::take(response.headers_mut());
-    let operation = Some(origin.operation);
-    let body = match bytes(response, origin.limit).await {
-        Ok(Some(body)) => body,
-        Ok(None) => {
-            let oversized = OversizedResponse::new(status, headers, origin);
-            return Err(Error::OversizedResponse(Box::new(oversized)));
-        }
-        Err(error) => {
-            let interrupted = InterruptedResponse::new(status, headers, operation, error);
-            return Err(Error::InterruptedResponse(Box::new(interrupted)));
-        }
-    };
+    let (head, body) = whole_body(response).await?;
+    let operation = head.operation();
     lenient::keep(|| Body {
         bytes: body.clone(),
         check,
@@ -86,12 +74,32 @@ async fn whole<T, E>(response: Received, form: Form<T>) -> Result<ResponseValue<
         is_text,
     });
     match read(&body) {
-        Ok(value) => Ok(ResponseValue::new(value, status, headers)
-            .of(operation)
-            .keep(body)),
+        Ok(value) => Ok(head.map(|()| value).keep(body)),
         Err(error) => {
+            let (status, headers) = (head.status(), head.headers().clone());
             let invalid = InvalidResponse::new(status, headers, body, error, operation, check);
             Err(Error::InvalidResponse(Box::new(invalid)))
+        }
+    }
+}
+
+/// Reads a body into memory. Returns it with the response, whose value it is not yet.
+pub(super) async fn whole_body<E>(
+    response: Received,
+) -> Result<(ResponseValue<()>, Bytes), Error<E>> {
+    let (mut response, origin) = response.into_parts();
+    let status = response.status();
+    let headers = mem::take(response.headers_mut());
+    let operation = Some(origin.operation);
+    match bytes(response, origin.limit).await {
+        Ok(Some(body)) => Ok((ResponseValue::new((), status, headers).of(operation), body)),
+        Ok(None) => {
+            let oversized = OversizedResponse::new(status, headers, origin);
+            Err(Error::OversizedResponse(Box::new(oversized)))
+        }
+        Err(error) => {
+            let interrupted = InterruptedResponse::new(status, headers, operation, error);
+            Err(Error::InterruptedResponse(Box::new(interrupted)))
         }
     }
 }
@@ -149,6 +157,16 @@ pub async fn upgrade<E>(response: Received) -> Result<ResponseValue<Upgraded>, E
     let upgraded = response.upgrade().await;
     let upgraded = upgraded.map_err(|error| Error::<E>::from(error).of(operation))?;
     Ok(ResponseValue::new(upgraded, status, headers).of(operation))
+}
+
+/// Returns whether a listed media type is the one of several, which differ in parameters only, that
+/// is closest to that of a response: the one with most parameters, all of which the response has, or
+/// else the first.
+#[must_use]
+pub fn is_closest(response: &Response, listed: &[&str], at: usize) -> bool {
+    let value = response.headers().get(CONTENT_TYPE);
+    let name = value.and_then(|value| value.to_str().ok());
+    closest(listed.iter().copied(), name.unwrap_or_default()) == Some(at)
 }
 
 /// Returns the media type of a response, in lower case and without parameters. Returns an empty

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::Violation;
+use crate::parts::PartError;
 use crate::place::{Place, located, rule};
 
 /// Why a response body, or a part of it, does not fit its type: the operation, the part and the
@@ -25,6 +26,18 @@ impl Misfit {
             operation,
             printed: violation.pointer.clone(),
             violation,
+        }
+    }
+
+    /// Returns the misfit of a multipart body.
+    pub(super) fn of_part(operation: Option<&'static str>, error: PartError) -> Self {
+        Self {
+            operation,
+            violation: Violation {
+                pointer: error.pointer,
+                message: error.message,
+            },
+            printed: error.printed,
         }
     }
 

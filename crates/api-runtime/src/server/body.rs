@@ -11,6 +11,7 @@ use http_body_util::BodyExt;
 
 use super::operation::Media;
 use super::rejection::{Rejected, Rejection, RejectionKind};
+use crate::media_type::closest;
 
 /// The media type of bytes without a content type (RFC 9110, 8.3).
 const UNKNOWN: &[u8] = b"application/octet-stream";
@@ -34,7 +35,8 @@ pub(super) fn is_surely_over(body: &HttpBody, limit: usize) -> bool {
     usize::try_from(body.size_hint().lower()).map_or(true, |length| length > limit)
 }
 
-/// Returns the listed media type of a content type: the same one, else a range that includes it.
+/// Returns the listed media type of a content type: the same one, of several the one with most of its
+/// parameters, else a range that includes it.
 pub(super) fn matching(media: &[Media], content_type: Option<&[u8]>) -> Option<usize> {
     let written = content_type.unwrap_or(UNKNOWN);
     // Most requests name the only media type exactly as the contract does, so nothing is parsed.
@@ -43,37 +45,9 @@ pub(super) fn matching(media: &[Media], content_type: Option<&[u8]>) -> Option<u
     {
         return Some(0);
     }
-    let name = essence(written);
-    media
-        .iter()
-        .enumerate()
-        .filter_map(|(at, media)| Some((closeness(essence(media.name.as_bytes()), name)?, at)))
-        .min()
-        .map(|(_, at)| at)
-}
-
-/// Returns the media type without its parameters.
-fn essence(name: &[u8]) -> &[u8] {
-    let end = name
-        .iter()
-        .position(|byte| *byte == b';')
-        .unwrap_or(name.len());
-    name[..end].trim_ascii()
-}
-
-/// Returns how closely a name matches a listed one: 0 the same, 1 its range, 2 the range of all.
-fn closeness(listed: &[u8], name: &[u8]) -> Option<u8> {
-    if listed.eq_ignore_ascii_case(name) {
-        return Some(0);
-    }
-    if listed == b"*/*" {
-        return Some(2);
-    }
-    let range = listed
-        .strip_suffix(b"*")
-        .filter(|range| range.ends_with(b"/"))?;
-    let start = name.get(..range.len())?;
-    start.eq_ignore_ascii_case(range).then_some(1)
+    // What is no text is a media type that no contract lists, unless it lists all.
+    let name = str::from_utf8(written).unwrap_or_default();
+    closest(media.iter().map(|media| media.name), name)
 }
 
 /// Reads all bytes of a body.
@@ -156,6 +130,7 @@ mod tests {
         Media::new("image/*"),
         Media::new("application/json"),
         Media::new("application/vnd.a+json; version=2"),
+        Media::new("application/vnd.a+json; version=3"),
     ];
 
     #[test]
@@ -166,6 +141,7 @@ mod tests {
             ("image/png", 1),
             ("text/plain", 0),
             ("application/vnd.a+json", 3),
+            ("application/vnd.a+json;Version=\"3\"", 4),
         ] {
             assert_eq!(matching(MEDIA, Some(name.as_bytes())), Some(at), "{name}");
         }

@@ -3,6 +3,7 @@
 
 #[cfg(feature = "multipart")]
 mod multipart;
+mod parts;
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -3,6 +3,8 @@
 
 use http::StatusCode;
 
+use crate::parts::Encodings;
+
 #[cfg(feature = "utoipa")]
 use super::schema_source::SchemaSource;
 
@@ -370,6 +372,8 @@ pub struct Media {
     /// Whether the sender may be newer than the contract, so that unknown properties and unknown
     /// values of extensible enumerations are no violations.
     pub is_lenient: bool,
+    /// How the parts of a multipart body are encoded, if they have positions and no names.
+    pub encodings: Option<&'static Encodings>,
     /// The schema of the type that holds the body. It accepts everything for bytes.
     #[cfg(feature = "utoipa")]
     pub(super) described: SchemaSource,
@@ -383,6 +387,7 @@ impl Media {
             name,
             schema: None,
             is_lenient: false,
+            encodings: None,
             #[cfg(feature = "utoipa")]
             described: SchemaSource::UNKNOWN,
         }
@@ -392,6 +397,13 @@ impl Media {
     #[must_use]
     pub const fn schema(mut self, pointer: &'static str) -> Self {
         self.schema = Some(pointer);
+        self
+    }
+
+    /// Sets how the parts of a multipart body without names are encoded.
+    #[must_use]
+    pub const fn encodings(mut self, encodings: &'static Encodings) -> Self {
+        self.encodings = Some(encodings);
         self
     }
 

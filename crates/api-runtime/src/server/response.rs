@@ -12,6 +12,7 @@ use super::operation::{ListedResponse, Parameter};
 use super::streams::{ByteStream, EventStream, Handshake};
 use crate::Wire;
 use crate::items::{Framing, ItemBody};
+use crate::parts::{Content, Encodings, PartBody, Sequence, with_boundary, written};
 
 /// The initial capacity of the buffer for a body, in bytes.
 const CAPACITY: usize = 256;
@@ -116,6 +117,60 @@ impl ListedResponse {
         if Framing::of(listed) == Some(Framing::Events) {
             headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
         }
+        response
+    }
+
+    /// Writes a response of parts. Parts that do not fit the contract make it an internal error.
+    #[must_use]
+    pub fn multiparts<T: Sequence>(self, body: T) -> Response {
+        let Some(encodings) = self.encodings() else {
+            return unwritable(&"the contract describes no parts");
+        };
+        match written(body, encodings) {
+            Ok((bytes, boundary)) => {
+                let content_type = with_boundary(self.multipart_type(), &boundary);
+                self.sent(content_type, Body::from(bytes))
+            }
+            Err(error) => unwritable(&error),
+        }
+    }
+
+    /// Writes a response of parts that are sent one by one. A part that does not fit the contract
+    /// ends the body early, so that the caller sees that it is cut off.
+    #[must_use]
+    pub fn part_stream<T: Content>(self, body: PartBody<T>) -> Response {
+        let Some(encodings) = self.encodings() else {
+            return unwritable(&"the contract describes no parts");
+        };
+        let (content_type, bytes) = body.into_bytes(self.multipart_type(), encodings);
+        let bytes = bytes.inspect_err(|error| {
+            tracing::error!(%error, "a part of a response could not be written");
+        });
+        self.sent(content_type, Body::from_stream(bytes))
+    }
+
+    /// Returns the media type of parts, to which the boundary is appended.
+    fn multipart_type(self) -> &'static str {
+        let listed = self.content_type();
+        // A range has no name of its own.
+        if listed.contains('*') {
+            "multipart/mixed"
+        } else {
+            listed
+        }
+    }
+
+    /// Returns the encodings of the parts of the body.
+    fn encodings(self) -> Option<&'static Encodings> {
+        self.media.first()?.encodings
+    }
+
+    fn sent(self, content_type: HeaderValue, body: Body) -> Response {
+        let mut response = Response::new(body);
+        *response.status_mut() = self.code;
+        response
+            .headers_mut()
+            .insert(header::CONTENT_TYPE, content_type);
         response
     }
 

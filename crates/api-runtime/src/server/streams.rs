@@ -15,7 +15,7 @@ use futures_util::StreamExt;
 use http::{Extensions, HeaderMap, HeaderValue};
 use http_body::Body as _;
 
-use crate::items;
+use crate::{items, parts};
 
 /// A body of bytes that is received or sent piece by piece.
 pub struct ByteStream {
@@ -178,6 +178,12 @@ impl Stream for ByteStream {
         }
     }
 }
+
+/// The parts of a request body, one by one.
+pub type PartStream<T> = parts::PartStream<T, ByteStream>;
+
+/// Why a part of a request body is missing.
+pub type StreamedPart = parts::StreamedPartError<StreamError>;
 
 /// The items of a request body.
 pub type ItemStream<T> = items::ItemStream<T, ByteStream>;

@@ -140,6 +140,8 @@ fn body(api: &Api<'_>, operation: &Operation) -> Value {
         | MediaKind::EventStream
         | MediaKind::Items
         | MediaKind::TypedEvents
+        | MediaKind::Parts
+        | MediaKind::PartStream
         | MediaKind::Bytes => "bytes",
     };
     object([

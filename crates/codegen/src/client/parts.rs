@@ -5,7 +5,8 @@ use quote::quote;
 
 use super::names::ClientNames;
 use super::responses::{Body, Side};
-use crate::ir::{self, Api, Operation, TypeRef};
+use crate::ir::{self, Api, Operation, PartList, TypeRef};
+use crate::positions::{self, Words};
 use crate::tokens::{ident, type_tokens};
 
 /// Returns a type as the files of the client crate name it, such as `types::Vm`.
@@ -64,8 +65,28 @@ pub(super) fn body_type(api: &Api<'_>, names: &ClientNames, body: &Body) -> Toke
             let ty = type_of(api, names, ty);
             quote!(runtime::ItemStream<runtime::TypedEvent<#ty>>)
         }
+        Body::Parts(list) => positioned(api, names, list, positions::whole_type),
+        Body::PartStream(list) => {
+            let part = positioned(api, names, list, positions::item_type);
+            quote!(runtime::PartStream<#part>)
+        }
         Body::Upgrade => quote!(runtime::reqwest::Upgraded),
     }
+}
+
+/// Returns what `write` does of parts with positions.
+pub(super) fn positioned(
+    api: &Api<'_>,
+    names: &ClientNames,
+    parts: &PartList,
+    write: fn(&PartList, &Words<'_>) -> TokenStream,
+) -> TokenStream {
+    let ty = |ty: &TypeRef| type_of(api, names, ty);
+    let words = Words {
+        root: quote!(runtime),
+        ty: &ty,
+    };
+    write(parts, &words)
 }
 
 /// Returns the type of the successes or the errors: that of their body, or the enum `enumeration`

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use contract::model::{Method, StatusKey};
 
-use crate::ir::{Api, Media, MediaKind, Operation, Response, TypeRef};
+use crate::ir::{Api, Media, MediaKind, Operation, PartList, Response, TypeRef};
 use crate::names;
 
 /// The body of a response as the client returns it.
@@ -25,6 +25,10 @@ pub(super) enum Body {
     Items(TypeRef),
     /// Server-sent events whose data has this type.
     TypedEvents(TypeRef),
+    /// Parts with positions and no names.
+    Parts(PartList),
+    /// Such parts, one by one.
+    PartStream(PartList),
     /// The connection itself, after a response with the status 101.
     Upgrade,
 }
@@ -234,8 +238,12 @@ fn bodies<'o>(
         .iter()
         .partition(|media| media.kind == MediaKind::Json);
     // A sequence of values of one type is not one value of it.
-    let is_sequence =
-        |media: &Media| matches!(media.kind, MediaKind::Items | MediaKind::TypedEvents);
+    let is_sequence = |media: &Media| {
+        matches!(
+            media.kind,
+            MediaKind::Items | MediaKind::TypedEvents | MediaKind::Parts | MediaKind::PartStream
+        )
+    };
     let has_json = |media: &&Media| {
         !is_sequence(media) && json.iter().any(|json| schema(json) == schema(media))
     };
@@ -259,6 +267,15 @@ fn bodies<'o>(
 /// Returns the form in which the client returns a body of a media type.
 fn body(media: &Media) -> Body {
     match (media.kind, &media.ty) {
+        (MediaKind::Parts | MediaKind::PartStream, _) => {
+            let parts = media.parts.clone();
+            let parts = parts.expect("a body of parts has their list");
+            if media.kind == MediaKind::Parts {
+                Body::Parts(parts)
+            } else {
+                Body::PartStream(parts)
+            }
+        }
         (MediaKind::Json, ty) => Body::Json(ty.clone().unwrap_or(TypeRef::Any)),
         (MediaKind::Text, Some(ty)) => Body::Text(ty.clone()),
         (MediaKind::EventStream, _) => Body::Events,
@@ -280,6 +297,7 @@ impl Body {
             Self::Bytes => "Bytes",
             Self::Events => "Events",
             Self::Items(_) | Self::TypedEvents(_) => "Items",
+            Self::Parts(_) | Self::PartStream(_) => "Parts",
             Self::Upgrade => "Upgrade",
         }
     }

@@ -96,7 +96,7 @@ fn reexports(api: &Api<'_>, names: &ClientNames) -> TokenStream {
         pub use api_runtime::client::reqwest;
         #[doc(inline)]
         pub use api_runtime::client::{
-            Around, BuildError, ByteStream, Event, EventStream, ItemBody, ItemError, ItemStream, Items, Lenient, LenientExt, LenientItems, Misfit, Multipart, Next, OwnError, Partial, ResponseValue, Retries, Secret, SecretSource, #server Span, Stream, TraceContext, TypedEvent, Violation, http_builder,
+            Around, BuildError, ByteStream, Event, EventStream, ItemBody, ItemError, ItemStream, Items, Lenient, LenientExt, LenientItems, Misfit, Multipart, Next, OwnError, Part, PartBody, PartError, PartStream, Partial, Parts, ResponseValue, Retries, Secret, SecretSource, #server Span, Stream, TraceContext, TypedEvent, Violation, http_builder,
         };
         #error
     }

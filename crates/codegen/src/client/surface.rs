@@ -8,7 +8,8 @@ use super::builder::body;
 use super::names::ClientNames;
 use super::paging;
 use super::responses::{self, Body, Side};
-use crate::ir::{Api, MediaKind, Operation};
+use crate::ir::{Api, MediaKind, Operation, TypeRef};
+use crate::positions;
 use crate::surface::{
     Crate, Form, Item, Member, Signature, operation_key, operation_name, parameter_key,
     parameter_span,
@@ -172,6 +173,16 @@ impl Exposed<'_> {
                 MediaKind::EventStream | MediaKind::Bytes => Signature::text("reqwest::Body"),
                 MediaKind::Items => ty().within("ItemBody"),
                 MediaKind::TypedEvents => ty().within("TypedEvent").within("ItemBody"),
+                MediaKind::Parts | MediaKind::PartStream => {
+                    let of = |ty: &TypeRef| Signature::of(api, ty);
+                    let parts = media.parts.as_ref();
+                    let parts = parts.expect("a body of parts has their list");
+                    if media.kind == MediaKind::Parts {
+                        positions::whole_signature(parts, &of)
+                    } else {
+                        positions::item_signature(parts, &of).within("PartBody")
+                    }
+                }
             };
             let ty = if media.name.contains('*') {
                 Signature::text("&str, ").and(ty)
@@ -231,6 +242,13 @@ impl Exposed<'_> {
             Body::TypedEvents(ty) => Signature::of(self.api, ty)
                 .within("TypedEvent")
                 .within("ItemStream"),
+            Body::Parts(parts) => {
+                positions::whole_signature(parts, &|ty| Signature::of(self.api, ty))
+            }
+            Body::PartStream(parts) => {
+                positions::item_signature(parts, &|ty| Signature::of(self.api, ty))
+                    .within("PartStream")
+            }
             Body::Upgrade => Signature::text("reqwest::Upgraded"),
         }
     }

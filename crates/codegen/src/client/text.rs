@@ -115,6 +115,8 @@ pub(super) fn rows(api: &Api<'_>, side: &Side) -> Vec<String> {
                 responses::Body::TypedEvents(ty) => {
                     format!("events with `{}`", type_name(api, ty))
                 }
+                responses::Body::Parts(_) => "parts".to_owned(),
+                responses::Body::PartStream(_) => "a stream of parts".to_owned(),
                 responses::Body::Upgrade => "the connection".to_owned(),
             };
             // A cell of a table is one line, and a bar would end it.

@@ -6,7 +6,7 @@ use contract::model::{
 };
 use serde_json::Value;
 
-use super::{PagedOperation, TypeRef};
+use super::{PagedOperation, PartList, TypeRef};
 
 /// An operation with its Rust names and types.
 #[derive(Debug)]
@@ -98,6 +98,20 @@ pub struct Media {
     pub ty: Option<TypeRef>,
     /// The schema of the body.
     pub schema: Option<SchemaId>,
+    /// The parts of a multipart body, if they have positions and no names.
+    pub parts: Option<PartList>,
+}
+
+impl Media {
+    /// Returns every type that a body of this media type has values of.
+    #[must_use]
+    pub fn types(&self) -> Vec<&TypeRef> {
+        let mut types: Vec<&TypeRef> = self.ty.iter().collect();
+        if let Some(parts) = &self.parts {
+            parts.collect_types(&mut types);
+        }
+        types
+    }
 }
 
 /// How a body is read and written.
@@ -117,6 +131,10 @@ pub enum MediaKind {
     Items,
     /// `text/event-stream` whose events have data of a type, in JSON
     TypedEvents,
+    /// `multipart/*` whose parts have positions and no names
+    Parts,
+    /// `multipart/*` whose parts are read and sent one by one
+    PartStream,
     /// Any other media type, as bytes
     Bytes,
 }

@@ -3,6 +3,7 @@
 mod media;
 mod names;
 mod paging;
+mod parts;
 mod rejections;
 mod status;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::ir::{Operation, TypeDef, TypeId, TypeRef};
+use crate::ir::{Media, Operation, TypeDef, TypeId, TypeRef};
 
 /// Marks every type with the tags that reach it, and with whether it is part of requests or of
 /// responses.
@@ -45,7 +45,7 @@ fn request_types(operation: &Operation) -> impl Iterator<Item = &TypeRef> {
     let bodies = operation
         .body
         .iter()
-        .flat_map(|body| body.media.iter().filter_map(|media| media.ty.as_ref()));
+        .flat_map(|body| body.media.iter().flat_map(Media::types));
     parameters.chain(bodies)
 }
 
@@ -53,7 +53,7 @@ fn request_types(operation: &Operation) -> impl Iterator<Item = &TypeRef> {
 fn response_types(operation: &Operation) -> impl Iterator<Item = &TypeRef> {
     operation.responses.iter().flat_map(|response| {
         let headers = response.headers.iter().map(|header| &header.ty);
-        headers.chain(response.media.iter().filter_map(|media| media.ty.as_ref()))
+        headers.chain(response.media.iter().flat_map(Media::types))
     })
 }
 

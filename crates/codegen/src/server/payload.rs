@@ -7,8 +7,9 @@ use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 use super::parameter::parameter_items;
-use crate::ir::{Api, Media, MediaKind, Parameter, Response, TypeRef};
+use crate::ir::{Api, Media, MediaKind, Parameter, PartList, Response, TypeRef};
 use crate::names;
+use crate::positions::{self, Words};
 use crate::tokens::{docs, foreign_type, ident, inner_docs};
 
 /// The value that a variant of a response holds besides a status.
@@ -77,7 +78,27 @@ pub(super) fn media_type(api: &Api<'_>, media: &Media) -> TokenStream {
             quote!(server::ItemBody<#item>)
         }
         MediaKind::Multipart | MediaKind::Bytes => quote!(server::ByteStream),
+        MediaKind::Parts => parts_type(api, media, positions::whole_type),
+        MediaKind::PartStream => {
+            let part = parts_type(api, media, positions::item_type);
+            quote!(server::PartBody<#part>)
+        }
     }
+}
+
+/// Returns the type of parts with positions, or of each of them, as `write` does.
+pub(super) fn parts_type(
+    api: &Api<'_>,
+    media: &Media,
+    write: fn(&PartList, &Words<'_>) -> TokenStream,
+) -> TokenStream {
+    let ty = |ty: &TypeRef| foreign_type(api, ty);
+    let words = Words {
+        root: quote!(server),
+        ty: &ty,
+    };
+    let parts = media.parts.as_ref();
+    write(parts.expect("a body of parts has their list"), &words)
 }
 
 /// Returns the type of the items of a sequence.
@@ -92,7 +113,8 @@ pub(super) fn item_type(api: &Api<'_>, media: &Media) -> TokenStream {
 
 /// Returns the argument for a media type: `json`, or `json = "application/problem+json"` if the
 /// name is not the usual one of its kind.
-pub(super) fn media_attribute(kind: MediaKind, name: &str) -> TokenStream {
+pub(super) fn media_attribute(api: &Api<'_>, kind: MediaKind, media: &Media) -> TokenStream {
+    let name = &media.name;
     let (word, usual) = match kind {
         MediaKind::Json => ("json", "application/json"),
         MediaKind::Form => ("form", "application/x-www-form-urlencoded"),
@@ -101,12 +123,18 @@ pub(super) fn media_attribute(kind: MediaKind, name: &str) -> TokenStream {
         MediaKind::Bytes => ("bytes", "application/octet-stream"),
         MediaKind::EventStream => ("events", "text/event-stream"),
         MediaKind::Items | MediaKind::TypedEvents => ("items", "application/jsonl"),
+        MediaKind::Parts => ("parts", "multipart/mixed"),
+        MediaKind::PartStream => ("part_stream", "multipart/mixed"),
     };
+    let encodings = media.parts.as_ref().map(|_| {
+        let encodings = parts_type(api, media, positions::encodings);
+        quote!((#encodings))
+    });
     let word = ident(word);
     if name == usual {
-        quote!(#word)
+        quote!(#word #encodings)
     } else {
-        quote!(#word = #name)
+        quote!(#word = #name #encodings)
     }
 }
 
@@ -120,6 +148,8 @@ pub(super) fn is_opaque(media: &Media) -> bool {
             | MediaKind::Items
             | MediaKind::TypedEvents
             | MediaKind::Multipart
+            | MediaKind::Parts
+            | MediaKind::PartStream
     )
 }
 
@@ -137,6 +167,7 @@ pub(super) fn media_names(media: &[Media]) -> Vec<Ident> {
         MediaKind::Text => "Text",
         MediaKind::EventStream => "Events",
         MediaKind::Items | MediaKind::TypedEvents => "Items",
+        MediaKind::Parts | MediaKind::PartStream => "Parts",
         MediaKind::Bytes => "Bytes",
     };
     let mut taken = std::collections::HashSet::new();
@@ -169,10 +200,7 @@ pub(super) fn structure(
     let body = match response.media.as_slice() {
         [] => None,
         [only] => {
-            let (media, ty) = (
-                media_attribute(only.kind, &only.name),
-                media_type(api, only),
-            );
+            let (media, ty) = (media_attribute(api, only.kind, only), media_type(api, only));
             Some((quote!(#[body(#media)]), ty))
         }
         _ => {
@@ -242,7 +270,7 @@ fn choices(
     let names = media_names(&response.media);
     let variants = names.iter().zip(&response.media).map(|(variant, media)| {
         let words = docs(&format!("`{}`", media.name));
-        let attribute = media_attribute(media.kind, &media.name);
+        let attribute = media_attribute(api, media.kind, media);
         let ty = media_type(api, media);
         quote!(#words #[body(#attribute)] #variant(#ty))
     });

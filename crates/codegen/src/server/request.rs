@@ -9,6 +9,7 @@ use super::names::{method_and_path, type_names};
 use super::parameter::parameter_items;
 use super::payload::{self, is_handshake, media_attribute};
 use crate::ir::{Api, Body, Media, MediaKind, Operation, Parameter, TypeRef};
+use crate::positions;
 use crate::tokens::{docs, foreign_type, ident};
 
 /// Returns whether an operation reads a JSON body, so that the crate needs the schemas of the types
@@ -132,7 +133,7 @@ fn request_media(api: &Api<'_>, media: &Media) -> Vec<TokenStream> {
         MediaKind::EventStream => MediaKind::Bytes,
         kind => kind,
     };
-    let mut items = vec![media_attribute(kind, &media.name)];
+    let mut items = vec![media_attribute(api, kind, media)];
     // The type stops at the first value that does not fit; with the schema the run time can list
     // all that is wrong.
     if let Some(schema) = media.schema.filter(|_| media.kind == MediaKind::Json) {
@@ -155,6 +156,11 @@ fn media_type(api: &Api<'_>, media: &Media) -> TokenStream {
         MediaKind::Items | MediaKind::TypedEvents => {
             let item = payload::item_type(api, media);
             quote!(server::ItemStream<#item>)
+        }
+        MediaKind::Parts => payload::parts_type(api, media, positions::whole_type),
+        MediaKind::PartStream => {
+            let part = payload::parts_type(api, media, positions::item_type);
+            quote!(server::PartStream<#part>)
         }
     }
 }

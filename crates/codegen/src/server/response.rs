@@ -142,7 +142,7 @@ impl Side<'_> {
         };
         let content = match &payload {
             Payload::Body(media) => {
-                let media = media_attribute(media.kind, &media.name);
+                let media = media_attribute(self.api, media.kind, media);
                 Some(quote!(, #media))
             }
             Payload::Handshake => Some(quote!(, handshake)),

@@ -8,6 +8,7 @@ use super::names::{fixed, type_names};
 use super::payload::{self, Payload, is_shared};
 use super::{request, response, security, tag};
 use crate::ir::{Api, Media, MediaKind, Operation, Response, TypeRef};
+use crate::positions;
 use crate::surface::{
     Constructor, Crate, Form, Item, Member, Signature, operation_key, operation_name,
     parameter_key, parameter_span,
@@ -354,6 +355,17 @@ impl Exposed<'_> {
             MediaKind::Multipart if is_request => Signature::text("Multipart"),
             MediaKind::Items => ty().within(sequence),
             MediaKind::TypedEvents => ty().within("TypedEvent").within(sequence),
+            MediaKind::Parts | MediaKind::PartStream => {
+                let of = |ty: &TypeRef| Signature::of(self.api, ty);
+                let parts = media.parts.as_ref();
+                let parts = parts.expect("a body of parts has their list");
+                if media.kind == MediaKind::Parts {
+                    positions::whole_signature(parts, &of)
+                } else {
+                    let stream = if is_request { "PartStream" } else { "PartBody" };
+                    positions::item_signature(parts, &of).within(stream)
+                }
+            }
             MediaKind::EventStream | MediaKind::Multipart | MediaKind::Bytes => {
                 Signature::text("ByteStream")
             }

@@ -94,12 +94,12 @@ pub(super) const RULES: &[Rule] = &[
         code: "unapplied-encoding",
         set: Correct,
         severity: Warning,
-        summary: "The encoding of parts by their position is not applied.",
-        why: "Parts are read and written one by one, each with its own headers.",
+        summary: "An encoding of parts is not applied.",
+        why: "The parts would be read and written otherwise than the document says.",
         example: document(
             &CONTENT_32,
-            "multipart/mixed: { schema: { type: array, items: { type: string } }, ⟦itemEncoding: { contentType: text/plain } }",
-            "multipart/mixed: { schema: { type: array, items: { type: string } } }",
+            "multipart/mixed: ⟦{ schema: { type: array, items: { type: string } }, itemEncoding: { style: form } }",
+            "multipart/mixed: { schema: { type: array, items: { type: string } }, itemEncoding: { contentType: text/plain } }",
         ),
     },
     Rule {

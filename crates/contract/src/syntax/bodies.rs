@@ -2,6 +2,7 @@
 //! bytes, those of forms, and those of parameters in the style `deepObject`.
 
 use super::walk::{Item, Walk};
+use crate::model::Dialect;
 use crate::node::Node;
 use crate::node_ref::NodeRef;
 
@@ -25,12 +26,22 @@ pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
             pointer: "".into(),
         };
         let media = walk.resolver.follow(&media);
-        let Some((document, schema)) =
-            media.and_then(|at| Some((at.document, at.node.get("schema")?)))
+        let Some((document, schema)) = media
+            .as_ref()
+            .and_then(|at| Some((at.document, at.node.get("schema")?)))
         else {
             continue;
         };
-        if is_form(&entry.key) && rejects_objects(walk, document, schema, &mut { MOST_LOOKS }) {
+        // Parts with positions may be an array, in a form too.
+        let has_positions = walk.dialect >= Dialect::V32
+            && media.is_some_and(|at| {
+                let has = |key: &str| at.node.get(key).is_some();
+                has("prefixEncoding") || has("itemEncoding")
+            });
+        if is_form(&entry.key)
+            && !has_positions
+            && rejects_objects(walk, document, schema, &mut { MOST_LOOKS })
+        {
             walk.warning(
                 "form-of-no-object",
                 entry.key_span,

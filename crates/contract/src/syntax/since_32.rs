@@ -136,6 +136,7 @@ pub(super) fn media_type<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, entry: &'a
     encodings::check(walk, &at, &entry.key);
     let name = &entry.key;
     let is_32 = walk.dialect >= Dialect::V32;
+    let is_multipart = name.to_ascii_lowercase().starts_with("multipart/");
     if is_32 {
         serialized(walk, &at, name);
     }
@@ -145,34 +146,23 @@ pub(super) fn media_type<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, entry: &'a
         .or_else(|| media.entry("x-item-schema"));
     if let Some(found) = item_schema
         && !is_sequential(name)
+        && !is_multipart
     {
-        let is_multipart = name.starts_with("multipart/");
         walk.warning(
             "unapplied-schema",
             found.key_span,
-            if is_multipart {
-                format!(
-                    "the parts of `{name}` are passed on as bytes, so `{}` is not applied",
-                    found.key
-                )
-            } else {
-                format!(
-                    "`{name}` is no sequence of items, so `{}` is not applied",
-                    found.key
-                )
-            },
-            if is_multipart {
-                "check each part where it is read".to_owned()
-            } else {
-                "write `schema`, or a media type such as `application/jsonl`".to_owned()
-            },
+            format!(
+                "`{name}` is no sequence of items, so `{}` is not applied",
+                found.key
+            ),
+            "write `schema`, or a media type such as `application/jsonl`".to_owned(),
         );
     }
     for key in ["prefixEncoding", "itemEncoding"] {
         let Some(found) = media.entry(key).filter(|_| is_32) else {
             continue;
         };
-        if !name.starts_with("multipart/") {
+        if !is_multipart {
             walk.warning(
                 "unapplied-encoding",
                 found.key_span,
@@ -185,15 +175,6 @@ pub(super) fn media_type<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, entry: &'a
                 other.key_span,
                 format!("parts are encoded by name or by position, so `encoding` and `{key}` exclude each other"),
                 "remove one of them".to_owned(),
-            );
-        } else {
-            walk.warning(
-                "unapplied-encoding",
-                found.key_span,
-                format!(
-                    "parts are read and written one by one, and `{key}` is not applied to them"
-                ),
-                "give each part its media type and headers where it is written".to_owned(),
             );
         }
     }

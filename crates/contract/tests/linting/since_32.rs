@@ -230,8 +230,14 @@ fn items_belong_to_sequences() {
     warning(
         "unapplied-schema",
         MEDIA,
-        "multipart/mixed: { ⟦itemSchema: { type: string } }",
+        "image/png: { ⟦itemSchema: { type: string } }",
         "application/geo+json-seq: { itemSchema: { type: string } }",
+    );
+    warning(
+        "unapplied-schema",
+        MEDIA,
+        "multipart/mixed: ⟦{ itemSchema: { type: string }, schema: { type: array } }",
+        "multipart/mixed: { itemSchema: { type: string } }",
     );
     // Our extension has the same meaning, in every version.
     warning(
@@ -243,14 +249,32 @@ fn items_belong_to_sequences() {
 }
 
 #[test]
-fn encodings_by_position_are_not_applied() {
+fn what_is_not_applied_to_parts_with_positions_is_reported() {
     let parts = "schema: { type: array, items: { type: string } }";
-    warning(
-        "unapplied-encoding",
-        MEDIA,
-        &format!("multipart/mixed: {{ {parts}, ⟦itemEncoding: {{ contentType: text/plain }} }}"),
-        &format!("multipart/mixed: {{ {parts} }}"),
-    );
+    let right =
+        format!("multipart/mixed: {{ {parts}, itemEncoding: {{ contentType: text/plain }} }}");
+    let many = "{}, ".repeat(13);
+    for wrong in [
+        format!("{{ {parts}, itemEncoding: {{ style: form }} }}"),
+        format!("{{ {parts}, itemEncoding: {{ itemEncoding: {{}} }} }}"),
+        format!(
+            "{{ {parts}, itemEncoding: {{ contentType: multipart/form-data, encoding: {{ a: {{}} }} }} }}"
+        ),
+        format!("{{ {parts}, prefixEncoding: [{many}] }}"),
+        "{ schema: { type: object }, itemEncoding: {} }".to_owned(),
+        "{ schema: { properties: { a: {} } }, encoding: { a: { itemEncoding: {} } } }".to_owned(),
+    ] {
+        let wrong = format!("multipart/mixed: ⟦{wrong}");
+        warning("unapplied-encoding", MEDIA, &wrong, &right);
+    }
+    for wrong in [
+        "{ schema: { type: array, uniqueItems: true }, itemEncoding: {} }",
+        "{ schema: { type: array, contains: {} } }",
+        "{ itemSchema: {}, prefixEncoding: [{ contentType: application/json }] }",
+    ] {
+        let wrong = format!("multipart/mixed: ⟦{wrong}");
+        warning("unapplied-schema", MEDIA, &wrong, &right);
+    }
     error(
         "contradicting-fields",
         MEDIA,

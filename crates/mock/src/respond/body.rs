@@ -1,6 +1,6 @@
 //! The body of a response: an example of the contract, or a value of its schema.
 
-use api_runtime::server::{ByteStream, ItemBody, Response, StatusCode};
+use api_runtime::server::{ByteStream, ItemBody, PartBody, Response, StatusCode};
 use codegen::ir::{self, MediaKind};
 use contract::model::{MediaType, SchemaId};
 use http::HeaderValue;
@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::{Refused, Task, hash};
 use crate::bounds::MOST_RESPONSE_BYTES;
+use crate::parts::Made;
 use crate::values::NoValue;
 
 /// The number of items of a sequence.
@@ -71,6 +72,37 @@ pub(super) fn body(task: &Task<'_>, at: usize) -> Result<Response, Refused> {
             }
             Ok(listed.stream(stream))
         }
+        MediaKind::Parts | MediaKind::PartStream => {
+            let values = match example {
+                Some(Value::Array(values)) => values,
+                Some(value) => vec![value],
+                None if media.kind == MediaKind::PartStream => items(task, media, at)?,
+                None => match made(task, media.schema, task.seed)? {
+                    Value::Array(values) => values,
+                    value => vec![value],
+                },
+            };
+            values.iter().try_for_each(ensure_bounded)?;
+            let Some(list) = &media.parts else {
+                return Err(only_example(task, media, at));
+            };
+            let mut headers = Vec::new();
+            collect_headers(task, list, &mut headers)?;
+            let header = move |wanted: &ir::PartHeader| {
+                let found = headers.iter().find(|(schema, _)| *schema == wanted.schema);
+                found.map(|(_, value)| value.clone())
+            };
+            let body = Made {
+                values,
+                list,
+                header,
+            };
+            Ok(if media.kind == MediaKind::Parts {
+                listed.multiparts(body)
+            } else {
+                listed.part_stream(PartBody::from(body.parts()))
+            })
+        }
         MediaKind::Bytes => {
             let value = match example {
                 Some(value) => value,
@@ -96,7 +128,7 @@ fn example(
     let examples = declared.map(|declared| &declared.examples);
     let is_sequence = matches!(
         media.kind,
-        MediaKind::Items | MediaKind::TypedEvents | MediaKind::EventStream
+        MediaKind::Items | MediaKind::TypedEvents | MediaKind::EventStream | MediaKind::PartStream
     );
     // Of a sequence the schema is that of an item, and bytes have no form to compare.
     let schema = media
@@ -167,6 +199,31 @@ fn items(task: &Task<'_>, media: &ir::Media, at: usize) -> Result<Vec<Value>, Re
             Ok(item)
         })
         .collect()
+}
+
+/// Makes up the values of the headers that parts must have.
+fn collect_headers(
+    task: &Task<'_>,
+    list: &ir::PartList,
+    headers: &mut Vec<(SchemaId, String)>,
+) -> Result<(), Refused> {
+    for part in list.prefix.iter().chain([&*list.item]) {
+        for header in part.headers.iter().filter(|header| header.is_required) {
+            if header.is_forbidden || header.value.is_some() {
+                continue;
+            }
+            let value = made(task, Some(header.schema), task.seed)?;
+            let text = match value {
+                Value::String(text) if !header.is_json => text,
+                other => other.to_string(),
+            };
+            headers.push((header.schema, text));
+        }
+        if let ir::PartContent::Parts(nested) = &part.content {
+            collect_headers(task, nested, headers)?;
+        }
+    }
+    Ok(())
 }
 
 /// Writes the properties of an object as the parts of a form.

@@ -127,6 +127,22 @@ impl InvalidResponse {
         }
     }
 
+    /// Returns the error of a body whose misfit is known already.
+    pub(in super::super) fn of_misfit(
+        (status, headers): (StatusCode, HeaderMap),
+        body: Bytes,
+        error: serde_json::Error,
+        misfit: Misfit,
+    ) -> Self {
+        Self {
+            status,
+            headers,
+            body,
+            error,
+            misfit,
+        }
+    }
+
     pub(in super::super) fn status(&self) -> StatusCode {
         self.status
     }

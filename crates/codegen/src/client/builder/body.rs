@@ -10,8 +10,9 @@ use super::super::responses::essence;
 use super::super::{parts, text};
 use super::request::style_tokens;
 use super::{Builder, initial};
-use crate::ir::{Body, Media, MediaKind, Operation, TypeRef};
+use crate::ir::{Body, Media, MediaKind, Operation, PartList, TypeRef};
 use crate::names::{identifier, snake, unique};
+use crate::positions::{self, Words};
 use crate::tokens::{docs, ident};
 
 impl Builder<'_> {
@@ -91,6 +92,11 @@ impl Builder<'_> {
                 let data = parts::type_of(self.api, self.names, value_type(media));
                 quote!(runtime::ItemBody<runtime::TypedEvent<#data>>)
             }
+            MediaKind::Parts => self.positioned(media, positions::whole_type),
+            MediaKind::PartStream => {
+                let part = self.positioned(media, positions::item_type);
+                quote!(runtime::PartBody<#part>)
+            }
         };
         let argument = parts::argument(&self.transport(), "argument", "body");
         let payload = self.payload(media, &ty);
@@ -130,16 +136,38 @@ impl Builder<'_> {
             MediaKind::Multipart => quote!(multipart(#media_type, value)),
             MediaKind::EventStream | MediaKind::Bytes => quote!(bytes(#media_type, value)),
             MediaKind::Items | MediaKind::TypedEvents => quote!(items(#media_type, value)),
+            MediaKind::Parts | MediaKind::PartStream => {
+                let encodings = self.positioned(media, positions::encodings);
+                let write = ident(if media.kind == MediaKind::Parts {
+                    "parts"
+                } else {
+                    "part_stream"
+                });
+                quote! {
+                    #write(#media_type, value, {
+                        const PARTS: runtime::Encodings = #encodings;
+                        &PARTS
+                    })
+                }
+            }
         };
-        let is_in_memory = matches!(
-            media.kind,
-            MediaKind::Json | MediaKind::Form | MediaKind::Text
-        );
+        let is_in_memory = is_in_memory(media.kind);
         // All setters fill one field, so a body in memory gets the type of a stream if the body of
         // another media type is one.
         let into_stream = (is_in_memory && !self.body_can_be_cloned())
             .then(|| quote!(.map(runtime::Payload::into_stream)));
         Some(quote!(.and_then(|value: #ty| runtime::Payload::#payload) #into_stream))
+    }
+
+    /// Returns what `write` does of the parts of a media type.
+    fn positioned(
+        &self,
+        media: &Media,
+        write: fn(&PartList, &Words<'_>) -> TokenStream,
+    ) -> TokenStream {
+        let list = media.parts.as_ref();
+        let list = list.expect("a body of parts has their list");
+        parts::positioned(self.api, self.names, list, write)
     }
 
     /// Returns the name of the builder's field for the body.
@@ -174,9 +202,15 @@ pub(in crate::client) fn can_be_cloned(operation: &Operation) -> bool {
     let media = parts::body_of(operation)
         .into_iter()
         .flat_map(|body| &body.media);
-    media
-        .map(|media| media.kind)
-        .all(|kind| matches!(kind, MediaKind::Json | MediaKind::Form | MediaKind::Text))
+    media.map(|media| media.kind).all(is_in_memory)
+}
+
+/// Returns whether a body is written before it is sent.
+fn is_in_memory(kind: MediaKind) -> bool {
+    matches!(
+        kind,
+        MediaKind::Json | MediaKind::Form | MediaKind::Text | MediaKind::Parts
+    )
 }
 
 /// Returns the name of the setter of the body for each media type. The setter for JSON, or for the
@@ -230,6 +264,8 @@ fn kind_word(media: &Media, all: &[Media]) -> String {
             }
         }
         MediaKind::Json
+        | MediaKind::Parts
+        | MediaKind::PartStream
         | MediaKind::Text
         | MediaKind::EventStream
         | MediaKind::Items

@@ -266,8 +266,15 @@ impl Builder<'_> {
         let choices = |choices: &mut dyn Iterator<Item = &Choice>| {
             let mut media: Vec<String> = Vec::new();
             // One name for each body is enough: its other names are the same body.
-            for name in choices.filter_map(|choice| choice.media.first()) {
-                let name = essence(name);
+            let names: Vec<&String> = choices.filter_map(|choice| choice.media.first()).collect();
+            for name in &names {
+                // Parameters, such as a charset, are asked for only where they tell bodies apart.
+                let is_told = |other: &&String| other != name && essence(other) == essence(name);
+                let name = if names.iter().any(is_told) {
+                    (*name).clone()
+                } else {
+                    essence(name)
+                };
                 if !media.contains(&name) {
                     media.push(name);
                 }

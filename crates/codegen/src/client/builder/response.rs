@@ -11,6 +11,8 @@ use quote::quote;
 use super::super::parts;
 use super::super::responses::{Arm, Body, Choice, Side, essence};
 use super::Builder;
+use crate::ir::PartList;
+use crate::positions;
 use crate::tokens::{docs, ident};
 
 impl Builder<'_> {
@@ -22,11 +24,11 @@ impl Builder<'_> {
         let successes = successes.map(|arm| {
             (
                 arm.statuses,
-                Self::arm(arm, &self.successes, &names.response),
+                self.arm(arm, &self.successes, &names.response),
             )
         });
         let errors = self.errors.arms.iter();
-        let errors = errors.map(|arm| (arm.statuses, Self::arm(arm, &self.errors, &names.error)));
+        let errors = errors.map(|arm| (arm.statuses, self.arm(arm, &self.errors, &names.error)));
         // Arms are compared by their text, since tokens cannot be compared.
         let mut codes: IndexMap<String, (Vec<Literal>, TokenStream)> = IndexMap::new();
         let mut ranges = Vec::new();
@@ -54,10 +56,10 @@ impl Builder<'_> {
 
     /// Returns the expression that reads a response with one of the statuses of `arm`. If the arm
     /// has several bodies, the expression is a `match` on `Content-Type`.
-    fn arm(arm: &Arm, side: &Side, enumeration: &str) -> TokenStream {
+    fn arm(&self, arm: &Arm, side: &Side, enumeration: &str) -> TokenStream {
         let is_error = arm.statuses.0 >= 400;
         let result = |choice: &Choice| {
-            let value = read(choice, side.several.then_some(enumeration));
+            let value = self.read(choice, side.several.then_some(enumeration));
             if is_error {
                 return quote!(Err(runtime::Error::listed(#value)));
             }
@@ -138,6 +140,46 @@ impl Builder<'_> {
             }
         })
     }
+
+    /// Returns the expression that reads a body, wrapped in its variant of the enum `enumeration` if
+    /// there is one.
+    fn read(&self, choice: &Choice, enumeration: Option<&str>) -> TokenStream {
+        let value = match &choice.body {
+            Body::Empty => quote!(runtime::empty(response)),
+            Body::Json(_) => quote!(runtime::decode(response).await?),
+            Body::Text(_) => quote!(runtime::decode_text(response).await?),
+            Body::Bytes => quote!(runtime::stream(response)),
+            Body::Events => quote!(runtime::events(response)),
+            Body::Items(_) | Body::TypedEvents(_) => {
+                let media = choice.media.first().map_or("", String::as_str);
+                quote!(runtime::items(#media, response))
+            }
+            Body::Parts(list) => {
+                let encodings = self.encodings(list);
+                quote!(runtime::parts(response, #encodings).await?)
+            }
+            Body::PartStream(list) => {
+                let encodings = self.encodings(list);
+                quote!(runtime::part_stream(response, #encodings))
+            }
+            Body::Upgrade => quote!(runtime::upgrade(response).await?),
+        };
+        let Some(enumeration) = enumeration else {
+            return value;
+        };
+        let (enumeration, variant) = (ident(enumeration), ident(&choice.variant));
+        if choice.body == Body::Empty {
+            quote!(runtime::map(#value, |()| #enumeration::#variant))
+        } else {
+            quote!(runtime::map(#value, #enumeration::#variant))
+        }
+    }
+
+    /// Returns the expression of the encodings of parts.
+    fn encodings(&self, list: &PartList) -> TokenStream {
+        let encodings = parts::positioned(self.api, self.names, list, positions::encodings);
+        quote!({ const PARTS: runtime::Encodings = #encodings; &PARTS })
+    }
 }
 
 /// Returns whether other ranges cover every status of a range. They may overlap.
@@ -154,44 +196,18 @@ fn is_covered((mut first, last): (u16, u16), ranges: &[(u16, u16)]) -> bool {
     true
 }
 
-/// Returns the expression that reads a body, wrapped in its variant of the enum `enumeration` if
-/// there is one.
-fn read(choice: &Choice, enumeration: Option<&str>) -> TokenStream {
-    let value = match &choice.body {
-        Body::Empty => quote!(runtime::empty(response)),
-        Body::Json(_) => quote!(runtime::decode(response).await?),
-        Body::Text(_) => quote!(runtime::decode_text(response).await?),
-        Body::Bytes => quote!(runtime::stream(response)),
-        Body::Events => quote!(runtime::events(response)),
-        Body::Items(_) | Body::TypedEvents(_) => {
-            let media = choice.media.first().map_or("", String::as_str);
-            quote!(runtime::items(#media, response))
-        }
-        Body::Upgrade => quote!(runtime::upgrade(response).await?),
-    };
-    let Some(enumeration) = enumeration else {
-        return value;
-    };
-    let (enumeration, variant) = (ident(enumeration), ident(&choice.variant));
-    if choice.body == Body::Empty {
-        quote!(runtime::map(#value, |()| #enumeration::#variant))
-    } else {
-        quote!(runtime::map(#value, #enumeration::#variant))
-    }
-}
-
 /// Returns patterns of media types, each with the index of the choice to read. `rest` is the index
 /// of the choice that is read if none of them matches.
 ///
-/// Exact names come before ranges. Last comes any other JSON, since contract and server may name
+/// Media types that differ in parameters only come first, exact names before ranges. Last comes any other JSON, since contract and server may name
 /// JSON differently.
 fn media_patterns(choices: &[Choice], rest: usize) -> Vec<(TokenStream, usize)> {
     let all = choices
         .iter()
         .enumerate()
         .flat_map(|(at, choice)| choice.media.iter().map(move |name| (essence(name), at)));
-    // Of media types that differ in parameters only, such as a charset, the first is read: servers
-    // send the others' as well, and a name can have one pattern.
+    let mut patterns = by_parameters(choices);
+    // Of the others, a name has one pattern.
     let mut seen = HashSet::new();
     let all = all.filter(|(name, _)| seen.insert(name.clone()));
     let (mut ranges, mut names): (Vec<_>, Vec<_>) = all.partition(|(name, _)| name.contains('*'));
@@ -213,7 +229,6 @@ fn media_patterns(choices: &[Choice], rest: usize) -> Vec<(TokenStream, usize)> 
         .iter()
         .position(|choice| matches!(choice.body, Body::Json(_)))
         .filter(|at| *at != rest);
-    let mut patterns = Vec::new();
     for at in 0..choices.len() {
         // A name needs no pattern of its own if the patterns after it lead to the same choice.
         let follows = if json.is_some() { json } else { Some(rest) };
@@ -232,5 +247,30 @@ fn media_patterns(choices: &[Choice], rest: usize) -> Vec<(TokenStream, usize)> 
         patterns.push((quote!(media if media.starts_with(#before) #ends), at));
     }
     patterns.extend(json.map(|at| (quote!(media if media.ends_with("json")), at)));
+    patterns
+}
+
+/// Returns the patterns of media types that differ in parameters only and are read differently.
+fn by_parameters(choices: &[Choice]) -> Vec<(TokenStream, usize)> {
+    let mut groups: IndexMap<String, Vec<(&str, usize)>> = IndexMap::new();
+    for (at, choice) in choices.iter().enumerate() {
+        for name in &choice.media {
+            groups.entry(essence(name)).or_default().push((name, at));
+        }
+    }
+    let mut patterns = Vec::new();
+    for (essence, group) in groups {
+        if group.iter().all(|(_, at)| *at == group[0].1) {
+            continue;
+        }
+        let names = group.iter().map(|(name, _)| name);
+        let names = quote!(&[#(#names),*]);
+        // The first of the group is what remains.
+        for (index, (_, at)) in group.iter().enumerate().skip(1) {
+            let index = Literal::usize_unsuffixed(index);
+            let is_closest = quote!(runtime::is_closest(&response, #names, #index));
+            patterns.push((quote!(#essence if #is_closest), *at));
+        }
+    }
     patterns
 }

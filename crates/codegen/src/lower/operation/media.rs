@@ -2,6 +2,7 @@
 
 use contract::model::{self, SchemaId, Types};
 
+use super::parts::lowered;
 use crate::ir::{Media, MediaKind, Primitive, TypeRef};
 use crate::lower::flatten::FlatSchema;
 use crate::lower::lowering::Lowering;
@@ -18,10 +19,17 @@ pub(super) fn media(
             if let Some(items) = items(lowering, media, hint) {
                 return items;
             }
+            if let Some(parts) = parts(lowering, media, hint) {
+                return parts;
+            }
             let kind = media_kind(&media.name, is_scalar_text(lowering, media.schema));
             let ty = match kind {
-                // Only `items` makes the last two.
-                MediaKind::Bytes | MediaKind::Items | MediaKind::TypedEvents => None,
+                // Only `items` and `parts` make the last four.
+                MediaKind::Bytes
+                | MediaKind::Items
+                | MediaKind::TypedEvents
+                | MediaKind::Parts
+                | MediaKind::PartStream => None,
                 MediaKind::Text => Some(match media.schema {
                     Some(schema) => lowering.type_of(schema, hint),
                     None => TypeRef::Primitive(Primitive::String),
@@ -40,9 +48,30 @@ pub(super) fn media(
                 kind,
                 ty,
                 schema: media.schema,
+                parts: None,
             }
         })
         .collect()
+}
+
+/// Lowers a multipart media type whose parts have positions and no names. Returns `None` for any
+/// other.
+fn parts(lowering: &mut Lowering<'_>, media: &model::MediaType, hint: &str) -> Option<Media> {
+    let (found, _) = contract::positions::positions(lowering.contract, media);
+    let found = found?;
+    let kind = if found.is_streamed {
+        MediaKind::PartStream
+    } else {
+        MediaKind::Parts
+    };
+    let hint = hint.strip_suffix("Body").unwrap_or(hint);
+    Some(Media {
+        name: media.name.clone(),
+        kind,
+        ty: None,
+        schema: media.schema,
+        parts: Some(lowered(lowering, &found, hint)),
+    })
 }
 
 /// Lowers a media type that is a sequence of items with a schema. Returns `None` for any other.
@@ -60,6 +89,7 @@ fn items(lowering: &mut Lowering<'_>, media: &model::MediaType, hint: &str) -> O
         kind,
         ty: Some(lowering.type_of(schema, &hint)),
         schema: Some(schema),
+        parts: None,
     })
 }
 
