@@ -76,7 +76,7 @@ fn part(schema: &Value, reading: Reading) -> Value {
                 }
             }
             ("items" | "additionalProperties" | "contains", keyword) => {
-                *keyword = place(keyword, reading)
+                *keyword = place(keyword, reading);
             }
             ("allOf" | "anyOf" | "oneOf", Value::Array(parts)) => {
                 for one in parts {
