@@ -259,6 +259,10 @@ fn a_long_pattern_is_read_in_time_and_a_longer_one_is_refused() {
     }
     // One took 16 seconds when each of the 2,000 was translated by itself.
     assert!(started.elapsed().as_secs() < 10, "{:?}", started.elapsed());
+    // Braces without an end, and far beyond the bound: each was compared with all that follow it.
+    let braces = load(&"{".repeat(4 << 20));
+    assert!(braces.contract.is_none() || !braces.diagnostics.is_empty());
+    assert!(started.elapsed().as_secs() < 10, "{:?}", started.elapsed());
     let longest = "a".repeat(16 << 10);
     assert!(load(&longest).contract.is_some());
     let loaded = load(&format!("{longest}a"));

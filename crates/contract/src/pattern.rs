@@ -312,7 +312,12 @@ fn is_set(letter: char) -> bool {
 
 /// Returns the length of a quantifier in braces at the start of a text, such as `{2,}`.
 fn quantifier(text: &str) -> Option<usize> {
-    let end = text.find('}')?;
+    // No further than a quantifier goes: a text of many braces is looked at once.
+    let is_within = |byte: u8| byte.is_ascii_digit() || byte == b',';
+    let end = 1 + text.bytes().skip(1).position(|byte| !is_within(byte))?;
+    if !text[end..].starts_with('}') {
+        return None;
+    }
     let (least, most) = text[1..end].split_once(',').unwrap_or((&text[1..end], ""));
     let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     (!least.is_empty() && is_number(least) && is_number(most)).then_some(end + 1)
