@@ -2,8 +2,8 @@
 //! what each part holds, and what of the contract generated code does not apply.
 
 use crate::model::{
-    Contract, Dialect, Keywords, MediaType, Parameter, PropertyEncoding, SchemaId, SchemaKind,
-    Types,
+    Contract, Dialect, Keywords, MediaType, Parameter, ParameterEncoding, PropertyEncoding,
+    SchemaId, SchemaKind, Types,
 };
 
 /// The maximum number of positions that are described by themselves.
@@ -225,6 +225,9 @@ impl<'c> Reader<'c> {
         );
         let headers = encoding.map_or(&[][..], |encoding| &encoding.headers);
         let is_declared = |header: &&Parameter| !header.name.eq_ignore_ascii_case("content-type");
+        for header in headers.iter().filter(is_declared) {
+            self.note_header(header);
+        }
         Position {
             content: self.content(schema, encoding, &media_types),
             schema,
@@ -356,6 +359,28 @@ impl<'c> Reader<'c> {
             None => keywords.items.is_some() || !keywords.prefix_items.is_empty(),
         };
         is_array.then_some(keywords)
+    }
+
+    /// Notes a header of which no value is checked.
+    fn note_header(&mut self, header: &Parameter) {
+        if matches!(&header.encoding, ParameterEncoding::Content(name) if name.contains("json")) {
+            return;
+        }
+        let types = self.types(header.schema);
+        let is_open = types == Types::default()
+            && self
+                .keywords(header.schema)
+                .is_some_and(|keywords| !keywords.any_of.is_empty() || !keywords.one_of.is_empty());
+        if is_open || types.0 & Types::OBJECT.with(Types::ARRAY).0 != 0 {
+            self.add(
+                "unapplied-encoding",
+                &format!(
+                    "the header `{}` of a part may be an array or object, so only its presence is checked",
+                    header.name
+                ),
+                "write the type of one value, or `content` with `application/json`",
+            );
+        }
     }
 
     /// Notes the keywords of an array that are not applied to parts.

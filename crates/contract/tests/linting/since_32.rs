@@ -251,8 +251,10 @@ fn items_belong_to_sequences() {
 #[test]
 fn what_is_not_applied_to_parts_with_positions_is_reported() {
     let parts = "schema: { type: array, items: { type: string } }";
-    let right =
-        format!("multipart/mixed: {{ {parts}, itemEncoding: {{ contentType: text/plain }} }}");
+    let headers = "{ X-A: { schema: { type: integer } }, X-B: { schema: {} }, X-C: { content: { application/json: { schema: { type: array } } } } }";
+    let right = format!(
+        "multipart/mixed: {{ {parts}, itemEncoding: {{ contentType: text/plain, headers: {headers} }} }}"
+    );
     let many = "{}, ".repeat(13);
     for wrong in [
         format!("{{ {parts}, itemEncoding: {{ style: form }} }}"),
@@ -261,6 +263,12 @@ fn what_is_not_applied_to_parts_with_positions_is_reported() {
             "{{ {parts}, itemEncoding: {{ contentType: multipart/form-data, encoding: {{ a: {{}} }} }} }}"
         ),
         format!("{{ {parts}, prefixEncoding: [{many}] }}"),
+        format!(
+            "{{ {parts}, itemEncoding: {{ headers: {{ X-A: {{ schema: {{ type: array }} }} }} }} }}"
+        ),
+        format!(
+            "{{ {parts}, itemEncoding: {{ headers: {{ X-A: {{ schema: {{ oneOf: [{{ type: object }}] }} }} }} }} }}"
+        ),
         "{ schema: { type: object }, itemEncoding: {} }".to_owned(),
         "{ schema: { properties: { a: {} } }, encoding: { a: { itemEncoding: {} } } }".to_owned(),
     ] {
