@@ -194,6 +194,9 @@ fn body(operation: &'static Operation, bound: &[Bound], mut command: Command) ->
         BodyKind::Form | BodyKind::Multipart => {
             "The properties of the body, as JSON, of which flags replace some"
         }
+        BodyKind::Bytes if body.media.starts_with("multipart/") => {
+            "The whole multipart body, which begins with `--` and its boundary; there are no flags for its parts"
+        }
         BodyKind::Bytes => "The body",
     };
     let help = format!(

@@ -1,5 +1,7 @@
 //! A request, made of values and the description of its operation.
 
+use std::borrow::Cow;
+
 use reqwest::RequestBuilder;
 use serde_json::Value;
 
@@ -206,11 +208,11 @@ fn body(
             // A range of media types is none that a request can have.
             let is_range = body.media.contains('*');
             let media = if is_range {
-                "application/octet-stream"
+                Cow::Borrowed("application/octet-stream")
             } else {
-                &body.media
+                with_boundary(&body.media, bytes)?
             };
-            let payload = Payload::<reqwest::Body>::bytes(media, bytes.clone().into());
+            let payload = Payload::<reqwest::Body>::bytes(&media, bytes.clone().into());
             return Ok(payload.map_err(wrong)?.on(request));
         }
         (Content::Value(value), BodyKind::Multipart) => {
@@ -229,6 +231,28 @@ fn body(
         }
     };
     Ok(payload.map_err(wrong)?.on(request))
+}
+
+/// Returns a media type, if it is multipart with the boundary that the first line of the body has.
+fn with_boundary<'b>(media: &'b str, body: &[u8]) -> Result<Cow<'b, str>, Failure> {
+    let is_multipart = media.get(..10).unwrap_or_default();
+    if !is_multipart.eq_ignore_ascii_case("multipart/") || media.contains("boundary=") {
+        return Ok(Cow::Borrowed(media));
+    }
+    let line = body.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    // The characters that RFC 2046 allows, none of which ends a quoted string.
+    let is_allowed = |byte: &u8| byte.is_ascii_alphanumeric() || b"'()+_,-./:=? ".contains(byte);
+    let boundary = line
+        .trim_ascii_end()
+        .strip_prefix(b"--")
+        .filter(|boundary| (1..=70).contains(&boundary.len()) && boundary.iter().all(is_allowed))
+        .and_then(|boundary| str::from_utf8(boundary).ok());
+    let boundary = boundary.ok_or_else(|| {
+        Failure::usage(
+            "--body must be a whole multipart body, whose first line is `--` and its boundary",
+        )
+    })?;
+    Ok(Cow::Owned(format!("{media}; boundary=\"{boundary}\"")))
 }
 
 /// Returns the parts of a multipart body. A text that begins with `@` stands for the file of that
@@ -269,4 +293,40 @@ fn parts(value: &Value) -> Result<Multipart, Failure> {
 /// Returns the path of a text that stands for a file.
 pub(super) fn file(value: &Value) -> Option<&str> {
     value.as_str()?.strip_prefix('@')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_boundary;
+
+    #[test]
+    fn the_boundary_of_a_body_is_that_of_its_first_line() {
+        for (media, body, expected) in [
+            ("image/png", "--b\r\n", Some("image/png")),
+            (
+                "multipart/mixed",
+                "--b c\r\n\r\n",
+                Some("multipart/mixed; boundary=\"b c\""),
+            ),
+            (
+                "Multipart/Mixed",
+                "--b",
+                Some("Multipart/Mixed; boundary=\"b\""),
+            ),
+            (
+                "multipart/mixed; boundary=a",
+                "",
+                Some("multipart/mixed; boundary=a"),
+            ),
+            ("multipart/mixed", "", None),
+            ("multipart/mixed", "--\r\n", None),
+            ("multipart/mixed", "b\r\n--b\r\n", None),
+            ("multipart/mixed", "--b\"; x\r\n", None),
+        ] {
+            let found = with_boundary(media, body.as_bytes());
+            assert_eq!(found.ok().as_deref(), expected, "{media} {body:?}");
+        }
+        let long = format!("--{}\r\n", "b".repeat(71));
+        assert!(with_boundary("multipart/mixed", long.as_bytes()).is_err());
+    }
 }
