@@ -6,6 +6,7 @@ use contract::model::StatusKey;
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
+use super::names::constant;
 use super::parameter::parameter_items;
 use crate::ir::{Api, Media, MediaKind, Parameter, PartList, Response, TypeRef};
 use crate::names;
@@ -112,8 +113,9 @@ pub(super) fn item_type(api: &Api<'_>, media: &Media) -> TokenStream {
 }
 
 /// Returns the argument for a media type: `json`, or `json = "application/problem+json"` if the
-/// name is not the usual one of its kind.
-pub(super) fn media_attribute(api: &Api<'_>, kind: MediaKind, media: &Media) -> TokenStream {
+/// name is not the usual one of its kind. Parts have the constant of their encodings, which
+/// [`encodings`] writes.
+pub(super) fn media_attribute(kind: MediaKind, media: &Media, holder: &Holder<'_>) -> TokenStream {
     let name = &media.name;
     let (word, usual) = match kind {
         MediaKind::Json => ("json", "application/json"),
@@ -127,8 +129,8 @@ pub(super) fn media_attribute(api: &Api<'_>, kind: MediaKind, media: &Media) -> 
         MediaKind::PartStream => ("part_stream", "multipart/mixed"),
     };
     let encodings = media.parts.as_ref().map(|_| {
-        let encodings = parts_type(api, media, positions::encodings);
-        quote!((#encodings))
+        let (owner, constant) = (holder.owner, holder.constant());
+        quote!((#owner::#constant))
     });
     let word = ident(word);
     if name == usual {
@@ -136,6 +138,47 @@ pub(super) fn media_attribute(api: &Api<'_>, kind: MediaKind, media: &Media) -> 
     } else {
         quote!(#word = #name #encodings)
     }
+}
+
+/// The place in a generated type that has the body of a media type.
+pub(super) struct Holder<'h> {
+    /// The type.
+    pub(super) owner: &'h Ident,
+    /// The variant, if the type is an enum.
+    pub(super) variant: Option<&'h Ident>,
+}
+
+impl Holder<'_> {
+    /// Returns the name of the constant with the encodings of parts.
+    fn constant(&self) -> Ident {
+        self.variant.map_or_else(
+            || ident("PARTS"),
+            |variant| constant(&format!("{}_parts", names::snake(&variant.to_string()))),
+        )
+    }
+}
+
+/// Generates the constants with the encodings of the parts that a type has, if it has any.
+///
+/// `gate` is the `#[cfg]` of the type, if it has one.
+pub(super) fn encodings<'h>(
+    api: &Api<'_>,
+    owner: &Ident,
+    gate: Option<&TokenStream>,
+    bodies: impl IntoIterator<Item = (Option<&'h Ident>, &'h Media)>,
+) -> Option<TokenStream> {
+    let of_parts = bodies
+        .into_iter()
+        .filter(|(_, media)| media.parts.is_some());
+    let constants: Vec<_> = of_parts
+        .map(|(variant, media)| {
+            let constant = Holder { owner, variant }.constant();
+            let encodings = parts_type(api, media, positions::encodings);
+            quote!(const #constant: server::Encodings = #encodings;)
+        })
+        .collect();
+    let has_parts = !constants.is_empty();
+    has_parts.then(|| quote!(#gate impl #owner { #(#constants)* }))
 }
 
 /// Returns whether a body is a stream, or parts that are read one by one, rather than one value of a
@@ -197,11 +240,15 @@ pub(super) fn structure(
     let words = docs(&words);
     let is_clone = is_clone(response).then(|| quote!(Clone,));
     let choices = (response.media.len() > 1).then(|| choices(api, name, response, gate));
+    let holder = Holder {
+        owner: name,
+        variant: None,
+    };
     let body = match response.media.as_slice() {
         [] => None,
         [only] => {
-            let (media, ty) = (media_attribute(api, only.kind, only), media_type(api, only));
-            Some((quote!(#[body(#media)]), ty))
+            let media = media_attribute(only.kind, only, &holder);
+            Some((quote!(#[body(#media)]), media_type(api, only)))
         }
         _ => {
             let name = choices_name(name);
@@ -218,11 +265,14 @@ pub(super) fn structure(
         .headers
         .iter()
         .map(|header| header_field(api, header));
+    let own = response.media.iter().filter(|_| choices.is_none());
+    let encodings = encodings(api, name, gate, own.map(|media| (None, media)));
     quote! {
         #words
         #gate
         #[derive(Debug, #is_clone server::ResponseParts)]
         pub struct #name { #body #(#headers)* }
+        #encodings
         #choices
     }
 }
@@ -270,15 +320,22 @@ fn choices(
     let names = media_names(&response.media);
     let variants = names.iter().zip(&response.media).map(|(variant, media)| {
         let words = docs(&format!("`{}`", media.name));
-        let attribute = media_attribute(api, media.kind, media);
+        let holder = Holder {
+            owner: &name,
+            variant: Some(variant),
+        };
+        let attribute = media_attribute(media.kind, media, &holder);
         let ty = media_type(api, media);
         quote!(#words #[body(#attribute)] #variant(#ty))
     });
+    let bodies = names.iter().map(Some).zip(&response.media);
+    let encodings = encodings(api, &name, gate, bodies);
     quote! {
         #words
         #gate
         #[derive(Debug, #is_clone server::ResponseParts)]
         pub enum #name { #(#variants),* }
+        #encodings
     }
 }
 

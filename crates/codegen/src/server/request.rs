@@ -7,7 +7,7 @@ use quote::{format_ident, quote};
 
 use super::names::{method_and_path, type_names};
 use super::parameter::parameter_items;
-use super::payload::{self, is_handshake, media_attribute};
+use super::payload::{self, Holder, is_handshake, media_attribute};
 use crate::ir::{Api, Body, Media, MediaKind, Operation, Parameter, TypeRef};
 use crate::positions;
 use crate::tokens::{docs, foreign_type, ident};
@@ -56,13 +56,16 @@ pub(super) fn items(api: &Api<'_>, operation: &Operation) -> TokenStream {
         .filter(|body| !body.media.is_empty());
     let body_field = body.map(|body| {
         let words = docs(body.description.as_deref().unwrap_or("The body."));
-        let attribute = body_attribute(api, body);
+        let attribute = body_attribute(api, &name, body);
         let ty = body_type(api, operation, body);
         quote!(#words #attribute pub body: #ty,)
     });
     let choices = body
         .filter(|body| body.media.len() > 1)
         .map(|body| choices(api, operation, body));
+    let own = body.map_or(&[][..], |body| &body.media).iter();
+    let own = own.filter(|_| choices.is_none());
+    let encodings = payload::encodings(api, &name, None, own.map(|media| (None, media)));
     quote! {
         #words
         #[derive(Debug, #is_clone server::Request)]
@@ -71,6 +74,7 @@ pub(super) fn items(api: &Api<'_>, operation: &Operation) -> TokenStream {
             #upgrade
             #body_field
         }
+        #encodings
         #choices
     }
 }
@@ -113,9 +117,13 @@ pub(super) fn is_optional(parameter: &Parameter) -> bool {
 
 /// Returns the attribute of the body, such as `#[body(json, required)]`. It has no media type if
 /// there are several, which the enum of bodies lists.
-fn body_attribute(api: &Api<'_>, body: &Body) -> TokenStream {
+fn body_attribute(api: &Api<'_>, owner: &Ident, body: &Body) -> TokenStream {
+    let holder = Holder {
+        owner,
+        variant: None,
+    };
     let mut items = match body.media.as_slice() {
-        [only] => request_media(api, only),
+        [only] => request_media(api, only, &holder),
         _ => Vec::new(),
     };
     items.extend(body.required.then(|| quote!(required)));
@@ -127,13 +135,13 @@ fn body_attribute(api: &Api<'_>, body: &Body) -> TokenStream {
 }
 
 /// Returns the arguments of `#[body(…)]` for a media type of a request.
-fn request_media(api: &Api<'_>, media: &Media) -> Vec<TokenStream> {
+fn request_media(api: &Api<'_>, media: &Media, holder: &Holder<'_>) -> Vec<TokenStream> {
     // The run time parses no events from a client, so the handler gets their bytes.
     let kind = match media.kind {
         MediaKind::EventStream => MediaKind::Bytes,
         kind => kind,
     };
-    let mut items = vec![media_attribute(api, kind, media)];
+    let mut items = vec![media_attribute(kind, media, holder)];
     // The type stops at the first value that does not fit; with the schema the run time can list
     // all that is wrong.
     if let Some(schema) = media.schema.filter(|_| media.kind == MediaKind::Json) {
@@ -193,19 +201,24 @@ fn choices(api: &Api<'_>, operation: &Operation, body: &Body) -> TokenStream {
         method_and_path(operation)
     ));
     let is_clone = is_clone(operation).then(|| quote!(Clone,));
-    let variants = payload::media_names(&body.media)
-        .into_iter()
-        .zip(&body.media)
-        .map(|(variant, media)| {
-            let words = docs(&format!("`{}`", media.name));
-            let items = request_media(api, media);
-            let ty = media_type(api, media);
-            quote!(#words #[body(#(#items),*)] #variant(#ty))
-        });
+    let names = payload::media_names(&body.media);
+    let variants = names.iter().zip(&body.media).map(|(variant, media)| {
+        let words = docs(&format!("`{}`", media.name));
+        let holder = Holder {
+            owner: &name,
+            variant: Some(variant),
+        };
+        let items = request_media(api, media, &holder);
+        let ty = media_type(api, media);
+        quote!(#words #[body(#(#items),*)] #variant(#ty))
+    });
+    let bodies = names.iter().map(Some).zip(&body.media);
+    let encodings = payload::encodings(api, &name, None, bodies);
     quote! {
         #words
         #[derive(Debug, #is_clone server::RequestBody)]
         pub enum #name { #(#variants),* }
+        #encodings
     }
 }
 

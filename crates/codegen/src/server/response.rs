@@ -6,7 +6,7 @@ use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
 
 use super::names::{method_and_path, type_names};
-use super::payload::{self, Payload, media_attribute};
+use super::payload::{self, Holder, Payload, media_attribute};
 use crate::ir::{Api, MediaKind, Operation, Response, TypeRef};
 use crate::tokens::{docs, ident};
 
@@ -112,12 +112,31 @@ impl Side<'_> {
             quote!(#[responses(beside = #beside #default)])
         });
         let variants = self.responses.iter().map(|response| self.variant(response));
+        let encodings = self.encodings();
         quote! {
             #words
             #[derive(Debug, #is_clone server::Responses)]
             #responses
             pub enum #name { #(#variants),* }
+            #encodings
         }
+    }
+
+    /// Generates the constants with the encodings of the parts that variants have.
+    fn encodings(&self) -> Option<TokenStream> {
+        let variants: Vec<Ident> = self
+            .responses
+            .iter()
+            .map(|response| ident(&response.name))
+            .collect();
+        let bodies = variants.iter().zip(&self.responses);
+        let bodies = bodies.filter_map(|(variant, response)| {
+            match Payload::of(&self.operation.pascal, response) {
+                Payload::Body(_) => Some((Some(variant), response.media.first()?)),
+                Payload::Nothing | Payload::Struct(..) | Payload::Handshake => None,
+            }
+        });
+        payload::encodings(self.api, &self.name, None, bodies)
     }
 
     /// Generates the variant of a response.
@@ -140,16 +159,20 @@ impl Side<'_> {
             }
             StatusKey::Default => quote!(default),
         };
+        let variant = ident(&response.name);
         let content = match &payload {
             Payload::Body(media) => {
-                let media = media_attribute(self.api, media.kind, media);
+                let holder = Holder {
+                    owner: &self.name,
+                    variant: Some(&variant),
+                };
+                let media = media_attribute(media.kind, media, &holder);
                 Some(quote!(, #media))
             }
             Payload::Handshake => Some(quote!(, handshake)),
             Payload::Nothing | Payload::Struct(..) => None,
         };
         let fields = self.fields(response, &payload);
-        let variant = ident(&response.name);
         quote!(#words #[response(#status #content)] #variant #fields)
     }
 

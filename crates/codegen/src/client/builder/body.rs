@@ -101,9 +101,15 @@ impl Builder<'_> {
         let argument = parts::argument(&self.transport(), "argument", "body");
         let payload = self.payload(media, &ty);
         let some = (!body.required).then(|| quote!(.map(Some)));
+        let has_parts = media.parts.is_some() && self.progenitors.is_none();
+        let encodings = has_parts.then(|| {
+            let encodings = self.positioned(media, positions::encodings);
+            quote!(const PARTS: runtime::Encodings = #encodings;)
+        });
         quote! {
             #docs
             pub fn #name<V: Value<#ty>>(mut self, #media_type value: V) -> Self {
+                #encodings
                 self.#field = #argument #payload #some;
                 self
             }
@@ -137,18 +143,12 @@ impl Builder<'_> {
             MediaKind::EventStream | MediaKind::Bytes => quote!(bytes(#media_type, value)),
             MediaKind::Items | MediaKind::TypedEvents => quote!(items(#media_type, value)),
             MediaKind::Parts | MediaKind::PartStream => {
-                let encodings = self.positioned(media, positions::encodings);
                 let write = ident(if media.kind == MediaKind::Parts {
                     "parts"
                 } else {
                     "part_stream"
                 });
-                quote! {
-                    #write(#media_type, value, {
-                        const PARTS: runtime::Encodings = #encodings;
-                        &PARTS
-                    })
-                }
+                quote!(#write(#media_type, value, &PARTS))
             }
         };
         let is_in_memory = is_in_memory(media.kind);

@@ -199,8 +199,8 @@ fn is_covered((mut first, last): (u16, u16), ranges: &[(u16, u16)]) -> bool {
 /// Returns patterns of media types, each with the index of the choice to read. `rest` is the index
 /// of the choice that is read if none of them matches.
 ///
-/// Media types that differ in parameters only come first, exact names before ranges. Last comes any other JSON, since contract and server may name
-/// JSON differently.
+/// Media types that differ in parameters only come first, exact names before ranges. Last comes any
+/// other JSON, since contract and server may name JSON differently.
 fn media_patterns(choices: &[Choice], rest: usize) -> Vec<(TokenStream, usize)> {
     let all = choices
         .iter()
