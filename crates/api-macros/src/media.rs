@@ -52,7 +52,8 @@ impl Media {
         "json, form, text, multipart, parts, part_stream, bytes, events and items";
 
     /// Parses what follows the kind `word`: `= "media/type"`, or nothing for the usual media type of
-    /// the kind. After that, parts have the expression of their encodings in parentheses. Returns `None` if `word` is not a kind.
+    /// the kind. After that, parts have the expression of their encodings in parentheses.
+    /// Returns `None` if `word` is not a kind.
     pub(crate) fn parse(word: &Ident, input: ParseStream<'_>) -> Result<Option<Self>> {
         let (kind, usual) = match word.to_string().as_str() {
             // The usual media type of each kind need not be written.

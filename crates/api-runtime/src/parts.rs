@@ -33,9 +33,19 @@ pub const MAX_PARTS: usize = 1000;
 /// The maximum number of bytes that all headers of a part may have: 8 KiB.
 pub const MAX_PART_HEAD_BYTES: usize = 8 << 10;
 
+/// The maximum number of headers that a part may have.
+pub const MAX_PART_HEADERS: usize = 100;
+
+/// The maximum number of bytes before the first part of a body, and of those after its last part,
+/// which are ignored: 64 KiB.
+pub const MAX_IGNORED_BYTES: usize = 64 << 10;
+
 /// The maximum number of bytes that a part of a streamed body may have, unless `max_part_bytes` of
 /// the stream sets another limit: 1 MiB.
 pub const MAX_PART_BYTES: usize = 1 << 20;
+
+/// The rule of a media type with characters that a header cannot have.
+const NO_HEADER: &str = "must have a media type of visible ASCII";
 
 /// A part of a multipart body: its value, and its headers.
 ///

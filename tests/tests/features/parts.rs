@@ -254,6 +254,37 @@ async fn by_hand(url: &str) {
             400,
             "that is no header",
         ),
+        (
+            mixed,
+            vec![
+                JSON,
+                ("Content-Type: image/a\r\nContent-Type: image/b\r\n", ""),
+            ],
+            400,
+            "/1 has more than one content type",
+        ),
+        (
+            mixed,
+            vec![
+                JSON,
+                (
+                    "Content-Location: https://a\r\nContent-Location: ftp://b\r\n",
+                    "",
+                ),
+            ],
+            400,
+            "must be there once",
+        ),
+        // A server accepts no value that a newer contract may list.
+        (
+            mixed,
+            vec![
+                JSON,
+                ("Content-Location: https://a\r\nX-Side: left\r\n", ""),
+            ],
+            400,
+            "`X-Side` that does not fit its schema",
+        ),
         ("multipart/mixed", vec![JSON, PICTURE], 400, "boundary"),
         (
             "multipart/mixed; boundary=c",

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::parts::{
     self, Content, Encodings, PartBody, PartError, Sequence, StreamedPartError, boundary_of, parse,
-    written,
+    with_boundary, written,
 };
 
 /// The parts of a response body, one by one.
@@ -27,12 +27,11 @@ impl Payload {
         body: T,
         encodings: &'static Encodings,
     ) -> Argument<Self> {
-        let (bytes, boundary) = written(body, encodings)
-            .map_err(|error| InvalidArgument::new(format!("`body`: {error}")))?;
-        Self::new(
-            &format!("{content_type}; boundary={boundary}"),
-            bytes.into(),
-        )
+        let (bytes, boundary) =
+            written(body, encodings).map_err(|error| invalid_argument(&error))?;
+        let name =
+            with_boundary(content_type, &boundary).map_err(|error| invalid_argument(&error))?;
+        Self::new(name.to_str().unwrap_or(content_type), bytes.into())
     }
 }
 
@@ -43,12 +42,18 @@ impl Payload<reqwest::Body> {
         body: PartBody<T>,
         encodings: &'static Encodings,
     ) -> Argument<Self> {
-        let (name, bytes) = body.into_bytes(content_type, encodings);
+        let (name, bytes) = body
+            .into_bytes(content_type, encodings)
+            .map_err(|error| invalid_argument(&error))?;
         Self::bytes(
             name.to_str().unwrap_or(content_type),
             reqwest::Body::wrap_stream(bytes),
         )
     }
+}
+
+fn invalid_argument(error: &PartError) -> InvalidArgument {
+    InvalidArgument::new(format!("`body`: {error}"))
 }
 
 /// Reads a body of parts leniently.

@@ -199,11 +199,15 @@ pub(crate) fn parse(
     let boundary = boundary.ok_or_else(|| PartError::new(NO_BOUNDARY))?;
     let mut splitter = Splitter::new(boundary, usize::MAX);
     let mut frames = std::collections::VecDeque::new();
-    // In pieces, so that a body of too many parts costs no more than the greatest number.
-    for piece in bytes.chunks(PIECE) {
-        splitter.push(piece, &mut frames)?;
-        if frames.len() > encodings.most() {
-            break;
+    // In pieces, so that the splitter copies no more than the largest part; and no more parts are
+    // read than are allowed, and one.
+    'pieces: for piece in bytes.chunks(PIECE) {
+        splitter.push(piece)?;
+        while let Some(frame) = splitter.take()? {
+            frames.push_back(frame);
+            if frames.len() > encodings.most() {
+                break 'pieces;
+            }
         }
     }
     if frames.len() <= encodings.most() {
@@ -215,7 +219,7 @@ pub(crate) fn parse(
     Ok(Reader::new(frames, encodings, is_lenient))
 }
 
-/// The number of bytes after which the number of parts is looked at.
+/// The number of bytes of a whole body that are split at once.
 const PIECE: usize = 64 << 10;
 
 /// Decodes a value that is written as text: a string, or a number or boolean as in JSON.

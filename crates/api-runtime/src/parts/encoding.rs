@@ -34,7 +34,7 @@ pub struct PartHeader {
     is_required: bool,
     is_forbidden: bool,
     value: Option<&'static str>,
-    fits: Option<fn(&str) -> bool>,
+    fits: Option<fn(&str, bool) -> bool>,
 }
 
 impl Encodings {
@@ -98,8 +98,16 @@ impl Encodings {
     }
 
     /// Checks the media type and the headers of a received part.
-    pub(super) fn check(&self, at: usize, headers: &HeaderMap) -> Result<(), PartError> {
+    pub(super) fn check(
+        &self,
+        at: usize,
+        headers: &HeaderMap,
+        is_lenient: bool,
+    ) -> Result<(), PartError> {
         let encoding = self.of(at);
+        if headers.get_all(CONTENT_TYPE).iter().nth(1).is_some() {
+            return Err(PartError::new("has more than one content type"));
+        }
         // Without the header a part is what the contract says (RFC 2046 has no better default).
         if let Some(name) = headers.get(CONTENT_TYPE) {
             let name = name.to_str().unwrap_or_default();
@@ -110,7 +118,7 @@ impl Encodings {
                 )));
             }
         }
-        encoding.check_headers(headers)
+        encoding.check_headers(headers, is_lenient)
     }
 
     /// Returns the headers with which a part is sent: those that it has, the media type, and those
@@ -133,7 +141,10 @@ impl Encodings {
                         encoding.media_types.join(" or ")
                     ))
                 })?;
-                headers.insert(CONTENT_TYPE, HeaderValue::from_static(name));
+                // A contract may say what no header can.
+                let name = HeaderValue::from_str(name);
+                let name = name.map_err(|_| PartError::new(super::NO_HEADER))?;
+                headers.insert(CONTENT_TYPE, name);
             }
         }
         for header in encoding.headers {
@@ -148,7 +159,7 @@ impl Encodings {
                 headers.insert(name, value);
             }
         }
-        encoding.check_headers(&headers)?;
+        encoding.check_headers(&headers, false)?;
         if self.is_form && !headers.contains_key(CONTENT_DISPOSITION) {
             return Err(PartError::new(
                 "needs the header `Content-Disposition`: a part of a form has a name",
@@ -207,14 +218,17 @@ impl Encoding {
                 .any(|listed| breadth(MediaType::parse(listed).essence(), name.essence()).is_some())
     }
 
-    fn check_headers(&self, headers: &HeaderMap) -> Result<(), PartError> {
+    fn check_headers(&self, headers: &HeaderMap, is_lenient: bool) -> Result<(), PartError> {
         for header in self.headers {
             let name = header.name;
-            let rule = match headers.get(name).map(HeaderValue::to_str) {
+            let mut values = headers.get_all(name).iter();
+            let (first, second) = (values.next(), values.next());
+            let rule = match first.map(HeaderValue::to_str) {
                 Some(_) if header.is_forbidden => "is not allowed",
                 None if header.is_required && !header.is_forbidden => "is required",
                 Some(Err(_)) => "must be visible ASCII",
-                Some(Ok(value)) if header.fits.is_some_and(|fits| !fits(value)) => {
+                Some(_) if header.fits.is_some() && second.is_some() => "must be there once",
+                Some(Ok(value)) if header.fits.is_some_and(|fits| !fits(value, is_lenient)) => {
                     "does not fit its schema"
                 }
                 _ => continue,
@@ -259,9 +273,10 @@ impl PartHeader {
         self
     }
 
-    /// Sets the function that checks a value, such as [`fits`].
+    /// Sets the function that checks a value, leniently if its second argument says so, such as
+    /// [`fits`].
     #[must_use]
-    pub const fn fits(mut self, fits: fn(&str) -> bool) -> Self {
+    pub const fn fits(mut self, fits: fn(&str, bool) -> bool) -> Self {
         self.fits = Some(fits);
         self
     }
@@ -286,14 +301,33 @@ impl fmt::Debug for PartHeader {
     }
 }
 
-/// Returns whether a text is a `T`, or one that a newer contract lists.
+/// Returns whether a text is a `T`, or one that a newer contract may list if `is_lenient`.
 #[must_use]
-pub fn fits<T: Wire>(text: &str) -> bool {
-    super::content::value_of_text::<T>(text, true).is_ok()
+pub fn fits<T: Wire>(text: &str, is_lenient: bool) -> bool {
+    super::content::value_of_text::<T>(text, is_lenient).is_ok()
 }
 
-/// Returns whether a text is a `T` in JSON, or one that a newer contract lists.
+/// Returns whether a text is a `T` in JSON, or one that a newer contract may list if `is_lenient`.
 #[must_use]
-pub fn fits_json<T: Wire>(text: &str) -> bool {
-    crate::json::from_slice_lenient::<T>(text.as_bytes()).is_ok()
+pub fn fits_json<T: Wire>(text: &str, is_lenient: bool) -> bool {
+    if is_lenient {
+        crate::json::from_slice_lenient::<T>(text.as_bytes()).is_ok()
+    } else {
+        crate::json::from_slice_strict::<T>(text.as_bytes()).is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_media_type_that_no_header_can_have_is_an_error() {
+        for name in ["text/é", "text/a\r\nX-B: c"] {
+            let names = Vec::leak(vec![name]);
+            let encodings = Encodings::new(&[], Encoding::new(names));
+            let error = encodings.complete(0, &HeaderMap::new()).unwrap_err();
+            assert!(error.to_string().contains("visible ASCII"), "{error}");
+        }
+    }
 }

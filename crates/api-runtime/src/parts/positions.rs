@@ -66,7 +66,7 @@ pub(super) fn part<T: Content>(
     bytes: Bytes,
     is_lenient: bool,
 ) -> Result<Part<T>, PartError> {
-    encodings.check(at, &headers)?;
+    encodings.check(at, &headers, is_lenient)?;
     let boundary = headers.get(CONTENT_TYPE).and_then(boundary_of);
     let value = T::read(bytes, encodings.of(at), boundary.as_deref(), is_lenient)?;
     Ok(Part { value, headers })

@@ -1,6 +1,5 @@
 //! Multipart bodies whose parts are read and sent one by one.
 
-use std::collections::VecDeque;
 use std::error::Error;
 use std::fmt;
 use std::marker::PhantomData;
@@ -13,7 +12,7 @@ use futures_util::StreamExt as _;
 use http::HeaderValue;
 
 use super::positions::part;
-use super::splitter::{Frame, Splitter};
+use super::splitter::Splitter;
 use super::writer::{boundary, end, head, with_boundary, written_part};
 use super::{Content, Encodings, MAX_PART_BYTES, Part, PartError};
 use crate::media_type::MediaType;
@@ -77,8 +76,7 @@ impl<E: Error + 'static> Error for StreamedPartError<E> {
 pub struct PartStream<T, B> {
     body: Option<B>,
     splitter: Splitter,
-    ready: VecDeque<Frame>,
-    /// An error that comes after the parts that are ready.
+    /// The error with which the stream ends.
     failed: Option<PartError>,
     encodings: &'static Encodings,
     is_lenient: bool,
@@ -98,7 +96,6 @@ impl<T, B> PartStream<T, B> {
         Self {
             body: Some(body),
             splitter: Splitter::new(boundary.unwrap_or_default(), MAX_PART_BYTES),
-            ready: VecDeque::new(),
             failed: boundary.is_none().then(|| PartError::new(NO_BOUNDARY)),
             encodings,
             is_lenient,
@@ -126,18 +123,6 @@ where
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = self.get_mut();
         loop {
-            if let Some(frame) = this.ready.pop_front() {
-                let at = this.at;
-                this.at += 1;
-                let Some(bytes) = frame.body else {
-                    let limit = this.splitter.limit;
-                    return Poll::Ready(Some(Err(StreamedPartError::TooLarge(limit))));
-                };
-                let part = part(this.encodings, at, frame.headers, bytes, this.is_lenient);
-                return Poll::Ready(Some(
-                    part.map_err(|error| StreamedPartError::Invalid(error.of_part(at))),
-                ));
-            }
             if let Some(error) = this.failed.take() {
                 this.body = None;
                 return Poll::Ready(Some(Err(StreamedPartError::Broken(error))));
@@ -145,9 +130,28 @@ where
             let Some(body) = &mut this.body else {
                 return Poll::Ready(None);
             };
+            match this.splitter.take() {
+                Ok(Some(frame)) => {
+                    let at = this.at;
+                    this.at += 1;
+                    let Some(bytes) = frame.body else {
+                        let limit = this.splitter.limit;
+                        return Poll::Ready(Some(Err(StreamedPartError::TooLarge(limit))));
+                    };
+                    let part = part(this.encodings, at, frame.headers, bytes, this.is_lenient);
+                    return Poll::Ready(Some(
+                        part.map_err(|error| StreamedPartError::Invalid(error.of_part(at))),
+                    ));
+                }
+                Ok(None) => {}
+                Err(error) => {
+                    this.failed = Some(error);
+                    continue;
+                }
+            }
             match ready!(Pin::new(body).poll_next(cx)) {
                 Some(Ok(piece)) => {
-                    this.failed = this.splitter.push(&piece, &mut this.ready).err();
+                    this.failed = this.splitter.push(&piece).err();
                 }
                 Some(Err(error)) => {
                     this.body = None;
@@ -192,12 +196,15 @@ impl<T: Content> PartBody<T> {
         self,
         media_type: &str,
         encodings: &'static Encodings,
-    ) -> (
-        HeaderValue,
-        impl Stream<Item = Result<Bytes, BoxError>> + Send + 'static,
-    ) {
+    ) -> Result<
+        (
+            HeaderValue,
+            impl Stream<Item = Result<Bytes, BoxError>> + Send + 'static + use<T>,
+        ),
+        PartError,
+    > {
         let boundary = boundary();
-        let name = with_boundary(media_type, &boundary);
+        let name = with_boundary(media_type, &boundary)?;
         let mut last = Vec::new();
         end(&boundary, &mut last);
         let parts = self.0.enumerate().map(move |(at, part)| {
@@ -210,7 +217,7 @@ impl<T: Content> PartBody<T> {
             Ok(Bytes::from(bytes))
         });
         let last = futures_util::stream::iter([Ok(Bytes::from(last))]);
-        (name, parts.chain(last))
+        Ok((name, parts.chain(last)))
     }
 }
 

@@ -61,18 +61,18 @@ pub(super) fn written_part<T: Content>(
     if let Some(boundary) = boundary
         && let Some(name) = headers.get(CONTENT_TYPE)
     {
-        let name = with_boundary(name.to_str().unwrap_or_default(), &boundary);
+        let name = with_boundary(name.to_str().unwrap_or_default(), &boundary)?;
         headers.insert(CONTENT_TYPE, name);
     }
     Ok((headers, bytes))
 }
 
 /// Returns a media type with its boundary.
-pub(crate) fn with_boundary(name: &str, boundary: &str) -> HeaderValue {
+pub(crate) fn with_boundary(name: &str, boundary: &str) -> Result<HeaderValue, PartError> {
     // A part that was received, and is sent again, has that of before.
     let name = without_parameter(name, "boundary");
     HeaderValue::from_str(&format!("{name}; boundary={boundary}"))
-        .expect("a media type of the contract and hexadecimal digits are fit for a header")
+        .map_err(|_| PartError::new(super::NO_HEADER))
 }
 
 /// Writes a whole body. Returns its bytes and its boundary.

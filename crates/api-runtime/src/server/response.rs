@@ -127,10 +127,10 @@ impl ListedResponse {
             return unwritable(&"the contract describes no parts");
         };
         match written(body, encodings) {
-            Ok((bytes, boundary)) => {
-                let content_type = with_boundary(self.multipart_type(), &boundary);
-                self.sent(content_type, Body::from(bytes))
-            }
+            Ok((bytes, boundary)) => match with_boundary(self.multipart_type(), &boundary) {
+                Ok(content_type) => self.sent(content_type, Body::from(bytes)),
+                Err(error) => unwritable(&error),
+            },
             Err(error) => unwritable(&error),
         }
     }
@@ -142,7 +142,10 @@ impl ListedResponse {
         let Some(encodings) = self.encodings() else {
             return unwritable(&"the contract describes no parts");
         };
-        let (content_type, bytes) = body.into_bytes(self.multipart_type(), encodings);
+        let (content_type, bytes) = match body.into_bytes(self.multipart_type(), encodings) {
+            Ok(written) => written,
+            Err(error) => return unwritable(&error),
+        };
         let bytes = bytes.inspect_err(|error| {
             tracing::error!(%error, "a part of a response could not be written");
         });
