@@ -376,7 +376,7 @@ components:
 }
 
 #[test]
-fn of_media_types_with_other_parameters_the_first_is_read() {
+fn media_types_with_other_parameters_are_chosen_by_them() {
     let contract = r#"openapi: 3.1.0
 info: {title: Small, version: 0.1.0}
 paths:
@@ -390,11 +390,25 @@ paths:
           content:
             application/json: {schema: {type: array, items: {type: string}}}
             application/json; charset=utf-8: {schema: {type: string}}
-            application/json;charset=UTF-8: {schema: {type: string}}
+            application/json; version=2: {schema: {type: integer}}
             text/plain: {schema: {type: string}}
 "#;
     let client = files(contract, &["small-client/src/name.rs"]);
-    let patterns = client.lines().map(str::trim);
-    let patterns: Vec<&str> = patterns.filter(|line| line.ends_with("=> {")).collect();
-    assert_eq!(patterns, ["200 => {", "\"text/plain\" => {", "_ => {"]);
+    let words: Vec<&str> = client.split_whitespace().collect();
+    let client = words.join(" ");
+    let names = "\"application/json\", \"application/json; charset=utf-8\", \"application/json; version=2\",";
+    for (at, variant) in [
+        (1, "OkApplicationJsonCharsetUtf8"),
+        (2, "OkApplicationJsonVersion2"),
+    ] {
+        let arm = format!(
+            "\"application/json\" if runtime::is_closest( &response, &[ {names} ], {at}, ) => {{ Ok( runtime::map( \
+             runtime::decode(response).await?, NameListResponse::{variant},"
+        );
+        assert!(client.contains(&arm), "no {arm} in {client}");
+    }
+    // The first takes what fits none better.
+    let rest =
+        "_ => { Ok( runtime::map( runtime::decode(response).await?, NameListResponse::OkJson,";
+    assert!(client.contains(rest), "{client}");
 }

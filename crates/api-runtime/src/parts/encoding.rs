@@ -142,9 +142,10 @@ impl Encodings {
                     ))
                 })?;
                 // A contract may say what no header can.
-                let name = HeaderValue::from_str(name);
-                let name = name.map_err(|_| PartError::new(super::NO_HEADER))?;
-                headers.insert(CONTENT_TYPE, name);
+                let value = HeaderValue::from_str(name).ok();
+                let value = value.filter(|value| value.to_str().is_ok());
+                let value = value.ok_or_else(|| PartError::new(super::NO_HEADER))?;
+                headers.insert(CONTENT_TYPE, value);
             }
         }
         for header in encoding.headers {
