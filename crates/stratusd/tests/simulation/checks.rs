@@ -43,12 +43,20 @@ fn number(ground: &Ground, sql: &str) -> i64 {
     rows.first().map_or(0, |row| row.number)
 }
 
-/// Returns whether each database has reached its target.
-pub fn is_converged(ground: &Ground) -> bool {
+/// Returns whether each database has reached its target, and the provisioner has no others.
+pub fn is_converged(ground: &Ground, cloud: &Cloud) -> bool {
     let sql = "SELECT COUNT(*) AS number FROM postgres_database WHERE state <> 'running' \
                OR storage_size_gib <> target_storage_size_gib OR NOT password_is_set \
                OR restarts <> target_restarts OR promotions <> target_promotions";
-    number(ground, sql) == 0
+    number(ground, sql) == 0 && ids(ground) == cloud.ids()
+}
+
+/// Returns the ids of all databases.
+fn ids(ground: &Ground) -> Vec<String> {
+    texts(
+        ground,
+        "SELECT id AS text FROM postgres_database ORDER BY id",
+    )
 }
 
 /// Returns the databases, in words.
@@ -248,11 +256,7 @@ fn passwords_are_set(ground: &Ground, cloud: &Cloud) {
 
 /// The provisioner has the databases of the service, and no others.
 fn deleted_databases_are_gone(ground: &Ground, cloud: &Cloud) {
-    let rows = texts(
-        ground,
-        "SELECT id AS text FROM postgres_database ORDER BY id",
-    );
-    let made = cloud.ids();
+    let (rows, made) = (ids(ground), cloud.ids());
     if rows != made {
         ground.broken(format!(
             "the service has {rows:?}, and the provisioner {made:?}"

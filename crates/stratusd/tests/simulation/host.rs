@@ -545,7 +545,7 @@ impl Host {
         }
         let begun = ground.now();
         self.rest(begun, || {
-            ground.calls.load(Ordering::SeqCst) == 0 && checks::is_converged(ground)
+            ground.calls.load(Ordering::SeqCst) == 0 && checks::is_converged(ground, &self.cloud)
         });
         let Some(process) = self.up(0) else {
             return;
