@@ -21,7 +21,9 @@ pub(crate) use content::parse;
 pub use content::{Content, Sequence, read_nested, write_nested};
 pub use encoding::{Encoding, Encodings, PartHeader, fits, fits_json};
 pub use positions::{Position, Positions, Reader};
-pub(crate) use stream::{NO_BOUNDARY, boundary_of};
+#[cfg(feature = "server")]
+pub(crate) use stream::NO_BOUNDARY;
+pub(crate) use stream::boundary_of;
 pub use stream::{PartBody, PartStream, StreamedPartError};
 pub use writer::Writer;
 pub(crate) use writer::{with_boundary, written};
