@@ -7,7 +7,7 @@ use contract::model::SchemaKind;
 
 use super::expand::{Atom, Expansion};
 use super::outcome::Outcome;
-use super::tableau::{Branch, LONG, Tableau};
+use super::tableau::{Branch, Tableau};
 use super::value::Type;
 use crate::pair::Class;
 
@@ -57,10 +57,6 @@ impl Tableau<'_, '_> {
             rest.facts.objects.may_hold.retain(|one| one != literal);
             if branch.joined >= MOST_JOINED {
                 return Outcome::Unknown("objects that fit many branches of an `anyOf`");
-            }
-            // Each of these searches looks at the whole conjunction again.
-            if !self.count(branch.seen.len()) {
-                return Outcome::Unknown(LONG);
             }
             let mut next = rest.clone();
             next.joined += 1;

@@ -9,15 +9,13 @@ use super::evaluate::evaluate;
 use super::facts::{Fact, Facts, Objects};
 use super::literal::{Literal, Role};
 use super::outcome::{HEAVY, MOST_WEIGHT, Outcome, weigh};
-use super::tableau::{Extra, LONG, Tableau};
+use super::tableau::{Extra, Tableau};
 use super::value::is_equal;
 
 /// The maximum number of properties that an object is given only to have enough of them.
 const MOST_FILLERS: usize = 300;
 /// The maximum number of ways of choosing names for the properties that some keyword asks for.
 const MOST_CHOICES: usize = 400;
-/// What the search for a property counts as, in steps of a search.
-const NAME_STEPS: usize = 16;
 /// The number of names that are tried beyond those that are needed.
 const NAMES: usize = 3;
 
@@ -86,11 +84,6 @@ impl Tableau<'_, '_> {
             choices = next;
         }
         for chosen in choices {
-            // There is one for each choice of branches, with the names of all that may hold.
-            let is_one_of_many = !facts.objects.may_hold.is_empty();
-            if is_one_of_many && !self.count(search.names.len() * NAME_STEPS) {
-                return Outcome::Unknown(LONG);
-            }
             match self.build(&search, chosen) {
                 Outcome::Value(value) => return Outcome::Value(value),
                 Outcome::Nothing => {}
