@@ -98,10 +98,6 @@ impl<'p, 'c> Tableau<'p, 'c> {
         // The same set must be found again, in any order.
         literals.sort_unstable();
         literals.dedup();
-        // A set that is known is still looked for.
-        if !self.count(1 + literals.len() / 4) {
-            return Outcome::Unknown(LONG);
-        }
         let is_plain = extra.is_empty();
         let depth = self.path.borrow().len();
         if is_plain {
