@@ -59,7 +59,14 @@ impl<P: Provisioner> Reconciler<P> {
                     match timeout(self.config.step_limit, deleting).await {
                         Ok(Ok(Progress::Done)) => return true,
                         Ok(Ok(Progress::Pending(wait))) => wait,
-                        Ok(Err(_)) | Err(_) => LONGEST_WAIT,
+                        Ok(Err(error)) => {
+                            tracing::warn!(
+                                database = wanted.id,
+                                "a database without a row is not deleted yet: {error}"
+                            );
+                            LONGEST_WAIT
+                        }
+                        Err(_) => LONGEST_WAIT,
                     }
                 }
                 Err(error) => {
@@ -75,14 +82,11 @@ impl<P: Provisioner> Reconciler<P> {
     async fn row(&self, due: &Due) -> Result<Row, StorageError> {
         let mut reader = self.store.reader().await?;
         let c = &mut reader.connection();
-        if !lease::exists(c, due).await? {
-            return Ok(Row::Gone);
+        // In this order: a row that goes between the two was being deleted.
+        if lease::is_kept(c, due).await? {
+            return Ok(Row::Kept);
         }
-        let is_deleting = lease::is_deleting(c, due).await?;
-        Ok(if is_deleting {
-            Row::Deleting
-        } else {
-            Row::Kept
-        })
+        let is_there = lease::exists(c, due).await?;
+        Ok(if is_there { Row::Deleting } else { Row::Gone })
     }
 }

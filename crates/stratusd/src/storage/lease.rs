@@ -353,10 +353,9 @@ pub async fn exists(c: &mut Connection<'_>, due: &Due) -> Result<bool, StorageEr
     c.exists(sql, &[&due.project_id, &due.database.id]).await
 }
 
-/// Returns whether a database is being deleted.
-pub async fn is_deleting(c: &mut Connection<'_>, due: &Due) -> Result<bool, StorageError> {
-    let sql =
-        "SELECT id FROM postgres_database WHERE project_id = $1 AND id = $2 AND state = 'deleting'";
+/// Returns whether the row of a database is there and the database is not being deleted.
+pub async fn is_kept(c: &mut Connection<'_>, due: &Due) -> Result<bool, StorageError> {
+    let sql = "SELECT id FROM postgres_database WHERE project_id = $1 AND id = $2 AND state <> 'deleting'";
     c.exists(sql, &[&due.project_id, &due.database.id]).await
 }
 
