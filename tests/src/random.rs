@@ -66,13 +66,28 @@ impl Run {
     /// If a variable is not a number.
     #[must_use]
     pub fn from_environment(cases: u32) -> Self {
+        Self::of(cases, || RandomState::new().build_hasher().finish())
+    }
+
+    /// Reads the number of cases from the environment as [`Run::from_environment`] does, and the seed too,
+    /// which is `seed` by default. For what is asserted of a share of few cases: another seed might fail
+    /// by chance.
+    ///
+    /// # Panics
+    ///
+    /// If a variable is not a number.
+    #[must_use]
+    pub fn of_seed(seed: u64, cases: u32) -> Self {
+        Self::of(cases, || seed)
+    }
+
+    fn of(cases: u32, seed: impl FnOnce() -> u64) -> Self {
         let number = |name: &str| {
             env::var(name)
                 .ok()
                 .map(|text| text.parse::<u64>().expect("a number"))
         };
-        let seed =
-            number("STRATUS_SEED").unwrap_or_else(|| RandomState::new().build_hasher().finish());
+        let seed = number("STRATUS_SEED").unwrap_or_else(seed);
         let cases = number("STRATUS_CASES")
             .map_or(cases, |cases| u32::try_from(cases).expect("a small number"));
         println!("STRATUS_SEED={seed} STRATUS_CASES={cases}");

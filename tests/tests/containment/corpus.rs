@@ -87,7 +87,7 @@ fn few_changes_of_public_documents_are_undecided() {
         })
         .collect();
     assert!(documents.len() > 20, "{} documents", documents.len());
-    let run = Run::from_environment(200);
+    let run = Run::of_seed(1, 200);
     let mut runner = run.runner();
     let (mut decided, mut undecided) = (0, 0);
     let mut reasons: BTreeMap<String, usize> = BTreeMap::new();

@@ -9,21 +9,23 @@ use super::evaluate::evaluate;
 use super::facts::{Fact, Facts, Objects};
 use super::literal::{Literal, Role};
 use super::outcome::{HEAVY, MOST_WEIGHT, Outcome, weigh};
-use super::tableau::{Extra, Tableau};
+use super::tableau::{Extra, LONG, Tableau};
 use super::value::is_equal;
 
 /// The maximum number of properties that an object is given only to have enough of them.
 const MOST_FILLERS: usize = 300;
 /// The maximum number of ways of choosing names for the properties that some keyword asks for.
 const MOST_CHOICES: usize = 400;
+/// The number of properties whose search counts as one more step.
+const PROPERTIES_OF_STEP: usize = 100;
 /// The number of names that are tried beyond those that are needed.
 const NAMES: usize = 3;
 
 /// The name of a property that no schema names.
 const FRESH: &str = "extra";
 
-/// The properties that must be there, each with further literals.
-type Chosen = BTreeMap<String, Vec<Literal>>;
+/// Properties that must be there, each with a further literal. One may be listed several times.
+type Chosen<'n> = Vec<(&'n str, Option<Literal>)>;
 
 /// What the properties of an object are searched with.
 struct Search<'f> {
@@ -56,14 +58,12 @@ impl Tableau<'_, '_> {
             let named = self.named(literal.class);
             search.names.extend(named.names().cloned());
         }
+        let having = facts.objects.having.iter();
+        let having = having.map(|(name, literal)| (name.as_str(), Some(*literal)));
+        let mut choices: Vec<Chosen<'_>> = vec![having.collect()];
+        let asked = self.asked(&search);
         let mut unknown = None;
-        let mut choices: Vec<Chosen> = vec![Chosen::new()];
-        for (name, literal) in &facts.objects.having {
-            for chosen in &mut choices {
-                chosen.entry(name.clone()).or_default().push(*literal);
-            }
-        }
-        for Asked { names, literal } in self.asked(&search) {
+        for Asked { names, literal } in &asked {
             // Noted before any choice is tried: it matters only if no choice leads to a value.
             if !names.is_whole {
                 unknown = Some("names of properties by patterns");
@@ -78,13 +78,17 @@ impl Tableau<'_, '_> {
                     break;
                 }
                 let mut chosen = chosen.clone();
-                chosen.entry(name.clone()).or_default().extend(literal);
+                chosen.push((name, *literal));
                 next.push(chosen);
             }
             choices = next;
         }
         for chosen in choices {
-            match self.build(&search, chosen) {
+            // An object of many properties is as much as many schemas.
+            if !self.count(1 + (chosen.len() + facts.objects.required.len()) / PROPERTIES_OF_STEP) {
+                return Outcome::Unknown(LONG);
+            }
+            match self.build(&search, &chosen) {
                 Outcome::Value(value) => return Outcome::Value(value),
                 Outcome::Nothing => {}
                 Outcome::Unknown(why) => unknown = Some(why),
@@ -275,24 +279,28 @@ impl Tableau<'_, '_> {
     }
 
     /// Searches for the values of the chosen properties and of all that must be there besides.
-    fn build(&self, search: &Search<'_>, mut chosen: Chosen) -> Outcome {
+    fn build(&self, search: &Search<'_>, chosen: &Chosen<'_>) -> Outcome {
         let objects = &search.facts.objects;
-        for name in &objects.required {
-            chosen.entry(name.clone()).or_default();
+        let mut properties: BTreeMap<&str, Vec<Literal>> = BTreeMap::new();
+        for (name, literal) in chosen {
+            properties.entry(name).or_default().extend(literal);
         }
-        add_dependent(objects, &mut chosen);
-        if objects.max.is_some_and(|max| chosen.len() as u64 > max)
-            || chosen.keys().any(|name| objects.absent.contains(name))
+        for name in &objects.required {
+            properties.entry(name).or_default();
+        }
+        add_dependent(objects, &mut properties);
+        if objects.max.is_some_and(|max| properties.len() as u64 > max)
+            || properties.keys().any(|name| objects.absent.contains(*name))
         {
             return Outcome::Nothing;
         }
         let mut entries = Map::new();
         let mut weight = 1;
-        for (name, more) in &chosen {
-            match self.property(objects, name, more) {
+        for (name, more) in properties {
+            match self.property(objects, name, &more) {
                 Outcome::Value(value) => {
                     weight += name.len() + weigh(&value);
-                    entries.insert(name.clone(), value);
+                    entries.insert(name.to_owned(), value);
                 }
                 other => return other,
             }
@@ -471,14 +479,14 @@ impl Names {
 }
 
 /// Adds the properties that others need.
-fn add_dependent(objects: &Objects, chosen: &mut Chosen) {
+fn add_dependent<'o>(objects: &'o Objects, chosen: &mut BTreeMap<&'o str, Vec<Literal>>) {
     loop {
         // Repeated, because a property that is added may need others itself.
         let before = chosen.len();
         for (name, others) in &objects.dependent {
-            if chosen.contains_key(name) {
+            if chosen.contains_key(name.as_str()) {
                 for other in others {
-                    chosen.entry(other.clone()).or_default();
+                    chosen.entry(other).or_default();
                 }
             }
         }

@@ -26,7 +26,7 @@ use crate::pair::{Class, Side};
 /// The maximum number of schemas, facts and conjunctions that one search looks at.
 const MOST_STEPS: usize = 100_000;
 /// The reason to give up a search that takes too many steps.
-const LONG: &str = "too many alternatives";
+pub(super) const LONG: &str = "too many alternatives";
 /// The deepest nesting of values that are searched.
 const MOST_DEPTH: usize = 40;
 
@@ -170,9 +170,10 @@ impl<'p, 'c> Tableau<'p, 'c> {
     }
 
     /// Counts steps. Returns false if the search, or all searches together, have taken too many.
-    fn count(&self, steps: usize) -> bool {
-        self.steps.set(self.steps.get().saturating_add(steps));
-        self.context.budget.steps(steps) && self.steps.get() <= MOST_STEPS
+    pub(super) fn count(&self, steps: usize) -> bool {
+        let taken = self.steps.get().saturating_add(steps);
+        self.steps.set(taken);
+        self.context.budget.steps(steps, taken) && taken <= MOST_STEPS
     }
 
     /// Adds atoms to a conjunction. Returns false if nothing can fulfil it any more.
