@@ -130,6 +130,8 @@ enum Allowed {
     PropertyBecameReadOnly,
     /// What is deprecated ends earlier than was announced
     SunsetPulledForward,
+    /// An operation promises less of its next changes
+    StabilityLowered,
     /// The same request means something else
     MeaningChanged,
 }
@@ -142,6 +144,7 @@ impl From<Allowed> for Kind {
             Allowed::SuccessStatusChanged => Self::SuccessStatusChanged,
             Allowed::PropertyBecameReadOnly => Self::PropertyBecameReadOnly,
             Allowed::SunsetPulledForward => Self::SunsetPulledForward,
+            Allowed::StabilityLowered => Self::StabilityLowered,
             Allowed::MeaningChanged => Self::MeaningChanged,
         }
     }
@@ -349,7 +352,7 @@ fn compared(arguments: &Arguments, err: &mut dyn Write) -> anyhow::Result<Option
         || rust::exposed(new, &arguments.name),
     )?;
     let surfaces = rust::Surfaces { old, new };
-    let rust = rust::judge(arguments, &surfaces, &report);
+    let rust = rust::judge(arguments, &policy, &surfaces, &report);
     let allowed: Vec<Kind> = arguments.allow.iter().copied().map(Kind::from).collect();
     let rules = gate::Rules {
         policy: &policy,
@@ -393,7 +396,11 @@ fn is_wrong(
     err: &mut dyn Write,
 ) -> anyhow::Result<bool> {
     let mut sources = Sources::default();
-    let kinds: Vec<String> = Kind::ALL.into_iter().map(Kind::name).collect();
+    let kinds = Kind::ALL.into_iter().map(Kind::name);
+    let sides = rust::Side::ALL
+        .into_iter()
+        .map(|side| side.name().to_owned());
+    let kinds: Vec<String> = kinds.chain(sides).collect();
     let prints = gate.fingerprints();
     let wrong = rules
         .policy

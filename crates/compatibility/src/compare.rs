@@ -31,11 +31,12 @@ use std::collections::BTreeSet;
 use contract::model::{Contract, Operation};
 use contract::source::Span;
 
-use crate::containment::{Context, Reading};
+use crate::containment::{Carrier, Context, Reading};
 use crate::finding::{BREAKING_RULES, Finding, Kind, Report, Version, Witness};
 use crate::pair::Side;
 use findings::Findings;
 use routing::Router;
+use shape::Step;
 use walk::Walks;
 
 /// The stack size in bytes of the thread that compares. Schemas may nest as deep as the reader of
@@ -101,6 +102,7 @@ struct OperationPair<'c> {
 struct Flow {
     sender: Side,
     reading: Reading,
+    carrier: Carrier,
 }
 
 impl Flow {
@@ -122,6 +124,7 @@ impl Flow {
         Self {
             sender: Side::Base,
             reading: Reading::Request,
+            carrier: Carrier::Json,
         }
     }
 
@@ -129,7 +132,27 @@ impl Flow {
         Self {
             sender: Side::Revision,
             reading: Reading::Response,
+            carrier: Carrier::Json,
         }
+    }
+
+    /// Returns the direction of values that are written as text.
+    fn of_text(self) -> Self {
+        Self {
+            carrier: Carrier::Text,
+            ..self
+        }
+    }
+
+    /// Returns the direction of a part of the values.
+    fn of_part(self, step: Step) -> Self {
+        let carrier = match (self.carrier, step) {
+            (carrier, Step::Same) => carrier,
+            (Carrier::Text, Step::Property) => Carrier::Field,
+            (Carrier::Text | Carrier::Field, Step::Item) => Carrier::Item,
+            (Carrier::Json | Carrier::Item, _) | (Carrier::Field, Step::Property) => Carrier::Json,
+        };
+        Self { carrier, ..self }
     }
 
     fn is_to_api(self) -> bool {

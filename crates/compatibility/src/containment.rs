@@ -24,6 +24,7 @@ mod pattern;
 mod sample;
 mod strings;
 mod tableau;
+mod text;
 mod unions;
 mod validate;
 mod value;
@@ -43,6 +44,7 @@ use validate::Validators;
 
 pub(crate) use decimal::Decimal;
 pub use sample::MOST_SAMPLES;
+pub(crate) use text::Carrier;
 
 /// How two schemas are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -88,6 +90,7 @@ pub fn contain(
         sent: one,
         received: other,
         reading,
+        carrier: Carrier::Json,
         assumed: &HashSet::new(),
     })
 }
@@ -126,6 +129,7 @@ pub(crate) struct Question<'q> {
     /// The schema of the receiver.
     pub(crate) received: SchemaId,
     pub(crate) reading: Reading,
+    pub(crate) carrier: Carrier,
     /// Pairs of classes of which the first is taken to be contained in the second.
     pub(crate) assumed: &'q HashSet<(Class, Class)>,
 }
@@ -155,19 +159,32 @@ impl<'c> Context<'c> {
             is_positive: false,
         };
         let tableau = Tableau::new(self, question.reading, question.assumed.clone());
-        let why = match tableau.solve(vec![sent, received], &Extra::default()) {
-            Outcome::Nothing => return Containment::Contained,
-            Outcome::Unknown(why) => why,
-            Outcome::Value(value) => {
-                let fits = self.is_valid(question.sender, question.sent, &value);
-                let fails = self.is_valid(receiver, question.received, &value);
-                // The search leaves some keywords out, which the value may break. Only what the
-                // validator confirms counts.
-                if (fits, fails) == (Some(true), Some(false)) {
-                    return Containment::Broken(value);
-                }
-                "a value on which the validator disagrees"
+        let mut extra = Extra::default();
+        let why = loop {
+            let value = match tableau.solve(vec![sent, received], &extra) {
+                Outcome::Nothing => return Containment::Contained,
+                Outcome::Unknown(why) => break why,
+                Outcome::Value(value) => value,
+            };
+            let fits = self.is_valid(question.sender, question.sent, &value);
+            let fails = self.is_valid(receiver, question.received, &value);
+            // The search leaves some keywords out, which the value may break. Only what the
+            // validator confirms counts.
+            if (fits, fails) != (Some(true), Some(false)) {
+                break "a value on which the validator disagrees";
             }
+            if !self.reads(question, &value) {
+                return Containment::Broken(value);
+            }
+            if extra.excluded.is_empty()
+                && let Some(decided) = self.contain_integers(&tableau, question, received)
+            {
+                return decided;
+            }
+            if extra.excluded.len() >= text::MOST_READ {
+                break "texts that are read as another type";
+            }
+            extra.excluded.push(value);
         };
         self.sample(question, why)
     }

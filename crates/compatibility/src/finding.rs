@@ -46,6 +46,8 @@ pub enum Kind {
     PropertyBecameReadOnly,
     /// What is deprecated ends earlier than was announced.
     SunsetPulledForward,
+    /// An operation promises less of its next changes: its `x-stability` is lower.
+    StabilityLowered,
     /// The same request means something else, as after a change of a default.
     MeaningChanged,
     /// The comparison could not decide whether the change breaks anybody.
@@ -56,12 +58,13 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind, in order.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Breaking,
         Self::InformationRemoved,
         Self::SuccessStatusChanged,
         Self::PropertyBecameReadOnly,
         Self::SunsetPulledForward,
+        Self::StabilityLowered,
         Self::MeaningChanged,
         Self::Undecided,
         Self::Compatible,
@@ -76,6 +79,7 @@ impl Kind {
             Self::SuccessStatusChanged => "success status changed",
             Self::PropertyBecameReadOnly => "property became read-only",
             Self::SunsetPulledForward => "sunset pulled forward",
+            Self::StabilityLowered => "stability lowered",
             Self::MeaningChanged => "meaning changed",
             Self::Undecided => "undecided",
             Self::Compatible => "compatible",

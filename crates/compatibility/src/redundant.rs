@@ -7,7 +7,7 @@ use contract::diagnostic::harmless;
 use contract::model::{Contract, Keywords, SchemaId, SchemaKind, Types};
 use contract::source::Span;
 
-use crate::containment::{Containment, Context, Question, Reading};
+use crate::containment::{Carrier, Containment, Context, Question, Reading};
 use crate::pair::Side;
 
 /// The maximum number of branches of an `anyOf` that are compared with each other.
@@ -116,6 +116,7 @@ fn contains(context: &Context<'_>, one: SchemaId, other: SchemaId) -> bool {
         sent: one,
         received: other,
         reading: Reading::Exact,
+        carrier: Carrier::Json,
         assumed: &HashSet::new(),
     };
     context.contain(&question) == Containment::Contained

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use contract::{Diagnostic, Sources};
+use contract::{Diagnostic, Sources, Stability};
 use sha2::{Digest as _, Sha256};
 use toml::value::Date;
 
-use crate::file::{Approve, Stability};
+use crate::file::Approve;
 use crate::read::{Policy, nearest, span};
 
 /// A change that is accepted for a time.

@@ -7,11 +7,10 @@ use std::collections::HashMap;
 use contract::model::Operation;
 use contract::node::Node;
 use contract::source::Span;
-use contract::{Contract, Moment, Sources};
+use contract::{Contract, Moment, Sources, Stability};
 use toml::value::Date;
 
 use crate::approvals::fingerprint;
-use crate::file::Stability;
 use crate::places::Places;
 use crate::read::Policy;
 
@@ -180,11 +179,8 @@ fn add<'a>(
 ) {
     let (id, method) = (&operation.id, operation.method.as_str());
     let name = format!("{prefix}{id} ({method} {})", operation.path);
-    let pointer = format!("{}/x-stability", operation.pointer);
-    let written = contract.document.part(&pointer);
-    let stability = written.and_then(|written| Stability::named(written.as_str()?));
     let reached = Reached {
-        stability: stability.unwrap_or(Stability::Stable),
+        stability: Stability::of(contract, operation),
         sunset: operation.sunset,
     };
     into.insert(key(&name), reached);

@@ -253,8 +253,8 @@ pub(crate) enum Casing {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Diff {
-    /// The kinds of findings that refuse a change, such as `breaking`; by default all that
-    /// docs/diff.md says refuse one.
+    /// The kinds of findings that refuse a change, such as `breaking`, and `callers` or `implementers`
+    /// for what breaks their Rust source; by default all that docs/diff.md says refuse one.
     #[schemars(with = "Option<Vec<String>>")]
     pub(crate) gate: Option<Vec<Spanned<String>>>,
     /// The stability levels (`x-stability`) of operations whose changes refuse nothing; by default
@@ -270,7 +270,7 @@ pub(crate) struct Diff {
 /// The stability of an operation, its `x-stability`. An operation without one is stable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Stability {
+pub(crate) enum Stability {
     /// It may change at any time.
     Draft,
     /// It may change with a notice.
@@ -279,15 +279,12 @@ pub enum Stability {
     Stable,
 }
 
-impl Stability {
-    /// Returns the stability with a name, as in `x-stability: beta`.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        match name {
-            "draft" => Some(Self::Draft),
-            "beta" => Some(Self::Beta),
-            "stable" => Some(Self::Stable),
-            _ => None,
+impl From<Stability> for contract::Stability {
+    fn from(stability: Stability) -> Self {
+        match stability {
+            Stability::Draft => Self::Draft,
+            Stability::Beta => Self::Beta,
+            Stability::Stable => Self::Stable,
         }
     }
 }

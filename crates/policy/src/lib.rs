@@ -21,7 +21,7 @@ mod rules;
 pub use approvals::Approval;
 pub use changes::{Change, Judge, Judged};
 pub use contracts::Listed;
-pub use file::{Formats, Stability, schema};
+pub use file::{Formats, schema};
 pub use lookup::{FILE, NotFound};
 pub use places::Places;
 pub use read::{Policy, Wrong};

@@ -13,7 +13,7 @@ use toml::value::Date;
 
 use crate::approvals::Approval;
 use crate::contracts::Listed;
-use crate::file::{Denied, File, Ignore, Level, Own, Part, Stability};
+use crate::file::{Denied, File, Ignore, Level, Own, Part};
 use crate::names::intern;
 use crate::own::OwnRule;
 
@@ -37,7 +37,7 @@ pub struct Policy {
     pub(crate) own: Vec<OwnRule>,
     /// The kinds of findings that refuse a change, each with its place; `None` for the default.
     pub(crate) gate: Option<Vec<(String, Range<usize>)>>,
-    pub(crate) ungated: Option<Vec<Stability>>,
+    pub(crate) ungated: Option<Vec<contract::Stability>>,
     pub(crate) sunset: Option<bool>,
     pub(crate) approvals: Vec<Approval>,
 }
@@ -235,7 +235,9 @@ impl Reading {
                     .map(|kind| (kind.get_ref().clone(), kind.span()))
                     .collect()
             }),
-            ungated: diff.ungated,
+            ungated: diff
+                .ungated
+                .map(|levels| levels.into_iter().map(contract::Stability::from).collect()),
             sunset: diff.sunset,
             ..Policy::default()
         }

@@ -56,6 +56,16 @@ fn part(schema: &Value, reading: Reading) -> Value {
         return out;
     };
     let required = keywords.get("required").cloned().unwrap_or_default();
+    // What is required is sent, whether it is named or not.
+    if reading != Reading::Exact {
+        let undeclared = required.as_array().into_iter().flatten();
+        for name in undeclared.filter_map(Value::as_str) {
+            let properties = keywords.entry("properties").or_insert_with(|| json!({}));
+            if let Some(properties) = properties.as_object_mut() {
+                properties.entry(name).or_insert_with(|| json!(true));
+            }
+        }
+    }
     for (key, keyword) in keywords.iter_mut() {
         match (key.as_str(), keyword) {
             ("properties", Value::Object(properties)) => {
@@ -75,8 +85,18 @@ fn part(schema: &Value, reading: Reading) -> Value {
                     };
                 }
             }
-            ("items" | "additionalProperties" | "contains", keyword) => {
+            ("items" | "additionalProperties" | "unevaluatedProperties" | "contains", keyword) => {
                 *keyword = place(keyword, reading);
+            }
+            ("patternProperties", Value::Object(patterns)) => {
+                for property in patterns.values_mut() {
+                    *property = place(property, reading);
+                }
+            }
+            ("prefixItems", Value::Array(items)) => {
+                for item in items {
+                    *item = place(item, reading);
+                }
             }
             ("allOf" | "anyOf" | "oneOf", Value::Array(parts)) => {
                 for one in parts {

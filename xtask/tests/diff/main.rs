@@ -5,6 +5,7 @@ mod changelog;
 mod forms;
 #[path = "../support/git.rs"]
 mod git;
+mod meanings;
 mod more;
 mod multipart;
 mod parts;

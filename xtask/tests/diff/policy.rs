@@ -161,3 +161,25 @@ fn an_approval_lets_one_finding_pass_until_a_day() {
     fs::write(&file, text.replace("maximum: 9", "maximum: 10")).expect("the folder is writable");
     assert_ne!(fingerprint(moved.path()), print);
 }
+
+#[test]
+fn a_policy_gates_what_breaks_rust_source() {
+    for (gate, expected) in [("breaking", 0), ("callers", 5), ("implementers", 5)] {
+        let folder = folder("", &format!("[diff]\ngate = [\"{gate}\"]\n"));
+        // A component that is renamed breaks whoever names its type, and nothing on the wire.
+        for (name, component) in [("old.yaml", "Count"), ("new.yaml", "Total")] {
+            let schemas = format!("schemas: {{{component}: {{type: object}}}}");
+            let content = format!(
+                "content: {{application/json: {{schema: {{$ref: '#/components/schemas/{component}'}}}}}}"
+            );
+            let fields = format!("responses: {{'200': {{description: A number., {content}}}}}");
+            let document = path("get", "/number", &fields).replace(
+                "  securitySchemes:",
+                &format!("  {schemas}\n  securitySchemes:"),
+            );
+            fs::write(folder.path().join(name), document).expect("the folder is writable");
+        }
+        let (code, printed) = compare(folder.path(), &[]);
+        assert_eq!(code, expected, "{gate}: {printed}");
+    }
+}

@@ -98,6 +98,7 @@ fn entry(out: &mut String, finding: &Finding, operations: &Operations) {
         | Kind::SuccessStatusChanged
         | Kind::PropertyBecameReadOnly
         | Kind::SunsetPulledForward
+        | Kind::StabilityLowered
         | Kind::MeaningChanged => "Take care: ",
     };
     let names: Vec<String> = finding

@@ -1,6 +1,7 @@
 //! What a change of the contract means for Rust programs: whose source breaks, and the next versions
 //! of the crates.
 
+use ::policy::Policy;
 use codegen::surface::{Crate, Surface, surface};
 use compatibility::{Report, RustFinding, RustReport, compare_rust};
 use contract::Contract;
@@ -14,6 +15,19 @@ pub(super) enum Side {
     Callers,
     /// Those who implement the API with the generated types and server
     Implementers,
+}
+
+impl Side {
+    /// Both sides, in order.
+    pub(super) const ALL: [Self; 2] = [Self::Callers, Self::Implementers];
+
+    /// Returns the name by which a policy lists the side.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Callers => "callers",
+            Self::Implementers => "implementers",
+        }
+    }
 }
 
 /// The Rust verdicts of a comparison.
@@ -56,7 +70,12 @@ pub(super) struct Surfaces {
 }
 
 /// Compares the crates of two contracts.
-pub(super) fn judge(arguments: &Arguments, surfaces: &Surfaces, wire: &Report) -> Verdicts {
+pub(super) fn judge(
+    arguments: &Arguments,
+    policy: &Policy,
+    surfaces: &Surfaces,
+    wire: &Report,
+) -> Verdicts {
     let Surfaces { old, new } = surfaces;
     let report = compare_rust(old, new);
     let is_changed = !wire.findings.is_empty();
@@ -70,7 +89,10 @@ pub(super) fn judge(arguments: &Arguments, surfaces: &Surfaces, wire: &Report) -
     });
     Verdicts {
         crates: crates.collect(),
-        sides: arguments.gate.clone(),
+        sides: Side::ALL
+            .into_iter()
+            .filter(|side| arguments.gate.contains(side) || policy.gates(side.name()) == Some(true))
+            .collect(),
         report,
     }
 }

@@ -13,6 +13,9 @@ use crate::containment::Containment;
 use crate::finding::{Kind, Witness};
 use crate::pair::Side;
 
+/// The media type of forms.
+const FORM: &str = "application/x-www-form-urlencoded";
+
 /// The media types of a body, with the span of what has them.
 #[derive(Clone, Copy)]
 pub(super) struct Contents<'c> {
@@ -268,6 +271,12 @@ impl<'c> Comparison<'c> {
         new: &'c MediaType,
     ) {
         self.encodings(index, place, flow, (old, new));
+        let is_form = |media: &MediaType| parts(&media.name).0 == FORM;
+        let flow = if is_form(old) && is_form(new) {
+            flow.of_text()
+        } else {
+            flow
+        };
         for (one, other) in [
             (old.schema, new.schema),
             (old.item_schema, new.item_schema),
@@ -352,8 +361,7 @@ impl<'c> Comparison<'c> {
         if found == Containment::Contained {
             return found;
         }
-        let is_object =
-            essence.starts_with("multipart/") || essence == "application/x-www-form-urlencoded";
+        let is_object = essence.starts_with("multipart/") || essence == FORM;
         let values = if is_object {
             [json!({}), json!({ "a": "a" })]
         } else {

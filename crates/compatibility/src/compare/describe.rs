@@ -194,7 +194,18 @@ fn structure(one: &Keywords, other: &Keywords, out: &mut Vec<String>) {
             one.additional_properties.is_some(),
             other.additional_properties.is_some(),
         ),
+        (
+            "unevaluatedProperties",
+            one.unevaluated_properties.is_some(),
+            other.unevaluated_properties.is_some(),
+        ),
         ("items", one.items.is_some(), other.items.is_some()),
+        (
+            "unevaluatedItems",
+            one.unevaluated_items.is_some(),
+            other.unevaluated_items.is_some(),
+        ),
+        ("contains", one.contains.is_some(), other.contains.is_some()),
         ("not", one.not.is_some(), other.not.is_some()),
         (
             "propertyNames",

@@ -1,5 +1,8 @@
 //! Compares the document and its operations: which are there, and what they say as a whole.
 
+use std::cmp::Ordering;
+
+use contract::Stability;
 use contract::model::{Operation, Server};
 use serde_json::json;
 
@@ -153,6 +156,7 @@ impl<'c> Comparison<'c> {
                 },
             );
         }
+        self.stability(pair);
         // Otherwise both have the servers of the document, which are compared once for all.
         if !base.servers.is_empty() || !revision.servers.is_empty() {
             let of = |side: Side, operation: &'c Operation| {
@@ -180,9 +184,37 @@ impl<'c> Comparison<'c> {
         );
     }
 
+    /// Reports an operation that promises less than before, or more. With a lower stability, the next
+    /// change may break clients that have relied on the higher one.
+    fn stability(&mut self, pair: &OperationPair<'c>) {
+        let old = Stability::of(self.base(), pair.base);
+        let new = Stability::of(self.revision(), pair.revision);
+        let (kind, rule) = match new.cmp(&old) {
+            Ordering::Equal => return,
+            Ordering::Less => (Kind::StabilityLowered, "stability-lowered"),
+            Ordering::Greater => (Kind::Compatible, "stability-raised"),
+        };
+        let message = format!("{} is {} instead of {}", pair.name, new.name(), old.name());
+        self.add(
+            Some(&pair.name),
+            Found {
+                kind,
+                rule,
+                message,
+                base: Some(pair.base.span),
+                revision: Some(pair.revision.span),
+                witness: None,
+            },
+        );
+    }
+
     /// Reports servers that are gone, of the document or of an operation.
     fn servers(&mut self, pair: Option<&OperationPair<'c>>, base: &[Server], revision: &[Server]) {
         for old in base {
+            // Without servers, the only one is that of the document.
+            if revision.is_empty() && old.url == "/" {
+                continue;
+            }
             let same = revision.iter().find(|new| new.url == old.url);
             let mut filled = old.default_url();
             let message = match same {

@@ -109,7 +109,10 @@ impl<'c> Comparison<'c> {
             self.default_as_text(pair, old, new);
             return;
         }
-        let (flow, _) = Self::flows(pair);
+        let (mut flow, _) = Self::flows(pair);
+        if are_texts(old, new) {
+            flow = flow.of_text();
+        }
         self.schemas(index, Place::Parameter(at), old.schema, new.schema, flow);
     }
 
@@ -188,10 +191,7 @@ impl<'c> Comparison<'c> {
     /// Returns whether the parameter was a scalar and is any string now, or was an array of these.
     /// On the wire, both are text.
     pub(super) fn is_text_of_any_kind(&self, old: &Parameter, new: &Parameter) -> bool {
-        // In a media type such as JSON, a string is written otherwise than a number.
-        let has_style =
-            |parameter: &Parameter| matches!(parameter.encoding, ParameterEncoding::Style { .. });
-        if !has_style(old) || !has_style(new) {
+        if !are_texts(old, new) {
             return false;
         }
         let (one, other) = (self.list(Side::Base, old), self.list(Side::Revision, new));
@@ -283,6 +283,14 @@ impl<'c> Comparison<'c> {
             },
         );
     }
+}
+
+/// Returns whether two parameters or headers are written as text. In a media type such as JSON, a
+/// string is written otherwise than a number.
+pub(super) fn are_texts(old: &Parameter, new: &Parameter) -> bool {
+    let has_style =
+        |parameter: &Parameter| matches!(parameter.encoding, ParameterEncoding::Style { .. });
+    has_style(old) && has_style(new)
 }
 
 /// Returns whether a schema says nothing by other schemas or listed values.

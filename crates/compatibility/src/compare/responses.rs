@@ -7,6 +7,7 @@ use contract::source::Span;
 use serde_json::json;
 
 use super::bodies::Contents;
+use super::parameters::are_texts;
 use super::walk::Place;
 use super::written::style_words;
 use super::{Comparison, Found, OperationPair};
@@ -188,6 +189,11 @@ impl<'c> Comparison<'c> {
             let place = Place::Header(status.to_owned(), header.name.clone());
             if let Some(other) = same(&new.headers, &header.name) {
                 self.header(pair, status, (header, other));
+                let flow = if are_texts(header, other) {
+                    flow.of_text()
+                } else {
+                    flow
+                };
                 self.schemas(index, place, header.schema, other.schema, flow);
             } else {
                 let (kind, what) = match (pair.is_reversed, header.required) {
@@ -275,12 +281,17 @@ impl<'c> Comparison<'c> {
     }
 }
 
-/// Returns the response that a list has for a status: its own, that of its range, or the default.
+/// Returns the response that a list has for a status: its own, that of its range, or the default. Where
+/// successes are listed, the default is the response to errors alone.
 fn allowed(responses: &[Response], status: StatusKey) -> Option<&Response> {
     let find = |key: StatusKey| responses.iter().find(|response| response.status == key);
+    let has_success = || responses.iter().any(|one| is_success(one.status));
     find(status)
         .or_else(|| range(status).and_then(find))
-        .or_else(|| find(StatusKey::Default))
+        .or_else(|| {
+            let is_error = !is_success(status) || !has_success();
+            is_error.then(|| find(StatusKey::Default)).flatten()
+        })
 }
 
 /// Returns the range that a status is in.

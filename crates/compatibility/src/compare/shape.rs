@@ -69,13 +69,28 @@ impl Declared {
     }
 }
 
+/// What the schema of a part describes of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    /// The value itself, as a branch does.
+    Same,
+    /// A property, or its name.
+    Property,
+    /// An item.
+    Item,
+}
+
+/// Parts of two schemas that belong together.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Parts {
+    pub(super) base: SchemaId,
+    pub(super) revision: SchemaId,
+    pub(super) step: Step,
+}
+
 /// Returns the pairs of parts of two schemas that belong together: of properties with the same
 /// name, of items, of branches with the same name, and so on.
-pub(super) fn pairs(
-    context: &Context<'_>,
-    base: SchemaId,
-    revision: SchemaId,
-) -> Vec<(SchemaId, SchemaId)> {
+pub(super) fn pairs(context: &Context<'_>, base: SchemaId, revision: SchemaId) -> Vec<Parts> {
     let (old, new) = (
         context.pair.contract(Side::Base),
         context.pair.contract(Side::Revision),
@@ -86,40 +101,59 @@ pub(super) fn pairs(
         return Vec::new();
     };
     let mut out = Vec::new();
+    let mut add = |step: Step, pairs: Vec<(SchemaId, SchemaId)>| {
+        out.extend(pairs.into_iter().map(|(base, revision)| Parts {
+            base,
+            revision,
+            step,
+        }));
+    };
     let singles = [
-        (one.items, other.items),
-        (one.additional_properties, other.additional_properties),
-        (one.property_names, other.property_names),
-        (one.reference, other.reference),
+        (Step::Item, one.items, other.items),
+        (
+            Step::Property,
+            one.additional_properties,
+            other.additional_properties,
+        ),
+        (
+            Step::Property,
+            one.unevaluated_properties,
+            other.unevaluated_properties,
+        ),
+        (Step::Item, one.unevaluated_items, other.unevaluated_items),
+        (Step::Property, one.property_names, other.property_names),
+        (Step::Same, one.reference, other.reference),
     ];
-    out.extend(
-        singles
-            .into_iter()
-            .filter_map(|(one, other)| Some((one?, other?))),
-    );
-    out.extend(
-        one.prefix_items
-            .iter()
-            .copied()
-            .zip(other.prefix_items.iter().copied()),
-    );
+    for (step, one, other) in singles {
+        add(step, one.zip(other).into_iter().collect());
+    }
+    let items = one.prefix_items.iter().copied();
+    let items = items.zip(other.prefix_items.iter().copied());
+    add(Step::Item, items.collect());
     for (pattern, id) in &one.pattern_properties {
-        out.extend(
-            other
-                .pattern_properties
-                .get(pattern)
-                .map(|other| (*id, *other)),
+        let same = other.pattern_properties.get(pattern);
+        add(
+            Step::Property,
+            same.map(|other| (*id, *other)).into_iter().collect(),
         );
     }
-    out.extend(branches(context, &one.all_of, &other.all_of));
+    add(Step::Same, branches(context, &one.all_of, &other.all_of));
     let (these, those) = (alternatives(one), alternatives(other));
-    match (these.is_empty(), those.is_empty()) {
-        (false, false) => out.extend(branches(context, &these, &those)),
+    let same = match (these.is_empty(), those.is_empty()) {
+        (false, false) => branches(context, &these, &those),
         // One side may be null as well, and the other one not.
-        (true, false) => out.extend(only_other(new, &those).map(|branch| (base, branch))),
-        (false, true) => out.extend(only_other(old, &these).map(|branch| (branch, revision))),
-        (true, true) => {}
-    }
+        (true, false) => {
+            let branch = only_other(new, &those);
+            branch.map(|branch| (base, branch)).into_iter().collect()
+        }
+        (false, true) => {
+            let branch = only_other(old, &these);
+            let pair = branch.map(|branch| (branch, revision));
+            pair.into_iter().collect()
+        }
+        (true, true) => Vec::new(),
+    };
+    add(Step::Same, same);
     let (declared, redeclared) = (Declared::of(old, base), Declared::of(new, revision));
     for (name, ids) in &declared.properties {
         let others = redeclared
@@ -129,7 +163,8 @@ pub(super) fn pairs(
         // Several parts of an `allOf` can declare a property. Only as many on both sides are
         // paired.
         if ids.len() == others.len() {
-            out.extend(ids.iter().copied().zip(others.iter().copied()));
+            let same = ids.iter().copied().zip(others.iter().copied());
+            add(Step::Property, same.collect());
         }
     }
     out

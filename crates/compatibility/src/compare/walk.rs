@@ -15,7 +15,7 @@ use contract::model::SchemaId;
 use contract::source::Span;
 use serde_json::Value;
 
-use super::shape::pairs;
+use super::shape::{Parts, pairs};
 use super::{Comparison, Flow, Found};
 use crate::containment::{Containment, Question};
 use crate::finding::Kind;
@@ -206,12 +206,17 @@ impl Comparison<'_> {
         self.walks.nodes[index].is_doubted = !is_contained && key.concern == Concern::Breaks;
         let mut assumed = HashSet::new();
         let mut proven = HashSet::new();
-        for (base, revision) in parts {
+        for Parts {
+            base,
+            revision,
+            step,
+        } in parts
+        {
             let part = Key {
                 base,
                 revision,
                 concern,
-                ..key
+                flow: key.flow.of_part(step),
             };
             let Some(node) = self.walk(part) else {
                 continue;
@@ -295,6 +300,7 @@ impl Comparison<'_> {
             sent,
             received,
             reading: key.flow.reading,
+            carrier: key.flow.carrier,
             assumed,
         })
     }

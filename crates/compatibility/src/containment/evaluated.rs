@@ -1,42 +1,90 @@
 //! The properties that a schema evaluates, so that its `unevaluatedProperties` does not concern them.
 
-use contract::model::{Contract, Keywords, SchemaKind};
+use contract::model::{Contract, Keywords, SchemaId, SchemaKind};
 
-/// The deepest nesting of `$ref` and `allOf` that is looked at.
+/// The deepest nesting of schemas that is looked at.
 const MOST_DEPTH: usize = 20;
 
-/// The properties that a schema evaluates: their names, and patterns of names.
-#[derive(Debug, Default)]
-pub(super) struct Evaluated {
-    pub(super) named: Vec<String>,
-    pub(super) patterns: Vec<String>,
+/// What a schema evaluates of an object, beside its `unevaluatedProperties`.
+#[derive(Debug)]
+pub(super) enum Evaluated {
+    /// Every property.
+    All,
+    /// At most the properties with these names, or whose names match one of these patterns.
+    These {
+        named: Vec<String>,
+        patterns: Vec<String>,
+        /// Whether all of these are evaluated in every object. Those of branches are only in some.
+        is_certain: bool,
+    },
+    /// Every property of some objects, and not of others.
+    Unclear,
 }
 
-/// Returns the properties that a schema evaluates, or `None` if that depends on the value, as it does
-/// with branches, or if all are evaluated.
-pub(super) fn evaluated(contract: &Contract, keywords: &Keywords) -> Option<Evaluated> {
-    let mut found = Evaluated::default();
-    add(contract, keywords, 0, &mut found)?;
-    Some(found)
-}
-
-fn add(contract: &Contract, keywords: &Keywords, depth: usize, into: &mut Evaluated) -> Option<()> {
-    let depends = !keywords.any_of.is_empty()
-        || !keywords.one_of.is_empty()
-        || keywords.if_schema.is_some()
-        || !keywords.dependent_schemas.is_empty()
-        || keywords.additional_properties.is_some()
-        || (depth > 0 && keywords.unevaluated_properties.is_some());
-    if depends || depth > MOST_DEPTH {
-        return None;
-    }
-    into.named.extend(keywords.properties.keys().cloned());
-    let patterns = keywords.pattern_properties.keys();
-    into.patterns.extend(patterns.cloned());
-    for id in keywords.reference.iter().chain(&keywords.all_of) {
-        if let SchemaKind::Object(part) = &contract.schema(*id).kind {
-            add(contract, part, depth + 1, into)?;
+/// Returns what a schema evaluates.
+pub(super) fn evaluated(contract: &Contract, keywords: &Keywords) -> Evaluated {
+    let mut collected = Collected::default();
+    collected.add(contract, keywords, 0, true);
+    if collected.is_all {
+        Evaluated::All
+    } else if collected.may_be_all {
+        Evaluated::Unclear
+    } else {
+        Evaluated::These {
+            named: collected.named,
+            patterns: collected.patterns,
+            is_certain: !collected.is_conditional,
         }
     }
-    Some(())
+}
+
+#[derive(Default)]
+struct Collected {
+    named: Vec<String>,
+    patterns: Vec<String>,
+    is_all: bool,
+    may_be_all: bool,
+    is_conditional: bool,
+}
+
+impl Collected {
+    /// Adds what a schema evaluates: of every object, or only of objects that fit a branch.
+    fn add(&mut self, contract: &Contract, keywords: &Keywords, depth: usize, is_always: bool) {
+        let takes_all = keywords.additional_properties.is_some()
+            || (depth > 0 && keywords.unevaluated_properties.is_some());
+        if depth > MOST_DEPTH || (takes_all && !is_always) {
+            self.may_be_all = true;
+            return;
+        }
+        if takes_all {
+            self.is_all = true;
+            return;
+        }
+        let has_names = !keywords.properties.is_empty() || !keywords.pattern_properties.is_empty();
+        self.is_conditional |= has_names && !is_always;
+        self.named.extend(keywords.properties.keys().cloned());
+        self.patterns
+            .extend(keywords.pattern_properties.keys().cloned());
+        let mut part = |id: SchemaId, is_always| {
+            if let SchemaKind::Object(part) = &contract.schema(id).kind {
+                self.add(contract, part, depth + 1, is_always);
+            }
+        };
+        for id in keywords.reference.iter().chain(&keywords.all_of) {
+            part(*id, is_always);
+        }
+        let branches = keywords.any_of.iter().chain(&keywords.one_of);
+        let conditions = [
+            keywords.if_schema,
+            keywords.then_schema,
+            keywords.else_schema,
+        ];
+        let conditions = conditions.iter().flatten();
+        for id in branches
+            .chain(conditions)
+            .chain(keywords.dependent_schemas.values())
+        {
+            part(*id, false);
+        }
+    }
 }

@@ -6,7 +6,7 @@ use super::Reading;
 use super::decimal::{Bound, Decimal};
 use super::evaluate::integer_range;
 use super::evaluated::{Evaluated, evaluated};
-use super::facts::{Fact, ItemGroup, Outside, PropertyGroup, literals};
+use super::facts::{Fact, ItemGroup, Outside, PropertyGroup, Rest, literals};
 use super::literal::{Literal, Role};
 use super::tableau::Tableau;
 use super::value::Type;
@@ -246,10 +246,13 @@ impl Schema<'_, '_, '_> {
     fn object_facts(&self, out: &mut Expansion) {
         let keywords = self.keywords;
         let mut facts: Vec<Fact> = Vec::new();
-        // `unevaluatedProperties` is left to the validation at the end.
         facts.extend(keywords.min_properties.map(Fact::MinProperties));
         facts.extend(keywords.max_properties.map(Fact::MaxProperties));
         facts.extend(keywords.required.iter().cloned().map(Fact::Required));
+        if self.is_sent() {
+            facts.extend(keywords.required.iter().cloned().map(Fact::Sends));
+        }
+        facts.extend(keywords.unevaluated_properties.and_then(|id| self.rest(id)));
         if let Some(group) = self.properties() {
             facts.push(Fact::Properties(group));
         }
@@ -307,6 +310,36 @@ impl Schema<'_, '_, '_> {
             is_sent,
             withheld: withheld.collect(),
         })
+    }
+
+    /// Returns what `unevaluatedProperties` says of an object that fits, or `None` if it concerns no
+    /// property. Which branch evaluates a property is left to the validation at the end.
+    fn rest(&self, id: SchemaId) -> Option<Fact> {
+        let contract = self.tableau.context.pair.contract(self.side);
+        let is_never = matches!(contract.schema(id).kind, SchemaKind::Bool(false));
+        let is_sent = self.is_sent() && !is_never;
+        let (beyond, is_certain) = match evaluated(contract, self.keywords) {
+            Evaluated::All => return None,
+            Evaluated::Unclear => (None, false),
+            Evaluated::These {
+                named,
+                patterns,
+                is_certain,
+            } => {
+                let literal = self.literal(id, true);
+                let outside = Outside {
+                    named,
+                    patterns,
+                    literal,
+                };
+                (Some(outside), is_certain)
+            }
+        };
+        Some(Fact::Rest(Rest {
+            beyond,
+            is_certain,
+            is_sent,
+        }))
     }
 
     /// Returns whether a property is not sent in this direction: a read-only one in requests, a
@@ -478,14 +511,26 @@ impl Schema<'_, '_, '_> {
         }
         if let Some(id) = keywords.unevaluated_properties {
             let contract = self.tableau.context.pair.contract(self.side);
-            way(match evaluated(contract, keywords) {
-                Some(Evaluated { named, patterns }) => Fact::Outside(Outside {
+            let unclear = Fact::Unclear("`unevaluatedProperties`");
+            match evaluated(contract, keywords) {
+                Evaluated::All => {}
+                Evaluated::Unclear => way(unclear),
+                Evaluated::These {
                     named,
                     patterns,
-                    literal: self.literal(id, false),
-                }),
-                None => Fact::Unclear("`unevaluatedProperties`"),
-            });
+                    is_certain,
+                } => {
+                    let literal = self.literal(id, false);
+                    way(Fact::Outside(Outside {
+                        named,
+                        patterns,
+                        literal,
+                    }));
+                    if !is_certain {
+                        way(unclear);
+                    }
+                }
+            }
         }
         for (name, others) in &keywords.dependent_required {
             for other in others {

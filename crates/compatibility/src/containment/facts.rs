@@ -43,7 +43,10 @@ pub(crate) enum Fact {
     Unique,
     Repeated,
     Properties(PropertyGroup),
+    Rest(Rest),
     Required(String),
+    /// A schema of the sender requires the property, so it is sent, whether it is named or not.
+    Sends(String),
     Absent(String),
     /// The property is there and its value fulfils the literal.
     Property(String, Literal),
@@ -93,6 +96,17 @@ pub(crate) struct Outside {
     pub(crate) literal: Literal,
 }
 
+/// `unevaluatedProperties` of a schema.
+#[derive(Debug, Clone)]
+pub(crate) struct Rest {
+    /// What each property fulfils that the schema certainly does not evaluate, if that is known.
+    pub(crate) beyond: Option<Outside>,
+    /// Whether it is certain that the schema evaluates all other properties.
+    pub(crate) is_certain: bool,
+    /// Whether the sender of the value may send properties by it.
+    pub(crate) is_sent: bool,
+}
+
 /// Everything that a value must fulfil.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Facts {
@@ -133,7 +147,9 @@ pub(crate) struct Arrays {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Objects {
     pub(crate) groups: Vec<PropertyGroup>,
+    pub(crate) rests: Vec<Rest>,
     pub(crate) required: BTreeSet<String>,
+    pub(crate) sends: BTreeSet<String>,
     pub(crate) absent: BTreeSet<String>,
     pub(crate) having: Vec<(String, Literal)>,
     pub(crate) outside: Vec<Outside>,
@@ -259,6 +275,10 @@ impl Facts {
         let objects = &mut self.objects;
         match fact {
             Fact::Properties(group) => objects.groups.push(group),
+            Fact::Rest(rest) => objects.rests.push(rest),
+            Fact::Sends(name) => {
+                objects.sends.insert(name);
+            }
             Fact::Required(name) => {
                 objects.required.insert(name);
             }

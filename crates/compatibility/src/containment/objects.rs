@@ -125,7 +125,7 @@ impl Tableau<'_, '_> {
                 }
             }
             if !objects.each_name.is_empty() {
-                names.append(self.spelled(search, &[], &outside.patterns, &[]));
+                names.append(self.spelled(search, &[], &outside.patterns, count));
             }
             // A name that matches no pattern is like any other one.
             let mut patterns = search.patterns.iter();
@@ -151,7 +151,7 @@ impl Tableau<'_, '_> {
                 names.append(self.names(search, wanted, std::slice::from_ref(other), 1));
             }
             if !objects.each_name.is_empty() {
-                names.append(self.spelled(search, wanted, &[], &[]));
+                names.append(self.spelled(search, wanted, &[], count));
             }
             let are_alike = search.patterns.len() == 1;
             names.is_whole &= !search.is_partial || are_alike && count == 1;
@@ -185,38 +185,68 @@ impl Tableau<'_, '_> {
                 None => names.is_whole = false,
             }
         }
-        names.append(self.spelled(search, &[], &search.patterns, &[literal]));
+        let literals = [&search.facts.objects.each_name[..], &[literal]].concat();
+        let mut next = |wanted: &[String], unwanted: &[String]| {
+            let (found, is_whole) = self.name_like(&literals, wanted, unwanted, &search.names);
+            names.append(Names {
+                list: found.into_iter().collect(),
+                is_whole,
+            });
+        };
+        next(&[], &search.patterns);
         for pattern in &search.patterns {
-            let pattern = std::slice::from_ref(pattern);
-            names.append(self.spelled(search, pattern, &[], &[literal]));
+            next(std::slice::from_ref(pattern), &[]);
         }
         names
     }
 
-    /// Returns a name that fulfils what is said of the names of all properties, and more.
+    /// Returns names that no schema names, and that fulfil what is said of the names of all
+    /// properties.
     fn spelled(
         &self,
         search: &Search<'_>,
         wanted: &[String],
         unwanted: &[String],
-        more: &[Literal],
+        count: usize,
     ) -> Names {
-        let literals = [&search.facts.objects.each_name[..], more].concat();
+        let literals = &search.facts.objects.each_name;
+        let mut taken = search.names.clone();
+        let mut names = Names {
+            list: Vec::new(),
+            is_whole: true,
+        };
+        while names.list.len() < count {
+            let (found, is_whole) = self.name_like(literals, wanted, unwanted, &taken);
+            let Some(name) = found else {
+                names.is_whole = is_whole;
+                break;
+            };
+            taken.insert(name.clone());
+            names.list.push(name);
+        }
+        names
+    }
+
+    /// Returns a name that fulfils literals and is not taken, and whether it is certain that there is
+    /// none if none was found.
+    fn name_like(
+        &self,
+        literals: &[Literal],
+        wanted: &[String],
+        unwanted: &[String],
+        taken: &BTreeSet<String>,
+    ) -> (Option<String>, bool) {
         let wanted = wanted.iter().cloned().map(Fact::Pattern);
         let unwanted = unwanted.iter().cloned().map(Fact::NotPattern);
-        let names = search.names.iter().cloned().map(Value::String);
         let extra = Extra {
-            excluded: names.collect(),
+            excluded: taken.iter().cloned().map(Value::String).collect(),
             facts: wanted.chain(unwanted).collect(),
             ..Extra::default()
         };
-        let outcome = self.solve_text(&literals, &extra);
-        Names {
-            is_whole: !matches!(outcome, Outcome::Unknown(_)),
-            list: match outcome {
-                Outcome::Value(Value::String(name)) => vec![name],
-                _ => Vec::new(),
-            },
+        match self.solve_text(literals, &extra) {
+            Outcome::Value(Value::String(name)) => (Some(name), true),
+            Outcome::Value(_) | Outcome::Nothing => (None, true),
+            Outcome::Unknown(_) => (None, false),
         }
     }
 
@@ -333,12 +363,23 @@ impl Tableau<'_, '_> {
         // Names that the schemas know come first, because a closed object has no others.
         let mut fillers = Names {
             list: search.names.iter().cloned().collect(),
-            is_whole: !search.is_partial,
+            // Of names that match several patterns none is made.
+            is_whole: search.patterns.len() <= 1,
         };
+        let is_any_name = objects.each_name.is_empty();
         for pattern in &search.patterns {
-            fillers.append(self.names(search, std::slice::from_ref(pattern), &[], count));
+            let pattern = std::slice::from_ref(pattern);
+            fillers.append(if is_any_name {
+                self.names(search, pattern, &[], count)
+            } else {
+                self.spelled(search, pattern, &[], count)
+            });
         }
-        fillers.append(self.fresh(search, count));
+        fillers.append(if is_any_name {
+            self.fresh(search, count)
+        } else {
+            self.spelled(search, &[], &search.patterns, count)
+        });
         let mut unknown = None;
         let mut weight = weigh(&Value::Object(entries.clone()));
         for name in fillers.list {
@@ -425,6 +466,29 @@ impl Tableau<'_, '_> {
                 }
             }
         }
+        for rest in &objects.rests {
+            let is_beyond = match &rest.beyond {
+                Some(outside) if outside.named.iter().any(|named| named == name) => false,
+                Some(outside) => {
+                    let patterns = &self.context.patterns;
+                    let mut matches = outside
+                        .patterns
+                        .iter()
+                        .map(|pattern| patterns.matches(pattern, name));
+                    if matches.clone().any(|matches| matches.is_none()) {
+                        return Outcome::Unknown("a pattern of `patternProperties`");
+                    }
+                    !matches.any(|matches| matches == Some(true))
+                }
+                None => false,
+            };
+            if is_beyond {
+                literals.extend(rest.beyond.as_ref().map(|outside| outside.literal));
+            }
+            is_sent |= rest.is_sent && (is_beyond || !rest.is_certain);
+        }
+        // A property that is required is sent although no schema names it.
+        is_sent |= objects.sends.contains(name);
         // A sender sends the properties that it names, unless it names none.
         if is_limited && !is_sent {
             if !objects.may_hold.is_empty() {
@@ -446,7 +510,8 @@ impl<'f> Search<'f> {
             names.extend(group.named.iter().map(|(name, _)| name.clone()));
             patterns.extend(group.patterns.iter().map(|(pattern, _)| pattern.clone()));
         }
-        for outside in &objects.outside {
+        let beyond = objects.rests.iter().filter_map(|rest| rest.beyond.as_ref());
+        for outside in objects.outside.iter().chain(beyond) {
             names.extend(outside.named.iter().cloned());
             patterns.extend(outside.patterns.iter().cloned());
         }
@@ -460,7 +525,7 @@ impl<'f> Search<'f> {
             facts,
             names,
             // With several patterns, not every combination of those that a name matches is tried.
-            is_partial: patterns.len() > 1 || !objects.each_name.is_empty(),
+            is_partial: patterns.len() > 1,
             patterns,
         }
     }

@@ -42,6 +42,7 @@ impl Context<'_> {
             }
             match self.is_valid(receiver, question.received, &value) {
                 Some(true) => agreed += 1,
+                Some(false) if self.reads(question, &value) => agreed += 1,
                 Some(false) if self.is_refused(question, &value) => {
                     return Containment::Broken(value);
                 }

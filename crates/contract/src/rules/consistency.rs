@@ -118,6 +118,18 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
+        code: "bad-stability",
+        set: Correct,
+        severity: Warning,
+        summary: "An `x-stability` is none of `draft`, `beta` and `stable`.",
+        why: "The operation counts as stable, so `diff` refuses changes that its author allows.",
+        example: document(
+            &OPERATION,
+            r#"{ x-stability: ⟦betta, responses: { "204": { description: Done. } } }"#,
+            r#"{ x-stability: beta, responses: { "204": { description: Done. } } }"#,
+        ),
+    },
+    Rule {
         code: "sunset-before-deprecation",
         set: Correct,
         severity: Warning,

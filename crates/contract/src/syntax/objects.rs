@@ -11,6 +11,7 @@ use crate::model::{Dialect, PathPart};
 use crate::node::Node;
 use crate::resolve::RefProblem;
 use crate::spelling::nearest;
+use crate::stability::Stability;
 
 /// Checks what the table of fields cannot express about an object: fields that depend on each
 /// other, and fixed sets of values.
@@ -52,6 +53,7 @@ pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, grammar: &Gramm
         }
         "an operation" => {
             metadata::servers(walk, item);
+            stability(walk, item);
             responses::check(walk, item);
         }
         "the components object" => components(walk, item),
@@ -155,6 +157,28 @@ fn security_scheme<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     {
         names::parameter(walk, item.node, location);
     }
+}
+
+/// Reports an `x-stability` that says nothing.
+fn stability(walk: &mut Walk<'_, '_>, item: Item<'_>) {
+    let Some(value) = item.node.get("x-stability") else {
+        return;
+    };
+    let name = value.as_str().unwrap_or_default();
+    if Stability::named(name).is_some() {
+        return;
+    }
+    let names = Stability::ALL.map(Stability::name);
+    let help = match nearest(name, names.into_iter()) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => format!("write `{}`", names.join("`, `")),
+    };
+    walk.warning(
+        "bad-stability",
+        value.span,
+        "this is no stability, so the operation counts as stable".to_owned(),
+        help,
+    );
 }
 
 fn discriminator<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {

@@ -47,15 +47,18 @@ impl Comparison<'_> {
     /// Returns a finding if the schemas differ in annotations, which say how to read a string.
     pub(super) fn annotations(&self, key: Key) -> Option<Found> {
         let said = |contract: &Contract, id: SchemaId| match &contract.schema(id).kind {
-            SchemaKind::Object(keywords) => [
-                keywords.content_encoding.clone(),
-                keywords.content_media_type.clone(),
-                self.unasserted(keywords),
-            ],
+            SchemaKind::Object(keywords) => self.said(keywords),
             SchemaKind::Bool(_) => Default::default(),
         };
-        let one = said(self.base(), key.base);
-        let other = said(self.revision(), key.revision);
+        let mut one = said(self.base(), key.base);
+        let mut other = said(self.revision(), key.revision);
+        // The search compares a format with the one that it extends.
+        if extends(self.base(), key.base, self.revision(), key.revision)
+            || extends(self.revision(), key.revision, self.base(), key.base)
+        {
+            one[2] = None;
+            other[2] = None;
+        }
         let shown = |value: &Option<String>| match value {
             Some(value) => format!("`{value}`"),
             None => "none".to_owned(),
@@ -138,6 +141,29 @@ impl Comparison<'_> {
         one.is_some() && one == other
     }
 
+    /// Returns the encoding, the media type and the format of a schema, of which the search sees
+    /// nothing.
+    fn said(&self, keywords: &Keywords) -> [Option<String>; 3] {
+        let mut said = [
+            keywords.content_encoding.clone(),
+            keywords.content_media_type.clone(),
+            self.unasserted(keywords),
+        ];
+        // OpenAPI 3.0 has formats for what 3.1 says by keywords.
+        match keywords.format.as_deref() {
+            Some("byte") => {
+                said[0].get_or_insert_with(|| "base64".to_owned());
+                said[2] = None;
+            }
+            Some("binary") => {
+                said[1].get_or_insert_with(|| "application/octet-stream".to_owned());
+                said[2] = None;
+            }
+            _ => {}
+        }
+        said
+    }
+
     /// Returns the format of a schema, if the search does not see it.
     fn unasserted(&self, keywords: &Keywords) -> Option<String> {
         let format = keywords.format.as_ref()?;
@@ -147,6 +173,26 @@ impl Comparison<'_> {
             || self.context.is_asserted(format);
         (!is_seen).then(|| format.clone())
     }
+}
+
+/// The formats of text in ASCII, and those of any text that extend them.
+const EXTENDED: [(&str, &str); 4] = [
+    ("email", "idn-email"),
+    ("hostname", "idn-hostname"),
+    ("uri", "iri"),
+    ("uri-reference", "iri-reference"),
+];
+
+/// Returns whether the format of one schema extends that of another to any text.
+fn extends(contract: &Contract, id: SchemaId, wider: &Contract, wider_id: SchemaId) -> bool {
+    let format = |contract: &'_ Contract, id: SchemaId| match &contract.schema(id).kind {
+        SchemaKind::Object(keywords) => keywords.format.clone(),
+        SchemaKind::Bool(_) => None,
+    };
+    let (Some(one), Some(other)) = (format(contract, id), format(wider, wider_id)) else {
+        return false;
+    };
+    EXTENDED.contains(&(one.as_str(), other.as_str()))
 }
 
 /// Returns the default of a schema: its own, that of the schema that it refers to, or that of its

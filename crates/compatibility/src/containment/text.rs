@@ -1,0 +1,156 @@
+//! Values that are written as text, such as parameters: the receiver reads a text as a value of the type
+//! that its schema asks for.
+
+use contract::model::{SchemaKind, Types};
+use serde_json::{Map, Value};
+
+use super::facts::Fact;
+use super::literal::Literal;
+use super::outcome::Outcome;
+use super::tableau::{Extra, Tableau};
+use super::{Containment, Context, Question};
+
+/// How the values of a message are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Carrier {
+    /// With their types, as JSON writes them.
+    Json,
+    /// As text, of which the schema says what it stands for: a parameter, a header or a form. Its fields
+    /// and items are such texts too.
+    Text,
+    /// As a field of such a text. Its items are texts, and its own fields are written as JSON.
+    Field,
+    /// As an item of such a text, or of a field. What is within it is written as JSON.
+    Item,
+}
+
+/// The maximum number of values that a search finds and that a receiver reads as others that fit.
+pub(super) const MOST_READ: usize = 32;
+/// The maximum number of values as which a receiver may read a text.
+const MOST_READINGS: usize = 64;
+/// The texts of integers.
+const INTEGER: &str = "^-?(?:0|[1-9][0-9]*)$";
+/// The texts of integers that are not negative.
+const NATURAL: &str = "^(?:0|[1-9][0-9]*)$";
+
+impl Context<'_> {
+    /// Returns whether the receiver may read the text of a value, which does not fit, as a value that
+    /// fits.
+    pub(super) fn reads(&self, question: &Question<'_>, value: &Value) -> bool {
+        let mut readings = readings(value, question.carrier);
+        let is_list = matches!(question.carrier, Carrier::Text | Carrier::Field);
+        if is_list && let Some(text) = text(value) {
+            // A list of one item is written as the item.
+            let is_whole = text.chars().all(|one| one.is_alphanumeric() || one == '_');
+            let lists = readings.clone().into_iter().filter(|_| is_whole);
+            readings.extend(lists.map(|item| Value::Array(vec![item])));
+        }
+        let mut readings = readings.iter();
+        let receiver = question.sender.other();
+        readings.any(|reading| {
+            reading != value && self.is_valid(receiver, question.received, reading) == Some(true)
+        })
+    }
+
+    /// Decides a question about a sender of integers by their texts, or returns `None` if it sends
+    /// something else or that does not decide it.
+    pub(super) fn contain_integers(
+        &self,
+        tableau: &Tableau<'_, '_>,
+        question: &Question<'_>,
+        received: Literal,
+    ) -> Option<Containment> {
+        let sender = question.sender;
+        let id = self.pair.end(sender, question.sent);
+        let SchemaKind::Object(keywords) = &self.pair.contract(sender).schema(id).kind else {
+            return None;
+        };
+        if keywords.types != Some(Types::INTEGER) {
+            return None;
+        }
+        let least = keywords
+            .minimum
+            .as_ref()
+            .and_then(serde_json::Number::as_f64);
+        let is_natural = least.is_some_and(|least| least >= 0.0);
+        let texts = if is_natural { NATURAL } else { INTEGER };
+        let extra = Extra {
+            facts: vec![Fact::Pattern(texts.to_owned())],
+            ..Extra::default()
+        };
+        match tableau.solve_text(&[received], &extra) {
+            Outcome::Nothing => Some(Containment::Contained),
+            Outcome::Value(Value::String(text)) => {
+                let value: Value = serde_json::from_str(&text).ok()?;
+                let is_sent = self.is_valid(sender, question.sent, &value) == Some(true);
+                let is_read = self.reads(question, &value);
+                (is_sent && !is_read).then_some(Containment::Broken(value))
+            }
+            Outcome::Value(_) | Outcome::Unknown(_) => None,
+        }
+    }
+}
+
+/// Returns the text of a scalar.
+fn text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+/// Returns the values as which a receiver may read what is written for a value.
+fn readings(value: &Value, carrier: Carrier) -> Vec<Value> {
+    if carrier == Carrier::Json {
+        return vec![value.clone()];
+    }
+    if let Some(text) = text(value) {
+        let typed = serde_json::from_str(&text).ok();
+        // Other spellings of a number, such as `1e3`, are no number to every reader.
+        let typed = typed.filter(|typed: &Value| {
+            (typed.is_number() || typed.is_boolean()) && typed.to_string() == text
+        });
+        return [Value::String(text)].into_iter().chain(typed).collect();
+    }
+    match value {
+        Value::Array(items) if carrier != Carrier::Item => {
+            let mut lists = vec![Vec::new()];
+            for item in items {
+                lists = extended(&lists, &readings(item, Carrier::Item), |list, item| {
+                    list.push(item)
+                });
+            }
+            lists.into_iter().map(Value::Array).collect()
+        }
+        Value::Object(fields) if carrier == Carrier::Text => {
+            let mut objects = vec![Map::new()];
+            for (name, field) in fields {
+                objects = extended(
+                    &objects,
+                    &readings(field, Carrier::Field),
+                    |object, field| {
+                        object.insert(name.clone(), field);
+                    },
+                );
+            }
+            objects.into_iter().map(Value::Object).collect()
+        }
+        _ => vec![value.clone()],
+    }
+}
+
+/// Returns each value with each of the parts, the first of them if they are many.
+fn extended<T: Clone>(values: &[T], parts: &[Value], add: impl Fn(&mut T, Value)) -> Vec<T> {
+    let pairs = values
+        .iter()
+        .flat_map(|value| parts.iter().map(move |part| (value, part)));
+    pairs
+        .take(MOST_READINGS)
+        .map(|(value, part)| {
+            let mut value = value.clone();
+            add(&mut value, part.clone());
+            value
+        })
+        .collect()
+}
