@@ -9,11 +9,13 @@ use regex::Regex;
 use serde_json::Value;
 
 /// Names that the sources have, and that are no extensions which are read.
-const OTHERS: [&str; 2] = [
+const OTHERS: [&str; 3] = [
     // A header.
     "x-request-id",
     // What a repair leaves of a pattern that no one can read.
     "x-pattern",
+    // What a repair leaves of the media type `*/*`.
+    "x-media-range",
 ];
 
 /// A section of the page.

@@ -225,6 +225,14 @@ fn a_drafted_overlay_mends_what_lint_finds() {
                 "{{get: {{parameters: [{{name: q, in: query, style: deepObject, schema: {{type: array, items: {{type: string}}}}}}], {ok}}}}}"
             ),
         ),
+        path(
+            "/a/{b}",
+            &format!(
+                "{{get: {{parameters: [{{name: b, in: path, required: true, schema: {{type: string}}}}], {ok}}}}}"
+            ),
+        ) + &format!(
+            "  /a/{{c}}: {{parameters: [{{$ref: '#/components/parameters/C'}}, {{name: q, in: query, schema: {{type: string}}}}], put: {{{ok}}}}}\n  /z/{{c}}: {{get: {{parameters: [{{$ref: '#/components/parameters/C'}}], {ok}}}}}\ncomponents: {{parameters: {{C: {{name: c, in: path, required: true, schema: {{type: string}}}}}}}}\n"
+        ),
         format!(
             "openapi: 3.1.0\ninfo: {{title: T, version: 1.0}}\npaths: {{\"/it's\\ta\\\\\": {{get: {{summary: 5, {ok}}}}}}}\n"
         ),

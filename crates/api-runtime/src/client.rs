@@ -50,7 +50,9 @@ pub use bytes::Bytes;
 pub use call::Call;
 pub use config::{BuildError, Config, http_builder};
 pub use credential::{Scheme, Secret};
-pub use decode::{content_type, decode, decode_text, empty, events, is_closest, stream, upgrade};
+pub use decode::{
+    content_type, decode, decode_if_json, decode_text, empty, events, is_closest, stream, upgrade,
+};
 pub use error::{
     Error, InterruptedResponse, InvalidResponse, NoResponse, OversizedResponse, OwnError, Result,
 };
@@ -73,7 +75,7 @@ pub use server::{Server, Variable};
 pub use stream::ByteStream;
 pub use style::{
     Cookies, Query, Style, content, content_header, exploded_header, header, path_content,
-    path_text,
+    path_text, single,
 };
 pub use tracing::Span;
 pub use transport::{Security, Transport, method};

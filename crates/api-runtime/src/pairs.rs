@@ -57,6 +57,12 @@ impl<'t> Pairs<'t> {
         }
     }
 
+    /// Returns the whole text, still encoded.
+    #[cfg(any(feature = "server", test))]
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Returns all pairs, still encoded.
     pub(crate) fn raw(&self) -> impl Iterator<Item = (&str, &str)> {
         self.text

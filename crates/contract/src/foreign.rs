@@ -321,9 +321,16 @@ impl Repairs {
             rule: diagnostic.code,
             pointer,
         });
+        let mut help = format!("read as a document of others: {}", reading.meaning);
+        // What the author probably means is as good to know where it is not what is read.
+        if let Some(meant) = diagnostic.help.as_deref()
+            && meant.starts_with("did you mean ")
+        {
+            help = format!("{help}; {meant}");
+        }
         self.warnings.push(Diagnostic {
             severity: Severity::Warning,
-            help: Some(format!("read as a document of others: {}", reading.meaning)),
+            help: Some(help),
             ..diagnostic.clone()
         });
     }

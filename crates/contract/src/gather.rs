@@ -163,7 +163,8 @@ impl<'g, 'a> Gathering<'g, 'a> {
         while let Some(start) = starts.pop_front() {
             let mut pending = vec![start];
             while let Some(node) = pending.pop() {
-                // A reference is an object with `$ref`, or a string in a discriminator's mapping.
+                // A reference is an object with `$ref`, a string in a discriminator's mapping, or the
+                // value of a security scheme in a requirement.
                 let text = node.get("$ref").unwrap_or(node);
                 let reference = self.references.get(&address(text)).copied();
                 if let Some(Reference {
@@ -321,10 +322,21 @@ impl<'g, 'a> Gathering<'g, 'a> {
 
     fn copy_entry(&mut self, entry: &Entry) -> Copied<Entry> {
         Ok(Entry {
-            key: entry.key.clone(),
+            key: self.scheme_name(entry).unwrap_or_else(|| entry.key.clone()),
             key_span: entry.key_span,
             value: self.copy(&entry.value)?,
         })
+    }
+
+    /// Returns the name that a security scheme has in `components`, if the entry is that of a
+    /// requirement which names it by the URI of another file.
+    fn scheme_name(&self, entry: &Entry) -> Option<String> {
+        // The text of other references is their value.
+        entry.value.as_array()?;
+        let reference = self.references.get(&address(&entry.value))?;
+        let new = self.new_pointer(&reference.target.pointer)?;
+        let name = new.strip_prefix("/components/securitySchemes/")?;
+        (!name.contains('/')).then(|| pointer::unescape(name).into_owned())
     }
 
     /// Returns a copy of the target of a reference.

@@ -34,7 +34,7 @@ use crate::read::{is_about_date, read};
 use crate::resolve::Resolver;
 use crate::source::{FileId, SourceFile, Sources, Span};
 use crate::syntax;
-use crate::uri::absolute;
+use crate::uri::{absolute, local_file};
 use crate::validate::validate;
 
 pub use drafting::{NotInContract, draft_overlay};
@@ -233,6 +233,18 @@ impl Loader {
     fn push(&mut self, root: Node, label: &str, base: Base) {
         let index = self.documents.list.len();
         let own_address = own_address(&root, base.address());
+        let base = match base {
+            Base::Folder(folder) => match own_path(&root, &folder) {
+                Some(path) => {
+                    // References to this path mean the document, even if a file is there.
+                    let known = self.documents.paths.entry(identity(&path));
+                    known.or_insert(Ok(index));
+                    Base::Folder(path.parent().unwrap_or(Path::new("")).to_path_buf())
+                }
+                None => Base::Folder(folder),
+            },
+            address @ Base::Address(_) => address,
+        };
         if let Some(own) = &own_address {
             // The first document with an address is the one that references to it mean.
             let known = self.documents.addresses.entry(own.as_str().to_owned());
@@ -558,4 +570,12 @@ fn own_address(root: &Node, base: Option<&Uri<String>>) -> Option<Uri<String>> {
         .starts_with("3.2")
         .then(|| absolute(base, own))
         .flatten()
+}
+
+/// Returns the path that a relative `$self` gives a document of 3.2, from the folder of its file, or
+/// `None` if it has none.
+fn own_path(root: &Node, folder: &Path) -> Option<PathBuf> {
+    let version = root.get("openapi")?.as_str()?;
+    let own = local_file(root.get("$self")?.as_str()?)?;
+    (version.starts_with("3.2") && !own.starts_with('/')).then(|| clean(&folder.join(own)))
 }

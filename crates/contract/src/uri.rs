@@ -37,3 +37,12 @@ pub(crate) fn has_scheme(reference: &str) -> bool {
                 .all(|char| char.is_ascii_alphanumeric() || matches!(char, '+' | '-' | '.'))
     })
 }
+
+/// Returns whether a key of a security requirement, which is no name of a component, is the URI of a
+/// security scheme, as in 3.2. Names have no slash and no `#`.
+pub(crate) fn is_scheme_uri(key: &str) -> bool {
+    key.contains(['/', '#'])
+        || [".yaml", ".yml", ".json"]
+            .iter()
+            .any(|end| key.ends_with(end))
+}

@@ -467,3 +467,87 @@ fn a_contract_may_have_thousands_of_files_but_not_any_number() {
     assert_eq!(chain(10_000), 0);
     assert_eq!(chain(10_001), 1);
 }
+
+#[test]
+fn a_requirement_may_name_a_scheme_of_another_file_by_its_uri() {
+    let secured = |key: &str| {
+        format!(
+            "openapi: 3.2.0\ninfo: {{title: Pets, version: 1.0.0}}\nsecurity: [{{'{key}': [read]}}]\npaths:\n  /pet:\n    get: {{operationId: pet_view, responses: {{'204': {{description: None.}}}}}}\n  /toy: {{$ref: 'paths/toy.yaml'}}\n"
+        )
+    };
+    let schemes = "components:\n  securitySchemes:\n    Login: {type: oauth2, flows: {clientCredentials: {tokenUrl: 'https://example.com/token', scopes: {read: Reads.}}}}\n    Key: {$ref: '../key.yaml'}\n";
+    let toy = "get: {operationId: toy_view, security: [{'../key.yaml': [], '../shared/schemes.yaml#/components/securitySchemes/Login': []}], responses: {'204': {description: None.}}}\n";
+    let uri = "shared/schemes.yaml#/components/securitySchemes/Login";
+    let files = |key: &str| {
+        folder(&[
+            ("openapi.yaml", &secured(key)),
+            ("shared/schemes.yaml", schemes),
+            ("key.yaml", "{type: apiKey, in: header, name: X-Key}\n"),
+            ("paths/toy.yaml", toy),
+        ])
+    };
+    let found = document(files(uri).path(), &[]);
+    assert_eq!(found["security"], json!([{"Login": ["read"]}]));
+    assert_eq!(
+        found["paths"]["/toy"]["get"]["security"],
+        json!([{"key": [], "Login": []}])
+    );
+    let schemes = &found["components"]["securitySchemes"];
+    assert_eq!(schemes["Login"]["type"], "oauth2");
+    assert_eq!(schemes["key"]["name"], "X-Key");
+    // Even in a document of others, none of these opens the operations.
+    for (wrong, code) in [
+        (
+            "shared/schemes.yaml#/components/securitySchemes/Gone",
+            "dangling-ref",
+        ),
+        ("gone.yaml#/Login", "dangling-ref"),
+        ("https://example.com/schemes.yaml#/Login", "remote-ref"),
+        ("#/paths/~1pet", "unknown-security-scheme"),
+    ] {
+        let files = files(wrong);
+        for foreign in [false, true] {
+            let options = Options {
+                foreign,
+                ..Options::default()
+            };
+            let loaded = load_with(&files.path().join("openapi.yaml"), &options);
+            assert!(loaded.contract.is_none(), "{wrong}");
+            let codes: Vec<_> = errors(&loaded).into_iter().map(|(code, ..)| code).collect();
+            assert_eq!(codes, [code], "{wrong}");
+        }
+    }
+}
+
+#[test]
+fn a_relative_address_of_a_document_is_where_its_references_start() {
+    let whole = "openapi: 3.2.0\n$self: api/v1/openapi.yaml\ninfo: {title: Pets, version: 1.0.0}\npaths:\n  /pet:\n    get: {operationId: pet_view, responses: {'200': {description: A pet., content: {application/json: {schema: {$ref: '../pets.yaml#/Pet'}}}}}}\ncomponents: {schemas: {Name: {type: string}}}\n";
+    let folder = folder(&[
+        ("openapi.yaml", whole),
+        (
+            "api/pets.yaml",
+            "Pet: {type: object, properties: {name: {$ref: 'v1/openapi.yaml#/components/schemas/Name'}}}\n",
+        ),
+        ("pets.yaml", "Pet: {type: integer}\n"),
+        (
+            "api/v1/openapi.yaml",
+            "components: {schemas: {Name: {type: integer}}}\n",
+        ),
+    ]);
+    let found = document(folder.path(), &[]);
+    assert_eq!(
+        found["components"]["schemas"],
+        json!({
+            "Name": {"type": "string"},
+            "Pet": {"type": "object", "properties": {"name": {"$ref": "#/components/schemas/Name"}}},
+        })
+    );
+    // It needs a host that nobody has said.
+    let rooted = crate::folder(&[(
+        "openapi.yaml",
+        &whole.replace("api/v1", "/v1").replace("../", ""),
+    )]);
+    let loaded = read(rooted.path(), &[]);
+    let codes: Vec<&str> = loaded.diagnostics.iter().map(|found| found.code).collect();
+    assert!(codes.contains(&"bad-self"), "{codes:?}");
+}

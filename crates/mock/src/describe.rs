@@ -119,9 +119,7 @@ pub(crate) fn parameter(
         made = made.default(default.to_string().leak());
     }
     made = match &parameter.encoding {
-        ParameterEncoding::Content(media) if media.contains("json") => made.json(),
-        // Other content is one text, as in the default style of the location.
-        ParameterEncoding::Content(_) => made,
+        ParameterEncoding::Content(_) => made.json(),
         ParameterEncoding::Style { style, explode, .. } => {
             made.style(self::style(*style), *explode)
         }

@@ -1,16 +1,42 @@
 //! A document of others: what is repaired in it works over HTTP.
 
+use axum::extract::{RawQuery, State};
+use axum::response::IntoResponse as _;
+use features_client::Error;
 use features_client::prelude::*;
+use features_server::apart::{
+    ApartApi, ForeignApartError, ForeignApartRequest, ForeignApartResponse, ForeignEarlyError,
+    ForeignEarlyRequest, ForeignEarlyResponse,
+};
 use features_server::foreign::{
-    ForeignApi, ForeignBetaError, ForeignBetaRequest, ForeignBetaResponse, ForeignFileError,
-    ForeignFileRequest, ForeignFileResponse, ForeignLatestError, ForeignLatestRequest,
+    ForeignApi, ForeignBetaError, ForeignBetaRequest, ForeignBetaResponse, ForeignCountError,
+    ForeignCountRequest, ForeignCountResponse, ForeignFileError, ForeignFileRequest, ForeignFileResponse, ForeignLatestError, ForeignLatestRequest,
     ForeignLatestResponse, ForeignLinkError, ForeignLinkRequest, ForeignLinkResponse,
     ForeignListError, ForeignListRequest, ForeignListResponse,
     ForeignNoteDeleteForeignNotesNameError, ForeignNoteDeleteForeignNotesNameRequest,
     ForeignNoteDeleteForeignNotesNameResponse, ForeignNoteError, ForeignNoteRequest,
-    ForeignNoteResponse, ForeignOtherNoteError, ForeignOtherNoteRequest, ForeignOtherNoteResponse,
+    ForeignNoteResponse, ForeignOrderError, ForeignOrderRequest, ForeignOrderResponse,
+    ForeignOtherNoteError, ForeignOtherNoteRequest, ForeignOtherNoteResponse,
 };
-use features_types::ForeignNote;
+use features_types::{ForeignItem, ForeignListCreated, ForeignNote, ForeignOrder};
+use serde_json::{Value, json};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+
+impl ApartApi for crate::Features {
+    async fn foreign_early(
+        &self,
+        _: ForeignEarlyRequest,
+    ) -> Result<ForeignEarlyResponse, ForeignEarlyError> {
+        Ok(ForeignEarlyResponse::NoContent)
+    }
+
+    async fn foreign_apart(
+        &self,
+        _: ForeignApartRequest,
+    ) -> Result<ForeignApartResponse, ForeignApartError> {
+        Ok("apart".to_owned().into())
+    }
+}
 
 impl ForeignApi for crate::Features {
     async fn foreign_file(
@@ -32,6 +58,13 @@ impl ForeignApi for crate::Features {
         request: ForeignBetaRequest,
     ) -> Result<ForeignBetaResponse, ForeignBetaError> {
         Ok(format!("beta {} {:?} {:?}", request.id, request.page, request.beta).into())
+    }
+
+    async fn foreign_count(
+        &self,
+        _: ForeignCountRequest,
+    ) -> Result<ForeignCountResponse, ForeignCountError> {
+        Ok(7.into())
     }
 
     async fn foreign_latest(
@@ -68,8 +101,19 @@ impl ForeignApi for crate::Features {
         request: ForeignListRequest,
     ) -> Result<ForeignListResponse, ForeignListError> {
         let lists = [request.expand, request.sort];
-        let words = lists.map(|list| list.unwrap_or_default().join("|"));
-        Ok(words.to_vec().into())
+        let mut words = lists
+            .map(|list| list.unwrap_or_default().join("|"))
+            .to_vec();
+        words.push(serde_json::to_string(&request.items).expect("items are JSON"));
+        words.push(serde_json::to_string(&request.created).expect("a time is JSON"));
+        Ok(words.into())
+    }
+
+    async fn foreign_order(
+        &self,
+        request: ForeignOrderRequest,
+    ) -> Result<ForeignOrderResponse, ForeignOrderError> {
+        Ok(request.body.into())
     }
 }
 
@@ -109,12 +153,166 @@ pub async fn check(client: &Client, url: &str) {
     let gone = client.foreign_note_delete_foreign_notes_name().name("a");
     gone.send().await.expect("a success");
 
+    // Of two tags that share a URL, the first operation of the document serves it.
+    let apart = client.foreign_apart().id("1").send().await;
+    assert_eq!(apart.expect("a success").into_inner(), "file 1");
+    lists(client, url).await;
+    orders(client, url).await;
+    what_is_sent().await;
+    let count = client.foreign_count().send().await;
+    assert_eq!(count.expect("a success").into_inner(), 7);
+    anything().await;
+}
+
+/// Arrays in the style `deepObject`, in a query.
+async fn lists(client: &Client, url: &str) {
     let list = client.foreign_list();
     let list = list.expand(vec!["a".to_owned(), "b".to_owned()]);
-    let list = list.sort(vec!["c".to_owned(), "d".to_owned()]).send().await;
-    assert_eq!(list.expect("a success").into_inner(), ["a|b", "c|d"]);
+    let list = list.sort(vec!["c".to_owned(), "d".to_owned()]);
+    let list = list.items(vec![item("x").with_count(2), item("y")]);
+    let list = list.created(ForeignListCreated::from(7)).send().await;
+    let expected = [
+        "a|b",
+        "c,d".replace(',', "|").as_str(),
+        r#"[{"price":"x","count":2},{"price":"y"}]"#,
+        "7",
+    ]
+    .map(str::to_owned);
+    assert_eq!(list.expect("a success").into_inner(), expected);
+    let get = async |query: &str| {
+        let response = reqwest::get(format!("{url}/foreign/lists?{query}")).await;
+        let response = response.expect("a response");
+        (response.status().as_u16(), response.text().await.expect("the response is text"))
+    };
+    for (query, expected) in [
+        ("expand[]=a&expand[]=b&sort=c,d", json!(["a|b", "c|d", "null", "null"])),
+        ("expand[1]=b&expand[0]=a", json!(["a|b", "", "null", "null"])),
+        ("expand=a&expand=b", json!(["a|b", "", "null", "null"])),
+        ("created[gt]=5", json!(["", "", "null", r#"{"gt":5}"#])),
+        (
+            "items[10][price]=y&items[9][tags][]=t&items[9][price]=x",
+            json!(["", "", r#"[{"price":"x","tags":["t"]},{"price":"y"}]"#, "null"]),
+        ),
+    ] {
+        let (status, text) = get(query).await;
+        let found: Value = serde_json::from_str(&text).expect("the response is JSON");
+        assert_eq!((status, found), (200, expected), "{query}");
+    }
+    // What has no one meaning is refused, and says what is missing.
+    for (query, reason) in [
+        ("items[][price]=x&items[][count]=1", "must have an index before the properties"),
+        ("items[0][price]=x&items[0][price]=y", "must be given once"),
+        ("items[a][price]=x", "must be a list"),
+        ("items[-1][price]=x", "must be a list"),
+        ("items[99999999999999999999][price]=x", "must be a list"),
+        (&format!("items[0][price]{}=x", "[a]".repeat(200)), "must not nest deeper"),
+    ] {
+        let (status, text) = get(query).await;
+        assert_eq!(status, 400, "{query}");
+        assert!(text.contains(reason), "{query}: {text}");
+    }
+}
+
+/// Arrays in the style `deepObject`, in a form.
+async fn orders(client: &Client, url: &str) {
+    let http = reqwest::Client::new();
+    for (form, order) in [
+        (
+            "expand[]=a&expand[]=b&items[0][price]=x&items[0][tags][]=t&items[1][price]=y&address[lines][]=1",
+            json!({
+                "expand": ["a", "b"],
+                "items": [{"price": "x", "tags": ["t"]}, {"price": "y"}],
+                "address": {"lines": ["1"]},
+            }),
+        ),
+        ("expand%5B0%5D=a&address=&tags[0]=7", json!({"expand": ["a"], "address": "", "tags": ["7"]})),
+        ("tags=", json!({"tags": ""})),
+    ] {
+        let request = http.post(format!("{url}/foreign/lists")).body(form.to_owned());
+        let media = "application/x-www-form-urlencoded";
+        let response = request.header("content-type", media).send().await;
+        let text = response.expect("a response").text().await.expect("the response is text");
+        let found: Value = serde_json::from_str(&text).expect("the response is JSON");
+        assert_eq!(found, order, "{form}");
+        let order: ForeignOrder = serde_json::from_value(order).expect("an order");
+        let back = client.foreign_order().body(order.clone()).send().await;
+        assert_eq!(back.expect("a success").into_inner(), order);
+    }
+}
+
+/// The bytes that APIs with this style read.
+async fn what_is_sent() {
+    let (sender, mut received) = unbounded_channel();
+    let keep = async |State(to): State<UnboundedSender<String>>, RawQuery(query): RawQuery, body: String| {
+        let text = query.unwrap_or(body).replace("%5B", "[").replace("%5D", "]");
+        to.send(text).expect("the test waits");
+        ([("content-type", "application/json")], "{}")
+    };
+    let router = axum::Router::new().fallback(keep).with_state(sender);
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await;
+    let listener = listener.expect("a port is free");
+    let address = listener.local_addr().expect("the listener has an address");
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    let client = Client::new(format!("http://{address}")).expect("the URL is valid");
+    let order = json!({
+        "expand": ["a", "b c"],
+        "items": [{"price": "x", "count": 2, "tags": ["t", "u"]}, {"price": "y"}],
+        "address": {"lines": ["1", "2"]},
+    });
+    let order: ForeignOrder = serde_json::from_value(order).expect("an order");
+    client.foreign_order().body(order).send().await.expect("a success");
     assert_eq!(
-        get("lists?expand[]=a&expand[]=b&sort=c,d").await,
-        r#"["a|b","c|d"]"#
+        received.recv().await.as_deref(),
+        Some(
+            "expand[]=a&expand[]=b%20c\
+             &items[0][price]=x&items[0][count]=2&items[0][tags][]=t&items[0][tags][]=u&items[1][price]=y\
+             &address[lines][]=1&address[lines][]=2"
+        )
     );
+    let list = client.foreign_list().expand(vec!["a".to_owned()]).items(vec![item("x")]);
+    let answer = list.send().await;
+    assert!(matches!(answer, Err(Error::InvalidResponse(_))), "{answer:?}");
+    assert_eq!(received.recv().await.as_deref(), Some("expand[]=a&items[0][price]=x"));
+}
+
+fn item(price: &str) -> ForeignItem {
+    ForeignItem::new(price)
+}
+
+/// A response that may have any media type is JSON if the server says so.
+async fn anything() {
+    for (media, reason) in [
+        (Some("application/json"), None),
+        (Some("application/vnd.count+json; charset=utf-8"), None),
+        (Some("text/html"), Some("is `text/html`, and must be JSON")),
+        (Some("application/json-seq"), Some("is `application/json-seq`, and must be JSON")),
+        (None, Some("has no media type, and must be JSON")),
+    ] {
+        let respond = async move || {
+            let media = media.map(|media| [("content-type", media)]);
+            match media {
+                Some(media) => (media, "7").into_response(),
+                None => axum::body::Body::from("7").into_response(),
+            }
+        };
+        let router = axum::Router::new().fallback(respond);
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await;
+        let listener = listener.expect("a port is free");
+        let address = listener.local_addr().expect("the listener has an address");
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        let client = Client::new(format!("http://{address}")).expect("the URL is valid");
+        match (client.foreign_count().send().await, reason) {
+            (Ok(count), None) => assert_eq!(count.into_inner(), 7),
+            (Err(error), Some(reason)) => {
+                assert!(error.to_string().ends_with(reason), "{error}");
+                assert_eq!(error.received().map(|body| &body[..]), Some(&b"7"[..]));
+                let count = client.foreign_count().send().lenient().await;
+                let count = count.expect("a success");
+                let misfit = count.get().expect_err("it may be no JSON").to_string();
+                assert!(misfit.ends_with(reason), "{misfit}");
+                assert_eq!(count.raw(), Some(&json!(7)));
+            }
+            (found, _) => panic!("{media:?}: {found:?}"),
+        }
+    }
 }

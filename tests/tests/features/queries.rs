@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use features_client::prelude::*;
 use features_server::queries::{
     QueriesApi, QueryEchoError, QueryEchoRequest, QueryEchoResponse, QueryEmptyError,
-    QueryEmptyRequest, QueryEmptyResponse, QueryPetError, QueryPetRequest, QueryPetResponse,
+    QueryEmptyRequest, QueryEmptyResponse, QueryJsonError, QueryJsonRequest, QueryJsonResponse,
+    QueryPetError, QueryPetRequest, QueryPetResponse, QueryTextError, QueryTextRequest,
+    QueryTextResponse,
 };
 use features_server::server::serde_json::{self, json};
 use features_types::{QueryAny, QueryEmptyLists, QueryFind, QueryPet};
@@ -34,6 +36,21 @@ impl QueriesApi for crate::Features {
         Ok(words.into())
     }
 
+    async fn query_json(
+        &self,
+        request: QueryJsonRequest,
+    ) -> Result<QueryJsonResponse, QueryJsonError> {
+        let find = serde_json::to_string(&request.find).expect("a query is JSON");
+        Ok(find.into())
+    }
+
+    async fn query_text(
+        &self,
+        request: QueryTextRequest,
+    ) -> Result<QueryTextResponse, QueryTextError> {
+        Ok(request.path.into())
+    }
+
     async fn query_pet(&self, request: QueryPetRequest) -> Result<QueryPetResponse, QueryPetError> {
         Ok(match request.body {
             QueryPet::QueryCat(cat) => format!("a cat with {} lives", cat.lives),
@@ -58,6 +75,7 @@ pub async fn check(client: &Client, url: &str) {
     let refused = refused.expect_err("no cookie has a semicolon").to_string();
     assert!(refused.contains("no cookie can have"), "{refused}");
     by_hand(url).await;
+    queries_that_are_no_forms(client, url).await;
     an_empty_query(client).await;
     odd_cookies(client).await;
     for (pet, variant) in [
@@ -127,5 +145,33 @@ async fn by_hand(url: &str) {
     ] {
         let refused = get(wrong).await.expect("a response");
         assert_eq!(refused.status(), 400, "{wrong}");
+    }
+}
+
+/// The whole query is JSON, or a text.
+async fn queries_that_are_no_forms(client: &Client, url: &str) {
+    let text = r#"{"text":"a+b &=é","tag":["x"]}"#;
+    let find: QueryFind = serde_json::from_str(text).expect("a query");
+    let found = client.query_json().find(find).send().await;
+    assert_eq!(found.expect("a success").into_inner(), text);
+    let none = client.query_json().send().await;
+    assert_eq!(none.expect("a success").into_inner(), "null");
+    let path = "$.a[?@.b == 'c+d']&x=1%";
+    let told = client.query_text().path(path).send().await;
+    assert_eq!(told.expect("a success").into_inner(), path);
+    let nothing = client.query_text().path("").send().await;
+    assert_eq!(nothing.expect("a success").into_inner(), "");
+    let get = async |path: &str| {
+        let response = reqwest::get(format!("{url}/queries/{path}")).await;
+        let response = response.expect("a response");
+        let status = response.status().as_u16();
+        (status, response.text().await.expect("the response is text"))
+    };
+    // As the standard's own example is written.
+    let (status, body) = get("json?%7B%22text%22%3A%22a+b%22%7D").await;
+    assert_eq!((status, body.as_str()), (200, r#""{\"text\":\"a+b\"}""#));
+    assert_eq!(get("text?$.a%20b").await, (200, r#""$.a b""#.to_owned()));
+    for wrong in ["json?find=%7B%22text%22%3A%22a%22%7D", "json?%7B%7D", "json?%7B", "text?%FF"] {
+        assert_eq!(get(wrong).await.0, 400, "{wrong}");
     }
 }

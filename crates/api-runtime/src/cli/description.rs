@@ -148,6 +148,8 @@ pub(super) struct Input {
     pub(super) reserved: bool,
     /// Whether a parameter is written as JSON.
     pub(super) json: bool,
+    /// Whether a parameter is the whole query.
+    pub(super) whole: bool,
 }
 
 /// The part of the request that has a value.

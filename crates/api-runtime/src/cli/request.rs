@@ -67,7 +67,14 @@ fn url(call: Call<'_>, operation: &Operation, arguments: &Arguments) -> Argument
     let mut query = Query::new();
     for (input, value) in located(arguments, Place::Query) {
         if input.json {
-            query.add_text(&input.name, &client::content(&input.name, value)?);
+            let text = client::content(&input.name, value)?;
+            if input.whole {
+                query.add_whole(&text);
+            } else {
+                query.add_text(&input.name, &text);
+            }
+        } else if input.whole && input.style.as_deref() == Some("simple") {
+            query.add_whole(&client::single(&input.name, value)?);
         } else {
             let (style, explode) = style(input, Style::Form, true);
             query.add(&input.name, value, (style, explode, input.reserved))?;

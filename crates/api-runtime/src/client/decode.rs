@@ -5,17 +5,19 @@ use std::mem;
 use bytes::{Bytes, BytesMut};
 use http::header::CONTENT_TYPE;
 use reqwest::{Response, Upgraded};
+use serde::de::Error as _;
 use serde_json::Value;
 
 use super::lenient::{self, Body};
 use super::response::map;
 use super::{
-    ByteStream, Error, EventStream, InterruptedResponse, InvalidResponse, OversizedResponse,
-    Received, ResponseValue,
+    ByteStream, Error, EventStream, InterruptedResponse, InvalidResponse, Misfit,
+    OversizedResponse, Received, ResponseValue,
 };
-use crate::Wire;
 use crate::json::from_slice_lenient;
 use crate::media_type::closest;
+use crate::wire::shown;
+use crate::{Violation, Wire};
 
 /// Reads a JSON body leniently: properties that are newer than this client are accepted, and so are
 /// newer values of extensible enumerations.
@@ -26,6 +28,37 @@ pub async fn decode<T: Wire, E>(response: Received) -> Result<ResponseValue<T>, 
         is_text: false,
     };
     whole(response, form).await
+}
+
+/// Reads a JSON body as [`decode`] does, if its media type is JSON. For a response whose document
+/// says no media type, so that the server's own word is all that there is.
+pub async fn decode_if_json<T: Wire, E>(response: Received) -> Result<ResponseValue<T>, Error<E>> {
+    let found = content_type(&response);
+    if found.ends_with("/json") || found.ends_with("+json") {
+        return decode(response).await;
+    }
+    let (head, body) = whole_body(response).await?;
+    let operation = head.operation();
+    lenient::keep(|| Body {
+        bytes: body.clone(),
+        check: |body| from_slice_lenient::<T>(body).map(drop),
+        operation,
+        is_text: false,
+    });
+    let rule = if found.is_empty() {
+        "has no media type, and must be JSON".to_owned()
+    } else {
+        format!("is `{}`, and must be JSON", shown(&found))
+    };
+    let violation = Violation {
+        pointer: String::new(),
+        message: rule,
+    };
+    let words = serde_json::Error::custom(&violation.message);
+    let received = (head.status(), head.headers().clone());
+    let misfit = Misfit::new(operation, violation);
+    let invalid = InvalidResponse::of_misfit(received, body, words, misfit);
+    Err(Error::InvalidResponse(Box::new(invalid)))
 }
 
 /// Decodes a text body that is a single value: a string, or a number or boolean as in JSON. Decodes

@@ -82,6 +82,11 @@ pub fn content(name: &str, value: &impl Serialize) -> Result<String, InvalidArgu
     json(name, value).map(|value| value.to_string())
 }
 
+/// Returns the text, unescaped, of a single value. `name` is for the error.
+pub fn single(name: &str, value: &impl Serialize) -> Result<String, InvalidArgument> {
+    json(name, value).map(|value| scalar(&value))
+}
+
 /// Returns the JSON text, escaped, of a path parameter that is declared with `content`.
 pub fn path_content(name: &str, value: &impl Serialize) -> Result<String, InvalidArgument> {
     content(name, value).map(|text| escape(&text))

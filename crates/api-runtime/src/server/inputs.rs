@@ -20,7 +20,7 @@ use super::operation::{Body, Location, Parameter};
 use super::reasons::Reasons;
 use super::rejection::{Rejected, Rejection, RejectionKind, Violation};
 use super::streams::{ByteStream, ItemStream, Upgrade};
-use super::text::{Guess, InputError, Text};
+use super::text::{Guess, InputError, Text, guessed};
 use super::tree::{Object, bracketed};
 use super::written::decode_parameter;
 use crate::Wire;
@@ -282,10 +282,7 @@ impl<'c> Inputs<'c> {
         let decoded = std::str::from_utf8(&bytes)
             .map_err(|_| InputError::new("must be UTF-8"))
             .and_then(|text| {
-                let guess = Guess {
-                    text_only: true,
-                    ..Guess::default()
-                };
+                let guess = Guess::of_text();
                 T::decode(Text {
                     text,
                     guess: &guess,
@@ -436,14 +433,7 @@ fn absent<T: Wire>(parameter: &Parameter) -> Option<T> {
 
 /// Decodes a form, such as `name=value&name=value`, as a `T`.
 fn decode_form<T: Wire>(text: &str) -> Result<T, InputError> {
-    // As in `decode_parameter`: where a guess was wrong, every text is tried as text.
-    let mut guess = Guess::default();
-    let decoded = T::decode(form_object(text, &guess)?);
-    if decoded.is_ok() || !guess.made.get() {
-        return decoded;
-    }
-    guess.text_only = true;
-    T::decode(form_object(text, &guess)?).or(decoded)
+    guessed(|guess| T::decode(form_object(text, guess)?))
 }
 
 /// Parses the fields of a form; `name[key]` and `name[]` belong to `name`.

@@ -243,10 +243,12 @@ impl Document {
             value.insert("required".to_owned(), true.into());
         }
         let schema = self.slot(schema);
-        let media_type = if parameter.whole_query {
-            Some("application/x-www-form-urlencoded")
-        } else {
-            (parameter.style == Style::Json).then_some("application/json")
+        let media_type = match parameter.style {
+            Style::Json => Some("application/json"),
+            Style::Simple if parameter.whole_query => Some("text/plain"),
+            _ => parameter
+                .whole_query
+                .then_some("application/x-www-form-urlencoded"),
         };
         if let Some(media_type) = media_type {
             value.insert(

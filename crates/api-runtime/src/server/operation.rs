@@ -231,7 +231,7 @@ pub struct Parameter {
     /// declares.
     pub open: bool,
     /// Whether the parameter is the whole query (`in: querystring`), so that its name is in no
-    /// request.
+    /// request: a form in the style `form`, JSON, or a text in the style `simple`.
     pub whole_query: bool,
     /// The schema of the field that holds the value.
     #[cfg(feature = "utoipa")]

@@ -1,5 +1,6 @@
 //! Routes: operations, each with the function that serves it.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -35,6 +36,17 @@ impl<T> Route<T> {
     /// Binds an operation to the function that serves it.
     pub fn new(operation: &'static Operation, serve: fn(Arc<T>, Call) -> RouteFuture) -> Self {
         Self { operation, serve }
+    }
+
+    /// Sorts routes by the order of their operations in `operations`. Of two routes for the same
+    /// requests, the first serves them.
+    pub fn sort(routes: &mut [Self], operations: &[&'static Operation]) {
+        let address = |operation: &Operation| std::ptr::from_ref(operation).addr();
+        let places = operations.iter().enumerate();
+        let places: HashMap<usize, usize> = places
+            .map(|(at, operation)| (address(operation), at))
+            .collect();
+        routes.sort_by_key(|route| places.get(&address(route.operation)).copied());
     }
 }
 

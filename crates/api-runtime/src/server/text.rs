@@ -71,14 +71,64 @@ impl de::Error for InputError {
     }
 }
 
-/// Whether a text that looks like a number or boolean is decoded as one, for types that accept any
-/// JSON.
+/// How a text is decoded for types that accept any JSON, which do not say what they expect.
 #[derive(Debug, Default)]
 pub(super) struct Guess {
-    /// Whether every text is decoded as a string.
-    pub(super) text_only: bool,
+    /// Whether every text is decoded as a string, and none as a number or boolean.
+    text_only: bool,
     /// Becomes true when a text is decoded as a number or boolean.
-    pub(super) made: Cell<bool>,
+    made: Cell<bool>,
+    /// Whether names such as `name[0]` are those of an object's properties, and not of items.
+    objects_only: bool,
+    /// Becomes true when such names are decoded as those of items.
+    listed: Cell<bool>,
+}
+
+impl Guess {
+    /// Returns the guess that every text is a string.
+    pub(super) fn of_text() -> Self {
+        Self {
+            text_only: true,
+            ..Self::default()
+        }
+    }
+
+    /// Returns whether names that go on with brackets as items do are decoded as a list.
+    pub(super) fn takes_list(&self) -> bool {
+        if !self.objects_only {
+            self.listed.set(true);
+        }
+        !self.objects_only
+    }
+}
+
+/// Decodes a value that is written as text. A type that is decoded through JSON, such as a union,
+/// does not say whether it expects `7` or `"7"`: texts are read as numbers first, and names with
+/// brackets as those of items, and in the other ways if the type rejects that.
+///
+/// # Errors
+///
+/// Returns the error of the first way if the type rejects all.
+pub(super) fn guessed<T>(
+    decode: impl Fn(&Guess) -> Result<T, InputError>,
+) -> Result<T, InputError> {
+    let mut guess = Guess::default();
+    let first = decode(&guess);
+    if first.is_ok() {
+        return first;
+    }
+    let (made, listed) = (guess.made.get(), guess.listed.get());
+    for (text_only, objects_only) in [(true, false), (false, true), (true, true)] {
+        guess.text_only = text_only;
+        guess.objects_only = objects_only;
+        if (made || !text_only)
+            && (listed || !objects_only)
+            && let Ok(decoded) = decode(&guess)
+        {
+            return Ok(decoded);
+        }
+    }
+    first
 }
 
 /// A deserializer of one value, from its text without percent-encoding.

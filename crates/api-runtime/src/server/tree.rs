@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use serde::de::value::StrDeserializer;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
@@ -31,10 +32,21 @@ pub(super) struct Object<'t> {
     guess: &'t Guess,
 }
 
-/// A deserializer of a list, from the texts of its items.
+/// A deserializer of a list, from the values of each item.
 pub(super) struct List<'t> {
-    pub(super) items: Vec<Cow<'t, str>>,
-    pub(super) guess: &'t Guess,
+    items: Vec<Vec<Leaf<'t>>>,
+    guess: &'t Guess,
+}
+
+impl<'t> List<'t> {
+    /// Returns a list of single values.
+    pub(super) fn of_texts(items: Vec<Cow<'t, str>>, guess: &'t Guess) -> Self {
+        let leaf = |text| vec![(Cow::Borrowed(""), text)];
+        Self {
+            items: items.into_iter().map(leaf).collect(),
+            guess,
+        }
+    }
 }
 
 impl<'t> Object<'t> {
@@ -71,12 +83,38 @@ impl<'t> Tree<'t> {
         }
     }
 
+    /// Returns the list of the items `name=…`, `name[]=…` and `name[0]…=…`: those with an index in
+    /// its order, and then the others in theirs.
     fn into_list(self) -> Result<List<'t>, InputError> {
-        if self.leaves.iter().any(|(rest, _)| !is_item(rest)) {
-            return Err(InputError::new("must be a list"));
+        let mut indexed: Vec<(u64, Vec<Leaf<'t>>)> = Vec::new();
+        let mut known: HashMap<u64, usize> = HashMap::new();
+        let mut others = Vec::new();
+        for (rest, text) in self.leaves {
+            ensure_depth(&rest)?;
+            match item(&rest).ok_or_else(|| InputError::new("must be a list"))? {
+                (None, "") => others.push(vec![(Cow::Borrowed(""), text)]),
+                // Nothing says where one item ends and the next begins.
+                (None, _) => {
+                    return Err(InputError::new(
+                        "must have an index before the properties of an item, as in `name[0][property]=value`",
+                    ));
+                }
+                (Some(index), rest) => {
+                    let leaf = (Cow::Owned(rest.to_owned()), text);
+                    match known.entry(index) {
+                        Entry::Occupied(at) => indexed[*at.get()].1.push(leaf),
+                        Entry::Vacant(at) => {
+                            at.insert(indexed.len());
+                            indexed.push((index, vec![leaf]));
+                        }
+                    }
+                }
+            }
         }
+        indexed.sort_by_key(|(index, _)| *index);
+        let items = indexed.into_iter().map(|(_, leaves)| leaves);
         Ok(List {
-            items: self.leaves.into_iter().map(|(_, text)| text).collect(),
+            items: items.chain(others).collect(),
             guess: self.guess,
         })
     }
@@ -84,10 +122,7 @@ impl<'t> Tree<'t> {
     fn into_object(self) -> Result<Object<'t>, InputError> {
         let mut object = Object::new(self.guess);
         for (rest, text) in self.leaves {
-            // Each bracket is a level of recursion, whose number the caller must not choose.
-            if rest.matches('[').count() > MAX_DEPTH {
-                return Err(InputError::new("must not nest deeper than 128 brackets"));
-            }
+            ensure_depth(&rest)?;
             let Some((key, rest)) = bracketed(&rest) else {
                 return Err(InputError::new(
                     "must be an object, written as `name[property]=value`",
@@ -101,16 +136,40 @@ impl<'t> Tree<'t> {
         Ok(object)
     }
 
+    /// Returns whether every name goes on as that of an item does. The properties of an object can
+    /// be called so too.
+    fn has_items(&self) -> bool {
+        self.leaves.iter().all(|(rest, _)| item(rest).is_some())
+    }
+
     fn is_nested(&self) -> bool {
         self.leaves.iter().all(|(rest, _)| !rest.is_empty())
     }
 }
 
-/// Returns whether the rest of a name is that of an item: empty, `[]` or `[0]`.
-fn is_item(rest: &str) -> bool {
-    rest.is_empty()
-        || bracketed(rest)
-            .is_some_and(|(key, rest)| rest.is_empty() && key.bytes().all(|b| b.is_ascii_digit()))
+/// Checks the number of brackets of a name. Each is a level of recursion, whose number the caller
+/// must not choose.
+fn ensure_depth(rest: &str) -> Result<(), InputError> {
+    if rest.matches('[').count() > MAX_DEPTH {
+        return Err(InputError::new("must not nest deeper than 128 brackets"));
+    }
+    Ok(())
+}
+
+/// Splits the rest of an item's name, which is empty or begins with `[]` or `[0]`, into the index, if
+/// it has one, and what follows. Returns `None` for another name.
+fn item(rest: &str) -> Option<(Option<u64>, &str)> {
+    if rest.is_empty() {
+        return Some((None, ""));
+    }
+    let (key, rest) = bracketed(rest)?;
+    if key.is_empty() {
+        return Some((None, rest));
+    }
+    // `parse` takes a sign, which no index has.
+    let is_index = key.bytes().all(|byte| byte.is_ascii_digit());
+    let index = key.parse().ok().filter(|_| is_index)?;
+    Some((Some(index), rest))
 }
 
 /// Splits `[key]rest` into the key and the rest. Returns `None` for a string of another form.
@@ -132,6 +191,9 @@ impl<'de> Deserializer<'de> for Tree<'_> {
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
         match self.leaves.len() {
             1 if !self.is_nested() => self.single()?.deserialize_any(visitor),
+            _ if self.is_nested() && self.has_items() && self.guess.takes_list() => {
+                self.deserialize_seq(visitor)
+            }
             _ if self.is_nested() => self.deserialize_map(visitor),
             _ => self.deserialize_seq(visitor),
         }
@@ -188,7 +250,7 @@ impl<'de> Deserializer<'de> for List<'_> {
         let Self { items, guess } = self;
         visitor.visit_seq(Items {
             at: 0,
-            texts: items.into_iter(),
+            left: items.into_iter(),
             guess,
         })
     }
@@ -227,7 +289,7 @@ impl<'de> Deserializer<'de> for Object<'_> {
 
 struct Items<'t> {
     at: usize,
-    texts: std::vec::IntoIter<Cow<'t, str>>,
+    left: std::vec::IntoIter<Vec<Leaf<'t>>>,
     guess: &'t Guess,
 }
 
@@ -238,17 +300,18 @@ impl<'de> SeqAccess<'de> for Items<'_> {
         &mut self,
         seed: T,
     ) -> Result<Option<T::Value>, InputError> {
-        let Some(text) = self.texts.next() else {
+        let Some(leaves) = self.left.next() else {
             return Ok(None);
         };
         let at = self.at;
         self.at += 1;
-        let item = Text {
-            text: &text,
-            guess: self.guess,
+        let guess = self.guess;
+        let item = match leaves.as_slice() {
+            // A single value is no list of one: that would be an item with brackets of its own.
+            [(rest, text)] if rest.is_empty() => seed.deserialize(Text { text, guess }),
+            _ => seed.deserialize(Tree { leaves, guess }),
         };
-        seed.deserialize(item)
-            .map(Some)
+        item.map(Some)
             .map_err(|error| error.inside(&at.to_string()))
     }
 }

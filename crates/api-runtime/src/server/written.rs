@@ -6,8 +6,8 @@ use serde::de::{Deserializer, Visitor};
 use serde::forward_to_deserialize_any;
 
 use super::operation::{Parameter, Style};
-use super::text::{Guess, InputError, Text};
-use super::tree::{Leaf, List, Object, bracketed};
+use super::text::{Guess, InputError, Text, guessed};
+use super::tree::{List, Object, Tree, bracketed};
 use crate::Wire;
 use crate::pairs::{Encoding, Pairs, decode};
 
@@ -27,34 +27,24 @@ pub(super) fn decode_parameter<T: Wire>(
     parameter: &Parameter,
     raw: &RawParameter<'_>,
 ) -> Result<T, InputError> {
-    let mut guess = Guess::default();
     if parameter.style == Style::Json {
-        let text = Written {
+        let guess = Guess::default();
+        let written = Written {
             parameter,
             raw,
             guess: &guess,
-        }
-        .scalar()?;
+        };
+        let text = written.scalar()?;
         return crate::json::from_slice_strict(text.as_bytes())
             .map_err(|_| InputError::new("must be a JSON text that fits its schema"));
     }
-    // A type that is decoded through JSON, such as a union, does not say whether it expects `7` or
-    // `"7"`. The text is read as a number first; if the type rejects that, as text.
-    let decoded = T::decode(Written {
-        parameter,
-        raw,
-        guess: &guess,
-    });
-    if decoded.is_ok() || !guess.made.get() {
-        return decoded;
-    }
-    guess.text_only = true;
-    T::decode(Written {
-        parameter,
-        raw,
-        guess: &guess,
+    guessed(|guess| {
+        T::decode(Written {
+            parameter,
+            raw,
+            guess,
+        })
     })
-    .or(decoded)
 }
 
 impl RawParameter<'_> {
@@ -67,9 +57,12 @@ impl RawParameter<'_> {
         match parameter.style {
             // An object without properties is an empty query.
             Style::Form if parameter.whole_query && parameter.required => true,
+            // A text may be empty.
+            Style::Simple if parameter.whole_query && parameter.required => true,
+            Style::Json | Style::Simple if parameter.whole_query => !pairs.text().is_empty(),
             Style::DeepObject => pairs
                 .raw()
-                .any(|(name, _)| deep_key(pairs, name, parameter.name).is_some()),
+                .any(|(name, _)| deep_rest(pairs, name, parameter.name).is_some()),
             _ if takes_names(parameter) => pairs
                 .raw()
                 .any(|(name, _)| is_property(pairs, name, parameter, others)),
@@ -107,11 +100,12 @@ fn is_property(pairs: &Pairs<'_>, raw: &str, parameter: &Parameter, others: &[Pa
             }))
 }
 
-/// Returns the brackets that follow the name of a `deepObject` parameter in the encoded name `raw`,
-/// or `None` for another name.
-fn deep_key<'r>(pairs: &Pairs<'_>, raw: &'r str, name: &str) -> Option<Cow<'r, str>> {
+/// Returns what follows the name of a `deepObject` parameter in the encoded name `raw`: brackets, or
+/// nothing. Returns `None` for another name.
+fn deep_rest<'r>(pairs: &Pairs<'_>, raw: &'r str, name: &str) -> Option<Cow<'r, str>> {
     let decoded = decode(raw, pairs.encoding)?;
-    if !decoded.strip_prefix(name)?.starts_with('[') {
+    let rest = decoded.strip_prefix(name)?;
+    if !rest.is_empty() && !rest.starts_with('[') {
         return None;
     }
     Some(match decoded {
@@ -135,6 +129,7 @@ impl<'a> Written<'a> {
             RawParameter::Segment(text) => Ok(text),
             RawParameter::Header(text, false) => Ok(text),
             RawParameter::Header(_, true) => Err(InputError::new("must be given once")),
+            RawParameter::Pairs(pairs, _) if self.parameter.whole_query => Ok(pairs.text()),
             // Readers differ in which of two values they take, so none is taken.
             RawParameter::Pairs(pairs, _) => {
                 let mut values = pairs.values(self.parameter.name);
@@ -153,6 +148,12 @@ impl<'a> Written<'a> {
             RawParameter::Header(..) => Encoding::Plain,
             // The style `cookie` writes values as they are, a percent sign too.
             RawParameter::Pairs(..) if self.parameter.style == Style::Cookie => Encoding::Plain,
+            // In a query that is no form, a plus is a plus.
+            RawParameter::Pairs(..)
+                if self.parameter.whole_query && self.parameter.style != Style::Form =>
+            {
+                Encoding::Percent
+            }
             RawParameter::Pairs(pairs, _) => pairs.encoding,
         };
         decode(raw, encoding)
@@ -225,13 +226,12 @@ impl<'a> Written<'a> {
     fn object(self) -> Result<Object<'a>, InputError> {
         let mut object = Object::new(self.guess);
         match (self.raw, self.parameter.style) {
-            (RawParameter::Pairs(pairs, _), Style::DeepObject) => {
-                for (raw, value) in pairs.raw() {
-                    let Some(key) = deep_key(pairs, raw, self.parameter.name) else {
-                        continue;
-                    };
-                    let (name, leaf) = deep_entry(&key, self.decode(value)?)?;
-                    object.add(name, leaf);
+            (RawParameter::Pairs(..), Style::DeepObject) => {
+                for (key, value) in self.deep()?.leaves {
+                    let shape = || InputError::new("must be written as `name[property]=value`");
+                    let (name, rest) = bracketed(&key).ok_or_else(shape)?;
+                    let rest = Cow::Owned(rest.to_owned());
+                    object.add(Cow::Owned(name.to_owned()), (rest, value));
                 }
             }
             (RawParameter::Pairs(pairs, others), Style::Form | Style::Cookie)
@@ -262,6 +262,23 @@ impl<'a> Written<'a> {
         Ok(object)
     }
 
+    /// Returns the values of a `deepObject` parameter, each with what its name has behind that of
+    /// the parameter.
+    fn deep(self) -> Result<Tree<'a>, InputError> {
+        let mut leaves = Vec::new();
+        if let RawParameter::Pairs(pairs, _) = self.raw {
+            for (raw, value) in pairs.raw() {
+                if let Some(rest) = deep_rest(pairs, raw, self.parameter.name) {
+                    leaves.push((rest, self.decode(value)?));
+                }
+            }
+        }
+        Ok(Tree {
+            leaves,
+            guess: self.guess,
+        })
+    }
+
     /// Adds pieces of the form `name=value` to an object, decoded.
     fn add_assigned(
         self,
@@ -276,17 +293,6 @@ impl<'a> Written<'a> {
         }
         Ok(())
     }
-}
-
-/// Splits the key `[name]` or `[name][more]` of a `deepObject` parameter. Returns the name, and the
-/// rest of the key (empty or `[more]`) with the value.
-fn deep_entry<'t>(key: &str, value: Cow<'t, str>) -> Result<(Cow<'t, str>, Leaf<'t>), InputError> {
-    let shape = || InputError::new("must be written as `name[property]=value`");
-    let (name, rest) = bracketed(key).ok_or_else(shape)?;
-    Ok((
-        Cow::Owned(name.to_owned()),
-        (Cow::Owned(rest.to_owned()), value),
-    ))
 }
 
 /// Returns what follows a prefix, or the error that the prefix is missing.
@@ -333,10 +339,10 @@ impl<'de> Deserializer<'de> for Written<'_> {
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
-        if self.parameter.style == Style::DeepObject
-            || takes_names(self.parameter)
-            || !self.parameter.properties.is_empty()
-        {
+        if self.parameter.style == Style::DeepObject {
+            return self.deep()?.deserialize_any(visitor);
+        }
+        if takes_names(self.parameter) || !self.parameter.properties.is_empty() {
             return self.deserialize_map(visitor);
         }
         match self.scalar() {
@@ -363,11 +369,10 @@ impl<'de> Deserializer<'de> for Written<'_> {
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
-        List {
-            items: self.items()?,
-            guess: self.guess,
+        if self.parameter.style == Style::DeepObject {
+            return self.deep()?.deserialize_seq(visitor);
         }
-        .deserialize_seq(visitor)
+        List::of_texts(self.items()?, self.guess).deserialize_seq(visitor)
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {

@@ -41,6 +41,9 @@ pub(super) fn parameter(
         ("schema", json!(pointer(api, Some(parameter.schema)))),
     ];
     made.extend(encoding(parameter));
+    if parameter.is_whole_query {
+        made.push(("whole", json!(true)));
+    }
     made.extend(form.entries());
     object(made)
 }

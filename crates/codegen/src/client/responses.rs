@@ -64,6 +64,8 @@ pub(super) struct Choice {
     pub(super) media: Vec<String>,
     /// The body.
     pub(super) body: Body,
+    /// Whether the body is JSON only if its media type says so.
+    pub(super) is_assumed: bool,
 }
 
 impl Side {
@@ -124,6 +126,7 @@ pub(super) fn successes(api: &Api<'_>, operation: &Operation) -> Side {
                     description: "A success that the contract does not describe.".to_owned(),
                     media: Vec::new(),
                     body: Body::Bytes,
+                    is_assumed: false,
                 }],
             },
         });
@@ -185,6 +188,10 @@ fn arm(
         description: response.description.clone(),
         media: media.iter().map(|name| (*name).to_owned()).collect(),
         body,
+        is_assumed: response
+            .media
+            .iter()
+            .any(|one| one.is_assumed && media.contains(&one.name.as_str())),
     };
     let bodies = bodies(api, operation, response);
     let bodies = match &bodies[..] {

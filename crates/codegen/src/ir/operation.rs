@@ -94,6 +94,8 @@ pub struct Media {
     pub name: String,
     /// How a body of this media type is read and written.
     pub kind: MediaKind,
+    /// Whether the document says any media type, so that JSON has to say that it is JSON.
+    pub is_assumed: bool,
     /// The type of the body, of each item, or of the data of each event; `None` for bytes.
     pub ty: Option<TypeRef>,
     /// The schema of the body.

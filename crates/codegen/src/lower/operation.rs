@@ -10,7 +10,7 @@ mod status;
 use std::collections::HashMap;
 
 use contract::Contract;
-use contract::model::{self, SchemaId};
+use contract::model::{self, Location, ParameterEncoding, SchemaId, Style};
 use serde_json::Value;
 
 use self::media::media;
@@ -133,7 +133,7 @@ fn lowered_parameter(
         name: identifier(name),
         location: parameter.location,
         is_whole_query: parameter.is_whole_query,
-        encoding: parameter.encoding.clone(),
+        encoding: encoding(parameter),
         ty,
         schema: parameter.schema,
         required: parameter.required,
@@ -144,6 +144,26 @@ fn lowered_parameter(
         },
         description: parameter.description.clone(),
         deprecated: parameter.deprecated,
+    }
+}
+
+/// Returns how a parameter is written. Of content, only JSON is left: any other is one text, as a
+/// single value is in the usual style of the location, and in the style `simple` if it is the whole
+/// query.
+fn encoding(parameter: &model::Parameter) -> ParameterEncoding {
+    if parameter.encoding.is_json() || matches!(parameter.encoding, ParameterEncoding::Style { .. })
+    {
+        return parameter.encoding.clone();
+    }
+    let style = match parameter.location {
+        Location::Path | Location::Header => Style::Simple,
+        Location::Query if parameter.is_whole_query => Style::Simple,
+        Location::Query | Location::Cookie => Style::Form,
+    };
+    ParameterEncoding::Style {
+        style,
+        explode: style == Style::Form,
+        allow_reserved: false,
     }
 }
 

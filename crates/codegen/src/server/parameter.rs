@@ -59,11 +59,11 @@ fn default(value: &Value) -> TokenStream {
     }
 }
 
-/// Returns the argument for the encoding of a parameter: `json` for JSON content, else its style.
-/// Returns `None` for other content, and for the default style of the parameter's location.
+/// Returns the argument for the encoding of a parameter: `json` for content, which is JSON, else its
+/// style. Returns `None` for the default style of the parameter's location.
 fn style(parameter: &Parameter) -> Option<TokenStream> {
     let (style, explode) = match &parameter.encoding {
-        ParameterEncoding::Content(media) => return media.contains("json").then(|| quote!(json)),
+        ParameterEncoding::Content(_) => return Some(quote!(json)),
         ParameterEncoding::Style { style, explode, .. } => (*style, *explode),
     };
     let usual = match parameter.location {

@@ -1,5 +1,8 @@
 //! All tags together: one trait, one list of operations, one router.
 
+use std::collections::HashMap;
+
+use contract::model::PathPart;
 use proc_macro2::TokenStream;
 use quote::quote;
 
@@ -173,6 +176,8 @@ fn router(api: &Api<'_>) -> TokenStream {
             routes.extend(crate::#module::routes::<A, #security_type>());
         }
     });
+    let sorted =
+        shares_requests(api).then(|| quote!(server::Route::sort(&mut routes, OPERATIONS);));
     let (guard_item, guard) = guard(api);
     let error_link = api.error.as_ref().map(|_| {
         let krate = types_crate(api).to_string();
@@ -195,6 +200,7 @@ fn router(api: &Api<'_>) -> TokenStream {
             #[allow(unused_mut, reason = "without any tag there is nothing to add")]
             let mut routes = Vec::with_capacity(OPERATIONS.len());
             #(#routes)*
+            #sorted
             server::router(server::Blueprint {
                 app: server::App { api, #security_value },
                 routes,
@@ -209,6 +215,21 @@ fn router(api: &Api<'_>) -> TokenStream {
         }
         #guard_item
     }
+}
+
+/// Returns whether operations of different tags are the same requests. The routes are listed by tag,
+/// but the first operation of the contract serves such requests.
+fn shares_requests(api: &Api<'_>) -> bool {
+    let mut tags = HashMap::new();
+    api.operations.iter().any(|operation| {
+        let shape = operation.segments.iter().map(|part| match part {
+            PathPart::Literal(text) => Some(text.as_str()),
+            PathPart::Parameter(_) => None,
+        });
+        let shape: Vec<Option<&str>> = shape.collect();
+        let key = (operation.method.as_str(), shape, &operation.query);
+        *tags.entry(key).or_insert(operation.tag) != operation.tag
+    })
 }
 
 /// Generates the check of credentials for paths that the contract does not have, as an item and the

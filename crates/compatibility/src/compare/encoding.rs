@@ -82,8 +82,12 @@ pub(super) fn in_query(parameter: &Parameter, value: &Value) -> Option<Vec<Strin
     Some(pairs.iter().map(|pair| with_reserved(pair)).collect())
 }
 
-/// Returns the fields of a query that is one form, of which there may be none.
+/// Returns the parts of a query that is one value: the fields of a form, of which there may be none,
+/// or JSON.
 fn whole_query(media: &str, value: &Value) -> Option<Vec<String>> {
+    if is_json(&essence(media)) {
+        return Some(vec![encoded(&json(value))]);
+    }
     if essence(media) != "application/x-www-form-urlencoded" {
         return None;
     }

@@ -110,6 +110,7 @@ impl<'a> Builder<'_, 'a> {
             encoding: self.encodings(at),
             prefix_encoding: self.prefix_encodings(at),
             item_encoding: self.item_encoding(at),
+            is_assumed: at.node.get("x-media-range").is_some(),
             examples: self.examples(at),
             pointer: at.pointer.to_string(),
             span: at.node.span,

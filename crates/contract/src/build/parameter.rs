@@ -123,8 +123,10 @@ impl<'a> Builder<'_, 'a> {
         }
         let is_whole_query = text(node, "in").is_some_and(|location| location == "querystring");
         let (schema, mut encoding) = self.encoding(location, target);
-        // Its `content` can only be a form, which this style writes too.
-        if is_whole_query {
+        // This style writes a form too.
+        if is_whole_query
+            && matches!(&encoding, ParameterEncoding::Content(media) if is_form(media))
+        {
             encoding = ParameterEncoding::Style {
                 style: Style::Form,
                 explode: true,
@@ -194,6 +196,12 @@ impl<'a> Builder<'_, 'a> {
             .then(|| text(from.node, key))
             .flatten()
     }
+}
+
+/// Returns whether a media type is that of forms.
+fn is_form(name: &str) -> bool {
+    let essence = name.split(';').next().unwrap_or_default().trim();
+    essence.eq_ignore_ascii_case("application/x-www-form-urlencoded")
 }
 
 pub(super) fn style(name: &str) -> Option<Style> {

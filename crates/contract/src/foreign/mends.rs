@@ -1,10 +1,13 @@
 //! Mends for the draft of an overlay: what somebody may have meant who then edits the draft. They
 //! are too uncertain for repairs without an editor.
 
+use super::operations::{METHODS, MOST_COPIED, bracketed_array};
+use super::places::count;
 use super::site::{Site, object, text};
 use super::table::{Reading, reading};
 use crate::diagnostic::Severity;
-use crate::node::NodeValue;
+use crate::model::{PathPart, split_label};
+use crate::node::{Node, NodeValue};
 use crate::pointer;
 
 /// Returns the mends of a rule, in the order in which they are tried.
@@ -74,12 +77,127 @@ static MENDS: &[Reading] = &[
         remove_example,
     ),
     reading(
+        "duplicate-path",
+        "a path that differs from another in the names of parameters, and has other methods",
+        "the operations are those of the other path, with the names of its parameters",
+        merge_paths,
+    ),
+    reading(
+        "deep-object-array",
+        "a parameter in the style `deepObject` that is an array of single values",
+        "the name ends in `[]`, in the usual style",
+        bracketed_array,
+    ),
+    reading(
         "missing-keyword",
         "a missing text",
         "the text is empty",
         empty_text,
     ),
 ];
+
+/// The keys of a path item that are no operations, and that operations can have instead or do
+/// without.
+const BESIDE: [&str; 4] = ["parameters", "servers", "summary", "description"];
+
+/// Moves the operations of a path to the path that it matches too, whose names their parameters get.
+/// Both may not have one method, of which nothing says which is right.
+fn merge_paths(site: &mut Site<'_>) -> Option<()> {
+    let own = site.key(0)?.to_owned();
+    let (names, shape) = parameters_of(&own);
+    let mut paths = site.node(1)?.as_object()?.iter();
+    let other = paths.find(|entry| parameters_of(&entry.key).1 == shape)?;
+    if other.key == own || site.key(1) != Some("paths") {
+        return None;
+    }
+    let renamed: Vec<(String, String)> =
+        names.into_iter().zip(parameters_of(&other.key).0).collect();
+    let is_path = |parameter: &Node| parameter.get("in").and_then(Node::as_str) == Some("path");
+    // Its own parameters would become those of the operations, which its names alone may do.
+    let shared = other.value.get("parameters").and_then(Node::as_array);
+    if !shared.unwrap_or_default().iter().all(is_path) || other.value.get("$ref").is_some() {
+        return None;
+    }
+    let item = site.node(0)?;
+    let list = |node: &Node| {
+        node.get("parameters")
+            .and_then(Node::as_array)
+            .map(<[Node]>::to_vec)
+    };
+    let of_item = list(item).unwrap_or_default();
+    let servers = item.get("servers").or_else(|| other.value.get("servers"));
+    let mut moved = Vec::new();
+    for entry in item.as_object()? {
+        if BESIDE.contains(&entry.key.as_str()) {
+            continue;
+        }
+        let is_free =
+            METHODS.contains(&entry.key.as_str()) && other.value.get(&entry.key).is_none();
+        if !is_free || entry.value.as_object().is_none() || entry.value.get("$ref").is_some() {
+            return None;
+        }
+        let mut operation = entry.clone();
+        let mut parameters = list(&entry.value).unwrap_or_default();
+        let identity = |node: &Node| (node.get("name").cloned(), node.get("in").cloned());
+        for parameter in &of_item {
+            let is_new =
+                |own: &Node| own.get("$ref").is_some() || identity(own) != identity(parameter);
+            if parameters.iter().all(is_new) {
+                parameters.push(parameter.clone());
+            }
+        }
+        for parameter in &mut parameters {
+            rename_own(site.root(), parameter, &renamed)?;
+        }
+        operation
+            .value
+            .set("parameters", NodeValue::Array(parameters))?;
+        if let Some(servers) = servers
+            && operation.value.get("servers").is_none()
+        {
+            operation.value.set("servers", servers.value.clone())?;
+        }
+        moved.push(operation);
+    }
+    let other = other.key.clone();
+    site.move_operations(&other, moved)
+}
+
+/// Gives a path parameter its new name. A component keeps its own for others that refer to it.
+fn rename_own(root: &Node, parameter: &mut Node, renamed: &[(String, String)]) -> Option<()> {
+    let mut target = &*parameter;
+    if let Some(reference) = parameter.get("$ref") {
+        let path = reference.as_str()?.strip_prefix('#')?;
+        target = pointer::tokens(path).try_fold(root, |at, token| at.get(&token))?;
+    }
+    if target.get("in").and_then(Node::as_str) != Some("path") {
+        return Some(());
+    }
+    let name = target.get("name")?.as_str()?;
+    let new = renamed.iter().find(|(own, _)| own == name)?.1.clone();
+    if new == name {
+        return Some(());
+    }
+    let _ = count(target, MOST_COPIED)?;
+    parameter.value = target.value.clone();
+    parameter.set("name", text(&new))
+}
+
+/// Returns the names of the parameters of a path, and the path with nameless ones.
+fn parameters_of(path: &str) -> (Vec<String>, String) {
+    let (template, label) = split_label(path);
+    let (mut names, mut shape) = (Vec::new(), String::new());
+    for part in PathPart::split(template) {
+        match part {
+            PathPart::Literal(text) => shape.push_str(&text),
+            PathPart::Parameter(name) => {
+                names.push(name);
+                shape.push_str("{}");
+            }
+        }
+    }
+    (names, shape + label)
+}
 
 /// Returns the word that the diagnostic suggests.
 fn suggestion(site: &Site<'_>) -> Option<String> {

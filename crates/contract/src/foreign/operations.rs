@@ -7,6 +7,7 @@ use super::site::{Site, object, text};
 use crate::model::{StatusKey, split_label};
 use crate::node::{Node, NodeValue};
 use crate::pointer::tokens;
+use crate::uri::is_scheme_uri;
 
 /// Declares a parameter that only the template of the path names, as a required string.
 pub(super) fn declare_parameter(site: &mut Site<'_>) -> Option<()> {
@@ -44,7 +45,7 @@ pub(super) fn declare_parameter(site: &mut Site<'_>) -> Option<()> {
 
 /// The number of nodes that a component may have to be copied for a parameter with another name. A
 /// larger one would make a document with many such parameters grow without a bound.
-const MOST_COPIED: usize = 1000;
+pub(super) const MOST_COPIED: usize = 1000;
 
 /// Gives a path parameter the name of the template that its own resembles.
 pub(super) fn rename_parameter(site: &mut Site<'_>) -> Option<()> {
@@ -169,8 +170,13 @@ fn values(node: Option<&Node>) -> impl Iterator<Item = &Node> {
     entries.iter().map(|entry| &entry.value)
 }
 
-/// Drops a security scheme that is not declared from the requirement that names it.
+/// Drops a security scheme that is not declared from the requirement that names it. One that is
+/// named by its URI exists somewhere, and an operation would lose its credential without it.
 pub(super) fn drop_scheme(site: &mut Site<'_>) -> Option<()> {
+    let version = site.root().get("openapi").and_then(Node::as_str);
+    if version.is_some_and(|version| version.starts_with("3.2")) && is_scheme_uri(site.key(0)?) {
+        return None;
+    }
     let is_alone = site.node(1)?.as_object()?.len() == 1;
     let has_others = matches!(&site.node(2)?.value, NodeValue::Array(list) if list.len() > 1);
     // An empty requirement beside others would make their credentials optional.
@@ -239,26 +245,28 @@ pub(super) fn default_response(site: &mut Site<'_>) -> Option<()> {
     operation.set("responses", responses.value)
 }
 
-/// Sends an array in the style `deepObject` as its users do: `name[]=…` for each item.
-pub(super) fn bracketed_array(site: &mut Site<'_>) -> Option<()> {
-    if site.node(0)?.as_str() != Some("deepObject") {
-        return None;
-    }
+/// Writes the usual style for an array in the style `deepObject` whose name has brackets already,
+/// which would be doubled.
+pub(super) fn bracketed_name(site: &mut Site<'_>) -> Option<()> {
+    let name = site.node(1)?.get("name")?.as_str()?;
+    name.ends_with("[]").then_some(())?;
     let parameter = site.node_mut(1)?;
-    let ty = parameter
-        .get("schema")
-        .and_then(|schema| schema.get("type"));
-    let ty = ty.and_then(Node::as_str);
-    // A single value has no items, so nothing says what was meant.
-    if matches!(ty, Some("string" | "number" | "integer" | "boolean")) {
-        return None;
-    }
+    parameter.take("style")?;
+    parameter.set("explode", NodeValue::Bool(true))
+}
+
+/// Gives an array of single values in the style `deepObject` a name with brackets and the usual
+/// style, which sends the same.
+pub(super) fn bracketed_array(site: &mut Site<'_>) -> Option<()> {
+    let parameter = site.node(1)?;
     let name = parameter.get("name")?.as_str()?.to_owned();
+    let items = parameter.get("schema")?.get("items")?;
+    let ty = items.get("type").and_then(Node::as_str);
+    // Another item has a form in the style `deepObject` alone.
+    matches!(ty, Some("string" | "number" | "integer" | "boolean")).then_some(())?;
+    let parameter = site.node_mut(1)?;
     parameter.take("style")?;
     parameter.set("explode", NodeValue::Bool(true))?;
-    if name.ends_with("[]") {
-        return Some(());
-    }
     parameter.set("name", text(&format!("{name}[]")))
 }
 
@@ -278,11 +286,12 @@ pub(super) fn usual_style(site: &mut Site<'_>) -> Option<()> {
     Some(())
 }
 
-/// Reads a body of `*/*` whose schema describes an object or array as JSON.
+/// Reads a body of `*/*` whose schema describes a value of JSON that is no string as JSON, and marks
+/// it: a client reads JSON only if the server says that it is.
 pub(super) fn json_body(site: &mut Site<'_>) -> Option<()> {
     let is_anything = site.key(0) == Some("*/*");
     let is_free = site.node(1)?.get("application/json").is_none();
     (is_anything && is_free).then_some(())?;
     "application/json".clone_into(&mut site.entry_mut()?.key);
-    Some(())
+    site.node_mut(0)?.set("x-media-range", text("*/*"))
 }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::places::{Place, pointer_of};
 use crate::diagnostic::Diagnostic;
 use crate::node::{Entry, Node, NodeValue};
-use crate::overlay::draft::{DraftAction, actions, added};
+use crate::overlay::draft::{DraftAction, actions, added, removed};
 use crate::source::{Sources, Span};
 
 /// The node that a diagnostic is about.
@@ -42,8 +42,8 @@ struct Record {
     /// The outermost node that the repair may have changed, as it was before, with the length of
     /// the path that leads to it; `None` before a change.
     before: Option<(usize, Node)>,
-    /// The action that adds a component, if that is the change.
-    declared: Option<DraftAction>,
+    /// The actions that make the change, if the repair has noted them as it made it.
+    made: Vec<DraftAction>,
 }
 
 impl<'s> Site<'s> {
@@ -82,8 +82,8 @@ impl<'s> Site<'s> {
     /// there are none or nothing was recorded.
     pub(super) fn actions(self) -> Option<Vec<DraftAction>> {
         let record = self.record?;
-        if let Some(declared) = record.declared {
-            return Some(vec![declared]);
+        if !record.made.is_empty() {
+            return Some(record.made);
         }
         let (length, before) = record.before?;
         let path = &self.path[..length];
@@ -173,7 +173,7 @@ impl<'s> Site<'s> {
         if let Some(record) = &mut self.record {
             let keys = ["components", section, name];
             let json = component.to_json();
-            record.declared = Some(added(&keys, depth, json, self.diagnostic));
+            record.made.push(added(&keys, depth, json, self.diagnostic));
         }
         let section = self.root.child("components")?.child(section)?;
         section.entries_mut()?.push(Entry {
@@ -181,6 +181,34 @@ impl<'s> Site<'s> {
             key_span: span,
             value: component,
         });
+        Some(())
+    }
+
+    /// Moves operations, each with its method, from the path that has the node as its value to
+    /// another path, and removes the path.
+    ///
+    /// The change is recorded as it is made: to keep a copy of all paths for each of many would take
+    /// too much.
+    pub(super) fn move_operations(&mut self, to: &str, operations: Vec<Entry>) -> Option<()> {
+        let from = self.key(0)?.to_owned();
+        let [paths, _] = self.path[..] else {
+            return None;
+        };
+        let entries = self.root.entries_mut()?.get_mut(paths)?;
+        let all = entries.value.entries_mut()?;
+        let target = all.iter_mut().find(|entry| entry.key == to)?;
+        if let Some(record) = &mut self.record {
+            let moved = operations.iter();
+            let moved = moved.map(|entry| (entry.key.clone(), entry.value.to_json()));
+            let keys = ["paths", to];
+            let update = added(&keys, 2, moved.collect(), self.diagnostic);
+            record.made.push(update);
+            record
+                .made
+                .push(removed(&["paths", &from], self.diagnostic));
+        }
+        target.value.entries_mut()?.extend(operations);
+        all.retain(|entry| entry.key != from);
         Some(())
     }
 

@@ -170,7 +170,7 @@ pub static READINGS: &[Reading] = &[
     ),
     reading(
         "path-parameter-unused",
-        "a path parameter whose name resembles one of the path that is not declared",
+        "a path parameter that is not in the path, where one of the path is not declared: one with a name that resembles it, or the only one",
         "the parameter has the name in the path",
         operations::rename_parameter,
     )
@@ -188,10 +188,15 @@ pub static READINGS: &[Reading] = &[
         operations::require_parameter,
     ),
     reading(
-        "impossible-style",
-        "`deepObject` for an array",
+        "deep-object-array",
+        "`deepObject` for an array whose name ends in `[]`",
         "each item is sent as `name[]=…`, an object in it as JSON",
-        operations::bracketed_array,
+        operations::bracketed_name,
+    ),
+    accepted(
+        "deep-object-array",
+        "`deepObject` for an array, in a query or a form",
+        "single values are sent as `name[]=…`, and objects as `name[0][property]=…`",
     ),
     reading(
         "impossible-style",
@@ -243,8 +248,8 @@ pub static READINGS: &[Reading] = &[
     ),
     reading(
         "unapplied-schema",
-        "a body of `*/*` whose schema is an object or array",
-        "the body is JSON",
+        "a body of `*/*` whose schema is an object, array, number or boolean",
+        "the body is JSON, if `Content-Type` says so",
         operations::json_body,
     ),
     reading(

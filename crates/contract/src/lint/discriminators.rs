@@ -84,6 +84,13 @@ impl Union<'_, '_, '_> {
         self.written.get("defaultMapping").is_some()
     }
 
+    /// Returns whether a branch is chosen by the absent property.
+    fn is_default(&self, branch: SchemaId) -> bool {
+        let contract = self.context.contract;
+        let default = self.discriminator.default;
+        default.map(|id| contract.resolve(id)) == Some(contract.resolve(branch))
+    }
+
     fn properties(&self, branches: &[SchemaId], diagnostics: &mut Vec<Diagnostic>) {
         let contract = self.context.contract;
         let name = &self.discriminator.property;
@@ -101,10 +108,16 @@ impl Union<'_, '_, '_> {
                 property
             })
             .collect();
-        let is_optional = self.may_be_absent();
-        let lacks: Vec<bool> = properties
+        let lacks: Vec<bool> = branches
             .iter()
-            .map(|property| property.lack(is_optional).is_some())
+            .zip(&properties)
+            .map(
+                |(branch, property)| match property.lack(self.may_be_absent()) {
+                    // The absent property chooses this branch.
+                    Some(Lack::Undeclared) => !self.is_default(*branch),
+                    lack => lack.is_some(),
+                },
+            )
             .collect();
         // If all branches lack it, the cause is the name.
         if lacks.iter().all(|lacks| *lacks) && branches.len() > 1 {
@@ -132,7 +145,11 @@ impl Union<'_, '_, '_> {
             ),
             (Lack::Undeclared, false) => (
                 format!("{who} does not declare the property `{name}` of its discriminator"),
-                "declare it, and add it to `required`",
+                if self.may_be_absent() {
+                    "declare it"
+                } else {
+                    "declare it, and add it to `required`"
+                },
             ),
             (Lack::Optional, true) => (
                 format!("no branch requires the property `{name}` of the discriminator"),

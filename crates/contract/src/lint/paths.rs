@@ -1,11 +1,12 @@
 //! Path templates: whether they are well-formed, distinct, and match the parameters.
 
+use std::collections::hash_map::Entry as MapEntry;
 use std::collections::{HashMap, HashSet};
 
 use super::context::Context;
 use crate::build::OperationSite;
 use crate::diagnostic::Diagnostic;
-use crate::model::{Method, PathPart, label_query, split_label};
+use crate::model::{Method, Operation, PathPart, split_label};
 use crate::node::{Entry, Node};
 use crate::source::{Sources, Span};
 use crate::spelling::nearest;
@@ -14,7 +15,9 @@ use crate::spelling::nearest;
 /// differences between the path parameters of an operation and those of its template.
 pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
     let root = context.resolver.root().node;
-    templates(root, context.sources, diagnostics);
+    let clashes = clashes(context);
+    shared_urls(context, &clashes, diagnostics);
+    templates(root, context.sources, &clashes, diagnostics);
     let mut undeclared = HashSet::new();
     for site in &context.origins.operations {
         let Some(template) = site.template else {
@@ -122,9 +125,13 @@ fn names(template: &str) -> Vec<String> {
         .collect()
 }
 
-fn templates(root: &Node, sources: &Sources, diagnostics: &mut Vec<Diagnostic>) {
+fn templates(
+    root: &Node,
+    sources: &Sources,
+    clashes: &[Clash<'_>],
+    diagnostics: &mut Vec<Diagnostic>,
+) {
     let mut seen: HashMap<String, &Entry> = HashMap::new();
-    let mut calls: HashMap<Call, &Entry> = HashMap::new();
     let paths = root.get("paths").and_then(Node::as_object);
     for entry in paths.unwrap_or_default() {
         if entry.key.starts_with("x-") {
@@ -150,15 +157,13 @@ fn templates(root: &Node, sources: &Sources, diagnostics: &mut Vec<Diagnostic>) 
             }
         }
         let (url, label) = split_label(template);
-        let url = shape(url);
-        shared_urls(entry, &url, label, &mut calls, diagnostics);
-        let shape = format!("{url}{label}");
+        let shape = shape(url) + label;
         if let Some(other) = seen.get(&shape) {
             diagnostics.push(
                 Diagnostic::error(
                     "duplicate-path",
                     entry.key_span,
-                    format!("`{template}` and `{}` match the same paths", other.key),
+                    same_paths(template, &other.key, clashes),
                 )
                 .help("put the operations under one of them")
                 .related(other.key_span, "the other path"),
@@ -179,46 +184,91 @@ fn shape(template: &str) -> String {
     parts.collect()
 }
 
+/// Returns the message about two paths that differ in the names of parameters only, with the
+/// operations of the one that no server can serve.
+fn same_paths(path: &str, other: &str, clashes: &[Clash<'_>]) -> String {
+    let same = format!("`{path}` and `{other}` match the same paths");
+    let own = clashes.iter().filter(|clash| clash.second.path == path);
+    let named = own.map(|clash| {
+        let method = clash.second.method.as_str();
+        format!(
+            "a server serves `{method} {}`, and only clients have `{method} {path}`",
+            clash.first.path
+        )
+    });
+    let named: Vec<String> = named.collect();
+    if named.is_empty() {
+        format!("{same}, with different methods")
+    } else {
+        format!("{same}: {}", named.join("; "))
+    }
+}
+
 /// What a server sees of a call: the method, the shape of the URL, and the query that every such
 /// request has.
 type Call = (Method, String, Vec<(String, String)>);
 
+/// Two operations that are the same request, so that a server only ever serves the first.
+struct Clash<'c> {
+    first: &'c Operation,
+    second: &'c Operation,
+}
+
+/// Returns the operations that no server can tell from an earlier one. Those of the contract are
+/// compared, so that it does not matter how their path items declare them.
+fn clashes<'c>(context: &Context<'c, '_>) -> Vec<Clash<'c>> {
+    let mut calls: HashMap<Call, &Operation> = HashMap::new();
+    let mut found = Vec::new();
+    for operation in &context.contract.operations {
+        let mut query = operation.query.clone();
+        // A server reads the pairs in any order.
+        query.sort();
+        let url = shape(split_label(&operation.path).0);
+        match calls.entry((operation.method.clone(), url, query)) {
+            MapEntry::Occupied(first) => found.push(Clash {
+                first: first.get(),
+                second: operation,
+            }),
+            MapEntry::Vacant(place) => {
+                place.insert(operation);
+            }
+        }
+    }
+    found
+}
+
 /// Reports operations whose paths differ only in their labels, and which no server can tell apart.
 /// Paths without any label are reported as duplicates instead.
-fn shared_urls<'n>(
-    entry: &'n Entry,
-    url: &str,
-    label: &str,
-    calls: &mut HashMap<Call, &'n Entry>,
+fn shared_urls(
+    context: &Context<'_, '_>,
+    clashes: &[Clash<'_>],
     diagnostics: &mut Vec<Diagnostic>,
 ) {
-    let mut query = label_query(label);
-    // A server reads the pairs in any order.
-    query.sort();
-    for method in Method::FIXED {
-        let Some(operation) = entry.value.entry(&method.key()) else {
-            continue;
-        };
-        let call = (method.clone(), url.to_owned(), query.clone());
-        let Some(first) = calls.get(&call) else {
-            calls.insert(call, entry);
-            continue;
-        };
-        if label.is_empty() && split_label(&first.key).1.is_empty() {
+    let has_label = |operation: &Operation| !split_label(&operation.path).1.is_empty();
+    let paths = context.resolver.root().node.get("paths");
+    let path_of = |operation: &Operation| paths.and_then(|paths| paths.entry(&operation.path));
+    for Clash { first, second } in clashes {
+        if !has_label(first) && !has_label(second) {
             continue;
         }
-        let method = method.as_str();
+        let (Some(other), Some(own)) = (path_of(first), path_of(second)) else {
+            continue;
+        };
+        // A path item that is a reference can be that of several paths.
+        let is_own = own.value.get("$ref").is_none();
+        let span = if is_own { second.span } else { own.key_span };
+        let method = second.method.as_str();
         diagnostics.push(
             Diagnostic::warning(
                 "shared-url",
-                operation.key_span,
+                span,
                 format!(
                     "`{method} {}` and `{method} {}` are the same request, so a server only ever serves the first",
-                    first.key, entry.key
+                    first.path, second.path
                 ),
             )
             .help("clients have both; for a server, tell them apart by a query such as `?kind=two`")
-            .related(first.key_span, "the first path"),
+            .related(other.key_span, "the first path"),
         );
     }
 }

@@ -19,6 +19,19 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
         let Some(whole) = queries.clone().find(|parameter| parameter.is_whole_query) else {
             continue;
         };
+        if !operation.query.is_empty() {
+            diagnostics.push(
+                Diagnostic::error(
+                    "shared-query",
+                    whole.span,
+                    format!(
+                        "`{}` is the whole query, and the path `{}` has one already",
+                        whole.name, operation.path
+                    ),
+                )
+                .help("remove what follows `?` in the path"),
+            );
+        }
         if let Some(other) = queries.find(|parameter| parameter.span != whole.span) {
             diagnostics.push(
                 Diagnostic::error(

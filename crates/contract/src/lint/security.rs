@@ -7,6 +7,7 @@ use crate::diagnostic::Diagnostic;
 use crate::model::{Dialect, SecurityKind};
 use crate::node::{Entry, Node};
 use crate::spelling::nearest;
+use crate::uri::is_scheme_uri;
 
 /// Reports requirements of the document and of operations that name an unknown scheme, or a scope
 /// that their scheme does not declare.
@@ -19,15 +20,17 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
         .flat_map(|at| at.node.as_object().unwrap_or_default())
         .map(|entry| entry.key.as_str())
         .collect();
-    let owners =
-        std::iter::once(root.node).chain(context.origins.operations.iter().map(|site| site.node));
-    for owner in owners {
+    let sites = context.origins.operations.iter();
+    let sites = sites.map(|site| (site.document, site.node));
+    for (document, owner) in std::iter::once((0, root.node)).chain(sites) {
         let alternatives = owner.get("security").and_then(Node::as_array);
         repeated(alternatives.unwrap_or_default(), diagnostics);
         for alternative in alternatives.unwrap_or_default() {
             for entry in alternative.as_object().unwrap_or_default() {
                 let Some(name) = context.resolver.security_scheme(alternative, &entry.key) else {
-                    diagnostics.push(unknown(entry, &declared));
+                    if is_unknown(context, document, alternative, entry) {
+                        diagnostics.push(unknown(entry, &declared));
+                    }
                     continue;
                 };
                 let scheme = schemes.as_ref().and_then(|at| at.key(&name));
@@ -54,6 +57,25 @@ fn repeated(alternatives: &[Node], diagnostics: &mut Vec<Diagnostic>) {
                 .help("remove one of them"),
             );
         }
+    }
+}
+
+/// Returns whether a key of a requirement that is no name of a component is wrong, and was not
+/// reported as a reference that leads to nothing.
+fn is_unknown<'a>(
+    context: &Context<'_, 'a>,
+    document: usize,
+    alternative: &'a Node,
+    entry: &'a Entry,
+) -> bool {
+    if context.contract.dialect < Dialect::V32 || !is_scheme_uri(&entry.key) {
+        return true;
+    }
+    match context.resolver.resolve(document, alternative, &entry.key) {
+        // The files are not combined, since an overlay for one of them is drafted, or since they
+        // cannot be.
+        Ok(target) => target.document == 0 || context.syntax.is_dynamic,
+        Err(_) => false,
     }
 }
 

@@ -7,7 +7,7 @@ use jsonschema::Uri;
 
 use crate::documents::METASCHEMA;
 use crate::node::{Node, NodeValue};
-use crate::uri::{absolute, local_file};
+use crate::uri::{absolute, is_scheme_uri, local_file};
 
 /// What surveying a document finds: the documents that it refers to, and whether it has `$id` or
 /// anchors.
@@ -78,8 +78,9 @@ impl Survey {
     }
 }
 
-/// Returns the references in an object: its `$ref` and `$dynamicRef`, and those values in the
-/// mapping of its discriminator that contain `/` or `#`, since others are names.
+/// Returns the references in an object: its `$ref` and `$dynamicRef`, those values in the mapping of
+/// its discriminator that contain `/` or `#`, since others are names, and those keys of its security
+/// requirements that are URIs.
 fn references(node: &Node) -> impl Iterator<Item = &str> {
     let own = ["$ref", "$dynamicRef"]
         .into_iter()
@@ -89,5 +90,11 @@ fn references(node: &Node) -> impl Iterator<Item = &str> {
     let mapped = mapping.unwrap_or_default().iter().map(|entry| &entry.value);
     let default = discriminator.and_then(|node| node.get("defaultMapping"));
     let mapped = mapped.chain(default).filter_map(Node::as_str);
+    let requirements = node.get("security").and_then(Node::as_array);
+    let requirements = requirements.unwrap_or_default().iter();
+    let schemes = requirements
+        .flat_map(|node| node.as_object().unwrap_or_default())
+        .map(|entry| entry.key.as_str());
     own.chain(mapped.filter(|text| text.contains(['/', '#'])))
+        .chain(schemes.filter(|key| is_scheme_uri(key)))
 }

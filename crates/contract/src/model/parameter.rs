@@ -4,6 +4,7 @@ use indexmap::IndexMap;
 use serde_json::Value;
 
 use super::schema::SchemaId;
+use crate::media_type::is_json;
 use crate::source::Span;
 
 /// A parameter of an operation, or a header of a response or part.
@@ -14,7 +15,7 @@ pub struct Parameter {
     /// Where the parameter is sent. Headers of responses have `Header`.
     pub location: Location,
     /// Whether the parameter is the whole query (`in: querystring`, 3.2). It is then an object in
-    /// the style `form`, whose properties are the names in the query.
+    /// the style `form`, whose properties are the names in the query, or a text of a media type.
     pub is_whole_query: bool,
     /// Whether the parameter is required.
     pub required: bool,
@@ -52,6 +53,14 @@ pub enum ParameterEncoding {
     },
     /// A string in the syntax of this media type, such as `application/json` (`content`).
     Content(String),
+}
+
+impl ParameterEncoding {
+    /// Returns whether the value is a JSON text.
+    #[must_use]
+    pub fn is_json(&self) -> bool {
+        matches!(self, Self::Content(media) if is_json(media))
+    }
 }
 
 /// Where a parameter is sent.

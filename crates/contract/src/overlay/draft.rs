@@ -170,6 +170,19 @@ pub(crate) fn added(
     }
 }
 
+/// Returns the action that removes the value at a way of keys below the root of a document.
+pub(crate) fn removed(keys: &[&str], diagnostic: &Diagnostic) -> DraftAction {
+    let mut target = String::from("$");
+    for key in keys {
+        push_name(&mut target, key);
+    }
+    DraftAction {
+        target,
+        description: description(diagnostic),
+        change: DraftChange::Remove,
+    }
+}
+
 fn location(path: &[usize]) -> Vec<u32> {
     let index = |index: &usize| u32::try_from(*index).unwrap_or(u32::MAX);
     path.iter().map(index).collect()

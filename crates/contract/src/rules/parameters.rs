@@ -22,11 +22,11 @@ pub(super) const RULES: &[Rule] = &[
         code: "unsupported-location",
         set: Correct,
         severity: Error,
-        summary: "A parameter that is the whole query is no form.",
-        why: "Only the properties of an object can be read from a query.",
+        summary: "A parameter that is the whole query is a form of no object, or has parts in a media type that is neither a form nor JSON.",
+        why: "Nothing says how its parts are read and written.",
         example: document(
             &PARAMETER_32,
-            "{ name: filter, in: querystring, content: { ⟦application/json: { schema: {} } } }",
+            "{ name: filter, in: querystring, content: { ⟦application/xml: { schema: { type: object } } } }",
             "{ name: filter, in: querystring, content: { application/x-www-form-urlencoded: { schema: { type: object } } } }",
         ),
     },
@@ -64,6 +64,18 @@ pub(super) const RULES: &[Rule] = &[
             &PARAMETER,
             "{ name: page, in: query, style: ⟦simple, schema: { type: string } }",
             "{ name: page, in: query, style: form, schema: { type: string } }",
+        ),
+    },
+    Rule {
+        code: "deep-object-array",
+        set: Correct,
+        severity: Error,
+        summary: "A parameter, or a property of a form, has the style `deepObject`, and is an array.",
+        why: "The standard defines this style for objects only, and APIs that send arrays in it do so in several ways.",
+        example: document(
+            &PARAMETER,
+            "{ name: tags, in: query, style: ⟦deepObject, schema: { type: array, items: { type: string } } }",
+            "{ name: tags, in: query, style: form, schema: { type: array, items: { type: string } } }",
         ),
     },
     Rule {

@@ -38,10 +38,7 @@ pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
                 let has = |key: &str| at.node.get(key).is_some();
                 has("prefixEncoding") || has("itemEncoding")
             });
-        if is_form(&entry.key)
-            && !has_positions
-            && rejects_objects(walk, document, schema, &mut { MOST_LOOKS })
-        {
+        if is_form(&entry.key) && !has_positions && rejects(walk, (document, schema), "object") {
             walk.warning(
                 "form-of-no-object",
                 entry.key_span,
@@ -52,7 +49,17 @@ pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
                 "write `type: object`, with a property for each field".to_owned(),
             );
         }
-        if !is_unstructured(&entry.key) || !is_structured(walk, document, schema) {
+        let is_read = if entry.key == "*/*" {
+            // A number is the same text in JSON and without, so a schema of `text/plain` is applied.
+            !is_of(
+                walk,
+                (document, schema),
+                &["object", "array", "integer", "number", "boolean"],
+            )
+        } else {
+            !is_of(walk, (document, schema), &["object", "array"])
+        };
+        if !is_unstructured(&entry.key) || is_read {
             continue;
         }
         walk.warning(
@@ -96,9 +103,9 @@ fn is_form(name: &str) -> bool {
         .any(|form| essence.eq_ignore_ascii_case(form))
 }
 
-/// Returns whether a schema, or a schema in its `allOf`, `anyOf` or `oneOf`, describes an object or
-/// array.
-fn is_structured<'a>(walk: &Walk<'_, 'a>, document: usize, schema: &'a Node) -> bool {
+/// Returns whether a schema, or a schema in its `allOf`, `anyOf` or `oneOf`, describes the parts of a
+/// value, or has one of these types.
+fn is_of<'a>(walk: &Walk<'_, 'a>, (document, schema): (usize, &'a Node), kinds: &[&str]) -> bool {
     let mut pending = vec![(document, schema)];
     for _ in 0..MOST_LOOKS {
         let Some((document, schema)) = pending.pop() else {
@@ -107,8 +114,7 @@ fn is_structured<'a>(walk: &Walk<'_, 'a>, document: usize, schema: &'a Node) -> 
         let Some((document, schema)) = followed(walk, document, schema) else {
             continue;
         };
-        let is_of_parts =
-            |types: Vec<&str>| types.iter().any(|name| matches!(*name, "object" | "array"));
+        let is_of_parts = |types: Vec<&str>| types.iter().any(|name| kinds.contains(name));
         if PARTS.iter().any(|key| schema.get(key).is_some())
             || types(schema).is_some_and(is_of_parts)
         {
@@ -130,19 +136,23 @@ fn is_structured<'a>(walk: &Walk<'_, 'a>, document: usize, schema: &'a Node) -> 
 /// The keywords of a schema that describe the properties or items of a value.
 const PARTS: [&str; 4] = ["properties", "additionalProperties", "items", "prefixItems"];
 
-/// Returns whether a schema certainly rejects every object.
-pub(super) fn is_no_object<'a>(walk: &Walk<'_, 'a>, item: Item<'a>, schema: &'a Node) -> bool {
-    rejects_objects(walk, item.document, schema, &mut { MOST_LOOKS })
+/// Returns whether a schema certainly rejects every value of a type.
+pub(super) fn rejects<'a>(
+    walk: &Walk<'_, 'a>,
+    (document, schema): (usize, &'a Node),
+    kind: &str,
+) -> bool {
+    rejects_all(walk, (document, schema), kind, &mut { MOST_LOOKS })
 }
 
-fn rejects_objects<'a>(
+fn rejects_all<'a>(
     walk: &Walk<'_, 'a>,
-    document: usize,
-    schema: &'a Node,
+    (document, schema): (usize, &'a Node),
+    kind: &str,
     looks: &mut usize,
 ) -> bool {
     // Schemas can refer to themselves, so the number of looks is bounded. When none is left, assume
-    // that objects are accepted: a correct document must not be reported.
+    // that values are accepted: a correct document must not be reported.
     let Some(left) = looks.checked_sub(1) else {
         return false;
     };
@@ -150,15 +160,37 @@ fn rejects_objects<'a>(
     let Some((document, schema)) = followed(walk, document, schema) else {
         return false;
     };
-    if types(schema).is_some_and(|types| !types.contains(&"object")) {
+    if types(schema).is_some_and(|types| !types.contains(&kind)) {
         return true;
     }
-    let mut rejects = |part: &'a Node| rejects_objects(walk, document, part, looks);
+    let mut rejects = |part: &'a Node| rejects_all(walk, (document, part), kind, looks);
     parts(schema, "allOf").iter().any(&mut rejects)
         || ["anyOf", "oneOf"].iter().any(|key| {
             let choices = parts(schema, key);
             !choices.is_empty() && choices.iter().all(&mut rejects)
         })
+}
+
+/// Reports the style `deepObject` for an array, as `subject` names it, and returns whether it is for
+/// one: the standard defines the style for objects only.
+pub(super) fn deep_array<'a>(
+    walk: &mut Walk<'_, 'a>,
+    style: &Node,
+    (document, schema): (usize, &'a Node),
+    subject: &str,
+) -> bool {
+    let rejects = |kind| rejects(walk, (document, schema), kind);
+    if style.as_str() != Some("deepObject") || !rejects("object") || rejects("array") {
+        return false;
+    }
+    walk.error(
+        "deep-object-array",
+        style.span,
+        format!("`deepObject` writes the properties of an object, and {subject} is an array"),
+        "write the style `form`; if the API reads `name[]=…` and `name[0][property]=…`, pass `--foreign`"
+            .to_owned(),
+    );
+    true
 }
 
 fn parts<'a>(schema: &'a Node, key: &str) -> &'a [Node] {

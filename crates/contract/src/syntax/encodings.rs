@@ -1,5 +1,6 @@
 //! The encoding of a body's parts: whether the parts exist, and whether the media type has parts.
 
+use super::bodies;
 use super::walk::Walk;
 use crate::declared::may_hold;
 use crate::model::Dialect;
@@ -48,7 +49,36 @@ pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, media: &NodeRef<'a>, name: &str
         }
         media_types(walk, &part.value);
         idle(walk, &part.value, is_multipart);
+        if !is_multipart
+            && let Some(style) = part.value.get("style")
+            && let Some(schema) = &schema
+            && let Some(property) = property(walk, schema, &part.key)
+        {
+            let subject = format!("the property `{}`", part.key);
+            let property = (property.document, property.node);
+            bodies::deep_array(walk, style, property, &subject);
+        }
     }
+}
+
+/// The number of schemas in which the schema of a property is searched for.
+const MOST_LOOKS: usize = 200;
+
+/// Returns the schema of a property, which may be declared in a part of an `allOf`.
+fn property<'a>(walk: &Walk<'_, 'a>, schema: &NodeRef<'a>, name: &str) -> Option<NodeRef<'a>> {
+    let mut pending = vec![schema.clone()];
+    for _ in 0..MOST_LOOKS {
+        let Some(schema) = walk.resolver.follow(&pending.pop()?) else {
+            continue;
+        };
+        let properties = schema.key("properties");
+        if let Some(property) = properties.and_then(|properties| properties.key(name)) {
+            return Some(property);
+        }
+        let parts = schema.key("allOf");
+        pending.extend(parts.iter().flat_map(NodeRef::items).take(MOST_LOOKS));
+    }
+    None
 }
 
 /// Reports fields of an encoding that have no effect.

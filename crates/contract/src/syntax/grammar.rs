@@ -8,6 +8,7 @@
 mod document;
 mod schema;
 
+pub(super) use document::SECURITY_SCHEME;
 pub(crate) use document::{CALLBACK_GRAMMAR, CALLBACK_ITEM, COMPONENTS, DOCUMENT};
 pub(crate) use schema::SCHEMA;
 pub(super) use schema::{OLD_KEYWORDS, TYPES};

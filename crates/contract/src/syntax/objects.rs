@@ -29,6 +29,7 @@ pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, grammar: &Gramm
         "the document" => {
             metadata::document(walk, item);
             since_32::document(walk, item);
+            security::requirements(walk, item);
             tags::check(walk, item);
         }
         "the info object" => metadata::info(walk, item),
@@ -52,6 +53,7 @@ pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, grammar: &Gramm
             since_32::flows(walk, item);
         }
         "an operation" => {
+            security::requirements(walk, item);
             metadata::servers(walk, item);
             stability(walk, item);
             responses::check(walk, item);

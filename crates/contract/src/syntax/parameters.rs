@@ -7,6 +7,7 @@ use super::names;
 use super::report::swagger_2;
 use super::responses::media_types;
 use super::walk::{Item, Walk};
+use crate::media_type::is_json;
 use crate::model::Dialect;
 use crate::node::Node;
 use crate::spelling::nearest;
@@ -60,7 +61,8 @@ pub(super) fn parameter<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     typed(walk, item, "a parameter");
 }
 
-/// Checks a parameter that is the whole query, which exists since 3.2: it is an object, as a form.
+/// Checks a parameter that is the whole query, which exists since 3.2: an object as a form, JSON, or a
+/// text.
 fn querystring<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, location: &Node) {
     if walk.dialect < Dialect::V32 {
         return walk.error(
@@ -83,16 +85,29 @@ fn querystring<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, location: &Node) {
         );
     };
     let schema = entry.value.get("schema");
-    if entry.key != "application/x-www-form-urlencoded"
-        || schema.is_some_and(|schema| bodies::is_no_object(walk, item, schema))
-    {
-        walk.error(
-            "unsupported-location",
-            entry.key_span,
-            "a whole query is read and written as a form with the properties of an object only"
-                .to_owned(),
-            "write `application/x-www-form-urlencoded` with a schema of type object".to_owned(),
-        );
+    let rejects =
+        |kind| schema.is_some_and(|schema| bodies::rejects(walk, (item.document, schema), kind));
+    let is_form = entry.key == "application/x-www-form-urlencoded";
+    let is_wrong = if is_form {
+        rejects("object")
+    } else {
+        // JSON is any value, and what else a query holds is a text.
+        !is_json(&entry.key) && !(rejects("object") && rejects("array"))
+    };
+    if is_wrong {
+        let (message, help) = if is_form {
+            (
+                "a whole query that is a form has the properties of an object",
+                "write a schema of type object",
+            )
+        } else {
+            (
+                "a whole query that is neither a form nor JSON is a text",
+                "write a schema of type string, or the media type `application/json`",
+            )
+        };
+        let (message, help) = (message.to_owned(), help.to_owned());
+        walk.error("unsupported-location", entry.key_span, message, help);
     }
 }
 
@@ -140,11 +155,12 @@ fn style<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, location: &str) {
     };
     let Some(style) = node.as_str() else { return };
     if allowed.contains(&style) {
+        let schema = item.node.get("schema");
+        let schema = schema.map(|schema| (item.document, schema));
         if style == "deepObject"
-            && item
-                .node
-                .get("schema")
-                .is_some_and(|schema| bodies::is_no_object(walk, item, schema))
+            && let Some(schema) = schema
+            && !bodies::deep_array(walk, node, schema, "the parameter")
+            && bodies::rejects(walk, schema, "object")
         {
             walk.error(
                 "impossible-style",

@@ -1,10 +1,47 @@
 //! Security schemes: fields that other types of scheme have, and the URLs of OAuth flows.
 
-use super::addresses;
 use super::formats::{Meant, meant};
+use super::grammar::{SECURITY_SCHEME, Shape};
 use super::walk::{Item, Walk};
+use super::{addresses, kinds};
 use crate::model::Dialect;
 use crate::node::Node;
+use crate::uri::is_scheme_uri;
+
+/// Resolves the URIs of security schemes in the requirements of a document or operation (3.2). A
+/// scheme of another file is checked, and becomes a component when the files are combined.
+pub(super) fn requirements<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
+    if walk.dialect < Dialect::V32 {
+        return;
+    }
+    let alternatives = item.node.get("security").and_then(Node::as_array);
+    for alternative in alternatives.unwrap_or_default() {
+        for entry in alternative.as_object().unwrap_or_default() {
+            if !is_scheme_uri(&entry.key)
+                || walk
+                    .resolver
+                    .security_scheme(alternative, &entry.key)
+                    .is_some()
+            {
+                continue;
+            }
+            let shape = Shape::Object(&SECURITY_SCHEME);
+            match walk
+                .resolver
+                .resolve(item.document, alternative, &entry.key)
+            {
+                // It is no component, which the lints report.
+                Ok(target) if target.document == 0 => {}
+                Ok(target) if kinds::is_wrong(walk, entry.key_span, &target, shape) => {}
+                Ok(target) => {
+                    walk.note(&entry.value, &target, shape);
+                    walk.enter(item, entry, &target, shape);
+                }
+                Err(problem) => walk.report_reference(&entry.key, entry.key_span, problem),
+            }
+        }
+    }
+}
 
 /// The types of security schemes, each with the fields that only such schemes have.
 const FIELDS: [(&str, &[&str]); 4] = [

@@ -14,7 +14,6 @@ use crate::model::{Dialect, Method, is_sequential};
 use crate::node::{Entry, Node};
 use crate::node_ref::NodeRef;
 use crate::number::compare;
-use crate::uri::has_scheme;
 
 /// Checks `$self`, which identifies the document.
 pub(super) fn document<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
@@ -29,11 +28,15 @@ pub(super) fn document<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
             "`$self` identifies the whole document, so it has no fragment".to_owned(),
             "remove what begins with `#`".to_owned(),
         );
-    } else if !has_scheme(text) {
+        return;
+    }
+    // A copy of a document on another host starts from its address.
+    let base = &walk.resolver.documents.list[item.document].base;
+    if text.starts_with('/') && base.address().is_none() {
         walk.warning(
             "bad-self",
             node.span,
-            "a relative `$self` has no effect: references start from the folder of the file"
+            "a `$self` that begins with a slash needs the address of this file, which nobody has said, and has no effect"
                 .to_owned(),
             "write the whole address, such as `https://example.com/openapi.yaml`".to_owned(),
         );

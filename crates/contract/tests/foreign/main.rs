@@ -224,6 +224,38 @@ fn paths_with_a_query_or_fragment_are_labels_of_one_url() {
     );
 }
 
+#[test]
+fn labels_of_one_url_are_found_wherever_operations_are_declared() {
+    let ok = r#"{ responses: { "204": { description: Done. } } }"#;
+    let found = |paths: &str| {
+        let text = with_path("/a", paths).replace("3.1.0", "3.2.0");
+        let loaded = load_text("labels.yaml", text.as_bytes());
+        let found = loaded.diagnostics.into_iter();
+        found
+            .map(|found| {
+                let at = loaded.sources.line_column(found.span);
+                (found.code, at.line, found.message)
+            })
+            .collect::<Vec<_>>()
+    };
+    let said = |method: &str, line: usize| {
+        let message = format!(
+            "`{method} /a` and `{method} /a#b` are the same request, so a server only ever serves the first"
+        );
+        ("shared-url", line, message)
+    };
+    let item = format!("{{ query: {ok}, additionalOperations: {{ COPY: {ok} }} }}");
+    assert_eq!(
+        found(&format!("{item}\n  /a#b: {item}")),
+        [said("QUERY", 5), said("COPY", 5)]
+    );
+    let reference = "{ $ref: '#/components/pathItems/A' }";
+    let shared = format!(
+        "{reference}\n  /a#b: {reference}\ncomponents: {{ pathItems: {{ A: {{ get: {ok} }} }} }}"
+    );
+    assert_eq!(found(&shared), [said("GET", 5)]);
+}
+
 /// Returns what is at a pointer of a document of others, and the pointers that were repaired.
 #[track_caller]
 fn read(text: &str, place: &str) -> (Value, Vec<String>) {

@@ -258,18 +258,6 @@ fn operations_mean_what_their_authors_mean() {
         "/paths/~1a/get/responses/4XX/description",
     );
     assert_eq!(status, json!("Refused."));
-    let deep = "{ name: a, in: query, style: deepObject, schema: { type: array, items: {} } }";
-    let deep = at(
-        "/a",
-        &format!("{{ get: {{ parameters: [{deep}], {ok} }} }}"),
-        "impossible-style",
-        "/paths/~1a/get/parameters/0/style",
-        "/paths/~1a/get/parameters/0",
-    );
-    assert_eq!(
-        (&deep["name"], &deep["style"]),
-        (&json!("a[]"), &Value::Null)
-    );
     let simple = "{ name: a, in: query, style: simple, schema: { type: array, items: {} } }";
     let simple = at(
         "/a",
@@ -292,7 +280,7 @@ fn operations_mean_what_their_authors_mean() {
     );
     assert_eq!(
         body,
-        json!({"application/json": {"schema": {"type": "object"}}})
+        json!({"application/json": {"schema": {"type": "object"}, "x-media-range": "*/*"}})
     );
     let same = at(
         "/a/{b}",
@@ -304,6 +292,96 @@ fn operations_mean_what_their_authors_mean() {
         "/paths/~1a~1{c}/put/responses/204/description",
     );
     assert_eq!(same, json!("Done."));
+}
+
+#[test]
+fn arrays_in_brackets_stay_as_they_are_described() {
+    let ok = r#"responses: { "204": { description: Done. } }"#;
+    let list = "{ type: array, items: { type: string } }";
+    let at = "/paths/~1a/post/parameters/0";
+    let parameter = |name: &str| {
+        let item = format!(
+            "{{ post: {{ parameters: [{{ name: {name}, in: query, style: deepObject, schema: {list} }}], {ok} }} }}"
+        );
+        repaired(
+            &with_path("/a", &item),
+            "deep-object-array",
+            &format!("{at}/style"),
+            at,
+        )
+    };
+    assert_eq!(parameter("a")["style"], "deepObject");
+    // Brackets would be doubled.
+    let named = parameter("'a[]'");
+    assert_eq!(
+        (&named["name"], &named["style"], &named["explode"]),
+        (&json!("a[]"), &Value::Null, &json!(true))
+    );
+    let body = "/paths/~1a/post/requestBody/content/application~1x-www-form-urlencoded";
+    let style = format!("{body}/encoding/a/style");
+    let form = format!(
+        "{{ encoding: {{ a: {{ style: deepObject }} }}, schema: {{ allOf: [{{ properties: {{ a: {list} }} }}] }} }}"
+    );
+    let item = format!(
+        "{{ post: {{ requestBody: {{ content: {{ application/x-www-form-urlencoded: {form} }} }}, {ok} }} }}"
+    );
+    let form = repaired(&with_path("/a", &item), "deep-object-array", &style, &style);
+    assert_eq!(form, "deepObject");
+}
+
+#[test]
+fn what_was_probably_meant_is_still_said() {
+    let text = with_schema("3.1.0", "{ type: array, min_items: 1 }");
+    let helps = |text: &str, code: &str| -> Vec<String> {
+        let found = foreign(text).diagnostics.into_iter();
+        let found = found.filter(|found| found.code == code);
+        found.filter_map(|found| found.help).collect()
+    };
+    assert_eq!(
+        helps(&text, "misspelt-keyword"),
+        [
+            "read as a document of others: the keyword is an annotation without effect; did you mean `minItems`?"
+        ]
+    );
+    let text = with_schema(
+        "3.1.0",
+        "{ oneOf: [{ $ref: '#/components/schemas/Thing' }], discriminator: { propertyName: a, mapping: { b: '#/components/schemas/Thng' } } }",
+    );
+    let found = helps(&text, "unknown-mapping");
+    assert!(
+        found[0].ends_with("dropped; did you mean `#/components/schemas/Thing`?"),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn a_clash_of_paths_names_the_operation_that_no_server_has() {
+    let ok = "{ responses: { '204': { description: Done. } } }";
+    let said = |first: &str, second: &str| {
+        let of = |name: &str, operations: &str| {
+            format!(
+                "{{ parameters: [{{ name: {name}, in: path, required: true, schema: {{ type: string }} }}], {operations} }}"
+            )
+        };
+        let text =
+            with_path("/a/{b}", &of("b", first)) + &format!("  /a/{{c}}: {}\n", of("c", second));
+        let found = foreign(&text.replace("3.1.0", "3.2.0"))
+            .diagnostics
+            .into_iter();
+        let found = found.filter(|found| found.code == "duplicate-path");
+        found.map(|found| found.message).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        said(&format!("get: {ok}"), &format!("put: {ok}")),
+        ["`/a/{c}` and `/a/{b}` match the same paths, with different methods"]
+    );
+    let both = format!("get: {ok}, additionalOperations: {{ COPY: {ok} }}");
+    assert_eq!(
+        said(&both, &format!("put: {ok}, {both}")),
+        [
+            "`/a/{c}` and `/a/{b}` match the same paths: a server serves `GET /a/{b}`, and only clients have `GET /a/{c}`; a server serves `COPY /a/{b}`, and only clients have `COPY /a/{c}`"
+        ]
+    );
 }
 
 #[test]

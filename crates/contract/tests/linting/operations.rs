@@ -73,6 +73,16 @@ fn a_deep_object_is_an_object() {
     let right = "style: deepObject, schema: { $ref: \"#/components/schemas/Span\" }";
     for schema in [
         "{ type: array }",
+        "{ oneOf: [{ type: array, items: {} }, { type: string }] }",
+    ] {
+        error(
+            "deep-object-array",
+            &template,
+            &format!("style: ⟦deepObject, schema: {schema}"),
+            "style: deepObject, schema: {}",
+        );
+    }
+    for schema in [
         "{ allOf: [{ type: integer }] }",
         "{ oneOf: [{ type: string }, { type: integer }] }",
     ] {

@@ -2,7 +2,7 @@
 
 use contract::{Severity, load_text};
 
-use crate::{diagnostics, error, help, warning};
+use crate::{diagnostics, error, help, place, warning};
 
 const DOCUMENT: &str = r#"openapi: 3.2.0
 info: { title: Pets, version: "1" }
@@ -318,6 +318,34 @@ fn the_default_of_a_discriminator_exists() {
 }
 
 #[test]
+fn an_absent_discriminator_is_no_lack() {
+    let declared = "Other: { type: object, properties: { kind: { not: { const: cat } } } }";
+    assert!(ALL.contains(declared));
+    let silent = ALL.replace(
+        declared,
+        "Other: { type: object, additionalProperties: false, properties: { legs: { type: integer } } }",
+    );
+    assert_eq!(diagnostics(&silent), []);
+    // Another branch has to be chosen by something, though never by force.
+    let wrong = ALL.replace(
+        "Cat: { type: object, required: [kind], properties: { kind: { const: cat } } }",
+        "Cat: { type: object, properties: { lives: { type: integer } } }",
+    );
+    let found = diagnostics(&wrong);
+    assert!(
+        found
+            .iter()
+            .any(|(code, ..)| code == "discriminator-property"),
+        "{found:?}"
+    );
+    assert!(
+        help(&wrong).split("; ").any(|help| help == "declare it"),
+        "{}",
+        help(&wrong)
+    );
+}
+
+#[test]
 fn the_flow_for_devices_has_two_addresses() {
     let token = ", tokenUrl: https://example.com/token";
     let flow = |mark: &str, more: &str| {
@@ -393,4 +421,39 @@ fn a_server_has_each_variable_once() {
     let before = before.replace("itemSchema", "schema");
     let before = before.replace("@@", &servers("\"https://{a}.{b}.{a}\""));
     assert_eq!(diagnostics(&before), []);
+}
+
+#[test]
+fn a_whole_query_is_a_form_or_json_or_a_text() {
+    let template = r#"openapi: 3.2.0
+info: { title: Pets, version: "1" }
+paths:
+  /pets: { get: { parameters: [⟧{ name: q, in: querystring, content: { @@ } }], responses: { "204": { summary: Done } } } }
+"#;
+    let marked = template;
+    let template = &template.replace('⟧', "");
+    let form = "application/x-www-form-urlencoded: { schema: { type: object } }";
+    for wrong in [
+        "application/xml: { schema: { type: object } }",
+        "application/jsonpath: { schema: { type: [string, array] } }",
+        "application/jsonpath: {}",
+        "application/x-www-form-urlencoded: { schema: { type: string } }",
+    ] {
+        error("unsupported-location", template, wrong, form);
+    }
+    for right in [
+        "application/json: { schema: { type: array, items: { type: integer } } }",
+        "application/vnd.search+json: {}",
+        "application/jsonpath: { schema: { type: string } }",
+    ] {
+        assert_eq!(diagnostics(&template.replace("@@", right)), []);
+    }
+    let labelled = marked
+        .replace("@@", form)
+        .replace("/pets:", "'/pets?kind=cat':");
+    let (line, column) = place(&labelled, "⟧");
+    assert_eq!(
+        diagnostics(&labelled.replace('⟧', "")),
+        [("shared-query".to_owned(), Severity::Error, line, column)]
+    );
 }

@@ -33,7 +33,7 @@ const ELSEWHERE: [&str; 3] = [
 ];
 
 /// What the source has in the form of a code, and is no rule.
-const NO_RULES: [&str; 17] = [
+const NO_RULES: [&str; 18] = [
     "content-type",
     "date-time",
     "idn-hostname",
@@ -46,6 +46,7 @@ const NO_RULES: [&str; 17] = [
     "x-deprecation",
     "x-extensible-enum",
     "x-item-schema",
+    "x-media-range",
     "x-paging",
     "x-pattern",
     "x-rejection",

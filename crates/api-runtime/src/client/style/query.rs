@@ -45,8 +45,7 @@ impl Query {
         let set = if reserved { QUERY_RESERVED } else { QUERY };
         let value = json(name, value)?;
         if style == Style::DeepObject {
-            self.deep(name, &value, set);
-            return Ok(());
+            return self.deep(name, &value, set);
         }
         if explode && let Value::Object(members) = &value {
             for (name, value) in members.iter().filter(|(_, value)| !value.is_null()) {
@@ -81,6 +80,12 @@ impl Query {
         self.pair(name, text, QUERY);
     }
 
+    /// Adds a parameter that is the whole query, of which `text` is the value. This function escapes
+    /// it.
+    pub fn add_whole(&mut self, text: &str) {
+        self.0.extend(utf8_percent_encode(text, QUERY));
+    }
+
     /// Adds the pairs of a path's label, except those that a parameter has given another value.
     pub fn label(&mut self, pairs: &[(&str, &str)]) {
         let is_given = |name: &str| {
@@ -110,22 +115,41 @@ impl Query {
     }
 
     /// Adds a value in the style `deepObject`: `name[a][b]=value` for each property that is not
-    /// null, with arrays as repeated pairs.
-    fn deep(&mut self, name: &str, value: &Value, set: &'static AsciiSet) {
+    /// null, `name[]=value` for each item of an array of single values, and `name[0][a]=value` for
+    /// the items of another array. OpenAPI defines objects of single values only; the others are
+    /// what APIs with this style read.
+    fn deep(
+        &mut self,
+        name: &str,
+        value: &Value,
+        set: &'static AsciiSet,
+    ) -> Result<(), InvalidArgument> {
         match value {
             Value::Object(members) => {
                 for (member, value) in members.iter().filter(|(_, value)| !value.is_null()) {
-                    self.deep(&format!("{name}[{member}]"), value, set);
+                    self.deep(&format!("{name}[{member}]"), value, set)?;
                 }
             }
-            // OpenAPI does not define arrays here; repeated pairs are what generated servers read.
-            Value::Array(items) => {
+            Value::Array(items) if items.iter().all(is_single) => {
                 for item in items {
-                    self.deep(name, item, set);
+                    self.pair(&format!("{name}[]"), &scalar(item), set);
+                }
+            }
+            Value::Array(items) => {
+                for (at, item) in items.iter().enumerate() {
+                    let before = self.0.len();
+                    self.deep(&format!("{name}[{at}]"), item, set)?;
+                    // Without a pair, the reader would get a list without this item.
+                    if self.0.len() == before {
+                        return Err(InvalidArgument::new(format!(
+                            "`{name}[{at}]` is empty, and a query or form has no way to write that"
+                        )));
+                    }
                 }
             }
             single => self.pair(name, &scalar(single), set),
         }
+        Ok(())
     }
 
     /// Adds a property of an object, an array as repeated pairs. OpenAPI does not define arrays
@@ -155,6 +179,11 @@ impl Query {
     }
 }
 
+/// Returns whether a value is neither an array nor an object.
+fn is_single(value: &Value) -> bool {
+    !value.is_array() && !value.is_object()
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -173,6 +202,37 @@ mod tests {
         assert_eq!(
             query.on("/p?z=1".to_owned()),
             "/p?z=1&a=x%2Cy,%26&b=/x?%26%23%2B"
+        );
+    }
+
+    /// As the users of an API write it that describes arrays in the style `deepObject`.
+    #[test]
+    fn arrays_inside_of_brackets_keep_their_boundaries() {
+        let deep = |value: Value| {
+            let mut query = Query::new();
+            query.add("a", &value, (Style::DeepObject, true, false))?;
+            Ok::<_, InvalidArgument>(query.into_text().replace("%5B", "[").replace("%5D", "]"))
+        };
+        for (value, expected) in [
+            (json!(["x", "y z"]), "a[]=x&a[]=y%20z"),
+            (
+                json!([{"p": "x", "q": 1}, {"p": "y"}]),
+                "a[0][p]=x&a[0][q]=1&a[1][p]=y",
+            ),
+            (
+                json!({"b": {"c": ["x", "y"]}, "d": [{"e": 1}], "f": null}),
+                "a[b][c][]=x&a[b][c][]=y&a[d][0][e]=1",
+            ),
+            (json!([["x"], "y"]), "a[0][]=x&a[1]=y"),
+            (json!([]), ""),
+            (json!(7), "a=7"),
+        ] {
+            assert_eq!(deep(value).unwrap(), expected);
+        }
+        let error = deep(json!([{"p": 1}, {"p": null}])).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "`a[1]` is empty, and a query or form has no way to write that"
         );
     }
 }

@@ -165,6 +165,15 @@ impl Builder<'_> {
         self.each(Location::Query, |parameter, value| {
             let name = &parameter.wire;
             match &parameter.encoding {
+                ParameterEncoding::Content(_) if parameter.is_whole_query => {
+                    quote!(query.add_whole(&runtime::content(#name, #value)?);)
+                }
+                ParameterEncoding::Style {
+                    style: Style::Simple,
+                    ..
+                } if parameter.is_whole_query => {
+                    quote!(query.add_whole(&runtime::single(#name, #value)?);)
+                }
                 ParameterEncoding::Style {
                     style,
                     explode,

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use contract::model::JSON_LINES;
 use indexmap::IndexMap;
-use proc_macro2::{Literal, TokenStream};
+use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
 
 use super::super::parts;
@@ -64,7 +64,10 @@ impl Builder<'_> {
                 return quote!(Err(runtime::Error::listed(#value)));
             }
             match &choice.body {
-                Body::Json(_) if !side.several => quote!(runtime::decode(response).await),
+                Body::Json(_) if !side.several => {
+                    let decode = decode(choice);
+                    quote!(runtime::#decode(response).await)
+                }
                 _ => quote!(Ok(#value)),
             }
         };
@@ -146,7 +149,10 @@ impl Builder<'_> {
     fn read(&self, choice: &Choice, enumeration: Option<&str>) -> TokenStream {
         let value = match &choice.body {
             Body::Empty => quote!(runtime::empty(response)),
-            Body::Json(_) => quote!(runtime::decode(response).await?),
+            Body::Json(_) => {
+                let decode = decode(choice);
+                quote!(runtime::#decode(response).await?)
+            }
             Body::Text(_) => quote!(runtime::decode_text(response).await?),
             Body::Bytes => quote!(runtime::stream(response)),
             Body::Events => quote!(runtime::events(response)),
@@ -180,6 +186,15 @@ impl Builder<'_> {
         let encodings = parts::positioned(self.api, self.names, list, positions::encodings);
         quote!({ const PARTS: runtime::Encodings = #encodings; &PARTS })
     }
+}
+
+/// Returns the name of the function that decodes JSON.
+fn decode(choice: &Choice) -> Ident {
+    ident(if choice.is_assumed {
+        "decode_if_json"
+    } else {
+        "decode"
+    })
 }
 
 /// Returns whether other ranges cover every status of a range. They may overlap.

@@ -46,6 +46,7 @@ pub(super) fn media(
             Media {
                 name: media.name.clone(),
                 kind,
+                is_assumed: media.is_assumed,
                 ty,
                 schema: media.schema,
                 parts: None,
@@ -68,6 +69,7 @@ fn parts(lowering: &mut Lowering<'_>, media: &model::MediaType, hint: &str) -> O
     Some(Media {
         name: media.name.clone(),
         kind,
+        is_assumed: false,
         ty: None,
         schema: media.schema,
         parts: Some(lowered(lowering, &found, hint)),
@@ -87,6 +89,7 @@ fn items(lowering: &mut Lowering<'_>, media: &model::MediaType, hint: &str) -> O
     Some(Media {
         name: media.name.clone(),
         kind,
+        is_assumed: false,
         ty: Some(lowering.type_of(schema, &hint)),
         schema: Some(schema),
         parts: None,

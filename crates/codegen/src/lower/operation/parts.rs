@@ -1,6 +1,6 @@
 //! The parts of multipart bodies that have positions and no names.
 
-use contract::model::{self, ParameterEncoding, SchemaId, SchemaKind, Types};
+use contract::model::{self, SchemaId, SchemaKind, Types};
 use contract::positions::{self, Position, Positions};
 
 use crate::ir::{Part, PartContent, PartHeader, PartList, TypeRef};
@@ -55,8 +55,7 @@ fn part_header(lowering: &mut Lowering<'_>, header: &model::Parameter, hint: &st
         Some([serde_json::Value::String(only)]) => Some(only.clone()),
         _ => None,
     };
-    let is_json =
-        matches!(&header.encoding, ParameterEncoding::Content(name) if name.contains("json"));
+    let is_json = header.encoding.is_json();
     let structured = Types::OBJECT.with(Types::ARRAY);
     let is_single = flat
         .types

@@ -261,7 +261,7 @@ static LINK: Grammar = referable(
     ],
 );
 
-static SECURITY_SCHEME: Grammar = referable(
+pub(crate) static SECURITY_SCHEME: Grammar = referable(
     "a security scheme",
     &[
         must("type", Text, Essential),
