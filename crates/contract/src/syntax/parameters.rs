@@ -88,11 +88,12 @@ fn querystring<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, location: &Node) {
     let rejects =
         |kind| schema.is_some_and(|schema| bodies::rejects(walk, (item.document, schema), kind));
     let is_form = entry.key == "application/x-www-form-urlencoded";
+    // JSON is any value, and what else a query holds is a text.
+    let is_text = rejects("object") && rejects("array");
     let is_wrong = if is_form {
         rejects("object")
     } else {
-        // JSON is any value, and what else a query holds is a text.
-        !is_json(&entry.key) && !(rejects("object") && rejects("array"))
+        !is_text && !is_json(&entry.key)
     };
     if is_wrong {
         let (message, help) = if is_form {
