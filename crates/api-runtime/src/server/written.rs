@@ -55,10 +55,8 @@ impl RawParameter<'_> {
             return true;
         };
         match parameter.style {
-            // An object without properties is an empty query.
-            Style::Form if parameter.whole_query && parameter.required => true,
-            // A text may be empty.
-            Style::Simple if parameter.whole_query && parameter.required => true,
+            // An object without properties is an empty query, and a text may be empty.
+            Style::Form | Style::Simple if parameter.whole_query && parameter.required => true,
             Style::Json | Style::Simple if parameter.whole_query => !pairs.text().is_empty(),
             Style::DeepObject => pairs
                 .raw()

@@ -130,11 +130,11 @@ async fn a_body_in_chunks_may_be_empty() {
 async fn names_nest_as_deep_as_json_may() {
     let nested = |depth: usize| format!("/things/a?filter[x]{}=1", "[x]".repeat(depth - 1));
     assert_eq!(ask(get(&nested(128))).await.status, 200);
-    for depth in [130, 15_000] {
+    for depth in [129, 15_000] {
         let response = ask(get(&nested(depth))).await;
         assert_eq!(
             response.violations(),
-            ["query filter/x: must not nest deeper than 128 brackets"]
+            ["query filter: must not nest deeper than 128 brackets"]
         );
     }
 }

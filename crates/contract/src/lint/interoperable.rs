@@ -20,6 +20,7 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
     for operation in &context.contract.operations {
         shared_names(operation, diagnostics);
         styles(context, operation, diagnostics);
+        form_styles(context, operation, diagnostics);
     }
     paths(context, diagnostics);
     schemes(context, diagnostics);
@@ -285,6 +286,41 @@ fn styles(context: &Context<'_, '_>, operation: &Operation, diagnostics: &mut Ve
                 )
                 .help("remove `style`, or write `explode: false` with an array"),
             );
+        }
+    }
+}
+
+/// Reports properties of forms in the style `deepObject` whose own properties are arrays or objects.
+fn form_styles(
+    context: &Context<'_, '_>,
+    operation: &Operation,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    let contract = context.contract;
+    let content = operation.request_body.iter().flat_map(|body| &body.content);
+    for media in content {
+        let Some(schema) = media.schema else { continue };
+        let SchemaKind::Object(body) = &contract.schema(contract.resolve(schema)).kind else {
+            continue;
+        };
+        for (name, encoding) in &media.encoding {
+            let property = body.properties.get(name).copied();
+            if encoding.style == Some(Style::DeepObject)
+                && let Some(property) = property
+                && let SchemaKind::Object(keywords) =
+                    &contract.schema(contract.resolve(property)).kind
+                && keywords.types == Some(Types::OBJECT)
+                && has_nested_parts(contract, keywords)
+            {
+                diagnostics.push(
+                    Diagnostic::warning(
+                        "undefined-style",
+                        media.span,
+                        format!("the standard does not say how `deepObject` writes the arrays and objects in `{name}`"),
+                    )
+                    .help("leave the style out: the property is then written as JSON"),
+                );
+            }
         }
     }
 }

@@ -68,7 +68,7 @@ pub(super) const RULES: &[Rule] = &[
         code: "undefined-style",
         set: Interoperable,
         severity: Warning,
-        summary: "The standard does not say how a style writes values of the parameter.",
+        summary: "The standard does not say how a style writes values of the parameter, or of the property of a form.",
         why: "Each tool writes them in its own way.",
         example: document(
             &PARAMETER,

@@ -121,3 +121,21 @@ fn keys_are_no_credentials_of_http() {
         assert_eq!(found, expected, "{scheme}");
     }
 }
+
+#[test]
+fn nested_parts_have_no_style_in_a_form() {
+    let form = |style: &str, schema: &str| {
+        with_body(
+            "post",
+            &format!(
+                "application/x-www-form-urlencoded: {{ encoding: {{ a: {{ style: {style} }} }}, schema: {{ type: object, properties: {{ a: {schema} }} }} }}"
+            ),
+        )
+    };
+    let found = |text: &str| count("undefined-style", LintSet::Interoperable, text);
+    let nested = "{ type: object, properties: { b: { type: array, items: {} } } }";
+    assert_eq!(found(&form("deepObject", nested)), 1);
+    assert_eq!(found(&form("form", nested)), 0);
+    let flat = "{ type: object, properties: { b: { type: string } } }";
+    assert_eq!(found(&form("deepObject", flat)), 0);
+}
