@@ -10,13 +10,14 @@ use features_server::apart::{
 };
 use features_server::foreign::{
     ForeignApi, ForeignBetaError, ForeignBetaRequest, ForeignBetaResponse, ForeignCountError,
-    ForeignCountRequest, ForeignCountResponse, ForeignFileError, ForeignFileRequest, ForeignFileResponse, ForeignLatestError, ForeignLatestRequest,
-    ForeignLatestResponse, ForeignLinkError, ForeignLinkRequest, ForeignLinkResponse,
-    ForeignListError, ForeignListRequest, ForeignListResponse,
-    ForeignNoteDeleteForeignNotesNameError, ForeignNoteDeleteForeignNotesNameRequest,
-    ForeignNoteDeleteForeignNotesNameResponse, ForeignNoteError, ForeignNoteRequest,
-    ForeignNoteResponse, ForeignOrderError, ForeignOrderRequest, ForeignOrderResponse,
-    ForeignOtherNoteError, ForeignOtherNoteRequest, ForeignOtherNoteResponse,
+    ForeignCountRequest, ForeignCountResponse, ForeignFileError, ForeignFileRequest,
+    ForeignFileResponse, ForeignLatestError, ForeignLatestRequest, ForeignLatestResponse,
+    ForeignLinkError, ForeignLinkRequest, ForeignLinkResponse, ForeignListError,
+    ForeignListRequest, ForeignListResponse, ForeignNoteDeleteForeignNotesNameError,
+    ForeignNoteDeleteForeignNotesNameRequest, ForeignNoteDeleteForeignNotesNameResponse,
+    ForeignNoteError, ForeignNoteRequest, ForeignNoteResponse, ForeignOrderError,
+    ForeignOrderRequest, ForeignOrderResponse, ForeignOtherNoteError, ForeignOtherNoteRequest,
+    ForeignOtherNoteResponse,
 };
 use features_types::{ForeignItem, ForeignListCreated, ForeignNote, ForeignOrder};
 use serde_json::{Value, json};
@@ -182,16 +183,30 @@ async fn lists(client: &Client, url: &str) {
     let get = async |query: &str| {
         let response = reqwest::get(format!("{url}/foreign/lists?{query}")).await;
         let response = response.expect("a response");
-        (response.status().as_u16(), response.text().await.expect("the response is text"))
+        (
+            response.status().as_u16(),
+            response.text().await.expect("the response is text"),
+        )
     };
     for (query, expected) in [
-        ("expand[]=a&expand[]=b&sort=c,d", json!(["a|b", "c|d", "null", "null"])),
-        ("expand[1]=b&expand[0]=a", json!(["a|b", "", "null", "null"])),
+        (
+            "expand[]=a&expand[]=b&sort=c,d",
+            json!(["a|b", "c|d", "null", "null"]),
+        ),
+        (
+            "expand[1]=b&expand[0]=a",
+            json!(["a|b", "", "null", "null"]),
+        ),
         ("expand=a&expand=b", json!(["a|b", "", "null", "null"])),
         ("created[gt]=5", json!(["", "", "null", r#"{"gt":5}"#])),
         (
             "items[10][price]=y&items[9][tags][]=t&items[9][price]=x",
-            json!(["", "", r#"[{"price":"x","tags":["t"]},{"price":"y"}]"#, "null"]),
+            json!([
+                "",
+                "",
+                r#"[{"price":"x","tags":["t"]},{"price":"y"}]"#,
+                "null"
+            ]),
         ),
     ] {
         let (status, text) = get(query).await;
@@ -200,12 +215,18 @@ async fn lists(client: &Client, url: &str) {
     }
     // What has no one meaning is refused, and says what is missing.
     for (query, reason) in [
-        ("items[][price]=x&items[][count]=1", "must have an index before the properties"),
+        (
+            "items[][price]=x&items[][count]=1",
+            "must have an index before the properties",
+        ),
         ("items[0][price]=x&items[0][price]=y", "must be given once"),
         ("items[a][price]=x", "must be a list"),
         ("items[-1][price]=x", "must be a list"),
         ("items[99999999999999999999][price]=x", "must be a list"),
-        (&format!("items[0][price]{}=x", "[a]".repeat(200)), "must not nest deeper"),
+        (
+            &format!("items[0][price]{}=x", "[a]".repeat(200)),
+            "must not nest deeper",
+        ),
     ] {
         let (status, text) = get(query).await;
         assert_eq!(status, 400, "{query}");
@@ -225,13 +246,22 @@ async fn orders(client: &Client, url: &str) {
                 "address": {"lines": ["1"]},
             }),
         ),
-        ("expand%5B0%5D=a&address=&tags[0]=7", json!({"expand": ["a"], "address": "", "tags": ["7"]})),
+        (
+            "expand%5B0%5D=a&address=&tags[0]=7",
+            json!({"expand": ["a"], "address": "", "tags": ["7"]}),
+        ),
         ("tags=", json!({"tags": ""})),
     ] {
-        let request = http.post(format!("{url}/foreign/lists")).body(form.to_owned());
+        let request = http
+            .post(format!("{url}/foreign/lists"))
+            .body(form.to_owned());
         let media = "application/x-www-form-urlencoded";
         let response = request.header("content-type", media).send().await;
-        let text = response.expect("a response").text().await.expect("the response is text");
+        let text = response
+            .expect("a response")
+            .text()
+            .await
+            .expect("the response is text");
         let found: Value = serde_json::from_str(&text).expect("the response is JSON");
         assert_eq!(found, order, "{form}");
         let order: ForeignOrder = serde_json::from_value(order).expect("an order");
@@ -243,8 +273,13 @@ async fn orders(client: &Client, url: &str) {
 /// The bytes that APIs with this style read.
 async fn what_is_sent() {
     let (sender, mut received) = unbounded_channel();
-    let keep = async |State(to): State<UnboundedSender<String>>, RawQuery(query): RawQuery, body: String| {
-        let text = query.unwrap_or(body).replace("%5B", "[").replace("%5D", "]");
+    let keep = async |State(to): State<UnboundedSender<String>>,
+                      RawQuery(query): RawQuery,
+                      body: String| {
+        let text = query
+            .unwrap_or(body)
+            .replace("%5B", "[")
+            .replace("%5D", "]");
         to.send(text).expect("the test waits");
         ([("content-type", "application/json")], "{}")
     };
@@ -260,7 +295,12 @@ async fn what_is_sent() {
         "address": {"lines": ["1", "2"]},
     });
     let order: ForeignOrder = serde_json::from_value(order).expect("an order");
-    client.foreign_order().body(order).send().await.expect("a success");
+    client
+        .foreign_order()
+        .body(order)
+        .send()
+        .await
+        .expect("a success");
     assert_eq!(
         received.recv().await.as_deref(),
         Some(
@@ -269,10 +309,19 @@ async fn what_is_sent() {
              &address[lines][]=1&address[lines][]=2"
         )
     );
-    let list = client.foreign_list().expand(vec!["a".to_owned()]).items(vec![item("x")]);
+    let list = client
+        .foreign_list()
+        .expand(vec!["a".to_owned()])
+        .items(vec![item("x")]);
     let answer = list.send().await;
-    assert!(matches!(answer, Err(Error::InvalidResponse(_))), "{answer:?}");
-    assert_eq!(received.recv().await.as_deref(), Some("expand[]=a&items[0][price]=x"));
+    assert!(
+        matches!(answer, Err(Error::InvalidResponse(_))),
+        "{answer:?}"
+    );
+    assert_eq!(
+        received.recv().await.as_deref(),
+        Some("expand[]=a&items[0][price]=x")
+    );
 }
 
 fn item(price: &str) -> ForeignItem {
@@ -285,7 +334,10 @@ async fn anything() {
         (Some("application/json"), None),
         (Some("application/vnd.count+json; charset=utf-8"), None),
         (Some("text/html"), Some("is `text/html`, and must be JSON")),
-        (Some("application/json-seq"), Some("is `application/json-seq`, and must be JSON")),
+        (
+            Some("application/json-seq"),
+            Some("is `application/json-seq`, and must be JSON"),
+        ),
         (None, Some("has no media type, and must be JSON")),
     ] {
         let respond = async move || {
