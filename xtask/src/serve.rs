@@ -12,7 +12,8 @@ use crate::Exit;
 /// Build stratusd and serve a demo: an SQLite file under target/, a token, and three calls to paste
 ///
 /// Postgres databases are servers on this machine if PostgreSQL 16, 17 or 18 is installed, such as by
-/// `cargo xtask postgres`, and simulated otherwise. Load balancers forward connections, on Linux. Machines
+/// `cargo xtask postgres`, and simulated otherwise. Without root they are not isolated from each other,
+/// which is said. Load balancers forward connections, on Linux. Machines
 /// and networks are recorded; the command that makes them real, which needs root, is printed.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {

@@ -14,6 +14,7 @@ mod network;
 mod output;
 #[cfg(feature = "provisioners")]
 mod provision;
+mod provisioner;
 mod restore_database;
 mod sealer;
 mod serve;
@@ -69,6 +70,7 @@ enum Command {
     Balancers(balancers::Arguments),
     Network(network::Arguments),
     Databases(databases::Arguments),
+    Provisioner(provisioner::Arguments),
     Provision(provision::Arguments),
     CheckProvisioner(check_provisioner::Arguments),
     Apply(apply::Arguments),
@@ -95,6 +97,7 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches) -> Result<()> {
         Command::Balance(arguments) => balance::run(arguments, matches, &file),
         Command::Balancers(arguments) => balancers::run(arguments, matches, &file),
         Command::Databases(arguments) => databases::run(arguments, matches, &file),
+        Command::Provisioner(arguments) => provisioner::run(arguments, matches, &file),
         Command::Provision(arguments) => provision::run(arguments, matches, &file),
         Command::CheckProvisioner(arguments) => check_provisioner::run(arguments, matches, &file),
         Command::Network(arguments) => network::run(arguments, matches, &file),

@@ -22,7 +22,7 @@ pub mod vm;
 
 use std::sync::Arc;
 
-use api_types::ProjectId;
+use api_types::{PostgresFlavor, ProjectId};
 
 use crate::domain::Refusal;
 use crate::domain::quota::{Kind, Quotas};
@@ -49,6 +49,8 @@ pub struct Context {
     pub quotas: Quotas,
     /// The versions of PostgreSQL that databases can be created with.
     pub postgres_versions: Versions,
+    /// The flavors that databases can be created with, or `None` for all.
+    pub postgres_flavors: Option<Vec<PostgresFlavor>>,
     /// The number of idempotency keys that a project may have in use.
     pub idempotency_keys: u32,
 }

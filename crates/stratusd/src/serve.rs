@@ -49,6 +49,7 @@ use long_work::LongWork;
 use management::{Health, Management};
 use metrics::Metrics;
 use provisioning::{Choice, Reconciling, folder_beside};
+pub use provisioning::{Foreseen, foresee};
 use requests::Requests;
 pub(crate) use requests::known_method;
 use serving::Serving;
@@ -137,6 +138,7 @@ pub async fn run(
         service_domain: process.service_domain.as_str().to_owned(),
         quotas,
         postgres_versions: provisioner.versions(),
+        postgres_flavors: provisioner.flavors(),
         idempotency_keys: settings.idempotency_keys.get(),
     };
     let sweeping = tokio::spawn(sweep::run(

@@ -188,6 +188,8 @@ settings! {
     local_user("STRATUS_LOCAL_USER", "USER"): text::UserName = "postgres";
     /// Local, as root: the number of the first user that databases run as. Each has one of its own, which needs no name.
     local_first_uid("STRATUS_LOCAL_FIRST_UID", "NUMBER"): number::UserNumber = "1900000000";
+    /// Local, not as root: `on` lets all databases run as the user of this process, so that the owner of one can read all others, and the files of this process. For development. `off` refuses to run them.
+    local_shared_user("STRATUS_LOCAL_SHARED_USER", "SWITCH"): Switch = "off";
     /// Local: how many bytes of the disk a database gets for each GiB of its storage size.
     local_bytes_per_gib("STRATUS_LOCAL_BYTES_PER_GIB", "BYTES"): number::Scale = "1073741824";
     /// Local: the folder of the backups, on another disk if possible. If not set, `backups` in the folder of the databases.

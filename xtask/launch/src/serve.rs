@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Context as _;
+use serde_json::Value;
 
 use crate::service::{Build, PROJECT, Service};
 
@@ -101,8 +102,65 @@ fn programs(root: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
+/// What creates the Postgres databases of a demo.
+#[derive(Debug)]
+enum Databases {
+    /// Servers on this machine.
+    Local {
+        /// The version of PostgreSQL that the printed call asks for.
+        version: String,
+        /// Whether each has a user of the operating system of its own.
+        is_isolated: bool,
+    },
+    /// A simulator.
+    Simulated {
+        /// Why no servers run.
+        reason: String,
+    },
+}
+
+impl Databases {
+    /// Asks the program what it takes with these settings.
+    fn of(service: &Service, settings: &[(&str, OsString)]) -> anyhow::Result<Self> {
+        let said = service.output_with(&["provisioner", "--format", "json"], settings)?;
+        let said: Value = serde_json::from_str(&said).context("it is not JSON")?;
+        if said["provisioner"] != "local" {
+            let reason = said["reason"].as_str();
+            return Ok(Self::Simulated {
+                reason: reason.unwrap_or("its settings say so").to_owned(),
+            });
+        }
+        let versions = said["versions"].as_array().cloned().unwrap_or_default();
+        let versions: Vec<&str> = versions.iter().filter_map(Value::as_str).collect();
+        // That of a database which is created without one, if it is there.
+        let version = versions.iter().find(|version| **version == DEFAULT_VERSION);
+        let version = version.or(versions.last()).context("no version is named")?;
+        Ok(Self::Local {
+            version: (*version).to_owned(),
+            is_isolated: said["isolated"] == true,
+        })
+    }
+
+    /// Says what is real of them.
+    fn describe(&self) -> String {
+        match self {
+            Self::Local { is_isolated, .. } => format!(
+                "Postgres databases are servers on this machine{}\n{STOP}",
+                if *is_isolated {
+                    ", each as a user of its own"
+                } else {
+                    UNISOLATED
+                }
+            ),
+            Self::Simulated { reason } => {
+                format!("Postgres databases are simulated: {reason}\n{MAKE_REAL}")
+            }
+        }
+    }
+}
+
 /// Prints how to call a service of the demo, and returns the command that serves it, with Postgres
-/// databases that are servers on this machine if there are `programs` for them.
+/// databases that are servers on this machine if there are `programs` for them, and they can run.
 ///
 /// # Errors
 ///
@@ -113,6 +171,12 @@ pub fn announce(
     programs: &[PathBuf],
     out: &mut dyn Write,
 ) -> anyhow::Result<Command> {
+    let settings = databases(programs)?;
+    let databases = Databases::of(service, &settings)?;
+    let version = match &databases {
+        Databases::Local { version, .. } => version,
+        Databases::Simulated { .. } => DEFAULT_VERSION,
+    };
     // What clients append paths to.
     let api = format!("http://{}", addresses.listen);
     let base = format!("{api}/project/{PROJECT}");
@@ -129,17 +193,17 @@ pub fn announce(
          token     {}\n\
          contract  {api}/openapi.yaml\n\
          docs      {api}/docs/\n\
-         {}\n\n\
+         {}\n{RECORDED}\n{BALANCED}\n\n\
          curl {header} '{base}/location/eu-central-h1/vm?order_column=name'\n\
-         curl {header} -H 'Content-Type: application/json' -d '{{\"size\":\"standard-2\",\"storage_size\":64}}' {database}\n\
+         curl {header} -H 'Content-Type: application/json' -d '{{\"size\":\"standard-2\",\"storage_size\":64,\"version\":\"{version}\"}}' {database}\n\
          curl {header} {database}\n",
         service.token,
-        [if programs.is_empty() { SIMULATED } else { REAL }, BALANCED].concat()
+        databases.describe()
     )?;
-    if !programs.is_empty() {
+    if let Databases::Local { .. } = databases {
         writeln!(
             out,
-            "psql \"$(curl -s {header} {database} | grep -o 'postgres://[^\"]*')\"\n"
+            "psql \"$(curl -s {header} {database} | grep -o 'postgres://[^\"]*')\"    # a few seconds after it is created\n"
         )?;
     }
     if BALANCES {
@@ -175,12 +239,22 @@ pub fn announce(
             // Any free port, since another data plane may use the default one.
             .env("STRATUS_BALANCE_MANAGEMENT_LISTEN", "127.0.0.1:0");
     }
-    if !programs.is_empty() {
-        // It falls back to the simulator, and says why, where they cannot run.
-        serve.env("STRATUS_PROVISIONER", "auto");
-        serve.env("STRATUS_LOCAL_BINARIES", env::join_paths(programs)?);
-    }
+    serve.envs(settings);
     Ok(serve)
+}
+
+/// Returns the settings of Postgres databases, for these programs of PostgreSQL.
+fn databases(programs: &[PathBuf]) -> anyhow::Result<Vec<(&'static str, OsString)>> {
+    if programs.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(vec![
+        // It takes the simulator, and says why, where they cannot run.
+        ("STRATUS_PROVISIONER", "auto".into()),
+        ("STRATUS_LOCAL_BINARIES", env::join_paths(programs)?),
+        // All databases of a demo are of who has started it. As root, each has a user of its own anyway.
+        ("STRATUS_LOCAL_SHARED_USER", "on".into()),
+    ])
 }
 
 /// Returns the commands that make the machines and networks of the demo real. They are printed and not
@@ -203,21 +277,28 @@ const BALANCES: bool = cfg!(target_os = "linux");
 const BALANCER: &str = "http://127.1.0.1:8000/";
 /// What is real of the load balancers of a demo.
 const BALANCED: &str = if BALANCES {
-    "\nload balancers forward connections, to HTTP servers in place of the machines hello-1 and hello-2"
+    "load balancers forward connections; HTTP servers of this demo respond in place of the machines hello-1 and hello-2"
 } else {
-    "\nload balancers are recorded, too"
+    "load balancers are recorded, too"
 };
+/// What is real of the other resources of a demo.
+const RECORDED: &str =
+    "virtual machines, private subnets and firewalls are recorded: no machine or network is made";
 /// What the service of [`Build::Alone`] lacks, and how to have it.
 const LEFT_OUT: &str = "to compile sooner, this build leaves out the export of traces and provisioners in other \
                         processes, and names the first thing that is wrong with a body alone: \
                         `cargo build --release --package stratusd` leaves out nothing";
-/// What is real of a demo without programs of PostgreSQL.
-const SIMULATED: &str = "simulated databases, and recorded machines and networks: the API keeps records of them, and nothing runs\n\
-    to have real databases: cargo xtask postgres, delete target/serve, and start again";
-/// What is real of a demo with programs of PostgreSQL.
-const REAL: &str = "Postgres databases are servers on this machine, unless the log below says that they are simulated\n\
-    they go on after Ctrl-C; to stop them, too: pkill -INT -f target/serve/stratus.db-postgres\n\
-    machines and networks are recorded: the API keeps records of them, and nothing runs";
+/// The version of a database that is created without one.
+const DEFAULT_VERSION: &str = "17";
+/// How to have real databases in place of simulated ones.
+const MAKE_REAL: &str =
+    "to have real ones: cargo xtask postgres, delete target/serve, and start again";
+/// How to stop the servers of databases.
+const STOP: &str =
+    "they go on after Ctrl-C; to stop them, too: pkill -INT -f target/serve/stratus.db-postgres";
+/// What is wrong with databases that all run as the user of the service.
+const UNISOLATED: &str = "\nWARNING: they are not isolated, since this does not run as root: all run as your user, so the \
+                          owner of one can read all others and your files";
 
 #[cfg(test)]
 mod tests {

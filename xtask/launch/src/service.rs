@@ -1,6 +1,7 @@
 //! A `stratusd` built from this workspace, with a database of its own that holds the demo
 //! inventory.
 
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -117,8 +118,19 @@ impl Service {
     /// Runs `stratusd` with these arguments and returns its standard output, or an error if it
     /// fails.
     fn output(&self, arguments: &[&str]) -> anyhow::Result<String> {
+        self.output_with(arguments, &[])
+    }
+
+    /// Runs `stratusd` with these arguments and settings, and returns its standard output, or an
+    /// error if it fails.
+    pub(crate) fn output_with(
+        &self,
+        arguments: &[&str],
+        settings: &[(&str, OsString)],
+    ) -> anyhow::Result<String> {
         let output = self
             .command(arguments)
+            .envs(settings.iter().map(|(name, value)| (name, value)))
             .output()
             .context("failed to start stratusd")?;
         if !output.status.success() {

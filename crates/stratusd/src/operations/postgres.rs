@@ -109,7 +109,7 @@ impl Change for Create {
 }
 
 impl Create {
-    /// Checks the name, the location, the version, the size and the storage size of the new database.
+    /// Checks the name, the location, the version, the flavor, the size and the storage size of the new database.
     /// Returns the size and the storage size.
     ///
     /// # Errors
@@ -125,6 +125,12 @@ impl Create {
         {
             let wrong = format!("is not offered here: choose {}", enumerate(&versions));
             refused.push(Refusal::invalid("version", wrong));
+        }
+        if let Some(flavors) = &self.context.postgres_flavors
+            && !flavors.contains(&self.body.flavor)
+        {
+            let wrong = format!("is not offered here: choose {}", enumerate(flavors));
+            refused.push(Refusal::invalid("flavor", wrong));
         }
         let sized = catalogue::size(&self.body.size).and_then(|size| {
             catalogue::storage(&size, self.body.storage_size).map(|storage| (size, storage))

@@ -32,6 +32,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use api_types::PostgresFlavor;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep};
@@ -40,7 +41,7 @@ pub use address::Addresses;
 pub use backup::restore_files;
 pub use binaries::Binaries;
 pub use folder::FolderError;
-pub use owner::{Owner, OwnerError};
+pub use owner::{Owner, OwnerError, Sharing};
 
 use super::authority::Authority;
 use super::{
@@ -51,6 +52,7 @@ use crate::domain::refusal::enumerate;
 use crate::world::World;
 use creation::Restorations;
 use folder::{Database, Folder, Locked};
+use member::DATA;
 
 /// How long a step waits for a step of an earlier process, or for the supervisor.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
@@ -135,6 +137,9 @@ impl Local {
         })))
     }
 
+    /// The flavor that databases can have: the programs of distributions have no extensions of others.
+    pub const FLAVOR: PostgresFlavor = PostgresFlavor::Standard;
+
     /// Returns the versions of PostgreSQL that databases can have.
     pub fn versions(&self) -> impl Iterator<Item = &'static str> {
         self.0.config.binaries.versions()
@@ -188,6 +193,17 @@ impl Inner {
     }
 }
 
+/// Checks that a database is to be plain PostgreSQL: it would lack the extensions of another flavor.
+fn ensure_flavor(flavor: &str) -> Result<(), ProvisionError> {
+    let offered = Local::FLAVOR.to_string();
+    if flavor == offered {
+        return Ok(());
+    }
+    Err(ProvisionError::Failed(format!(
+        "the flavor {flavor:?} is not {offered}, the only one of databases on this machine"
+    )))
+}
+
 /// Checks that a database can get a size and a kind of high availability: others would get a size and
 /// standbys that nobody asked for.
 fn ensure_supported(shape: &Shape) -> Result<(), ProvisionError> {
@@ -230,15 +246,22 @@ impl Provisioner for Local {
         storage::limit(&mut database, used, bytes_per_gib)?;
         let is_available = session::is_ready(&database, database.record.primary).await;
         let archive = self.0.archive(&wanted.id)?;
-        let backups = spawn_blocking(move || archive.shown()).await;
-        let backups = backups.expect("it does not panic")?;
-        let latest_restore_time = match &wanted.known {
-            // Restoring asks the server for what is not archived yet.
-            _ if is_available && !backups.is_empty() && !self.0.is_archive_full(&wanted.id) => {
-                self.0.world.now() / 1000
-            }
-            Some(known) => known.latest_restore_time,
-            None => database.record.created_at / 1000,
+        let data = database.record.primary.path(&database.locked, DATA);
+        let now = self.0.world.now() / 1000;
+        let look = move || {
+            Ok((
+                archive.shown()?,
+                backup::archived_until(&data, &archive, now)?,
+            ))
+        };
+        let looked = spawn_blocking(look).await.expect("it does not panic");
+        let (backups, archived_until) = looked?;
+        let latest_restore_time = match (&wanted.known, backups.last()) {
+            // Restoring asks the server for what is not archived yet, which the server may refuse if it
+            // waits for something before.
+            (_, Some(newest)) if is_available => archived_until.max(newest.last_modified),
+            (Some(known), _) => known.latest_restore_time,
+            (None, _) => database.record.created_at / 1000,
         };
         Ok(Some(Observed {
             is_available,
@@ -251,6 +274,7 @@ impl Provisioner for Local {
     }
 
     async fn create(&self, wanted: &Wanted) -> Result<Progress, ProvisionError> {
+        ensure_flavor(&wanted.flavor)?;
         ensure_supported(&wanted.shape)?;
         self.create_or_restore(wanted).await
     }

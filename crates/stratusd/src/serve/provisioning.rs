@@ -5,22 +5,22 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use api_types::PostgresVersion;
+use api_types::{PostgresFlavor, PostgresVersion};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::operations::Context;
 use crate::provision::Versions;
 use crate::provision::authority::Authority;
-use crate::provision::local::{Binaries, Local, LocalConfig, Owner};
+use crate::provision::local::{Binaries, Local, LocalConfig, Owner, Sharing};
 #[cfg(feature = "provisioners")]
 use crate::provision::remote::Remote;
 use crate::provision::simulator::{Simulator, SimulatorConfig};
 use crate::reconcile::{Reconciler, ReconcilerConfig, Steps};
 use crate::settings::{
-    Folders, ProcessSettings, ProvisionerChoice, ProvisionerSettings, RemoteSettings,
+    Folders, ProcessSettings, ProvisionerChoice, ProvisionerSettings, RemoteSettings, Switch,
 };
-use crate::storage::{self, Aborted, Change, Connection, DatabaseLocation, Store};
+use crate::storage::{self, Aborted, Change, Connection, DatabaseLocation, StorageError, Store};
 use crate::world::World;
 
 /// The name of the last choice in the table `service_state`.
@@ -106,16 +106,10 @@ impl Choice {
     ) -> Result<Chosen> {
         match self.recorded(store).await? {
             Kind::Local => {
-                let local = self.local;
-                let config = local
-                    .context("its databases run on this machine, which is not possible now")?;
-                run_here(config, authority, world).map(Chosen::Local)
+                run_here(self.local.context(NOT_HERE)?, authority, world).map(Chosen::Local)
             }
             Kind::Simulated => {
-                let reason = match self.local {
-                    Ok(_) => anyhow!("those that exist are"),
-                    Err(reason) => reason,
-                };
+                let reason = simulated_because(self.local);
                 Ok(Chosen::Simulated(Box::new(simulate(
                     &reason, of, world, authority,
                 ))))
@@ -124,9 +118,7 @@ impl Choice {
             Kind::Http => bail!(WITHOUT),
             #[cfg(feature = "provisioners")]
             Kind::Http => {
-                let remote = self.remote.context(
-                    "its databases are created by another process: set provisioner = \"http\" and provisioner_url",
-                )?;
+                let remote = self.remote.context(NOT_CALLED)?;
                 remote.announce().await;
                 Ok(Chosen::Remote(remote))
             }
@@ -165,26 +157,114 @@ impl Choice {
     /// If there are databases of the other kind: a simulated database must not become a real, empty
     /// one, and a real one must not be forgotten.
     async fn recorded(&self, store: &Store) -> Result<Kind> {
-        let kind = match self.wanted {
-            ProvisionerChoice::Local => Some(Kind::Local),
-            ProvisionerChoice::Simulated => Some(Kind::Simulated),
-            ProvisionerChoice::Http => Some(Kind::Http),
-            ProvisionerChoice::Auto => None,
-        };
-        let possible = if self.local.is_ok() {
-            Kind::Local
-        } else {
-            Kind::Simulated
-        };
-        let record = Record { kind, possible };
-        let recorded = store.change(record).await.map_err(Aborted::failure)?;
-        recorded.with_context(|| {
+        let recorded = store.change(self.record()).await;
+        self.ensure_kind(recorded.map_err(Aborted::failure)?)
+    }
+
+    fn record(&self) -> Record {
+        Record {
+            kind: match self.wanted {
+                ProvisionerChoice::Local => Some(Kind::Local),
+                ProvisionerChoice::Simulated => Some(Kind::Simulated),
+                ProvisionerChoice::Http => Some(Kind::Http),
+                ProvisionerChoice::Auto => None,
+            },
+            possible: if self.local.is_ok() {
+                Kind::Local
+            } else {
+                Kind::Simulated
+            },
+        }
+    }
+
+    fn ensure_kind(&self, kind: Option<Kind>) -> Result<Kind> {
+        kind.with_context(|| {
             let wanted = self.wanted;
             format!(
                 "provisioner = {wanted} is not that of the databases that exist: delete them first"
             )
         })
     }
+
+    /// Says what creates the databases of a store if a service starts now. Changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// If the service would not start.
+    async fn foresee(self, store: &Store) -> Result<Foreseen> {
+        let mut reader = store.reader().await?;
+        let chosen = self.record().choose(&mut reader.connection()).await?;
+        Ok(match self.ensure_kind(chosen)? {
+            #[cfg(not(feature = "provisioners"))]
+            Kind::Http => bail!(WITHOUT),
+            #[cfg(feature = "provisioners")]
+            Kind::Http => {
+                self.remote.context(NOT_CALLED)?;
+                Foreseen::Http
+            }
+            Kind::Local => {
+                let config = self.local.context(NOT_HERE)?;
+                Foreseen::Local {
+                    versions: config.binaries.versions().map(str::to_owned).collect(),
+                    is_isolated: config.owner != Owner::Itself,
+                }
+            }
+            Kind::Simulated => Foreseen::Simulated {
+                reason: format!("{:#}", simulated_because(self.local)),
+            },
+        })
+    }
+}
+
+/// Why a service does not start whose databases run on this machine.
+const NOT_HERE: &str = "its databases run on this machine, which is not possible now";
+
+/// Why a service does not start whose databases another process creates.
+#[cfg(feature = "provisioners")]
+const NOT_CALLED: &str =
+    "its databases are created by another process: set provisioner = \"http\" and provisioner_url";
+
+/// Returns why databases are simulated.
+fn simulated_because(local: Result<LocalConfig>) -> anyhow::Error {
+    match local {
+        Ok(_) => anyhow!("those that exist are"),
+        Err(reason) => reason,
+    }
+}
+
+/// What creates the databases of a store if a service starts with the same settings.
+#[derive(Debug)]
+pub enum Foreseen {
+    /// Servers on this machine.
+    Local {
+        /// The versions of PostgreSQL that databases can have.
+        versions: Vec<String>,
+        /// Whether each database has a user of the operating system of its own.
+        is_isolated: bool,
+    },
+    /// A simulator.
+    Simulated {
+        /// Why no servers run.
+        reason: String,
+    },
+    /// Another process.
+    Http,
+}
+
+/// Says what creates the databases of a store if a service starts now. Changes nothing.
+///
+/// # Errors
+///
+/// If the service would not start for a reason that has to do with its databases.
+pub async fn foresee(
+    settings: (&ProvisionerSettings, &RemoteSettings),
+    database: &DatabaseLocation,
+    store: &Store,
+) -> Result<Foreseen> {
+    let (provisioner, remote) = settings;
+    remote.ensure_complete(provisioner.provisioner)?;
+    let choice = Choice::look(provisioner, remote, folder_beside(database))?;
+    choice.foresee(store).await
 }
 
 impl Chosen {
@@ -199,6 +279,17 @@ impl Chosen {
             Self::Simulated(_) => Versions::default(),
             #[cfg(feature = "provisioners")]
             Self::Remote(remote) => remote.versions(),
+        }
+    }
+
+    /// Returns the flavors that databases can have, or `None` for all, as far as this process knows.
+    pub(super) fn flavors(&self) -> Option<Vec<PostgresFlavor>> {
+        match self {
+            Self::Local(_) => Some(vec![Local::FLAVOR]),
+            Self::Simulated(_) => None,
+            // It says so itself when it is to create one.
+            #[cfg(feature = "provisioners")]
+            Self::Remote(_) => None,
         }
     }
 
@@ -262,26 +353,35 @@ struct Record {
     possible: Kind,
 }
 
-impl Change for Record {
-    type Output = Option<Kind>;
-    type Refusal = std::convert::Infallible;
-
-    async fn apply(&self, tx: &mut Connection<'_>) -> Result<Option<Kind>, Aborted<Self::Refusal>> {
-        let recorded = storage::service_state::lookup(tx, NAME).await?;
+impl Record {
+    /// Returns what creates databases from now on, or `None` if there are databases of the other kind.
+    async fn choose(&self, c: &mut Connection<'_>) -> Result<Option<Kind>, StorageError> {
+        let recorded = storage::service_state::lookup(c, NAME).await?;
         let recorded = match recorded.as_deref() {
             Some(b"local") => Some(Kind::Local),
             Some(b"http") => Some(Kind::Http),
             Some(_) => Some(Kind::Simulated),
             // A store of an earlier version, whose databases were all simulated.
-            None if storage::database::is_any(tx).await? => Some(Kind::Simulated),
+            None if storage::database::is_any(c).await? => Some(Kind::Simulated),
             None => None,
         };
         let kind = self.kind.or(recorded).unwrap_or(self.possible);
-        if recorded.is_some_and(|recorded| recorded != kind)
-            && storage::database::is_any(tx).await?
+        if recorded.is_some_and(|recorded| recorded != kind) && storage::database::is_any(c).await?
         {
             return Ok(None);
         }
+        Ok(Some(kind))
+    }
+}
+
+impl Change for Record {
+    type Output = Option<Kind>;
+    type Refusal = std::convert::Infallible;
+
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<Option<Kind>, Aborted<Self::Refusal>> {
+        let Some(kind) = self.choose(tx).await? else {
+            return Ok(None);
+        };
         let text: &[u8] = match kind {
             Kind::Local => b"local",
             Kind::Simulated => b"simulated",
@@ -300,6 +400,12 @@ fn run_here(config: LocalConfig, authority: Authority, world: &World) -> Result<
         versions = versions.join(", "),
         "Postgres databases run on this machine"
     );
+    if config.owner == Owner::Itself {
+        tracing::warn!(
+            "these databases are not isolated: all run as the user of this process, so the owner of one can read all \
+             others, and the files of this process with its encryption keys (local_shared_user = \"on\")"
+        );
+    }
     let local = Local::open(config, authority, world.clone());
     local.context("failed to open the folder of the databases")
 }
@@ -334,7 +440,12 @@ fn local(settings: &ProvisionerSettings, folder: Option<PathBuf>) -> Result<Loca
         .map(|folder| folder.as_path().to_owned())
         .or(folder)
         .context("local_folder is not set, as it must be beside a store in PostgreSQL")?;
-    let owner = Owner::find(settings.local_user.as_str(), settings.local_first_uid.get())?;
+    let sharing = match settings.local_shared_user {
+        Switch::On => Sharing::Allowed,
+        Switch::Off => Sharing::Refused,
+    };
+    let first = settings.local_first_uid.get();
+    let owner = Owner::find(settings.local_user.as_str(), first, sharing)?;
     let backup_folder = settings.local_backup_folder.as_ref();
     let backup_folder =
         backup_folder.map_or_else(|| folder.join("backups"), |it| it.as_path().to_owned());

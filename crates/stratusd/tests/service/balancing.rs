@@ -9,7 +9,7 @@ mod seen;
 mod shares;
 mod state;
 mod store;
-mod tls;
+pub mod tls;
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;

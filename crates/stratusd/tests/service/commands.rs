@@ -19,6 +19,7 @@ fn help_lists_commands_and_flags() {
         "balance",
         "balancers",
         "databases",
+        "provisioner",
         "apply",
         "token issue",
         "audit",

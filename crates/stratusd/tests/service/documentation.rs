@@ -102,6 +102,7 @@ impl Machine {
             "deploy/stratusd.service",
             "deploy/stratusd-balance.service",
             "deploy/stratusd-network.service",
+            "deploy/stratusd-provision.service",
             "deploy/stratus.toml",
             "deploy/container.toml",
         ] {

@@ -3,7 +3,8 @@
 //! PostgreSQL refuses to run as root, and the superuser of a database can run programs as the user
 //! of its server. So a service that runs as root gives each database a user that no other database
 //! has or has had. Such a user needs no name, and cannot read what belongs to another database. A service
-//! that does not run as root cannot do this: its databases run as the service itself.
+//! that does not run as root cannot do this: its databases run as the service itself, if its settings
+//! say that they may.
 
 use std::fs;
 use std::io;
@@ -18,6 +19,13 @@ use crate::provision::ProvisionError;
 /// Why no server can run on this machine.
 #[derive(Debug, Error)]
 pub enum OwnerError {
+    /// All servers would run as the user of this process, which nobody has allowed.
+    #[error(
+        "this process does not run as root, so all databases would run as its user, and the owner of one could read \
+         all others and the files of this process: let `stratusd provision` run them as root, or, for development, \
+         set local_shared_user = \"on\""
+    )]
+    Shared,
     /// There is no user with this name.
     #[error("there is no user {0:?} to create databases as: PostgreSQL refuses to run as root")]
     NoUser(String),
@@ -26,6 +34,15 @@ pub enum OwnerError {
         "{0:?} is closed to the users that databases run as: `chmod o+x`, or use another folder"
     )]
     Closed(PathBuf),
+}
+
+/// Whether all servers may run as the user of this process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sharing {
+    /// They may, if this process does not run as root.
+    Allowed,
+    /// Each must have a user of its own.
+    Refused,
 }
 
 /// The users that servers run as.
@@ -47,10 +64,14 @@ impl Owner {
     ///
     /// # Errors
     ///
-    /// If this process runs as root, and there is no user called `creator`.
-    pub fn find(creator: &str, first: u32) -> Result<Self, OwnerError> {
+    /// If this process runs as root, and there is no user called `creator`; or if it does not, and
+    /// `sharing` refuses that.
+    pub fn find(creator: &str, first: u32, sharing: Sharing) -> Result<Self, OwnerError> {
         if !rustix::process::geteuid().is_root() {
-            return Ok(Self::Itself);
+            return match sharing {
+                Sharing::Allowed => Ok(Self::Itself),
+                Sharing::Refused => Err(OwnerError::Shared),
+            };
         }
         let number = |option| {
             let mut id = Command::new("id");

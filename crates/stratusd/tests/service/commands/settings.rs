@@ -225,6 +225,7 @@ fn shipped_settings_are_not_overridden_by_the_unit_or_the_image() {
     for (settings, around) in [
         ("deploy/stratus.toml", "deploy/stratusd.service"),
         ("deploy/stratus.toml", "deploy/stratusd-balance.service"),
+        ("deploy/stratus.toml", "deploy/stratusd-provision.service"),
         ("deploy/container.toml", "../../Dockerfile"),
     ] {
         let mut command = home.command(&["config"]);

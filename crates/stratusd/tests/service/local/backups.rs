@@ -66,6 +66,48 @@ async fn first_backup(caller: &Caller, name: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_is_not_archived_is_not_promised() {
+    let Some(servers) = Servers::new() else {
+        return;
+    };
+    let service = servers.serve(&[]);
+    let caller = servers.caller(&service);
+    let made = create(&caller, "orders", json!({})).await;
+    let table = "CREATE TABLE note (text text, at timestamptz DEFAULT clock_timestamp())";
+    execute(&made, table).await;
+    first_backup(&caller, "orders").await;
+    // No part of the log can be archived from now on.
+    let id = made["id"].as_str().expect("it has an id");
+    let obstacle = servers
+        .folder()
+        .join("backups")
+        .join(id)
+        .join("log/obstacle.new");
+    fs::create_dir(&obstacle).expect("the folder is there");
+    let written = note(&made, "not archived").await;
+    execute(&made, "SELECT pg_switch_wal()").await;
+    // Longer than a part may wait.
+    tokio::time::sleep(Duration::from_secs(8)).await;
+    let path = format!("{PLACE}/postgres/orders");
+    let latest = |database: &Value| -> jiff::Timestamp {
+        let text = database["latest_restore_time"]
+            .as_str()
+            .expect("it is known");
+        text.parse().expect("it is a time")
+    };
+    let now = caller.get(&path).await.ok();
+    let written: jiff::Timestamp = written.parse().expect("it is a time");
+    assert!(latest(&now) < written, "{} for {written}", latest(&now));
+    let earliest = now["earliest_restore_time"].as_str().expect("it is known");
+    assert!(
+        latest(&now) >= earliest.parse().expect("it is a time"),
+        "{now}"
+    );
+    fs::remove_dir(&obstacle).expect("it is there");
+    caller.wait_for(&path, |now| latest(now) > written).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_database_is_restored_to_any_time_since_its_first_backup() {
     let Some(servers) = Servers::new() else {
         return;

@@ -1,12 +1,14 @@
 //! What the service takes for its databases, and what it says of it.
 
+use std::process::Command;
+
 use serde_json::json;
 
 use super::{PLACE, create};
 use crate::support::Home;
 use crate::support::caller::Caller;
 use crate::support::inventory::{SHOP, two_projects};
-use crate::support::servers::Servers;
+use crate::support::servers::{Servers, connect};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_taken_first_stays() {
@@ -63,6 +65,85 @@ async fn what_is_simulated_is_said() {
     }
 }
 
+/// Returns a command that does another one without root. It may still enter all folders, since those of
+/// the program may be open to root alone.
+fn without_root(command: &Command) -> Option<Command> {
+    if !rustix::process::geteuid().is_root() {
+        return None;
+    }
+    let mut setpriv = Command::new("setpriv");
+    setpriv.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
+    setpriv.args([
+        "--inh-caps=+dac_read_search",
+        "--ambient-caps=+dac_read_search",
+    ]);
+    setpriv.arg(command.get_program()).args(command.get_args());
+    Some(setpriv)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_root_databases_share_a_user_only_if_the_settings_say_so() {
+    let Some(servers) = Servers::new() else {
+        return;
+    };
+    let home = &servers.home;
+    if rustix::process::geteuid().is_root() {
+        let given = Command::new("chown")
+            .args(["-R", "65534:65534"])
+            .arg(home.path())
+            .status();
+        assert!(given.expect("`chown` is there").success());
+    }
+    let settings = servers.settings();
+    let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
+    let run = |words: &[&str]| {
+        let command = home.command(&[words, &settings[..]].concat());
+        let output = home.started_by(without_root, command).output();
+        let output = output.expect("the program starts");
+        let said = [output.stdout, output.stderr].concat();
+        (
+            output.status.success(),
+            String::from_utf8_lossy(&said).into_owned(),
+        )
+    };
+    let wrong = "this process does not run as root, so all databases would run as its user";
+    let (succeeded, said) = run(&["provisioner", "--provisioner", "local"]);
+    assert!(!succeeded && said.contains(wrong), "{said}");
+    let foreseen = run(&["provisioner", "--provisioner", "auto"]);
+    assert!(foreseen.0, "{foreseen:?}");
+    assert!(
+        foreseen.1.starts_with(&format!("simulated: {wrong}")),
+        "{foreseen:?}"
+    );
+    // Another store, since what was taken first stays.
+    let other = format!("sqlite://{}", home.path().join("other.db").display());
+    let auto = [
+        &settings[..],
+        &["--provisioner", "auto", "--database-url", &other],
+    ]
+    .concat();
+    let service = home.serve_by(without_root, &auto);
+    service.terminate();
+    let (_, log) = service.wait();
+    assert!(
+        log.contains("simulated, not created") && log.contains(wrong),
+        "{log}"
+    );
+
+    let shared = ["--local-shared-user", "on"];
+    let foreseen = run(&["provisioner", "--local-shared-user", "on"]).1;
+    assert!(
+        foreseen.contains("the owner of one can read all others"),
+        "{foreseen}"
+    );
+    let service = servers.serve_by(without_root, &shared);
+    let made = create(&servers.caller(&service), "orders", json!({})).await;
+    connect(&made).await.expect("it answers");
+    service.terminate();
+    let (_, log) = service.wait();
+    assert!(log.contains("these databases are not isolated"), "{log}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn databases_that_exist_keep_their_provisioner() {
     let Some(servers) = Servers::new() else {
@@ -77,12 +158,21 @@ async fn databases_that_exist_keep_their_provisioner() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_version_that_is_not_installed_is_refused() {
+async fn what_is_not_installed_is_refused() {
     let Some(servers) = Servers::new() else {
         return;
     };
     let service = servers.serve(&[]);
     let caller = Caller::new(&service.base, SHOP, &servers.token);
+    let flavored = json!({ "size": "hobby-1", "storage_size": 16, "flavor": "paradedb" });
+    let refused = caller
+        .post(&format!("{PLACE}/postgres/orders"), flavored)
+        .await;
+    assert_eq!(refused.error(), (400, "InvalidRequest"));
+    assert_eq!(
+        refused.detail("flavor"),
+        "is not offered here: choose standard"
+    );
     let body = json!({ "size": "hobby-1", "storage_size": 16, "version": "16" });
     let refused = caller.post(&format!("{PLACE}/postgres/orders"), body).await;
     if refused.status == 200 {

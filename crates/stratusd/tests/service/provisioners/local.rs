@@ -1,6 +1,8 @@
 //! A provisioner whose databases are PostgreSQL servers: the check connects to them, and a service
 //! uses them.
 
+use std::process::Command;
+
 use serde_json::{Value, json};
 
 use super::{ORDERS, create, is_running, serve, token_file};
@@ -8,21 +10,60 @@ use crate::support::inventory::SHOP;
 use crate::support::provisioner::TOKEN;
 use crate::support::servers::{self, Servers};
 
-/// Checks that sizes that are not listed are refused in words.
+/// Returns a command with the rights that the unit of systemd gives the provisioner, if this test has
+/// them to give away.
+fn as_the_unit_does(command: &Command) -> Option<Command> {
+    if !rustix::process::geteuid().is_root() {
+        return None;
+    }
+    let unit = include_str!("../../../deploy/stratusd-provision.service");
+    let rights = unit
+        .lines()
+        .find_map(|line| line.strip_prefix("CapabilityBoundingSet="));
+    let rights = rights.expect("the unit bounds its rights").to_lowercase();
+    let rights: Vec<_> = rights
+        .split(' ')
+        .map(|right| right.replace("cap_", "+"))
+        .collect();
+    let mut setpriv = Command::new("setpriv");
+    setpriv
+        .args(["--no-new-privs", "--inh-caps=-all"])
+        .arg(format!("--bounding-set=-all,{}", rights.join(",")))
+        .arg(command.get_program())
+        .args(command.get_args());
+    Some(setpriv)
+}
+
+/// Checks that sizes and flavors that are not offered are refused in words.
 async fn ensure_refused(base: &str) {
     // Fails if a provider is installed already, which is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let http = reqwest::Client::new();
-    for (size, wrong) in [
-        ("standard-3", "\"standard-3\" is not one of hobby-1, "),
-        ("-2", "\"-2\" is not one of hobby-1, "),
+    for (flavor, size, wrong) in [
+        (
+            "standard",
+            "standard-3",
+            "\"standard-3\" is not one of hobby-1, ",
+        ),
+        ("standard", "-2", "\"-2\" is not one of hobby-1, "),
+        (
+            "lantern",
+            "hobby-1",
+            "the flavor \"lantern\" is not standard",
+        ),
     ] {
         let shape =
             json!({ "version": "17", "vm_size": size, "storage_size_gib": 64, "ha_type": "none" });
         let wanted = json!({
-            "project_id": SHOP, "location": "check", "name": "odd", "flavor": "standard", "open_to": [], "shape": shape,
+            "project_id": SHOP, "location": "check", "name": "odd", "flavor": flavor, "open_to": [], "shape": shape,
         });
-        for step in ["create", "resize"] {
+        // The flavor of a database never changes, so other steps are made.
+        let steps = if flavor == "standard" {
+            &["create", "resize"][..]
+        } else {
+            &["create"]
+        };
+        for step in steps {
             let url = format!("{base}/database/pgt10a2ct09p45wb0b42xgnrf3/{step}");
             let request = http.post(url).bearer_auth(TOKEN);
             let response = request.json(&json!({ "wanted": wanted })).send().await;
@@ -41,7 +82,8 @@ async fn servers_of_another_process_keep_the_rules_and_outlive_it() {
         return;
     };
     let file = token_file(&servers.home);
-    let mut provisioner = servers.provision(&["--provision-token-file", &file]);
+    let settings = ["--provision-token-file", &file, "--local-shared-user", "on"];
+    let mut provisioner = servers.provision_by(as_the_unit_does, &settings);
     let output = servers.home.run(&[
         "check-provisioner",
         &provisioner.base,

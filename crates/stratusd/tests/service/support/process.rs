@@ -139,7 +139,17 @@ impl Home {
 
     /// Starts a provisioner that services call, and waits until it serves.
     pub fn provision(&self, more: &[&str]) -> Service {
-        let launched = Launched::start(self.command(&[&["provision"], more].concat()));
+        self.provision_by(|_| None, more)
+    }
+
+    /// Starts a provisioner by another program, which gets its command, and waits until it serves.
+    pub fn provision_by(
+        &self,
+        starter: impl Fn(&Command) -> Option<Command>,
+        more: &[&str],
+    ) -> Service {
+        let command = self.command(&[&["provision"], more].concat());
+        let launched = Launched::start(self.started_by(&starter, command));
         let Some((base, management)) = launched
             .line
             .strip_prefix("provisioning on ")
@@ -157,7 +167,7 @@ impl Home {
     }
 
     /// Returns a command with the settings of another one, which it starts.
-    fn started_by(
+    pub fn started_by(
         &self,
         starter: impl Fn(&Command) -> Option<Command>,
         command: Command,

@@ -39,7 +39,7 @@ impl Servers {
         let home = Home::sqlite();
         fs::set_permissions(home.path(), PermissionsExt::from_mode(0o711))
             .expect("the test owns the folder");
-        let binaries = binaries(home.path())?;
+        let binaries = binaries(home.path(), "17")?;
         home.apply(&two_projects());
         let token = home.token("shop", &[]);
         // Another network for each test, since the services of all tests give addresses at once.
@@ -55,26 +55,45 @@ impl Servers {
 
     /// Starts the service.
     pub fn serve(&self, more: &[&str]) -> Service {
+        self.serve_by(|_| None, &[&SHARED[..], more].concat())
+    }
+
+    /// Starts the service by another program, which gets its command. Without root it is refused, unless
+    /// `more` allows databases to share a user.
+    pub fn serve_by(
+        &self,
+        starter: impl Fn(&Command) -> Option<Command>,
+        more: &[&str],
+    ) -> Service {
         let settings = self.settings();
         let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
-        let often = ["--observe-every", "500ms"];
-        self.home.serve(&[&settings, &often[..], more].concat())
+        let local = ["--provisioner", "local", "--observe-every", "500ms"];
+        let all = [&local, &settings[..], more].concat();
+        self.home.serve_by(starter, &all)
     }
 
     /// Starts a provisioner of the same servers, which services call.
     pub fn provision(&self, more: &[&str]) -> Service {
+        self.provision_by(|_| None, &[&SHARED[..], more].concat())
+    }
+
+    /// Starts a provisioner of the same servers by another program, which gets its command.
+    pub fn provision_by(
+        &self,
+        starter: impl Fn(&Command) -> Option<Command>,
+        more: &[&str],
+    ) -> Service {
         let settings = self.settings();
         let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
         let folder = self.folder().display().to_string();
-        let folder = ["--local-folder", &folder];
-        self.home
-            .provision(&[&settings, &folder[..], more].concat())
+        let local = ["--provisioner", "local", "--local-folder", &folder];
+        let all = [&local, &settings[..], more].concat();
+        self.home.provision_by(starter, &all)
     }
 
-    fn settings(&self) -> [String; 8] {
+    /// Returns the settings of servers on this machine.
+    pub fn settings(&self) -> [String; 6] {
         [
-            "--provisioner",
-            "local",
             "--local-binaries",
             &self.binaries.display().to_string(),
             "--local-addresses",
@@ -169,33 +188,42 @@ impl Servers {
 
 impl Drop for Servers {
     fn drop(&mut self) {
-        for id in self.ids() {
-            for member in MEMBERS {
-                let data = self.folder().join("databases").join(&id).join(member);
-                if let Some(pid) = pid(&data.join("data")) {
-                    let _ = kill_process(pid, Signal::QUIT);
-                }
-            }
-        }
-        // What owners have started beside their servers, if these have users of their own.
-        let users = first_user()..first_user() + USERS;
-        for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
-            let is_theirs = process.metadata().is_ok_and(|of| users.contains(&of.uid()));
-            let name = process.file_name();
-            let pid = name.to_str().and_then(|name| name.parse().ok());
-            if let Some(pid) = pid.and_then(Pid::from_raw).filter(|_| is_theirs) {
-                let _ = kill_process(pid, Signal::KILL);
+        end(&self.folder());
+    }
+}
+
+/// Ends all servers of a folder of databases, and what their owners have started.
+pub fn end(folder: &Path) {
+    let folder = folder.join("databases");
+    for id in names(&folder) {
+        for member in MEMBERS {
+            let data = folder.join(&id).join(member).join("data");
+            if let Some(pid) = pid(&data) {
+                let _ = kill_process(pid, Signal::QUIT);
             }
         }
     }
+    // What owners have started beside their servers, if these have users of their own.
+    let users = first_user()..first_user() + USERS;
+    for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let is_theirs = process.metadata().is_ok_and(|of| users.contains(&of.uid()));
+        let name = process.file_name();
+        let pid = name.to_str().and_then(|name| name.parse().ok());
+        if let Some(pid) = pid.and_then(Pid::from_raw).filter(|_| is_theirs) {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+    }
 }
+
+/// Without root, all databases of a test are of the user who runs it. As root, each has its own anyway.
+const SHARED: [&str; 2] = ["--local-shared-user", "on"];
 
 /// The number of users that the databases of a test may have.
 const USERS: u32 = 1000;
 
 /// Returns the first user of the databases of this test. Others for each test: a database that is
 /// deleted ends all programs of its user.
-fn first_user() -> u32 {
+pub fn first_user() -> u32 {
     1_000_000_000 + std::process::id() % 800_000 * USERS
 }
 
@@ -248,24 +276,24 @@ fn names(folder: &Path) -> Vec<String> {
         .collect()
 }
 
-/// Returns the folders of PostgreSQL's programs that `cargo xtask postgres` has installed, or else
-/// of the system. As root, copies them to a folder that other users can enter.
-fn binaries(home: &Path) -> Option<PathBuf> {
+/// Returns the folder of the programs of a version of PostgreSQL: those that `cargo xtask postgres` has
+/// installed, or else those of the system. As root, copies them to a folder that other users can enter.
+pub fn binaries(home: &Path, version: &str) -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/postgres");
-    let installed = root.join("node_modules/postgres-17/native");
-    let system = Path::new("/usr/lib/postgresql/17/bin");
+    let installed = root.join(format!("node_modules/postgres-{version}/native"));
+    let system = PathBuf::from(format!("/usr/lib/postgresql/{version}/bin"));
     if !installed.exists() {
         if system.exists() {
-            return Some(system.to_owned());
+            return Some(system);
         }
         assert!(
             std::env::var_os("CI").is_none(),
             "CI must skip nothing: cargo xtask postgres"
         );
-        eprintln!("skipped: no PostgreSQL 17: cargo xtask postgres");
+        eprintln!("skipped: no PostgreSQL {version}: cargo xtask postgres");
         return None;
     }
-    let copy = home.join("programs");
+    let copy = home.join(format!("programs-{version}"));
     let copied = Command::new("cp")
         .args(["-r", "--preserve=mode,links"])
         .args([&installed, &copy])

@@ -228,7 +228,7 @@ impl Inner {
     }
 
     /// Returns whether the backups of a database take more room than they may.
-    pub(in super::super) fn is_archive_full(&self, id: &str) -> bool {
+    fn is_archive_full(&self, id: &str) -> bool {
         let full = self.full_archives.lock();
         full.unwrap_or_else(PoisonError::into_inner).contains(id)
     }

@@ -22,6 +22,11 @@ const COMMAND: &str = "n=0; until test -f \"$STRATUS_ARCHIVE/%f.gz\"; do \
 /// The number of seconds after which a server archives what it has written, even if it is little.
 const TIMEOUT: u32 = 60;
 
+/// The folder within that of a server's data in which it names the parts of its log.
+const STATUS: &str = "pg_wal/archive_status";
+/// How long a part of a log that is archived waits for its turn, in seconds.
+const WAITS: i64 = 5;
+
 /// The number of parts that are copied before other databases have their turn.
 const AT_ONCE: usize = 8;
 /// How long a database may take for them.
@@ -46,7 +51,7 @@ pub(in super::super) fn archiving() -> [(&'static str, String); 3] {
 /// says. Histories of timelines count up to the one that it is on, since those of later ones would be
 /// its owner's inventions, which a later restoration would follow.
 pub(super) fn ready(data: &Path, archive: &Archive, timeline: u32) -> io::Result<Vec<String>> {
-    let status = data.join("pg_wal/archive_status");
+    let status = data.join(STATUS);
     let mut ready = Vec::new();
     for (count, entry) in status.read_dir()?.enumerate() {
         if count == MOST_LISTED {
@@ -66,6 +71,55 @@ pub(super) fn ready(data: &Path, archive: &Archive, timeline: u32) -> io::Result
     let log = archive.log();
     ready.retain(|name| !log.join(format!("{name}.gz")).exists());
     Ok(ready)
+}
+
+/// Returns the time, in seconds since 1970, up to which everything that was committed can be restored. That
+/// is `now`, since a restoration asks the server for the rest, unless a part of its log has waited for
+/// longer than [`WAITS`] to be archived: then it is the end of what is archived.
+///
+/// Read from the files, so that each replica of the service says the same: only one of them keeps the
+/// backups, and the others do not know whether it can.
+pub(in super::super) fn archived_until(
+    data: &Path,
+    archive: &Archive,
+    now: i64,
+) -> Result<i64, ProvisionError> {
+    let is_waiting = match fs::read_dir(data.join(STATUS)) {
+        // A server that has never run has no log.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+        _ => waits(data, archive, now),
+    };
+    if !is_waiting || !archive.exists() {
+        return Ok(now);
+    }
+    let mut end = 0;
+    for name in names(&archive.log())? {
+        if name
+            .strip_suffix(".gz")
+            .is_some_and(|part| position(part).is_some())
+        {
+            end = end.max(modified(&archive.log().join(name)).unwrap_or_default());
+        }
+    }
+    Ok(end.min(now))
+}
+
+/// Returns whether a part of the log waits for longer than [`WAITS`], or whether that cannot be read.
+fn waits(data: &Path, archive: &Archive, now: i64) -> bool {
+    // Histories are left out: they hold no commits.
+    let Ok(ready) = ready(data, archive, 0) else {
+        return true;
+    };
+    let waits_since = |name: &String| modified(&data.join(STATUS).join(format!("{name}.ready")));
+    let mut since = ready.iter().filter_map(waits_since);
+    since.any(|since| now.saturating_sub(since) > WAITS)
+}
+
+/// Returns the time at which a file was changed, in seconds since 1970, or `None` if it is not there.
+fn modified(path: &Path) -> Option<i64> {
+    let modified = fs::symlink_metadata(path).ok()?.modified().ok()?;
+    let since = modified.duration_since(std::time::UNIX_EPOCH).ok()?;
+    i64::try_from(since.as_secs()).ok()
 }
 
 /// Copies parts of the log of a server.
@@ -90,8 +144,27 @@ pub(super) async fn collect(
         cat.args(["--", &name]).current_dir(data.join("pg_wal"));
         let path = archive.log().join(format!("{name}.gz"));
         pack(cat, user, &path, LONGEST, &[0]).await?;
+        keep_time(&path, &data.join(STATUS).join(format!("{name}.ready")));
     }
     Ok(())
+}
+
+/// Gives an archived part the time at which the server had it ready, since it has no later commits. A part
+/// whose time is not kept has that of its copy.
+fn keep_time(part: &Path, ready: &Path) {
+    let time = fs::symlink_metadata(ready).and_then(|ready| ready.modified());
+    let keep = |time| {
+        fs::File::options()
+            .append(true)
+            .open(part)?
+            .set_modified(time)
+    };
+    if let Err(error) = time.and_then(keep) {
+        tracing::debug!(
+            "{}: the time of its log is not kept: {error}",
+            part.display()
+        );
+    }
 }
 
 /// Removes what a service that was killed has left.
