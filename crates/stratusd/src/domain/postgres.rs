@@ -3,11 +3,30 @@
 use api_types::{PostgresId, ProjectId, Timestamp};
 use jiff::Timestamp as Moment;
 
+use super::Refusal;
+
 /// Returns whether the storage of a database may shrink to `gib` GiB: the space in use must be less
 /// than 80 % of it, in bytes and without rounding.
 #[must_use]
 pub fn fits(used_bytes: i64, gib: i64) -> bool {
     i128::from(used_bytes) * 10 < (i128::from(gib) << 30) * 8
+}
+
+/// The maximum number of tags of a database. The contract lets a request have more, since it did so before
+/// there was this limit.
+pub const MOST_TAGS: usize = 50;
+
+/// Checks that a database would have at most [`MOST_TAGS`] tags.
+///
+/// # Errors
+///
+/// If it would have more, with a message about `tags`.
+pub fn ensure_few_tags(count: usize) -> Result<(), Refusal> {
+    if count > MOST_TAGS {
+        let wrong = format!("has {count} items, and a database may have {MOST_TAGS} tags");
+        return Err(Refusal::invalid("tags", wrong));
+    }
+    Ok(())
 }
 
 /// Returns the `owner` argument of [`Sealer::seal`](crate::seal::Sealer::seal) for the password of

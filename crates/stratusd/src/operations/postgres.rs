@@ -13,7 +13,7 @@ use super::{Context, Result, Scope, ensure_room};
 use crate::domain::entity_tag::{self, Tagged, ensure_match};
 use crate::domain::id::{Id, Kind, Referred, name_of};
 use crate::domain::list::ListQuery;
-use crate::domain::postgres::{self, fits, sealed_for};
+use crate::domain::postgres::{self, ensure_few_tags, fits, sealed_for};
 use crate::domain::refusal::{Invalid, Wrong, enumerate};
 use crate::domain::{Caller, Refusal, catalogue, ensure_project, password, quota};
 use crate::seal::Sealer;
@@ -109,7 +109,7 @@ impl Change for Create {
 }
 
 impl Create {
-    /// Checks the name, the location, the version, the flavor, the size and the storage size of the new database.
+    /// Checks the name, the location, the version, the flavor, the number of tags, the size and the storage size of the new database.
     /// Returns the size and the storage size.
     ///
     /// # Errors
@@ -132,6 +132,7 @@ impl Create {
             let wrong = format!("is not offered here: choose {}", enumerate(flavors));
             refused.push(Refusal::invalid("flavor", wrong));
         }
+        refused.extend(ensure_few_tags(self.body.tags.as_deref().map_or(0, <[_]>::len)).err());
         let sized = catalogue::size(&self.body.size).and_then(|size| {
             catalogue::storage(&size, self.body.storage_size).map(|storage| (size, storage))
         });
@@ -328,6 +329,7 @@ fn merged(found: &Database, body: &PostgresUpdate) -> std::result::Result<Databa
         changed.ha_type = ha_type.clone();
     }
     if let Some(tags) = &body.tags {
+        ensure_few_tags(tags.len())?;
         changed.tags = stored_tags(tags);
     }
     Ok(changed)

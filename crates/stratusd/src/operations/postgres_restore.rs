@@ -15,7 +15,7 @@ use super::{Context, Result, Scope, ensure_room};
 use crate::domain::entity_tag::Tagged;
 use crate::domain::id::Id;
 use crate::domain::list::LARGEST;
-use crate::domain::postgres::{sealed_for, timestamp};
+use crate::domain::postgres::{ensure_few_tags, sealed_for, timestamp};
 use crate::domain::{Refusal, password, quota};
 use crate::storage::database::Database;
 use crate::storage::{self, Change, Connection};
@@ -99,7 +99,7 @@ impl Change for Restore {
 }
 
 impl Restore {
-    /// Checks the name and the location of the new database and the time, which is returned in
+    /// Checks the name, the location and the number of tags of the new database, and the time, which is returned in
     /// microseconds since 1970.
     ///
     /// # Errors
@@ -108,11 +108,16 @@ impl Restore {
     fn checked(&self, other: &Database) -> std::result::Result<i64, Refusal> {
         let name = ensure_no_id(self.body.name.as_str()).err();
         let location = ensure_offered(&self.scope.location, &self.offered_in).err();
+        let tags = ensure_few_tags(self.body.tags.as_deref().map_or(0, <[_]>::len)).err();
         let until = until(self.body.restore_target.as_str(), other);
         match until {
-            Ok(until) if name.is_none() && location.is_none() => Ok(until),
+            Ok(until) if name.is_none() && location.is_none() && tags.is_none() => Ok(until),
             until => {
-                let refused = name.into_iter().chain(location).chain(until.err());
+                let refused = name
+                    .into_iter()
+                    .chain(location)
+                    .chain(tags)
+                    .chain(until.err());
                 Err(together(refused.collect()))
             }
         }

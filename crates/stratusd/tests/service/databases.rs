@@ -57,6 +57,30 @@ pub async fn tag(caller: &Caller, path: &str) -> String {
         .to_owned()
 }
 
+#[tokio::test]
+async fn a_database_has_at_most_50_tags() {
+    let home = Home::sqlite();
+    let (_service, shop, _) = begin(&home);
+    let with = |count: usize| {
+        let tags: Vec<_> = (0..count)
+            .map(|number| json!({ "key": number.to_string(), "value": "v" }))
+            .collect();
+        json!({ "size": "standard-2", "storage_size": 64, "tags": tags })
+    };
+    let wrong = "has 51 items, and a database may have 50 tags";
+    let orders = database("orders");
+    let refused = shop.post(&orders, with(51)).await;
+    assert_eq!(refused.error(), (400, "InvalidRequest"));
+    assert_eq!(refused.detail("tags"), wrong);
+    let made = shop.post(&orders, with(50)).await.ok();
+    assert_eq!(made["tags"].as_array().map(Vec::len), Some(50));
+    let more = json!({ "tags": with(51)["tags"] });
+    assert_eq!(shop.patch(&orders, more).await.detail("tags"), wrong);
+    let body = json!({ "name": "again", "restore_target": "2026-03-02T17:30:00Z", "tags": with(51)["tags"] });
+    let refused = shop.post(&format!("{orders}/restore"), body).await;
+    assert_eq!(refused.detail("tags"), wrong);
+}
+
 on_both! {
     async fn databases_are_listed_by_location(home: Home) {
         let (_service, shop, reader) = begin(&home);
