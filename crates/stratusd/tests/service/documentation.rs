@@ -10,10 +10,10 @@ use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
 
-use crate::support::Home;
 use crate::support::cluster::{binary, is_left_out};
 use crate::support::inventory::SHOP;
 use crate::support::servers::Servers;
+use crate::support::{Home, leave_out};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_stratusd");
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -230,7 +230,7 @@ fn has(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_there = std::env::split_paths(&path).any(|folder| folder.join(program).is_file());
     if !is_there {
-        eprintln!("skipped: {program} is not installed");
+        leave_out(&format!("{program} is not installed"));
     }
     is_there
 }

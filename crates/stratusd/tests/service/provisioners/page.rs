@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::net::TcpStream;
 
 use super::free_address;
-use crate::support::{Home, eventually};
+use crate::support::{Home, eventually, leave_out};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
@@ -89,11 +89,7 @@ async fn the_first_commands_of_the_page_work() {
     };
     for program in ["python3", "openssl"] {
         if Command::new(program).arg("--version").output().is_err() {
-            assert!(
-                std::env::var_os("CI").is_none(),
-                "CI must skip nothing: install {program}"
-            );
-            eprintln!("skipped: {program} is not installed");
+            leave_out(&format!("{program} is not installed"));
             return;
         }
     }
@@ -118,11 +114,7 @@ async fn the_commands_of_a_provisioner_of_ours_work() {
     let address = free_address(Ipv4Addr::LOCALHOST);
     let (_, port) = address.split_once(':').expect("it has a port");
     if Command::new("openssl").arg("version").output().is_err() {
-        assert!(
-            std::env::var_os("CI").is_none(),
-            "CI must skip nothing: install openssl"
-        );
-        eprintln!("skipped: openssl is not installed");
+        leave_out("openssl is not installed");
         return;
     }
     succeed(&home, token, port);

@@ -29,8 +29,7 @@ pub fn can_be_recorded() -> bool {
         .output();
     let is_here = traced.is_ok_and(|output| output.status.success());
     if !is_here {
-        assert!(std::env::var_os("CI").is_none(), "CI must have strace");
-        eprintln!("skipped: strace is not installed, or may not trace a process");
+        super::leave_out("strace is not installed, or may not trace a process");
     }
     is_here
 }

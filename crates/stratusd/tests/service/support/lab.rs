@@ -55,11 +55,7 @@ impl Lab {
             )
             && succeeds("ip", &["-n", &lab.machine, "link", "delete", "probe"]);
         if !is_made {
-            assert!(
-                std::env::var_os("CI").is_none(),
-                "CI must have ip and nft, and be root"
-            );
-            eprintln!("skipped: namespaces, ip or nft are missing");
+            super::leave_out("namespaces, ip or nft are missing, or this is not root");
             return None;
         }
         Some(lab)

@@ -286,11 +286,9 @@ pub fn binaries(home: &Path, version: &str) -> Option<PathBuf> {
         if system.exists() {
             return Some(system);
         }
-        assert!(
-            std::env::var_os("CI").is_none(),
-            "CI must skip nothing: cargo xtask postgres"
-        );
-        eprintln!("skipped: no PostgreSQL {version}: cargo xtask postgres");
+        super::leave_out(&format!(
+            "PostgreSQL {version} is not installed: cargo xtask postgres"
+        ));
         return None;
     }
     let copy = home.join(format!("programs-{version}"));
