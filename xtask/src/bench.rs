@@ -20,7 +20,14 @@ use crate::workspace;
 /// The benchmarks of the package `tests`. Each is a program of its own.
 const PROGRAMS: [&str; 5] = ["codegen", "diff", "server", "client", "service"];
 /// The benchmarks of the service as a process, which are ignored tests of the package `stratusd`.
-const PROCESSES: [&str; 5] = ["cost", "neighbours", "balance", "reconcile", "replicas"];
+const PROCESSES: [&str; 6] = [
+    "cost",
+    "neighbours",
+    "balance",
+    "reconcile",
+    "replicas",
+    "databases",
+];
 /// The benchmark of `cargo check` on generated crates.
 const CHECK: &str = "check";
 /// The CPU time and memory of `cargo check` on types and clients, beside those of another generator.
@@ -40,7 +47,7 @@ const PEERS: &str = "peers";
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Run only this benchmark
-    #[arg(value_parser = [PROGRAMS[0], PROGRAMS[1], PROGRAMS[2], PROGRAMS[3], PROGRAMS[4], PROCESSES[0], PROCESSES[1], PROCESSES[2], PROCESSES[3], PROCESSES[4], CHECK, COMPILE, GENERATE, LSP, PEERS])]
+    #[arg(value_parser = [PROGRAMS[0], PROGRAMS[1], PROGRAMS[2], PROGRAMS[3], PROGRAMS[4], PROCESSES[0], PROCESSES[1], PROCESSES[2], PROCESSES[3], PROCESSES[4], PROCESSES[5], CHECK, COMPILE, GENERATE, LSP, PEERS])]
     only: Option<String>,
     /// The documents of `compile` and `generate`, which are read with --foreign, if not those that
     /// they choose, and further ones of `lsp`

@@ -6,6 +6,7 @@
 mod attacks;
 mod balance;
 mod cost;
+mod databases;
 mod neighbours;
 mod reconcile;
 mod replicas;

@@ -288,9 +288,6 @@ async fn a_database_answers_once_it_runs() {
     };
     let service = servers.serve(&[]);
     let caller = servers.caller(&service);
-    let begun = std::time::Instant::now();
     let made = create(&caller, "orders", json!({})).await;
     ask(&made, "SELECT 'here'").await.expect("it answers");
-    // For docs/benchmarks.md, not for the test.
-    eprintln!("from the request to the first query: {:?}", begun.elapsed());
 }
