@@ -86,6 +86,8 @@ class Database:
         window, shape = wanted.get("maintenance_window"), dict(wanted["shape"])
         if window is not None and window != time.gmtime().tm_hour:
             shape["vm_size"] = self.shape["vm_size"]  # the rest of the change does not wait
+        if int(shape["version"]) < int(self.shape["version"]):
+            raise Problem(500, "Failed", "PostgreSQL cannot go back to an older version")
         self.shape = shape
         return DONE if shape == wanted["shape"] else pending(60)
 

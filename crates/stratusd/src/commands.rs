@@ -20,6 +20,7 @@ mod sealer;
 mod serve;
 mod store;
 mod token;
+mod upgrade_database;
 #[cfg(not(feature = "provisioners"))]
 mod without_provisioners;
 
@@ -75,6 +76,7 @@ enum Command {
     CheckProvisioner(check_provisioner::Arguments),
     Apply(apply::Arguments),
     RestoreDatabase(restore_database::Arguments),
+    UpgradeDatabase(upgrade_database::Arguments),
     #[command(subcommand)]
     Token(token::Command),
     Audit(audit::Arguments),
@@ -103,6 +105,7 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches) -> Result<()> {
         Command::Network(arguments) => network::run(arguments, matches, &file),
         Command::Apply(arguments) => apply::run(arguments, matches, &file),
         Command::RestoreDatabase(arguments) => restore_database::run(arguments),
+        Command::UpgradeDatabase(arguments) => upgrade_database::run(arguments, matches, &file),
         Command::Token(command) => token::run(command, innermost(matches), &file),
         Command::Audit(arguments) => audit::run(arguments, matches, &file),
         Command::Config(arguments) => config::run(arguments, matches, &file),

@@ -38,5 +38,6 @@ pub mod traces;
 #[cfg(not(feature = "traces"))]
 #[path = "without_traces.rs"]
 pub mod traces;
+pub mod upgrade;
 mod watch;
 pub mod world;

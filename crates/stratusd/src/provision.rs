@@ -178,6 +178,18 @@ pub struct Shape {
     pub ha_type: String,
 }
 
+impl Shape {
+    /// Returns whether this shape has an earlier major version than another one. PostgreSQL cannot go back
+    /// to one.
+    #[must_use]
+    pub fn is_older_than(&self, other: &Self) -> bool {
+        let number = |shape: &Self| shape.version.parse::<u32>().ok();
+        number(self)
+            .zip(number(other))
+            .is_some_and(|(this, other)| this < other)
+    }
+}
+
 /// The observed state of a database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observed {

@@ -48,6 +48,7 @@ use listen::Listeners;
 use long_work::LongWork;
 use management::{Health, Management};
 use metrics::Metrics;
+pub(crate) use provisioning::runs_here;
 use provisioning::{Choice, Reconciling, folder_beside};
 pub use provisioning::{Foreseen, foresee};
 use requests::Requests;
@@ -141,12 +142,9 @@ pub async fn run(
         postgres_flavors: provisioner.flavors(),
         idempotency_keys: settings.idempotency_keys.get(),
     };
-    let sweeping = tokio::spawn(sweep::run(
-        store.clone(),
-        world.clone(),
-        settings.audit_retention.get(),
-        stop.clone(),
-    ));
+    let retention = settings.audit_retention.get();
+    let sweeping = sweep::run(store.clone(), world.clone(), retention, stop.clone());
+    let sweeping = tokio::spawn(sweeping);
     let reconciling = Reconciling {
         store: store.clone(),
         context: context.clone(),

@@ -23,7 +23,7 @@ pub struct Arguments {
     /// How long a step may take until it is done.
     #[arg(long, value_name = "DURATION", default_value = "5m")]
     patience: Duration<100>,
-    /// The version of PostgreSQL of the databases [default: the first that the provisioner has]
+    /// The version of PostgreSQL of the databases [default: the last that the provisioner has]
     #[arg(long = "postgres-version", value_name = "VERSION")]
     postgres_version: Option<String>,
     /// The size of the databases, and the size that one is changed to.

@@ -198,7 +198,7 @@ impl Check {
             (Some(version), _) => version.clone(),
             (None, Some(about)) => about
                 .versions
-                .first()
+                .last()
                 .map_or_else(|| "17".to_owned(), ToString::to_string),
             (None, None) => "17".to_owned(),
         };

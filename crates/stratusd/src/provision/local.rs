@@ -54,6 +54,10 @@ use creation::Restorations;
 use folder::{Database, Folder, Locked};
 use member::DATA;
 
+/// Why a database on this machine stays at its version.
+pub(crate) const NO_UPGRADE: &str = "a database on this machine keeps its version of PostgreSQL, since no step of it runs `pg_upgrade`: create a \
+     database of the other version, and copy with `pg_dump` and `psql`";
+
 /// How long a step waits for a step of an earlier process, or for the supervisor.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
 
@@ -283,8 +287,7 @@ impl Provisioner for Local {
         ensure_supported(&wanted.shape)?;
         let mut database = self.load(wanted).await?;
         if database.record.shape.version != wanted.shape.version {
-            let wrong = "the version of a local database cannot be changed";
-            return Err(ProvisionError::Failed(wrong.to_owned()));
+            return Err(ProvisionError::Failed(NO_UPGRADE.to_owned()));
         }
         let now = self.0.world.now();
         let shape = wanted.shape_at(now, &database.record.shape);

@@ -316,6 +316,12 @@ impl Provisioner for Simulator {
         let database = databases
             .get_mut(&wanted.id)
             .ok_or_else(ProvisionError::no_database)?;
+        if wanted.shape.is_older_than(&database.shape) {
+            return Err(ProvisionError::Failed(format!(
+                "the database has version {} and cannot go back to {}",
+                database.shape.version, wanted.shape.version
+            )));
+        }
         let now = self.world.now();
         let shape = wanted.shape_at(now, &database.shape);
         // Also if the maintenance window has ended since.

@@ -344,6 +344,16 @@ enum Kind {
     Http,
 }
 
+/// Returns whether the databases of a store are servers on its machine.
+///
+/// # Errors
+///
+/// If the store fails.
+pub(crate) async fn runs_here(c: &mut Connection<'_>) -> Result<bool, StorageError> {
+    let recorded = storage::service_state::lookup(c, NAME).await?;
+    Ok(recorded.as_deref() == Some(b"local"))
+}
+
 /// The change that records what creates databases from now on, and returns it. Returns `None`, and
 /// records nothing, if there are databases of the other kind.
 struct Record {

@@ -212,6 +212,20 @@ pub async fn lookup_id(
         .await
 }
 
+/// Looks up a database of a project, in any location, by its id.
+pub async fn lookup_anywhere(
+    c: &mut Connection<'_>,
+    project: &ProjectId,
+    id: &PostgresId,
+) -> Result<Option<Database>, StorageError> {
+    let sql = statement!(concat!(
+        "SELECT ",
+        database_columns!(),
+        " FROM postgres_database AS t WHERE t.project_id = $1 AND t.id = $2"
+    ));
+    c.fetch_optional(sql, &[&project, &id]).await
+}
+
 /// Looks up a database of a project and location by its name. One that is being deleted has no
 /// name any more.
 pub async fn lookup_name(
@@ -376,6 +390,37 @@ pub async fn retarget(
                 &changed.target_storage_size_gib,
                 &changed.target_vm_size,
                 &changed.tags,
+                &now,
+            ],
+        )
+        .await?;
+    ensure_touched(touched)
+}
+
+/// Writes the version that `changed` is to have. Makes the database due for the reconciler at once, and
+/// increments the revision. `now` is in milliseconds since 1970.
+///
+/// # Errors
+///
+/// [`StorageError::Conflict`] if the row is no longer at the revision of `changed`.
+pub async fn set_target_version(
+    c: &mut Connection<'_>,
+    project: &ProjectId,
+    changed: &Database,
+    now: i64,
+) -> Result<(), StorageError> {
+    let sql = statement!(
+        "UPDATE postgres_database SET target_version = $4, due_at = $5, revision = revision + 1 \
+               WHERE project_id = $1 AND id = $2 AND revision = $3"
+    );
+    let touched = c
+        .execute(
+            sql,
+            &[
+                &project,
+                &changed.id,
+                &changed.revision,
+                &changed.target_version,
                 &now,
             ],
         )

@@ -25,6 +25,7 @@ fn help_lists_commands_and_flags() {
         "audit",
         "key rotate",
         "restore-database",
+        "upgrade-database",
         "provision",
         "check-provisioner",
     ] {

@@ -40,3 +40,4 @@ mod sqlite_files;
 mod story;
 mod support;
 mod traces;
+mod upgrades;

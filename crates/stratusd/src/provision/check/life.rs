@@ -238,6 +238,29 @@ impl Check {
         Ok(())
     }
 
+    pub(super) async fn older(&mut self) -> Checked {
+        let mut subject = self.main()?;
+        let version = subject.wanted["shape"]["version"].clone();
+        let version = version.as_str().unwrap_or_default();
+        let number: u32 = version
+            .parse()
+            .map_err(|_| format!("the version {version:?} is no number"))?;
+        let older = number.saturating_sub(1).to_string();
+        if !wire::Version::VALUES.contains(&&*older) {
+            let why = format!("the protocol has no version before {version}");
+            return Err(Broken::Skipped(why));
+        }
+        subject.wanted["shape"]["version"] = json!(older);
+        let refused = self.call("resize", &subject, json!({})).await?;
+        refused.code(500)?;
+        let observed = self.observed(&subject).await?;
+        let observed = observed.ok_or("the database is gone".to_owned())?;
+        if observed.shape.version.to_string() != version {
+            return Err(format!("the database has the version {older}").into());
+        }
+        Ok(())
+    }
+
     pub(super) async fn promote_alone(&mut self) -> Checked {
         let subject = self.main()?;
         let progress = self

@@ -427,6 +427,10 @@ fn observed(database: &Database, broken: Broken) -> Value {
 
 fn resize(database: &mut Database, body: &Value, broken: Broken) -> Response {
     let wanted = &body["wanted"]["shape"];
+    let version = |shape: &Value| shape["version"].as_str().map(ToOwned::to_owned);
+    if version(wanted) < version(&database.shape) && broken != "older" {
+        return problem(500, "Failed");
+    }
     let waits = body["wanted"]["maintenance_window"].is_number() && broken != "window";
     for key in ["version", "storage_size_gib", "ha_type", "vm_size"] {
         let is_kept = key == "vm_size" && (waits || broken == "size")

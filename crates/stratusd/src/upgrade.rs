@@ -1,0 +1,92 @@
+//! The change by which the operator gives a database another major version of PostgreSQL.
+
+use api_types::{PostgresId, PostgresState, PostgresVersion, ProjectId};
+use thiserror::Error;
+
+use crate::domain::audit::OPERATOR;
+use crate::provision::local::NO_UPGRADE;
+use crate::serve::runs_here;
+use crate::storage::audit::{Entry, insert};
+use crate::storage::{self, Aborted, Change, Connection};
+use crate::world::World;
+
+/// The change that records the version that a database is to have, to which the reconciler then brings it.
+/// Its output is the version that it has.
+#[derive(Debug)]
+pub struct Upgrade {
+    /// The project of the database.
+    pub project: ProjectId,
+    /// The id of the database.
+    pub id: PostgresId,
+    /// The version. That which the database has takes an upgrade back that has not been made.
+    pub to: PostgresVersion,
+    /// The source of time.
+    pub world: World,
+}
+
+/// Why a database is not upgraded. Nothing is recorded.
+#[derive(Debug, Error)]
+pub enum UpgradeRefused {
+    /// There is no such database.
+    #[error("the project has no database with this id: the API lists them with their ids")]
+    NotFound,
+    /// The database is not complete.
+    #[error("the database is being created: wait until it runs")]
+    Creating,
+    /// PostgreSQL cannot do it.
+    #[error("the database has version {0}, and PostgreSQL cannot go back to an older one")]
+    Older(PostgresVersion),
+    /// The databases are servers on this machine.
+    #[error("{NO_UPGRADE}")]
+    RunsHere,
+}
+
+impl From<UpgradeRefused> for Aborted<UpgradeRefused> {
+    fn from(refused: UpgradeRefused) -> Self {
+        Self::Refused(refused)
+    }
+}
+
+impl Change for Upgrade {
+    type Output = PostgresVersion;
+    type Refusal = UpgradeRefused;
+
+    async fn apply(
+        &self,
+        tx: &mut Connection<'_>,
+    ) -> Result<PostgresVersion, Aborted<UpgradeRefused>> {
+        storage::lock::database(tx, &self.project, &self.id).await?;
+        let found = storage::database::lookup_anywhere(tx, &self.project, &self.id).await?;
+        let found = found.filter(|it| it.state != PostgresState::Deleting);
+        let mut found = found.ok_or(UpgradeRefused::NotFound)?;
+        if found.state == PostgresState::Creating {
+            return Err(UpgradeRefused::Creating.into());
+        }
+        if is_older(&self.to, &found.version) {
+            return Err(UpgradeRefused::Older(found.version).into());
+        }
+        if self.to != found.version && runs_here(tx).await? {
+            return Err(UpgradeRefused::RunsHere.into());
+        }
+        if found.target_version != self.to {
+            found.target_version = self.to.clone();
+            let now = storage::clock::now(tx, &self.world).await?;
+            storage::database::set_target_version(tx, &self.project, &found, now).await?;
+            let entry = Entry {
+                project_id: self.project.clone(),
+                at: self.world.now(),
+                principal: OPERATOR.to_owned(),
+                operation: "postgres_upgrade".to_owned(),
+                resource: self.id.as_str().to_owned(),
+                request_id: None,
+            };
+            insert(tx, &entry).await?;
+        }
+        Ok(found.version)
+    }
+}
+
+fn is_older(one: &PostgresVersion, other: &PostgresVersion) -> bool {
+    let number = |version: &PostgresVersion| version.to_string().parse::<u32>().ok();
+    number(one) < number(other)
+}
