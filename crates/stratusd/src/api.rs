@@ -31,7 +31,7 @@ use crate::operations::audit::{Audited, Subject};
 use crate::operations::idempotency::{Key, Once};
 use crate::operations::{self, Context, Scope};
 use crate::rate::RateLimit;
-use crate::storage::{self, Aborted, Change, StorageError, Store};
+use crate::storage::{self, Aborted, Change, Owner, Reader, StorageError, Store};
 
 pub use error::retry_after;
 pub use gate::Gate;
@@ -98,7 +98,7 @@ impl Service {
                 found => return Ok(found?),
             }
         }
-        let known = self.read_locations().await?;
+        let known = self.read_locations(caller).await?;
         Ok(Scope::new(caller, project, location, &known)?)
     }
 
@@ -166,15 +166,28 @@ impl Service {
         }
     }
 
-    async fn locations(&self) -> Result<Locations, StorageError> {
+    /// Returns a connection in the turn of the caller's project.
+    async fn reader(&self, caller: &Caller) -> Result<Reader, StorageError> {
+        let owner = Owner::Project(caller.project_id.clone());
+        self.store.reader_for(&owner).await
+    }
+
+    /// Returns a connection whose statements all see the same state, in the turn of the caller's
+    /// project.
+    async fn snapshot(&self, caller: &Caller) -> Result<Reader, StorageError> {
+        let owner = Owner::Project(caller.project_id.clone());
+        self.store.snapshot_for(&owner).await
+    }
+
+    async fn locations(&self, caller: &Caller) -> Result<Locations, StorageError> {
         match self.locations.get(&()) {
             Some(known) => Ok(known),
-            None => self.read_locations().await,
+            None => self.read_locations(caller).await,
         }
     }
 
-    async fn read_locations(&self) -> Result<Locations, StorageError> {
-        let mut reader = self.store.reader().await?;
+    async fn read_locations(&self, caller: &Caller) -> Result<Locations, StorageError> {
+        let mut reader = self.reader(caller).await?;
         let known: Locations = storage::location::all(&mut reader.connection())
             .await?
             .into();

@@ -10,7 +10,7 @@ use subtle::ConstantTimeEq;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::Instant;
 
-use crate::storage::StorageError;
+use crate::storage::{Owner, StorageError};
 use known::{Knowledge, Known};
 
 /// The hash of a whole credential.
@@ -70,7 +70,7 @@ impl<S: Stored> Lookups<S> {
     }
 
     /// Looks up the credential that has a hash; `None` if there is none. `read` reads it from the
-    /// store, and may return another one.
+    /// store, in the turn of an owner, and may return another one.
     ///
     /// What is done, and so the time, does not depend on what is stored: a credential that is not
     /// cached is read, and a hash is compared.
@@ -78,17 +78,23 @@ impl<S: Stored> Lookups<S> {
     /// # Errors
     ///
     /// If the store fails, or too many credentials that are not known wait for their lookup.
-    pub(crate) async fn lookup(
+    pub(crate) async fn lookup<R>(
         &self,
         hash: Hash,
-        read: impl Future<Output = Result<Option<S>, StorageError>>,
-    ) -> Result<Option<S>, Unchecked> {
-        let _turn = match self.known.get(&hash) {
+        read: impl FnOnce(Owner) -> R,
+    ) -> Result<Option<S>, Unchecked>
+    where
+        R: Future<Output = Result<Option<S>, StorageError>>,
+    {
+        let (owner, _turn) = match self.known.get(&hash) {
             Knowledge::Fresh(found) => return Ok(Some(found)),
-            Knowledge::Stale => None,
-            Knowledge::None => Some(self.newcomers.wait().await.ok_or(Unchecked::Busy)?),
+            Knowledge::Stale(project) => (Owner::Project(project), None),
+            Knowledge::None => {
+                let turn = self.newcomers.wait().await.ok_or(Unchecked::Busy)?;
+                (Owner::Unknown, Some(turn))
+            }
         };
-        Ok(self.read(hash, read).await?)
+        Ok(self.read(hash, read(owner)).await?)
     }
 
     /// Looks up a credential that its caller has found before, as [`Lookups::lookup`] does, but waits
@@ -105,7 +111,7 @@ impl<S: Stored> Lookups<S> {
     ) -> Result<Option<S>, StorageError> {
         match self.known.get(&hash) {
             Knowledge::Fresh(found) => Ok(Some(found)),
-            Knowledge::Stale | Knowledge::None => self.read(hash, read).await,
+            Knowledge::Stale(_) | Knowledge::None => self.read(hash, read).await,
         }
     }
 
@@ -195,13 +201,13 @@ mod tests {
         const LIFETIME: Duration = Duration::from_millis(400);
         let lookups = Lookups::new(LIFETIME);
         let known = credential(QUIET, 0);
-        let read = || std::future::ready(Ok(Some(known.clone())));
-        let found = lookups.lookup(known.hash, read()).await;
+        let read = |_| std::future::ready(Ok(Some(known.clone())));
+        let found = lookups.lookup(known.hash, read).await;
         assert_eq!(found.expect("there is room"), Some(known.clone()));
         let mut invented: Vec<_> = (1..1000)
             .map(|number| {
                 let hash = credential(HOSTILE, number).hash;
-                Box::pin(lookups.lookup(hash, pending()))
+                Box::pin(lookups.lookup(hash, |_| pending()))
             })
             .collect();
         let refused = invented
@@ -212,7 +218,7 @@ mod tests {
         // After its lifetime it is read again, and at once.
         for _ in 0..2 {
             tokio::time::advance(LIFETIME).await;
-            let found = lookups.lookup(known.hash, read()).now_or_never();
+            let found = lookups.lookup(known.hash, read).now_or_never();
             let found = found.expect("it waits for nothing");
             assert_eq!(found.expect("it is known"), Some(known.clone()));
         }
@@ -223,7 +229,7 @@ mod tests {
             let gone = gone.now_or_never().expect("it waits for nothing");
             assert_eq!(gone.expect("the store responds"), None);
         }
-        let busy = lookups.lookup(known.hash, read()).now_or_never();
+        let busy = lookups.lookup(known.hash, read).now_or_never();
         assert!(matches!(busy, Some(Err(Unchecked::Busy))));
     }
 

@@ -65,6 +65,7 @@ pub use change::Change;
 pub use config::{DatabaseLocation, SILENCE, StoreConfig, WAIT};
 pub use connection::Connection;
 pub use error::{Aborted, Cause, Corrupt, StorageError};
+pub use job::Owner;
 use job::{Offer, Pending, Withdrawn};
 pub use postgresql::{Address, AddressError};
 pub use read_only::ReadOnlyStore;
@@ -138,14 +139,34 @@ impl Store {
         Ok((store, writer))
     }
 
-    /// Returns a connection whose statements each read the latest committed state.
+    /// Returns a connection of the service itself, whose statements each read the latest committed
+    /// state.
+    ///
+    /// # Errors
+    ///
+    /// As [`reader_for`](Self::reader_for).
     pub async fn reader(&self) -> Result<Reader, StorageError> {
-        self.backend.reader().await
+        self.reader_for(&Owner::Service).await
+    }
+
+    /// Returns a connection whose statements each read the latest committed state. Queries of an owner
+    /// wait for those of another one only until it is their turn.
+    ///
+    /// # Errors
+    ///
+    /// If the database fails. It is [`StorageError::Crowded`] if there is no room for the query, or no
+    /// connection is free within [`WAIT`].
+    pub async fn reader_for(&self, owner: &Owner) -> Result<Reader, StorageError> {
+        self.backend.reader(owner).await
     }
 
     /// Returns a connection whose statements all read the same state.
-    pub async fn snapshot(&self) -> Result<Reader, StorageError> {
-        self.backend.snapshot().await
+    ///
+    /// # Errors
+    ///
+    /// As [`reader_for`](Self::reader_for).
+    pub async fn snapshot_for(&self, owner: &Owner) -> Result<Reader, StorageError> {
+        self.backend.snapshot(owner).await
     }
 
     /// Applies a change; it is on disk when this returns.

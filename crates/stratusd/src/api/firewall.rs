@@ -34,7 +34,7 @@ impl FirewallApi<Caller> for Service {
             page_size: request.page_size,
             order_column: request.order_column,
         };
-        let mut reader = self.store.reader().await?;
+        let mut reader = self.reader(&caller).await?;
         let page = firewall::list(&mut reader.connection(), &scope, &query).await?;
         Ok(page.into())
     }
@@ -48,7 +48,7 @@ impl FirewallApi<Caller> for Service {
             .scope(&caller, &request.project_id, request.location)
             .await?;
         // The view takes several statements, which must all see the same state.
-        let mut snapshot = self.store.snapshot().await?;
+        let mut snapshot = self.snapshot(&caller).await?;
         let Tagged { shown, tag } = firewall::view(
             &mut snapshot.connection(),
             &scope,

@@ -12,7 +12,7 @@ use crate::domain::token::Presented;
 use crate::domain::{Access, Caller};
 use crate::rate::{Limiter, RateLimit};
 use crate::storage::token::Token;
-use crate::storage::{self, Store};
+use crate::storage::{self, Owner, Store};
 use crate::world::World;
 
 /// How long a token is cached; a revoked one works at most this long.
@@ -51,8 +51,8 @@ impl Gate {
 
     /// Looks up the stored token that a caller presents; `None` if there is none with its secret.
     async fn lookup(&self, presented: Presented<'_>) -> Result<Option<Token>, Unchecked> {
-        let read = async {
-            let mut reader = self.store.reader().await?;
+        let read = async |owner: Owner| {
+            let mut reader = self.store.reader_for(&owner).await?;
             storage::token::lookup(&mut reader.connection(), presented.id()).await
         };
         self.tokens.lookup(presented.hash(), read).await

@@ -27,7 +27,7 @@ impl InferenceApiKeyApi<Caller> for Service {
             page_size: request.page_size,
             order_column: request.order_column,
         };
-        let mut reader = self.store.reader().await?;
+        let mut reader = self.reader(&caller).await?;
         let page = inference_api_key::list(
             &mut reader.connection(),
             &caller,
@@ -43,7 +43,7 @@ impl InferenceApiKeyApi<Caller> for Service {
         caller: Caller,
         request: InferenceApiKeyViewRequest,
     ) -> Result<InferenceApiKeyViewResponse, InferenceApiKeyViewError> {
-        let mut reader = self.store.reader().await?;
+        let mut reader = self.reader(&caller).await?;
         let Tagged { shown, tag } = inference_api_key::view(
             &mut reader.connection(),
             &caller,

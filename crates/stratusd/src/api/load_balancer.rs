@@ -35,7 +35,7 @@ impl LoadBalancerApi<Caller> for Service {
             page_size: request.page_size,
             order_column: request.order_column,
         };
-        let mut reader = self.store.reader().await?;
+        let mut reader = self.reader(&caller).await?;
         let page = load_balancer::list(
             &mut reader.connection(),
             &scope,
@@ -56,7 +56,7 @@ impl LoadBalancerApi<Caller> for Service {
             page_size: request.page_size,
             order_column: request.order_column,
         };
-        let mut reader = self.store.reader().await?;
+        let mut reader = self.reader(&caller).await?;
         let page = load_balancer::list_of_project(
             &mut reader.connection(),
             &caller,
@@ -77,7 +77,7 @@ impl LoadBalancerApi<Caller> for Service {
             .scope(&caller, &request.project_id, request.location)
             .await?;
         // The view takes several statements, which must all see the same state.
-        let mut snapshot = self.store.snapshot().await?;
+        let mut snapshot = self.snapshot(&caller).await?;
         let Tagged { shown, tag } = load_balancer::view(
             &mut snapshot.connection(),
             &scope,

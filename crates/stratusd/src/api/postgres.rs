@@ -49,7 +49,7 @@ impl PostgresApi<Caller> for Service {
             page_size: request.page_size,
             order_column: request.order_column,
         };
-        let mut reader = self.store.reader().await?;
+        let mut reader = self.reader(&caller).await?;
         let page = postgres::list(&mut reader.connection(), &scope, &query).await?;
         Ok(page.into())
     }
@@ -64,7 +64,7 @@ impl PostgresApi<Caller> for Service {
             page_size: request.page_size,
             order_column: request.order_column,
         };
-        let mut reader = self.store.reader().await?;
+        let mut reader = self.reader(&caller).await?;
         let page = postgres::list_of_project(
             &mut reader.connection(),
             &caller,
@@ -83,7 +83,7 @@ impl PostgresApi<Caller> for Service {
         let scope = self
             .scope(&caller, &request.project_id, request.location)
             .await?;
-        let mut reader = self.store.reader().await?;
+        let mut reader = self.reader(&caller).await?;
         let Tagged { shown, tag } = postgres::view(
             &mut reader.connection(),
             &scope,
@@ -116,7 +116,7 @@ impl PostgresApi<Caller> for Service {
             scope,
             reference: request.postgres_database_reference,
             body: request.body,
-            offered_in: offered_in(&self.locations().await?),
+            offered_in: offered_in(&self.locations(&caller).await?),
             context: self.context.clone(),
         };
         let (Tagged { shown, tag }, replayed) = self.once(author, create, key).await?;
@@ -292,7 +292,7 @@ impl PostgresApi<Caller> for Service {
             page_size: request.page_size,
             order_column: request.order_column,
         };
-        let mut reader = self.store.reader().await?;
+        let mut reader = self.reader(&caller).await?;
         let page = postgres_restore::list(
             &mut reader.connection(),
             &scope,
@@ -325,7 +325,7 @@ impl PostgresApi<Caller> for Service {
             scope,
             reference: request.postgres_database_reference,
             body: request.body,
-            offered_in: offered_in(&self.locations().await?),
+            offered_in: offered_in(&self.locations(&caller).await?),
             context: self.context.clone(),
         };
         let (Tagged { shown, tag }, replayed) = self.once(author, restore, key).await?;
@@ -347,7 +347,7 @@ impl PostgresApi<Caller> for Service {
             page_size: request.page_size,
             order_column: request.order_column,
         };
-        let mut reader = self.store.reader().await?;
+        let mut reader = self.reader(&caller).await?;
         let page = postgres_firewall_rule::list(
             &mut reader.connection(),
             &scope,

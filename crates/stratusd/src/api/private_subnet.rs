@@ -35,7 +35,7 @@ impl PrivateSubnetApi<Caller> for Service {
             page_size: request.page_size,
             order_column: request.order_column,
         };
-        let mut reader = self.store.reader().await?;
+        let mut reader = self.reader(&caller).await?;
         let page = private_subnet::list(&mut reader.connection(), &scope, &query).await?;
         Ok(page.into())
     }
@@ -50,7 +50,7 @@ impl PrivateSubnetApi<Caller> for Service {
             page_size: request.page_size,
             order_column: request.order_column,
         };
-        let mut reader = self.store.reader().await?;
+        let mut reader = self.reader(&caller).await?;
         let mut connection = reader.connection();
         let project = &request.project_id;
         let page =
@@ -67,7 +67,7 @@ impl PrivateSubnetApi<Caller> for Service {
             .scope(&caller, &request.project_id, request.location)
             .await?;
         // The view takes several statements, which must all see the same state.
-        let mut snapshot = self.store.snapshot().await?;
+        let mut snapshot = self.snapshot(&caller).await?;
         let Tagged { shown, tag } = private_subnet::view(
             &mut snapshot.connection(),
             &scope,

@@ -25,7 +25,7 @@ impl VmApi<Caller> for Service {
             page_size: request.page_size,
             order_column: request.order_column,
         };
-        let mut reader = self.store.reader().await?;
+        let mut reader = self.reader(&caller).await?;
         let page = vm::list(&mut reader.connection(), &scope, &query).await?;
         Ok(page.into())
     }
@@ -39,7 +39,7 @@ impl VmApi<Caller> for Service {
             .scope(&caller, &request.project_id, request.location)
             .await?;
         // The view takes several statements, which must all see the same state.
-        let mut snapshot = self.store.snapshot().await?;
+        let mut snapshot = self.snapshot(&caller).await?;
         let Tagged { shown, tag } =
             vm::view(&mut snapshot.connection(), &scope, &request.vm_reference).await?;
         Ok(VmViewOk::new(shown, tag).into())

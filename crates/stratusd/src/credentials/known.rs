@@ -26,8 +26,8 @@ pub(super) struct Known<S> {
 pub(super) enum Knowledge<S> {
     /// It was found a moment ago.
     Fresh(S),
-    /// It was found earlier.
-    Stale,
+    /// It was found earlier, in this project.
+    Stale(ProjectId),
     /// It was not found before, or is forgotten.
     None,
 }
@@ -71,7 +71,7 @@ impl<S: Stored> Known<S> {
             Some(entry) if entry.since.elapsed() < self.lifetime => {
                 Knowledge::Fresh(entry.found.clone())
             }
-            Some(_) => Knowledge::Stale,
+            Some(entry) => Knowledge::Stale(entry.found.project().clone()),
             None => Knowledge::None,
         }
     }
@@ -176,7 +176,8 @@ mod tests {
         assert_eq!(kept.count(), 97);
         assert_eq!(known.get(&many[0].hash), Knowledge::None);
         tokio::time::advance(Duration::from_secs(1)).await;
-        assert_eq!(known.get(&quiet[0].hash), Knowledge::Stale);
+        let project = quiet[0].project().clone();
+        assert_eq!(known.get(&quiet[0].hash), Knowledge::Stale(project));
         // One that is found again is the newest of its project.
         known.insert(Instant::now(), many[400].hash, many[400].clone());
         for it in &many[..200] {

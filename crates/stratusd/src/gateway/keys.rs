@@ -11,7 +11,7 @@ use crate::causes::Causes;
 use crate::credentials::{Hash, Lookups, Stored, Unchecked};
 use crate::domain::token::hash;
 use crate::storage::inference_api_key::{HashedKey, lookup_by_hash};
-use crate::storage::{StorageError, Store};
+use crate::storage::{Owner, StorageError, Store};
 
 /// How long a key is cached. A deleted one works at most this long.
 const LIFETIME: Duration = Duration::from_millis(400);
@@ -70,7 +70,10 @@ impl Keys {
             return Err(GatewayError::InvalidKey);
         }
         let hash = hash(presented);
-        let found = self.lookups.lookup(hash, self.read(&hash)).await;
+        let found = self
+            .lookups
+            .lookup(hash, |owner| self.read(&hash, owner))
+            .await;
         let found = found.map_err(|unchecked| {
             // Not if too many wait: a log line for each would be one more thing to flood.
             if let Unchecked::Storage(error) = unchecked {
@@ -90,15 +93,18 @@ impl Keys {
     pub(super) async fn until_deleted(&self, key: &Key) {
         loop {
             tokio::time::sleep(RECHECK).await;
-            let found = self.lookups.look_again(key.hash, self.read(&key.hash));
+            let owner = Owner::Project(key.project.clone());
+            let found = self
+                .lookups
+                .look_again(key.hash, self.read(&key.hash, owner));
             if matches!(found.await, Ok(None)) {
                 return;
             }
         }
     }
 
-    async fn read(&self, hash: &Hash) -> Result<Option<HashedKey>, StorageError> {
-        let mut reader = self.store.reader().await?;
+    async fn read(&self, hash: &Hash, owner: Owner) -> Result<Option<HashedKey>, StorageError> {
+        let mut reader = self.store.reader_for(&owner).await?;
         lookup_by_hash(&mut reader.connection(), hash).await
     }
 }

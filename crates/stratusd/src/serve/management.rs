@@ -17,7 +17,7 @@ use super::accept::{AcceptFailures, Accepting, Peer};
 use super::connections::Limited;
 use super::metrics::Metrics;
 use super::times::Timed;
-use crate::storage::{self, Store};
+use crate::storage::{self, Owner, Store};
 
 /// How long the database may take to respond before the service counts as not ready.
 const DATABASE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -154,7 +154,8 @@ impl Health {
             return Ok(());
         };
         let uses = async {
-            let mut reader = store.reader().await?;
+            // First of all, whoever else waits: a caller must not make the service unready.
+            let mut reader = store.reader_for(&Owner::Probe).await?;
             // Any query shows that the database responds; this table is small.
             storage::location::all(&mut reader.connection()).await?;
             drop(reader);

@@ -2,15 +2,15 @@
 
 use futures_util::future::BoxFuture;
 
-use super::job::Job;
+use super::job::{Job, Owner};
 use super::{Reader, StorageError};
 
 /// A type that reads and writes the database of a store: SQLite or PostgreSQL.
 pub(super) trait Backend: Send + Sync + 'static {
     /// Returns a connection for queries, each of which reads the latest committed state.
-    fn reader(&self) -> BoxFuture<'_, Result<Reader, StorageError>>;
+    fn reader<'a>(&'a self, owner: &'a Owner) -> BoxFuture<'a, Result<Reader, StorageError>>;
     /// Returns a connection for queries that all read the same committed state.
-    fn snapshot(&self) -> BoxFuture<'_, Result<Reader, StorageError>>;
+    fn snapshot<'a>(&'a self, owner: &'a Owner) -> BoxFuture<'a, Result<Reader, StorageError>>;
     /// Queues a job, which later runs in a transaction. After the commit, or a failure, the job
     /// sends its result to its caller. A job that has not begun when its caller stops waiting is
     /// dropped.

@@ -41,10 +41,18 @@ pub(super) trait Job: Send {
     fn group(&self) -> &Group;
 }
 
-/// Who has asked for changes: a caller for one project, or, without a project, the service itself or
-/// an operator.
+/// Who asks for a change or a query. Those of one owner wait in a line of their own.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Owner(Option<ProjectId>);
+pub enum Owner {
+    /// Callers with a credential of a project.
+    Project(ProjectId),
+    /// Callers whose credential is not known yet.
+    Unknown,
+    /// The service itself, or an operator.
+    Service,
+    /// A probe of whether the service is ready, whose queries come before all others.
+    Probe,
+}
 
 /// The changes of one type and about one project: those that probably need the same lock.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -59,7 +67,10 @@ impl Group {
     /// if they are only about that project.
     pub(super) fn of<C: Change>(project: Option<ProjectId>) -> Self {
         Self {
-            owner: Owner(project.clone().filter(|_| C::IS_OF_CALLER)),
+            owner: match &project {
+                Some(project) if C::IS_OF_CALLER => Owner::Project(project.clone()),
+                _ => Owner::Service,
+            },
             project,
             change: TypeId::of::<C>(),
         }

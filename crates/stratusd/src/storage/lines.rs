@@ -10,17 +10,25 @@ use std::collections::{HashMap, VecDeque};
 use super::StorageError;
 use super::job::{Job, Owner};
 pub(super) use line::Line;
-use room::Room;
-pub(super) use room::Ticket;
+pub(super) use room::{Room, Ticket};
 
 /// A line of changes for each project, and one for the changes that are about no single project. Only
 /// those lines exist that hold changes.
-#[derive(Default)]
 pub(super) struct Lines {
     by_owner: HashMap<Owner, Line>,
     /// The owners of all lines, the next one to be served first.
     turns: VecDeque<Owner>,
     room: Room,
+}
+
+impl Default for Lines {
+    fn default() -> Self {
+        Self {
+            by_owner: HashMap::new(),
+            turns: VecDeque::new(),
+            room: Room::of_changes(),
+        }
+    }
 }
 
 impl Lines {

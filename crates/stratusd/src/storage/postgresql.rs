@@ -3,11 +3,12 @@
 //!
 //! Changes have connections of their own, each with a worker that runs one change after the other.
 //! So a query never waits for the connection of a change, and a change waits only for a free
-//! worker. A change that waits for a lock frees its worker soon (`schedule.rs`).
+//! worker. The queries of the projects have the other connections in turn (`places.rs`). A change that waits for a lock frees its worker soon (`schedule.rs`).
 
 mod address;
 mod cancel;
 mod link;
+mod places;
 mod read_only;
 mod reader;
 mod schedule;
@@ -22,17 +23,18 @@ use std::time::Duration;
 use deadpool::managed::{Object, Pool, PoolError};
 use futures_util::future::BoxFuture;
 use tokio::sync::Semaphore;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 use tokio_util::task::TaskTracker;
 
 use super::backend::Backend;
-use super::job::{Job, Ran};
+use super::job::{Job, Owner, Ran};
 use super::reader::Held;
 use super::{Connection, Reader, StorageError, StoreConfig, WAIT, migrate};
 use crate::world::World;
 pub use address::{Address, AddressError};
 pub(super) use link::Link;
 use link::Uncommitted;
+use places::Places;
 pub(super) use read_only::ReadOnlyPostgres;
 pub(super) use reader::PostgresReader;
 use schedule::Schedule;
@@ -52,6 +54,8 @@ const NAMELESS_RUNS: u32 = 3;
 pub(super) struct Postgres {
     server: Server,
     readers: Pool<Server>,
+    /// A place for each connection of the pool.
+    places: Places,
     schedule: Arc<Schedule>,
     workers: TaskTracker,
 }
@@ -82,6 +86,7 @@ impl Postgres {
         let mut connection = server.connect_to_migrate().await?;
         session::warn_of_risks(&mut connection).await?;
         migrate::postgres(connection).await?;
+        let places = Places::new(readers);
         let pool = Pool::builder(server.clone()).max_size(readers).build();
         let readers = pool.map_err(|error| StorageError::Other(error.into()))?;
         let schedule = Arc::new(Schedule::new(writers, *lock_wait));
@@ -101,22 +106,32 @@ impl Postgres {
         Ok(Self {
             server,
             readers,
+            places,
             schedule,
             workers,
         })
     }
 }
 
-/// Returns a connection of a pool, for which this waits at most [`WAIT`].
-async fn pooled(readers: &Pool<Server>) -> Result<Object<Server>, StorageError> {
-    let busy = || {
-        Err(PoolError::Backend(StorageError::Crowded(
-            "all connections are taken",
-        )))
-    };
-    let taken = tokio::time::timeout(WAIT, readers.get())
+/// The error for a query that has waited in vain.
+const BUSY: StorageError = StorageError::Crowded("all connections are taken");
+
+impl Postgres {
+    /// Waits for a place among the queries, and then for a connection, both for at most [`WAIT`].
+    async fn query(&self, owner: &Owner) -> Result<PostgresReader, StorageError> {
+        let until = Instant::now() + WAIT;
+        let place = timeout_at(until, self.places.wait(owner)).await;
+        let place = place.map_err(|_| BUSY)??;
+        let link = pooled(&self.readers, until).await?;
+        Ok(PostgresReader::new(link, Some(place)))
+    }
+}
+
+/// Returns a connection of a pool, for which this waits until a time.
+async fn pooled(readers: &Pool<Server>, until: Instant) -> Result<Object<Server>, StorageError> {
+    let taken = timeout_at(until, readers.get())
         .await
-        .unwrap_or_else(|_| busy());
+        .unwrap_or_else(|_| Err(PoolError::Backend(BUSY)));
     taken.map_err(|error| match error {
         PoolError::Backend(error) => error,
         other => StorageError::Unavailable(other.into()),
@@ -124,16 +139,13 @@ async fn pooled(readers: &Pool<Server>) -> Result<Object<Server>, StorageError> 
 }
 
 impl Backend for Postgres {
-    fn reader(&self) -> BoxFuture<'_, Result<Reader, StorageError>> {
-        Box::pin(async {
-            let reader = PostgresReader::new(pooled(&self.readers).await?);
-            Ok(Reader(Held::Postgres(reader)))
-        })
+    fn reader<'a>(&'a self, owner: &'a Owner) -> BoxFuture<'a, Result<Reader, StorageError>> {
+        Box::pin(async { Ok(Reader(Held::Postgres(self.query(owner).await?))) })
     }
 
-    fn snapshot(&self) -> BoxFuture<'_, Result<Reader, StorageError>> {
+    fn snapshot<'a>(&'a self, owner: &'a Owner) -> BoxFuture<'a, Result<Reader, StorageError>> {
         Box::pin(async {
-            let mut reader = PostgresReader::new(pooled(&self.readers).await?);
+            let mut reader = self.query(owner).await?;
             reader.begin().await?;
             Ok(Reader(Held::Postgres(reader)))
         })

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::backend::Backend;
+use super::job::Owner;
 use super::record::record;
 use super::statement::statement;
 use super::{
@@ -58,7 +59,7 @@ impl ReadOnlyStore {
 
     /// Returns a connection whose statements all read the same state.
     pub async fn snapshot(&self) -> Result<Reader, StorageError> {
-        self.backend.snapshot().await
+        self.backend.snapshot(&Owner::Service).await
     }
 
     /// Closes all connections.

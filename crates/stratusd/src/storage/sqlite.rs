@@ -25,7 +25,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::backend::Backend;
-use super::job::{Job, Ran};
+use super::job::{Job, Owner, Ran};
 use super::statement::{StatementText, statement};
 use super::{Cause, Connection, Reader, StorageError, migrate};
 use crate::causes::Causes;
@@ -183,12 +183,13 @@ fn unopened(file: &Path, error: &dyn std::fmt::Display) -> StorageError {
     StorageError::Unavailable(format!("failed to open {}: {error}", file.display()).into())
 }
 
+// No query waits for another one: each has a connection of its own, in its own thread.
 impl Backend for Sqlite {
-    fn reader(&self) -> BoxFuture<'_, Result<Reader, StorageError>> {
+    fn reader<'a>(&'a self, _: &'a Owner) -> BoxFuture<'a, Result<Reader, StorageError>> {
         Box::pin(async { self.idle.reader(false) })
     }
 
-    fn snapshot(&self) -> BoxFuture<'_, Result<Reader, StorageError>> {
+    fn snapshot<'a>(&'a self, _: &'a Owner) -> BoxFuture<'a, Result<Reader, StorageError>> {
         Box::pin(async { self.idle.reader(true) })
     }
 

@@ -4,6 +4,7 @@ mod freezes;
 mod network;
 mod pipelining;
 mod sessions;
+mod turns;
 
 use std::net::TcpListener;
 use std::time::{Duration, Instant};

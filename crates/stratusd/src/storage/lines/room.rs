@@ -1,4 +1,4 @@
-//! The number of changes in progress, by project and in all, and the bounds on both.
+//! The number of changes, or of queries, in progress, by project and in all, and the bounds on both.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::storage::StorageError;
 use crate::storage::job::Owner;
 
-/// The number of changes of a project that may be in progress.
+/// The number of changes of a project that may be in progress, and of queries.
 const EACH: usize = 2048;
 /// The number of changes of all projects that may be in progress.
 const ALL: usize = 8192;
@@ -15,15 +15,25 @@ const ALL: usize = 8192;
 const SPARE: usize = 2048;
 
 /// The number of changes in progress: those that wait, in whichever line, and those that run. Changes
-/// that their callers have withdrawn do not count.
+/// that their callers have withdrawn do not count. Queries are counted apart from changes, in the same
+/// way.
 ///
 /// A project may have as many changes as there is room left beside the spare part. So a project that
 /// is alone has [`EACH`], `n` projects that have many have an equal share of `n + 1`, and one share is
 /// left for others. And a project of which no change is in progress is refused only if at least
 /// [`SPARE`] others have changes: beyond the first one of each, all projects together never have more
 /// than the rest.
-#[derive(Clone, Default)]
-pub(super) struct Room(Arc<Mutex<Taken>>);
+#[derive(Clone)]
+pub(in crate::storage) struct Room {
+    taken: Arc<Mutex<Taken>>,
+    refusals: &'static Refusals,
+}
+
+/// What callers are told for whom there is no room.
+struct Refusals {
+    of_project: &'static str,
+    of_all: &'static str,
+}
 
 #[derive(Default)]
 struct Taken {
@@ -32,22 +42,43 @@ struct Taken {
 }
 
 impl Room {
-    /// Counts a change, until its ticket is dropped.
+    /// Creates the room for changes.
+    pub(in crate::storage) fn of_changes() -> Self {
+        Self::new(&Refusals {
+            of_project: "the project has too many changes",
+            of_all: "all projects together have too many changes",
+        })
+    }
+
+    /// Creates the room for queries.
+    pub(in crate::storage) fn of_queries() -> Self {
+        Self::new(&Refusals {
+            of_project: "the project has too many queries",
+            of_all: "all projects together have too many queries",
+        })
+    }
+
+    fn new(refusals: &'static Refusals) -> Self {
+        Self {
+            taken: Arc::default(),
+            refusals,
+        }
+    }
+
+    /// Counts a change or a query, until its ticket is dropped.
     ///
     /// # Errors
     ///
     /// If there is no room for it.
-    pub(super) fn take(&self, owner: &Owner) -> Result<Ticket, StorageError> {
+    pub(in crate::storage) fn take(&self, owner: &Owner) -> Result<Ticket, StorageError> {
         let mut taken = self.taken();
         let own = taken.by_owner.get(owner).copied().unwrap_or_default();
         let left = (ALL - SPARE).saturating_sub(taken.all);
         if own >= EACH {
-            return Err(StorageError::Crowded("the project has too many changes"));
+            return Err(StorageError::Crowded(self.refusals.of_project));
         }
         if taken.all >= ALL || (own > 0 && own >= left) {
-            return Err(StorageError::Crowded(
-                "all projects together have too many changes",
-            ));
+            return Err(StorageError::Crowded(self.refusals.of_all));
         }
         *taken.by_owner.entry(owner.clone()).or_default() += 1;
         taken.all += 1;
@@ -58,11 +89,11 @@ impl Room {
     }
 
     fn taken(&self) -> MutexGuard<'_, Taken> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Counts a change until it is dropped.
+/// Counts a change or a query until it is dropped.
 pub(in crate::storage) struct Ticket {
     room: Room,
     owner: Owner,

@@ -2,14 +2,15 @@
 
 use deadpool::managed::Pool;
 use futures_util::future::BoxFuture;
+use tokio::time::Instant;
 
 use super::server::Server;
 use super::session::Limits;
 use super::{Address, AddressError, PostgresReader, pooled};
 use crate::storage::backend::Backend;
-use crate::storage::job::Job;
+use crate::storage::job::{Job, Owner};
 use crate::storage::reader::Held;
-use crate::storage::{Reader, StorageError, StoreConfig};
+use crate::storage::{Reader, StorageError, StoreConfig, WAIT};
 
 /// A database that is read over a single connection, in transactions that are read-only.
 pub(in crate::storage) struct ReadOnlyPostgres {
@@ -40,13 +41,15 @@ impl ReadOnlyPostgres {
 
 impl Backend for ReadOnlyPostgres {
     // Read-only too: outside of a transaction, a connection could write.
-    fn reader(&self) -> BoxFuture<'_, Result<Reader, StorageError>> {
-        self.snapshot()
+    fn reader<'a>(&'a self, owner: &'a Owner) -> BoxFuture<'a, Result<Reader, StorageError>> {
+        self.snapshot(owner)
     }
 
-    fn snapshot(&self) -> BoxFuture<'_, Result<Reader, StorageError>> {
+    // One thread reads, so nobody waits for a turn.
+    fn snapshot<'a>(&'a self, _: &'a Owner) -> BoxFuture<'a, Result<Reader, StorageError>> {
         Box::pin(async {
-            let mut reader = PostgresReader::new(pooled(&self.readers).await?);
+            let link = pooled(&self.readers, Instant::now() + WAIT).await?;
+            let mut reader = PostgresReader::new(link, None);
             reader.begin().await?;
             Ok(Reader(Held::Postgres(reader)))
         })

@@ -4,6 +4,7 @@ use deadpool::managed::Object;
 use tokio::runtime::Handle;
 
 use super::link::Link;
+use super::places::Place;
 use super::server::Server;
 
 /// A pooled connection to PostgreSQL, which one [`Reader`](crate::storage::Reader) holds.
@@ -13,13 +14,16 @@ pub(in crate::storage) struct PostgresReader {
     /// Whether the connection is in a transaction, whose statements all read the same state. The
     /// transaction ends when the reader is dropped.
     is_snapshot: bool,
+    /// The place of the query. It ends after the connection is back in the pool.
+    place: Option<Place>,
 }
 
 impl PostgresReader {
-    pub(super) fn new(link: Object<Server>) -> Self {
+    pub(super) fn new(link: Object<Server>, place: Option<Place>) -> Self {
         Self {
             link: Some(Box::new(link)),
             is_snapshot: false,
+            place,
         }
     }
 
@@ -51,10 +55,12 @@ impl Drop for PostgresReader {
         if link.is_abandoned()
             && let Ok(runtime) = Handle::try_current()
         {
+            let place = self.place.take();
             runtime.spawn(async move {
                 if !link.reclaim().await {
                     drop(Object::take(*link));
                 }
+                drop(place);
             });
         }
     }

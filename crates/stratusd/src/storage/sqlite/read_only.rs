@@ -13,7 +13,7 @@ use super::files::{self, Files};
 use super::reader::Idle;
 use super::{BUSY, READER_CACHE, unopened};
 use crate::storage::backend::Backend;
-use crate::storage::job::Job;
+use crate::storage::job::{Job, Owner};
 use crate::storage::{Reader, StorageError};
 
 /// A database whose connections SQLite opens read-only.
@@ -75,11 +75,11 @@ fn connect(database: &Path) -> Result<SqliteConnection, StorageError> {
 }
 
 impl Backend for ReadOnlySqlite {
-    fn reader(&self) -> BoxFuture<'_, Result<Reader, StorageError>> {
+    fn reader<'a>(&'a self, _: &'a Owner) -> BoxFuture<'a, Result<Reader, StorageError>> {
         self.read(false)
     }
 
-    fn snapshot(&self) -> BoxFuture<'_, Result<Reader, StorageError>> {
+    fn snapshot<'a>(&'a self, _: &'a Owner) -> BoxFuture<'a, Result<Reader, StorageError>> {
         self.read(true)
     }
 
