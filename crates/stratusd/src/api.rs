@@ -4,13 +4,14 @@
 //! a change of [`crate::operations`], and wraps the result as the contract's response. It knows no
 //! rules: those are in [`crate::domain`].
 
+mod admission;
 mod details;
 mod error;
 mod firewall;
 mod gate;
 mod inference_api_key;
 mod load_balancer;
-mod parsing;
+mod page;
 mod postgres;
 mod private_subnet;
 mod rejection;
@@ -33,9 +34,9 @@ use crate::operations::{self, Context, Scope};
 use crate::rate::RateLimit;
 use crate::storage::{self, Aborted, Change, Owner, Reader, StorageError, Store};
 
+pub use admission::{Admission, Admitted, Overload};
 pub use error::retry_after;
 pub use gate::Gate;
-pub use parsing::Parsing;
 pub use rejection::ContractErrors;
 
 /// How long locations are cached. `stratusd apply` may change them at any time.
@@ -156,9 +157,12 @@ impl Service {
         Ok((answer.output, replayed))
     }
 
-    /// Returns a change that also writes its entry of the audit trail. The request is parsed.
+    /// Returns a change that also writes its entry of the audit trail. The request is parsed, and a
+    /// change may wait for the database, so it must not keep others from parsing theirs.
     fn audited<C>(&self, author: Author, change: C) -> Audited<C> {
-        Parsing::end();
+        if let Some(Admitted(admission)) = Admitted::current() {
+            admission.rest();
+        }
         Audited {
             change,
             author,

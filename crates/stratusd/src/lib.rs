@@ -31,6 +31,7 @@ pub mod seal;
 pub mod serve;
 mod server_certificate;
 pub mod settings;
+mod shares;
 pub mod storage;
 pub mod sweep;
 #[cfg(feature = "traces")]

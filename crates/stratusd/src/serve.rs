@@ -15,7 +15,6 @@ mod serving;
 pub(crate) mod signals;
 mod times;
 mod tls;
-mod turns;
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;

@@ -89,6 +89,7 @@ pub struct Store {
     /// When a change that had written was last committed.
     committed: Arc<Mutex<Option<Instant>>>,
     world: World,
+    is_postgres: bool,
 }
 
 impl std::fmt::Debug for Store {
@@ -114,6 +115,7 @@ impl Store {
             backend,
             committed: Arc::default(),
             world: config.world.clone(),
+            is_postgres: matches!(config.database, DatabaseLocation::Postgres(_)),
         })
     }
 
@@ -135,8 +137,16 @@ impl Store {
             backend: Arc::new(sqlite),
             committed: Arc::default(),
             world,
+            is_postgres: false,
         };
         Ok((store, writer))
+    }
+
+    /// Returns whether the database is one of PostgreSQL, whose statements keep no thread of this process
+    /// busy.
+    #[must_use]
+    pub fn is_postgres(&self) -> bool {
+        self.is_postgres
     }
 
     /// Returns a connection of the service itself, whose statements each read the latest committed

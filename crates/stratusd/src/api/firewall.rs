@@ -34,8 +34,9 @@ impl FirewallApi<Caller> for Service {
             page_size: request.page_size,
             order_column: request.order_column,
         };
-        let mut reader = self.reader(&caller).await?;
+        let mut reader = self.page_reader(&caller, &query).await?;
         let page = firewall::list(&mut reader.connection(), &scope, &query).await?;
+        reader.end().await?;
         Ok(page.into())
     }
 

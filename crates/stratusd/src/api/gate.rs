@@ -1,11 +1,12 @@
-//! Authentication: finds the caller that a token belongs to, and limits the rate of requests of
-//! each token.
+//! Authentication: finds the caller that a token belongs to, limits the rate of requests of each
+//! token, and has each request wait for its place among those of its project.
 
 use std::time::Duration;
 
 use api_server::{Security, server};
 use api_types::ProjectId;
 
+use super::admission::{Admitted, Overload};
 use crate::causes::Causes;
 use crate::credentials::{Lookups, Stored, Unchecked};
 use crate::domain::token::Presented;
@@ -99,6 +100,11 @@ impl Security for Gate {
         // After the check of the secret: an id is not secret, so otherwise anybody could use up the
         // allowance of another caller's token.
         self.ensure_rate(&token.id)?;
+        if let Some(Admitted(admission)) = Admitted::current() {
+            let admitted = admission.admit(&token.project_id).await;
+            // The layer that has not admitted the request says why.
+            admitted.map_err(|Overload| server::AuthError::Unavailable(None))?;
+        }
         let access = if token.read_only {
             Access::ReadOnly
         } else {

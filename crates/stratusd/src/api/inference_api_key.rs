@@ -27,7 +27,7 @@ impl InferenceApiKeyApi<Caller> for Service {
             page_size: request.page_size,
             order_column: request.order_column,
         };
-        let mut reader = self.reader(&caller).await?;
+        let mut reader = self.page_reader(&caller, &query).await?;
         let page = inference_api_key::list(
             &mut reader.connection(),
             &caller,
@@ -35,6 +35,7 @@ impl InferenceApiKeyApi<Caller> for Service {
             &query,
         )
         .await?;
+        reader.end().await?;
         Ok(page.into())
     }
 

@@ -35,7 +35,7 @@ impl LoadBalancerApi<Caller> for Service {
             page_size: request.page_size,
             order_column: request.order_column,
         };
-        let mut reader = self.reader(&caller).await?;
+        let mut reader = self.page_reader(&caller, &query).await?;
         let page = load_balancer::list(
             &mut reader.connection(),
             &scope,
@@ -43,6 +43,7 @@ impl LoadBalancerApi<Caller> for Service {
             &self.context.service_domain,
         )
         .await?;
+        reader.end().await?;
         Ok(page.into())
     }
 
@@ -56,7 +57,7 @@ impl LoadBalancerApi<Caller> for Service {
             page_size: request.page_size,
             order_column: request.order_column,
         };
-        let mut reader = self.reader(&caller).await?;
+        let mut reader = self.page_reader(&caller, &query).await?;
         let page = load_balancer::list_of_project(
             &mut reader.connection(),
             &caller,
@@ -65,6 +66,7 @@ impl LoadBalancerApi<Caller> for Service {
             &self.context.service_domain,
         )
         .await?;
+        reader.end().await?;
         Ok(page.into())
     }
 

@@ -23,17 +23,18 @@ use api_server::postgres::{
     PostgresViewRequest, PostgresViewResponse, ProjectPostgresListError,
     ProjectPostgresListRequest, ProjectPostgresListResponse,
 };
-use api_types::NoStore;
+use api_types::{NoStore, PostgresPage};
 
 use super::Service;
-use crate::domain::Caller;
 use crate::domain::entity_tag::Tagged;
 use crate::domain::list::ListQuery;
+use crate::domain::{Caller, ensure_project};
 use crate::operations::postgres::{self, Create, ResetSuperuserPassword, Update, offered_in};
 use crate::operations::postgres_delete::Delete;
 use crate::operations::postgres_firewall_rule;
 use crate::operations::postgres_maintenance::{Promote, Restart, SetMaintenanceWindow};
 use crate::operations::postgres_restore::{self, BackupQuery, Restore};
+use crate::operations::{self, Scope};
 
 impl PostgresApi<Caller> for Service {
     async fn postgres_list(
@@ -49,8 +50,7 @@ impl PostgresApi<Caller> for Service {
             page_size: request.page_size,
             order_column: request.order_column,
         };
-        let mut reader = self.reader(&caller).await?;
-        let page = postgres::list(&mut reader.connection(), &scope, &query).await?;
+        let page = self.postgres_page(&caller, &query, Some(&scope)).await?;
         Ok(page.into())
     }
 
@@ -64,14 +64,8 @@ impl PostgresApi<Caller> for Service {
             page_size: request.page_size,
             order_column: request.order_column,
         };
-        let mut reader = self.reader(&caller).await?;
-        let page = postgres::list_of_project(
-            &mut reader.connection(),
-            &caller,
-            &request.project_id,
-            &query,
-        )
-        .await?;
+        ensure_project(&caller, &request.project_id)?;
+        let page = self.postgres_page(&caller, &query, None).await?;
         Ok(page.into())
     }
 
@@ -406,5 +400,32 @@ impl PostgresApi<Caller> for Service {
         };
         self.change(author, delete).await?;
         Ok(PostgresFirewallRuleDeleteResponse::NoContent)
+    }
+}
+
+impl Service {
+    /// Returns a page of the databases of a location, or of the caller's project. One that is large is
+    /// read again as a long page.
+    async fn postgres_page(
+        &self,
+        caller: &Caller,
+        query: &ListQuery,
+        scope: Option<&Scope>,
+    ) -> operations::Result<PostgresPage> {
+        let mut reader = self.page_reader(caller, query).await?;
+        loop {
+            let c = &mut reader.connection();
+            let page = match scope {
+                Some(scope) => postgres::list(c, scope, query).await?,
+                None => postgres::list_of_project(c, caller, query).await?,
+            };
+            if !c.has_cut_a_page() {
+                reader.end().await?;
+                return Ok(page);
+            }
+            // Not held while the long page waits for its turn.
+            drop(reader);
+            reader = self.long_page_reader(caller).await?;
+        }
     }
 }

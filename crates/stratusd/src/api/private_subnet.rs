@@ -35,8 +35,9 @@ impl PrivateSubnetApi<Caller> for Service {
             page_size: request.page_size,
             order_column: request.order_column,
         };
-        let mut reader = self.reader(&caller).await?;
+        let mut reader = self.page_reader(&caller, &query).await?;
         let page = private_subnet::list(&mut reader.connection(), &scope, &query).await?;
+        reader.end().await?;
         Ok(page.into())
     }
 
@@ -50,11 +51,12 @@ impl PrivateSubnetApi<Caller> for Service {
             page_size: request.page_size,
             order_column: request.order_column,
         };
-        let mut reader = self.reader(&caller).await?;
+        let mut reader = self.page_reader(&caller, &query).await?;
         let mut connection = reader.connection();
         let project = &request.project_id;
         let page =
             private_subnet::list_of_project(&mut connection, &caller, project, &query).await?;
+        reader.end().await?;
         Ok(page.into())
     }
 

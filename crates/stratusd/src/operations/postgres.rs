@@ -15,7 +15,7 @@ use crate::domain::id::{Id, Kind, Referred, name_of};
 use crate::domain::list::ListQuery;
 use crate::domain::postgres::{self, ensure_few_tags, fits, sealed_for};
 use crate::domain::refusal::{Invalid, Wrong, enumerate};
-use crate::domain::{Caller, Refusal, catalogue, ensure_project, password, quota};
+use crate::domain::{Caller, Refusal, catalogue, password, quota};
 use crate::seal::Sealer;
 use crate::storage::database::{Database, DatabaseSummary};
 use crate::storage::location;
@@ -30,14 +30,12 @@ pub async fn list(
     page(c, (&scope.project, Some(&scope.location)), query).await
 }
 
-/// The query `project_postgres_list`: returns a page of the databases of a project.
+/// The query `project_postgres_list`: returns a page of the databases of the caller's project.
 pub async fn list_of_project(
     c: &mut Connection<'_>,
     caller: &Caller,
-    project: &ProjectId,
     query: &ListQuery,
 ) -> Result<PostgresPage> {
-    ensure_project(caller, project)?;
     page(c, (&caller.project_id, None), query).await
 }
 

@@ -9,6 +9,7 @@ use diesel::SqliteConnection;
 use diesel::connection::DefaultLoadingMode;
 
 use super::StorageError;
+use super::page::{PAGE_BYTES, SHORT_PAGE_BYTES};
 use super::postgresql::Link;
 use super::record::{Present, Read, Record};
 use super::statement::{Parameter, Statement, StatementText, Typed};
@@ -23,6 +24,10 @@ pub struct Connection<'c> {
     pub(super) has_changed: bool,
     /// The number of rows that statements have changed.
     changed: usize,
+    /// The size in bytes that ends a page.
+    page_bytes: i64,
+    /// Whether that size has ended a page.
+    has_cut_a_page: bool,
 }
 
 enum Inner<'c> {
@@ -45,6 +50,8 @@ impl<'c> Connection<'c> {
             wrote: false,
             has_changed: false,
             changed: 0,
+            page_bytes: PAGE_BYTES,
+            has_cut_a_page: false,
         }
     }
 
@@ -54,7 +61,33 @@ impl<'c> Connection<'c> {
             wrote: false,
             has_changed: false,
             changed: 0,
+            page_bytes: PAGE_BYTES,
+            has_cut_a_page: false,
         }
+    }
+
+    /// Ends each page at [`SHORT_PAGE_BYTES`], which [`has_cut_a_page`](Self::has_cut_a_page) then
+    /// tells.
+    pub(crate) fn with_short_pages(self) -> Self {
+        Self {
+            page_bytes: SHORT_PAGE_BYTES,
+            ..self
+        }
+    }
+
+    /// Returns whether a page has ended before the size at which it would end otherwise.
+    pub(crate) fn has_cut_a_page(&self) -> bool {
+        self.has_cut_a_page
+    }
+
+    /// Returns the size in bytes that ends a page.
+    pub(super) fn page_bytes(&self) -> i64 {
+        self.page_bytes
+    }
+
+    /// Notes the size of a page that was read.
+    pub(super) fn note_page(&mut self, bytes: i64) {
+        self.has_cut_a_page |= bytes >= self.page_bytes && self.page_bytes < PAGE_BYTES;
     }
 
     /// Returns whether other transactions may write beside this one.

@@ -9,7 +9,7 @@ use api_types::{
     PostgresVersion, ProjectId, StorageSizeGib, Tag,
 };
 
-use super::page::{PageSql, fetch, page_bytes, page_sql};
+use super::page::{PageSql, fetch, page_sql};
 use super::record::record;
 use super::statement::{Parameter, statement};
 use super::{Connection, StorageError, count};

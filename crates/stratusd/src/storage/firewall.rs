@@ -5,7 +5,7 @@ use api_types::{
     PrivateSubnetId, ProjectId,
 };
 
-use super::page::{PageSql, fetch, page_bytes, page_sql};
+use super::page::{PageSql, fetch, page_sql};
 use super::record::record;
 use super::statement::{Parameter, attached, statement};
 use super::{Connection, StorageError, count};

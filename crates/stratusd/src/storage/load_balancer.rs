@@ -5,7 +5,7 @@ use api_types::{
     Location, Name, NetworkStack, Port, PrivateSubnetId, ProjectId, VmId,
 };
 
-use super::page::{PageSql, fetch, page_bytes, page_sql};
+use super::page::{PageSql, fetch, page_sql};
 use super::record::record;
 use super::statement::{JsonArray, Parameter, attached, statement};
 use super::vm::{Vm, vm_columns};

@@ -12,14 +12,9 @@ use super::{Connection, Corrupt, StorageError};
 ///
 /// With the longest texts that the contract allows, a page of 1000 databases would have over
 /// 100 MiB. An ordinary page of as many databases has less than this size.
-macro_rules! page_bytes {
-    () => {
-        2_097_152
-    };
-}
-
-/// As a number; the statements contain it as text.
-const PAGE_BYTES: i64 = page_bytes!();
+pub(super) const PAGE_BYTES: i64 = 2 << 20;
+/// The size in bytes of a page that is not long: that of about a hundred ordinary databases.
+pub(super) const SHORT_PAGE_BYTES: i64 = 256 << 10;
 
 /// The statements of a page.
 #[derive(Debug, Clone, Copy)]
@@ -40,12 +35,15 @@ pub(super) async fn fetch<T: Record>(
     sql: PageSql<impl StatementText, impl StatementText>,
     parameters: &[&dyn Parameter],
 ) -> Result<(Count, Vec<T>), StorageError> {
-    let mut bytes = 0;
+    let (mut bytes, most) = (0, c.page_bytes());
     let ends = |listed: &Listed<T>| {
         bytes += listed.bytes;
-        bytes >= PAGE_BYTES
+        bytes >= most
     };
-    let rows = c.fetch_until(sql.items, parameters, ends).await?;
+    let mut with_most = parameters.to_vec();
+    with_most.push(&most);
+    let rows = c.fetch_until(sql.items, &with_most, ends).await?;
+    c.note_page(bytes);
     let count = if let Some(first) = rows.first() {
         first.count
     } else {
@@ -77,7 +75,8 @@ impl<T: Record> Record for Listed<T> {
 }
 
 /// Builds the statements for a page of a table, of a project or of one of its locations. `$1` is the
-/// project, `$2` the value after which the page starts, `$3` its size, and `$4` the location.
+/// project, `$2` the value after which the page starts, `$3` its size, and `$4` the location of a page of
+/// one. After these comes the size in bytes that ends the page.
 ///
 /// Each page is read along an index that is in its order. A planner may also read along the order of
 /// another index and drop the rows of other locations, however many there are. So for SQLite `index`
@@ -125,17 +124,17 @@ macro_rules! page_sql {
     };
     // Leaves out the rows after the end of the page, on PostgreSQL. Without long texts, the limit ends
     // the page.
-    (@ended [$($items:tt)*] $order:expr, "0") => {
+    (@ended [$($items:tt)*] $order:expr, $most:literal, "0") => {
         page_sql!(@items $($items)*, "0", ", CAST(0 AS BIGINT) AS bytes_before")
     };
-    (@ended [$($items:tt)*] $order:expr, $bytes:literal) => {
+    (@ended [$($items:tt)*] $order:expr, $most:literal, $bytes:literal) => {
         concat!(
             "SELECT * FROM (SELECT page.*, CAST(COALESCE(SUM(page.bytes) OVER (ORDER BY ",
             $order,
             " ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS BIGINT) AS bytes_before FROM (",
             page_sql!(@items $($items)*, $bytes, ""),
             ") AS page) AS page WHERE bytes_before < ",
-            page_bytes!(),
+            $most,
             " ORDER BY ",
             $order
         )
@@ -151,7 +150,7 @@ macro_rules! page_sql {
                 postgres: page_sql!(
                     @ended
                     [$columns, concat!($from, " AS t"), $kind, "", concat!("t.", $after, " > $2"), $order]
-                    $order, $bytes
+                    $order, "CAST($4 AS BIGINT)", $bytes
                 ),
             },
             count: statement!(page_sql!(@count $kind, "")),
@@ -174,7 +173,7 @@ macro_rules! page_sql {
                         concat!("(t.location, t.", $column, ") > ($4, $2) AND (t.location, t.", $column, ") < ($4, '~')"),
                         concat!("t.location, t.", $column $(, ", t.", $ties)?)
                     ]
-                    concat!("location, ", $column $(, ", ", $ties)?), $bytes
+                    concat!("location, ", $column $(, ", ", $ties)?), "CAST($5 AS BIGINT)", $bytes
                 ),
             },
             count: statement!(page_sql!(@count $kind, " AND location = $4")),
@@ -182,4 +181,4 @@ macro_rules! page_sql {
     };
 }
 
-pub(super) use {page_bytes, page_sql};
+pub(super) use page_sql;

@@ -1,8 +1,7 @@
 //! [`RequestBody`]: a request's body, which counts its bytes, and waits before it is parsed.
 
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use axum::body::{Body, HttpBody};
@@ -11,76 +10,41 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use http_body::{Frame, SizeHint};
-use tokio::sync::SemaphorePermit;
-use tokio::time::error::Elapsed;
-use tokio::time::timeout;
 
-use super::super::long_work::{LONG_BODY, LongWork, Working};
-use super::{Charge, Large, SHARE, permits};
-use crate::api::Parsing;
-use crate::storage::WAIT;
+use super::super::long_work::LONG_BODY;
+use super::{InProgress, SHARE};
+use crate::api::Overload;
 
 /// The body of a request, whose bytes beyond the share are charged before the handler sees them.
 pub(super) struct RequestBody {
     body: Body,
     /// The bytes that have arrived.
     seen: usize,
-    progress: Arc<Progress>,
-    /// A piece that waits for its bytes to become free, and how many these are.
-    waiting: Option<(Frame<Bytes>, usize, BoxFuture<'static, bool>)>,
-    /// The wait until a long body may be parsed, which begins at its end, so that a caller who
-    /// sends slowly does not keep others from theirs. `None` after it.
-    working: Option<BoxFuture<'static, Result<Working, Elapsed>>>,
-    parsing: Parsing,
-}
-
-/// What is known of the body of a request until the request is handled. The body is dropped before,
-/// when it has been read, but the handler still has its bytes then.
-pub(super) struct Progress {
-    charge: Mutex<Charge>,
-    /// Set when the body has waited in vain.
-    is_over: AtomicBool,
-}
-
-impl Progress {
-    /// Returns whether the handler saw a body that cannot be read, and so has changed nothing.
-    pub(super) fn is_over(&self) -> bool {
-        self.is_over.load(Ordering::Relaxed)
-    }
-
-    fn charge(&self) -> MutexGuard<'_, Charge> {
-        self.charge.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+    progress: Arc<InProgress>,
+    /// A piece that waits for its bytes to become free.
+    waiting: Option<(Frame<Bytes>, BoxFuture<'static, Result<(), Overload>>)>,
+    /// Whether the body has not waited yet until it may be parsed. It does at its end, so that a
+    /// caller who sends slowly does not keep others from theirs.
+    is_unparsed: bool,
+    parsing: Option<BoxFuture<'static, Result<(), Overload>>>,
 }
 
 impl RequestBody {
     /// Has the body of a request counted and, if it is long, wait at its end until it may be parsed.
-    pub(super) fn count(
-        mut request: Request,
-        large: &Arc<Large>,
-        work: &LongWork,
-    ) -> (Request, Arc<Progress>) {
-        let progress = Arc::new(Progress {
-            charge: Mutex::new(Charge::none(large)),
-            is_over: AtomicBool::new(false),
-        });
+    pub(super) fn count(request: Request, progress: &Arc<InProgress>) -> Request {
         if request.body().is_end_stream() {
-            return (request, progress);
+            return request;
         }
-        let parsing = Parsing::default();
-        request.extensions_mut().insert(parsing.clone());
-        let working = timeout(WAIT, work.wait(request.headers()));
-        let request = request.map(|body| {
+        request.map(|body| {
             Body::new(Self {
                 body,
                 seen: 0,
-                progress: Arc::clone(&progress),
+                progress: Arc::clone(progress),
                 waiting: None,
-                working: Some(working.boxed()),
-                parsing,
+                is_unparsed: true,
+                parsing: None,
             })
-        });
-        (request, progress)
+        })
     }
 
     /// Returns the bytes of a piece that are beyond the share.
@@ -92,7 +56,7 @@ impl RequestBody {
 
     /// Returns whether the body may not be parsed yet because it is long.
     fn is_long(&self) -> bool {
-        self.working.is_some() && self.seen > LONG_BODY
+        self.is_unparsed && self.seen > LONG_BODY
     }
 
     /// Waits until a body that has arrived may be parsed. Returns an error if it waits in vain.
@@ -100,25 +64,17 @@ impl RequestBody {
         if !self.is_long() {
             return Poll::Ready(None);
         }
-        let Some(working) = &mut self.working else {
-            return Poll::Ready(None);
-        };
-        let working = ready!(working.poll_unpin(cx));
-        self.working = None;
-        Poll::Ready(match working {
-            Ok(working) => {
-                self.parsing.hold(working);
-                None
-            }
-            Err(_) => Some(self.give_up()),
-        })
+        let progress = &self.progress;
+        let parsing = self.parsing.get_or_insert_with(|| progress.begin_parsing());
+        let begun = ready!(parsing.poll_unpin(cx));
+        (self.is_unparsed, self.parsing) = (false, None);
+        Poll::Ready(begun.err().map(over))
     }
+}
 
-    /// Has the request rejected, and returns the error that ends its body.
-    fn give_up(&self) -> axum::Error {
-        self.progress.is_over.store(true, Ordering::Relaxed);
-        axum::Error::new("too many large bodies are in progress")
-    }
+/// Returns the error that ends the body of a request that is rejected.
+fn over(_: Overload) -> axum::Error {
+    axum::Error::new("too many large bodies are in progress")
 }
 
 impl HttpBody for RequestBody {
@@ -130,14 +86,10 @@ impl HttpBody for RequestBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         loop {
-            if let Some((_, _, taking)) = &mut self.waiting {
-                let is_taken = ready!(taking.poll_unpin(cx));
-                let (frame, bytes, _) = self.waiting.take().expect("it was just polled");
-                if is_taken {
-                    self.progress.charge().add(bytes);
-                    return Poll::Ready(Some(Ok(frame)));
-                }
-                return Poll::Ready(Some(Err(self.give_up())));
+            if let Some((_, taking)) = &mut self.waiting {
+                let taken = ready!(taking.poll_unpin(cx));
+                let (frame, _) = self.waiting.take().expect("it was just polled");
+                return Poll::Ready(Some(taken.map(|()| frame).map_err(over)));
             }
             let frame = match ready!(Pin::new(&mut self.body).poll_frame(cx)) {
                 Some(Ok(frame)) => frame,
@@ -149,12 +101,8 @@ impl HttpBody for RequestBody {
             if bytes == 0 {
                 return Poll::Ready(Some(Ok(frame)));
             }
-            let free = Arc::clone(&self.progress.charge().large.free);
-            let taking = async move {
-                let taken = timeout(WAIT, free.acquire_many(permits(bytes))).await;
-                taken.is_ok_and(|taken| taken.map(SemaphorePermit::forget).is_ok())
-            };
-            self.waiting = Some((frame, bytes, taking.boxed()));
+            let taking = self.progress.take_bytes(bytes);
+            self.waiting = Some((frame, taking));
         }
     }
 
@@ -170,49 +118,56 @@ impl HttpBody for RequestBody {
 #[cfg(test)]
 mod tests {
     use http_body_util::BodyExt;
+    use prometheus_client::metrics::counter::Counter;
     use prometheus_client::metrics::gauge::Gauge;
-    use tokio::sync::Semaphore;
 
+    use super::super::super::long_work::LongWork;
+    use super::super::Budget;
     use super::*;
 
-    /// Returns a request whose body arrives in two pieces and has this many bytes.
-    fn request(bytes: usize, work: &LongWork) -> Request {
-        let large = Arc::new(Large {
-            free: Arc::new(Semaphore::new(1 << 20)),
-            debt: Mutex::new(0),
-            held: Gauge::default(),
-        });
+    fn budget(work: LongWork) -> Budget {
+        Budget::new(8 << 20, work, Gauge::default(), Counter::default())
+    }
+
+    /// Returns a request whose body arrives in two pieces and has this many bytes, and what is known
+    /// of it.
+    fn request(bytes: usize, budget: &Budget) -> (Request, Arc<InProgress>) {
+        let progress = Arc::new(InProgress::new(&budget.pool));
         let half = Bytes::from(vec![b' '; bytes / 2]);
         let pieces = [half.clone(), half].map(Ok::<_, std::convert::Infallible>);
         let body = Body::from_stream(futures_util::stream::iter(pieces));
-        RequestBody::count(Request::new(body), &large, work).0
+        let request = RequestBody::count(Request::new(body), &progress);
+        (request, progress)
     }
 
     #[tokio::test]
     async fn a_long_body_ends_once_it_may_be_parsed() {
         let work = LongWork::new(2);
-        let other = work.wait(&http::HeaderMap::new()).await;
-        let small = request(LONG_BODY, &work).into_body().collect();
+        let budget = budget(work.clone());
+        let other = work.processor().await;
+        let (small, _) = request(LONG_BODY, &budget);
+        let small = small.into_body().collect();
         assert!(small.now_or_never().is_some_and(|read| read.is_ok()));
 
-        let long = request(LONG_BODY + 2, &work);
-        let parsing = long.extensions().get::<Parsing>().cloned();
+        let (long, progress) = request(LONG_BODY + 2, &budget);
         let mut long = Box::pin(long.into_body().collect());
         assert!(long.as_mut().now_or_never().is_none());
         drop(other);
         let read = long.await.expect("the body is whole").to_bytes();
         assert_eq!(read.len(), LONG_BODY + 2);
         // Now this body keeps others waiting, as long as its request is parsed.
-        assert!(work.wait(&http::HeaderMap::new()).now_or_never().is_none());
-        drop(parsing);
-        assert!(work.wait(&http::HeaderMap::new()).now_or_never().is_some());
+        assert!(work.processor().now_or_never().is_none());
+        progress.end();
+        assert!(work.processor().now_or_never().is_some());
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_body_that_waits_in_vain_is_an_error() {
         let work = LongWork::new(2);
-        let _other = work.wait(&http::HeaderMap::new()).await;
-        let read = request(LONG_BODY + 2, &work).into_body().collect().await;
-        assert!(read.is_err());
+        let budget = budget(work.clone());
+        let _other = work.processor().await;
+        let (long, progress) = request(LONG_BODY + 2, &budget);
+        assert!(long.into_body().collect().await.is_err());
+        assert!(progress.is_over());
     }
 }

@@ -8,7 +8,8 @@ use axum::body::{Body, HttpBody};
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 
-use super::{Charge, SHARE, Share};
+use super::{Charge, Owner, SHARE};
+use crate::shares::Part;
 
 /// The size of the pieces in which a large response is handed to the connection, which copies what
 /// it cannot write yet.
@@ -18,7 +19,7 @@ const PIECE: usize = 64 << 10;
 #[derive(Debug)]
 struct Held {
     _charge: Charge,
-    _share: Share,
+    _share: Part<Owner>,
 }
 
 /// The body of a response, in pieces that keep hold of the budget: the connection drops the body
@@ -34,7 +35,12 @@ pub(super) struct ResponseBody {
 
 impl ResponseBody {
     /// Has a body hold what it was charged for, and its share, until it is written.
-    pub(super) fn new(body: Body, is_multiplexed: bool, charge: Charge, share: Share) -> Self {
+    pub(super) fn new(
+        body: Body,
+        is_multiplexed: bool,
+        charge: Charge,
+        share: Part<Owner>,
+    ) -> Self {
         Self {
             body,
             is_multiplexed,

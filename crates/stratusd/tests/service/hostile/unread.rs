@@ -12,7 +12,7 @@ use tokio::net::TcpStream;
 use super::PLACE;
 use super::target::{GET, Target, read_response, status_and_type};
 use crate::support::eventually;
-use crate::support::inventory::SHOP;
+use crate::support::inventory::{RIVAL, SHOP};
 
 /// The largest window that HTTP/2 has.
 const NO_LIMIT: u32 = (1 << 31) - 1;
@@ -73,7 +73,7 @@ async fn callers_of_http_2_whose_window_is_a_byte_do_not_keep_their_connections(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn small_responses_that_wait_for_callers_of_http_2_are_within_the_budget() {
-    // 256 shares, and 64 for each token.
+    // 256 shares, and 64 for each project.
     let target = Target::new(&["--body-budget", "8388608"]);
     let rival = target.rival();
     let small = small(&target).await;
@@ -104,21 +104,25 @@ async fn small_responses_that_wait_for_callers_of_http_2_are_within_the_budget()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_token_does_not_keep_all_shares_of_small_requests() {
-    // 256 shares, and 64 for each token.
+async fn the_tokens_of_a_project_do_not_keep_all_shares_of_small_requests() {
+    // 256 shares, and 64 for each project.
     let target = Target::new(&["--body-budget", "8388608"]);
     let rival = target.rival();
     let mut kept = Vec::new();
-    for scheme in ["Bearer ", "bearer  ", "Bearer: "] {
+    // A token that does not exist has none, also for the path of the other project.
+    let invented = "pat-pt000000000000000000000000-00000000000000000000000000000000";
+    let tokens: Vec<_> = (0..5).map(|_| target.home.token("shop", &[])).collect();
+    let tokens = tokens.iter().map(|token| (SHOP, &**token));
+    for (project, token) in tokens.chain([(RIVAL, invented); 3]) {
         let (mut requests, connection) = connect(&target, NO_LIMIT).await;
         tokio::spawn(connection);
         for number in 0..90 {
             requests = requests.ready().await.expect("it is open");
             let request = Request::post(format!(
-                "{}/project/{SHOP}{PLACE}/postgres/n{number}",
+                "{}/project/{project}{PLACE}/postgres/n{number}",
                 target.service.base
             ))
-            .header("authorization", format!("{scheme}{}", target.token))
+            .header("authorization", format!("Bearer {token}"))
             .header("content-type", "application/json")
             .header("content-length", "1000")
             .body(())

@@ -143,6 +143,50 @@ async fn pages_that_nobody_reads_hold_neither_memory_nor_others() {
     assert!(shop.get("/postgres?page_size=1000").await.ok()["items"].is_array());
 }
 
+/// Two large pages fit into the budget, and the other project has one of them for itself.
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_that_nobody_reads_leave_room_for_a_large_page_of_another_project() {
+    let home = Home::sqlite();
+    home.apply(&two_projects());
+    let readers: Vec<String> = (0..6)
+        .map(|_| home.token("shop", &["--read-only"]))
+        .collect();
+    let tokens = [home.token("shop", &[]), home.token("rival", &[])];
+    let service = home.serve(SMALL);
+    let [shop, rival] = [(SHOP, &tokens[0]), (RIVAL, &tokens[1])]
+        .map(|(id, token)| Caller::new(&service.base, id, token));
+    for number in 0..20 {
+        let path = format!("{PLACE}/postgres/large-{number}");
+        shop.post(&path, largest_database()).await.ok();
+        rival.post(&path, largest_database()).await.ok();
+    }
+    let mut held = Vec::new();
+    for reader in readers {
+        let mut stream = connect(&service);
+        let request = format!(
+            "GET /project/{SHOP}/postgres?page_size=1000 HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {reader}\r\n\r\n"
+        );
+        let sent = stream.write_all(request.repeat(10).as_bytes());
+        sent.expect("the service reads");
+        held.push(stream);
+    }
+    let refused = eventually(async || {
+        let page = shop.get("/postgres?page_size=1000").await;
+        (page.status == 503).then_some(())
+    });
+    refused.await.expect("the project has no more room");
+    for _ in 0..5 {
+        let page = rival.get("/postgres?page_size=1000").await.ok();
+        let size = page.to_string().len();
+        assert!(size > 2 << 20, "a page of {size} bytes");
+    }
+    // So has its large body.
+    let path = format!("{PLACE}/postgres/large-more");
+    rival.post(&path, largest_database()).await.ok();
+    assert_eq!(shop.get("/postgres?page_size=1000").await.status, 503);
+    drop(held);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn bodies_that_never_end_hold_neither_memory_nor_others() {
     let home = Home::sqlite();
@@ -318,6 +362,54 @@ async fn a_refused_body_gets_the_error_of_the_contract() {
     shop.patch(&format!("{PLACE}/postgres/large-0"), serde_json::json!({}))
         .await
         .ok();
+}
+
+/// A page of few items is long too if they are large: 17 databases fill a page.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn large_pages_of_few_items_leave_a_processor_to_others() {
+    const ATTACKING: usize = 8;
+    let home = Home::sqlite();
+    home.apply(&two_projects());
+    let (token, theirs) = (home.token("shop", &[]), home.token("rival", &[]));
+    let service = home.serve(&["--log", "error", "--simulate-delay", "1h"]);
+    let shop = Caller::new(&service.base, SHOP, &token);
+    let rival = Caller::new(&service.base, RIVAL, &theirs);
+    for number in 0..17 {
+        let path = format!("{PLACE}/postgres/large-{number}");
+        rival.post(&path, largest_database()).await.ok();
+    }
+    let subnet = format!("{PLACE}/private-subnet/backend");
+    shop.get(&subnet).await.ok();
+    let views = async || {
+        let mut took = Vec::new();
+        for _ in 0..30 {
+            let since = Instant::now();
+            shop.get(&subnet).await.ok();
+            took.push(since.elapsed());
+        }
+        took.sort_unstable();
+        println!("a view takes {took:?}");
+        took[took.len() / 2]
+    };
+    let alone = views().await;
+    let mut attack = JoinSet::new();
+    for _ in 0..ATTACKING {
+        let url = format!("{}/project/{RIVAL}/postgres?page_size=17", service.base);
+        let theirs = theirs.clone();
+        attack.spawn(async move {
+            let client = reqwest::Client::new();
+            loop {
+                let sent = client.get(&url).bearer_auth(&theirs).send().await;
+                let page = sent.expect("the service responds").bytes().await;
+                page.expect("the page comes");
+            }
+        });
+    }
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let beside = views().await;
+    assert!(attack.try_join_next().is_none(), "they go on");
+    let most = Duration::from_millis(50) + 3 * alone;
+    assert!(beside < most, "{beside:?} and alone {alone:?}");
 }
 
 /// How many callers send bodies at a time that are refused.
