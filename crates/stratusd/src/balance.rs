@@ -53,6 +53,7 @@ use crate::settings::{BalanceSettings, HttpPorts, ProcessSettings, StoreSettings
 use crate::watch::Watch;
 use crate::world::World;
 
+pub use crate::watch::BACKENDS;
 use addresses::Addresses;
 use director::Director;
 use limits::Limits;
@@ -77,6 +78,8 @@ pub struct DataPlane<'s> {
     pub sealer: Option<Sealer>,
     /// The queue of log lines.
     pub log: Arc<LogQueue>,
+    /// The backends that it may have on PostgreSQL.
+    pub backends: u32,
 }
 
 /// Runs the data plane until the process receives SIGTERM or SIGINT, then lets open connections end
@@ -94,6 +97,7 @@ pub async fn run(data_plane: DataPlane<'_>) -> Result<()> {
         management,
         sealer,
         log,
+        backends,
     } = data_plane;
     settings.ensure_complete()?;
     // SIGHUP has nothing to reload, and must not end the process.
@@ -119,6 +123,7 @@ pub async fn run(data_plane: DataPlane<'_>) -> Result<()> {
         world: world.clone(),
         reading: Arc::clone(&shared.reading),
         stop: stop.clone(),
+        backends,
         rounds: Reads {
             service_domain: process.service_domain.as_str().to_owned(),
             sealer,

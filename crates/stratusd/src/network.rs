@@ -49,7 +49,7 @@ use crate::serve::management::Management;
 use crate::serve::signals::Signals;
 use crate::settings::{HttpPorts, NetworkSettings, Prefix, StoreSettings};
 use crate::storage::DatabaseLocation;
-use crate::watch::{Progress, Watch};
+use crate::watch::{BACKENDS, Progress, Watch};
 use crate::world::World;
 
 use declared::Declared;
@@ -125,6 +125,7 @@ pub async fn run(networking: Networking<'_>) -> Result<()> {
         world: World::real(),
         reading: Arc::clone(&shared.reading),
         stop: stop.clone(),
+        backends: BACKENDS,
         rounds: Reads {
             vms: settings.network_vms.get(),
             progress: Progress::default(),

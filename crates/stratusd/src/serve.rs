@@ -217,7 +217,7 @@ async fn open(
 ) -> Result<(Store, Authority)> {
     let config = StoreConfig {
         database,
-        connections: settings.database_connections.get(),
+        connections: settings.database_connections.get() - settings.backends_of_data_plane(),
         patience: STATEMENT_TIMEOUT,
         silence: SILENCE,
         lock_wait: LOCK_WAIT,

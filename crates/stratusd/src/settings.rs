@@ -231,6 +231,16 @@ fn keys() -> Vec<&'static str> {
 }
 
 impl ServiceSettings {
+    /// Returns how many of `database_connections` are for the data plane of load balancers, if it runs in
+    /// the process of the service.
+    #[must_use]
+    pub fn backends_of_data_plane(&self) -> u32 {
+        match self.balance {
+            Switch::On => 1,
+            Switch::Off => 0,
+        }
+    }
+
     /// Checks that settings which depend on each other are given together, and the bounds that their
     /// types do not have.
     ///
@@ -240,6 +250,12 @@ impl ServiceSettings {
     pub fn ensure_complete(&self) -> Result<()> {
         if self.database_connections.get() < 2 {
             bail!("database_connections must be at least 2: one for changes and one for queries");
+        }
+        if self.database_connections.get() < 2 + self.backends_of_data_plane() {
+            bail!(
+                "database_connections must be at least 3 with `balance = \"on\"`: one for changes, one for queries, \
+                 and one for the data plane of load balancers"
+            );
         }
         if self.reconcile_lease.get() > LONGEST_LEASE {
             bail!("reconcile_lease must be at most one hour: a longer one counts as ended");

@@ -36,6 +36,10 @@ const PAGE: i64 = 500;
 /// are read.
 const MOST_CHANGED: usize = 5_000;
 
+/// The backends on PostgreSQL that a process which only reads may have: it uses one, and another one for
+/// while the server has not ended the first.
+pub const BACKENDS: u32 = 2;
+
 /// What a round of reading has found.
 pub(crate) struct Found<U> {
     /// What is new, in order.
@@ -59,6 +63,8 @@ pub(crate) struct Watch<R> {
     pub world: World,
     pub reading: Arc<Reading>,
     pub stop: CancellationToken,
+    /// The backends that it may have on PostgreSQL.
+    pub backends: u32,
     pub rounds: R,
 }
 
@@ -83,14 +89,20 @@ impl<R: Rounds> Watch<R> {
             .context("failed to start the thread that reads the database")
     }
 
-    /// Reads until nobody receives updates. Opens the database anew after each failure, since its file
-    /// may have been replaced.
+    /// Reads until nobody receives updates. Opens a file anew after each failure, since it may have been
+    /// replaced.
     async fn run(mut self, updates: mpsc::Sender<R::Update>) {
+        let mut store = None;
         while !updates.is_closed() {
-            let failure = match self.open().await {
-                Ok(store) => {
-                    let failure = self.follow(&store, &updates).await;
-                    store.close().await;
+            let opened = store.take().map_or_else(|| self.open(), Ok);
+            let failure = match opened {
+                Ok(opened) => {
+                    let failure = self.follow(&opened, &updates).await;
+                    if opened.outlives_failures() {
+                        store = Some(opened);
+                    } else {
+                        opened.close().await;
+                    }
                     failure
                 }
                 Err(error) => error,
@@ -103,19 +115,16 @@ impl<R: Rounds> Watch<R> {
         }
     }
 
-    async fn open(&self) -> Result<ReadOnlyStore> {
+    fn open(&self) -> Result<ReadOnlyStore> {
         let config = StoreConfig {
             database: self.database.clone(),
-            connections: 1,
+            connections: self.backends,
             patience: PATIENCE,
             silence: SILENCE,
             lock_wait: PATIENCE,
             world: self.world.clone(),
         };
-        let opened = timeout(ROUND, ReadOnlyStore::open(&config)).await;
-        opened
-            .context("it does not respond")?
-            .context("failed to open the database")
+        ReadOnlyStore::unchecked(&config).context("failed to open the database")
     }
 
     /// Reads until there is a failure, which it returns.
@@ -140,10 +149,12 @@ impl<R: Rounds> Watch<R> {
     ) -> Result<()> {
         let mut reader = timeout(ROUND, store.snapshot())
             .await
-            .context("it does not respond")??;
+            .context("it does not respond")?
+            .context("failed to open the database")?;
         let c = &mut reader.connection();
         // A newer program may have migrated the database since the last round.
-        ReadOnlyStore::ensure_readable(c).await?;
+        let readable = ReadOnlyStore::ensure_readable(c).await;
+        readable.context("failed to open the database")?;
         // Without a time limit: the statements have one, and there may be much to read.
         let found = self.rounds.read(c).await?;
         // Ends the transaction, which would keep the database from removing old versions of rows.

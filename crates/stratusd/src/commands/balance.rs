@@ -3,7 +3,7 @@
 
 use anyhow::{Context, Result};
 use clap::ArgMatches;
-use stratusd::balance::DataPlane;
+use stratusd::balance::{BACKENDS, DataPlane};
 use stratusd::log::LogQueue;
 use stratusd::settings::{
     BalanceArguments, BalanceManagementArguments, KeyArguments, ProcessArguments, SettingsFile,
@@ -61,5 +61,6 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
         management: management.balance_management_listen.get(),
         sealer,
         log,
+        backends: BACKENDS,
     }))
 }

@@ -82,6 +82,7 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
             management: balance_management.balance_management_listen.get(),
             sealer: data_plane_sealer,
             log: Arc::clone(&log),
+            backends: service.backends_of_data_plane(),
         })
         .await
     };

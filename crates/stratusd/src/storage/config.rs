@@ -18,7 +18,8 @@ pub struct StoreConfig {
     /// Where the database is.
     pub database: DatabaseLocation,
     /// The number of connections to PostgreSQL: half of them for changes and half for queries, at
-    /// least one each. Ignored on SQLite, which has one writer and as many readers as it needs.
+    /// least one each. Ignored on SQLite, which has one writer and as many readers as it needs. A database
+    /// that is only read has one connection, and at most this many backends.
     pub connections: u32,
     /// How long a statement may take on PostgreSQL, including its waits for locks. Ignored on
     /// SQLite.

@@ -22,6 +22,7 @@ pub(super) const OLDEST_READER: &str = "oldest_reader";
 /// may run while the service does not.
 pub struct ReadOnlyStore {
     backend: Arc<dyn Backend>,
+    outlives_failures: bool,
 }
 
 impl std::fmt::Debug for ReadOnlyStore {
@@ -44,17 +45,37 @@ impl ReadOnlyStore {
     /// If the database cannot be reached, is older than this program, or so much newer that this
     /// program cannot read it.
     pub async fn open(config: &StoreConfig) -> Result<Self, StorageError> {
+        let store = Self::unchecked(config)?;
+        let mut reader = store.snapshot().await?;
+        Self::ensure_readable(&mut reader.connection()).await?;
+        drop(reader);
+        Ok(store)
+    }
+
+    /// Opens a database of which nobody knows yet whether this program can read it. Does not connect to
+    /// PostgreSQL.
+    ///
+    /// # Errors
+    ///
+    /// If there is no file of SQLite, or a file that the URL of PostgreSQL names cannot be used.
+    pub(crate) fn unchecked(config: &StoreConfig) -> Result<Self, StorageError> {
         let backend: Arc<dyn Backend> = match &config.database {
             DatabaseLocation::Sqlite(file) => Arc::new(sqlite::ReadOnlySqlite::open(file)?),
             DatabaseLocation::Postgres(url) => {
                 Arc::new(postgresql::ReadOnlyPostgres::open(url, config)?)
             }
         };
-        let store = Self { backend };
-        let mut reader = store.snapshot().await?;
-        Self::ensure_readable(&mut reader.connection()).await?;
-        drop(reader);
-        Ok(store)
+        let outlives_failures = matches!(config.database, DatabaseLocation::Postgres(_));
+        Ok(Self {
+            backend,
+            outlives_failures,
+        })
+    }
+
+    /// Returns whether the database can be used again after a failure. A file of SQLite may have been
+    /// replaced; connections to PostgreSQL are made anew, and those before are still counted.
+    pub(crate) fn outlives_failures(&self) -> bool {
+        self.outlives_failures
     }
 
     /// Returns a connection whose statements all read the same state.

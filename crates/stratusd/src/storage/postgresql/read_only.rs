@@ -19,7 +19,8 @@ pub(in crate::storage) struct ReadOnlyPostgres {
 }
 
 impl ReadOnlyPostgres {
-    /// Creates a database from a URL, without connecting.
+    /// Creates a database from a URL, without connecting. It uses one connection; more are for while the
+    /// server has not ended the backends of earlier ones.
     ///
     /// # Errors
     ///
@@ -29,8 +30,8 @@ impl ReadOnlyPostgres {
             .parse()
             .map_err(|error: AddressError| StorageError::Other(error.into()))?;
         let limits = Limits::new(config.patience, config.silence);
-        // A second one, for while the server has not ended the first.
-        let server = Server::new(&address, 2, limits, config.world.clone())?;
+        let backends = usize::try_from(config.connections).unwrap_or(usize::MAX);
+        let server = Server::new(&address, backends, limits, config.world.clone())?;
         let pool = Pool::builder(server.clone()).max_size(1).build();
         Ok(Self {
             server,

@@ -70,6 +70,7 @@ fn wrong_settings_are_reported_without_their_secrets() {
         fails(config, "rate_burst = 5\n"),
         fails(config, "tls_key = \"key.pem\"\n"),
         fails(config, "database_connections = 1\n"),
+        fails(config, "database_connections = 2\nbalance = \"on\"\n"),
         fails(config, "reconcile_lease = \"61m\"\n"),
         fails(config, "audit_retention = \"59m\"\n"),
         fails(&["serve", "--rate-burst", "5"], ""),

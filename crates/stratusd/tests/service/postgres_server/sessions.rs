@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 
 use reqwest::Method;
 use serde_json::json;
+use tokio::task::JoinSet;
 
 use super::issued;
 use crate::support::caller::Caller;
-use crate::support::cluster::Cluster;
+use crate::support::cluster::{Cluster, free_port};
 use crate::support::inventory::{SHOP, two_projects};
 use crate::support::{Home, eventually};
 
@@ -105,6 +106,75 @@ async fn a_locked_table_takes_no_more_than_the_service_s_connections() {
         caller.get(&format!("{SUBNETS}/before")).await.ok();
     }
     assert!(count(&cluster, SESSIONS) <= 2 * CONNECTIONS);
+}
+
+/// The data plane of load balancers has one of the connections if it is in the same process.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_service_with_a_data_plane_has_no_more_than_its_connections() {
+    const CONNECTIONS: usize = 4;
+    let Some((home, cluster)) = Home::on_server(&[], &[]) else {
+        return;
+    };
+    home.apply(&two_projects());
+    let token = home.token("shop", &[]);
+    let plane = format!("127.0.0.1:{}", free_port());
+    let service = home.serve(&[
+        "--database-connections",
+        &CONNECTIONS.to_string(),
+        "--balance",
+        "on",
+        "--balance-management-listen",
+        &plane,
+    ]);
+    let caller = Caller::new(&service.base, SHOP, &token);
+    let is_ready = eventually(async || {
+        let ready = reqwest::get(format!("http://{plane}/readyz")).await.ok()?;
+        (ready.status() == 200).then_some(())
+    });
+    is_ready.await.expect("the data plane reads the database");
+    let mut calling = JoinSet::new();
+    for number in 0..16 {
+        let caller = caller.clone();
+        calling.spawn(async move {
+            for turn in 0..20 {
+                let path = format!("{SUBNETS}/n{number}-{turn}");
+                caller.post_nothing(&path).await.ok();
+                caller.get(&path).await.ok();
+            }
+        });
+    }
+    let mut most = 0;
+    while !calling.is_empty() {
+        let sessions = count(&cluster, SESSIONS);
+        assert!(sessions <= CONNECTIONS, "there are {sessions} sessions");
+        most = most.max(sessions);
+        if let Ok(Some(called)) =
+            tokio::time::timeout(Duration::from_millis(5), calling.join_next()).await
+        {
+            called.expect("each response is as expected");
+        }
+    }
+    // All of them are in use, and one of them reads for the data plane.
+    assert_eq!(most, CONNECTIONS);
+    // What is cut comes back, and counts until it has ended.
+    let cut = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
+               WHERE backend_type = 'client backend' AND application_name <> 'psql'";
+    assert_eq!(count(&cluster, cut), CONNECTIONS);
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(2) {
+        let _ = caller
+            .try_call(Method::GET, &format!("{SUBNETS}/n0-0"), None)
+            .await;
+        let sessions = count(&cluster, SESSIONS);
+        assert!(sessions <= CONNECTIONS, "there are {sessions} sessions");
+    }
+    let is_ready = eventually(async || {
+        let ready = reqwest::get(format!("http://{plane}/readyz")).await.ok()?;
+        (ready.status() == 200).then_some(())
+    });
+    is_ready
+        .await
+        .expect("the data plane reads the database again");
 }
 
 /// The server ends a statement by itself only after nine seconds.

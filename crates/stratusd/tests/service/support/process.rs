@@ -116,7 +116,7 @@ impl Home {
             "127.0.0.1:0",
         ];
         let command = self.started_by(&starter, self.command(&[&ports, more].concat()));
-        let launched = Launched::start(command);
+        let launched = Launched::start_until(command, "serving ");
         let Some((base, management)) = launched
             .line
             .strip_prefix("serving ")
@@ -257,7 +257,7 @@ impl Home {
     }
 }
 
-/// A process that has printed its first line.
+/// A process that has printed where it is.
 struct Launched {
     child: Child,
     line: String,
@@ -265,7 +265,12 @@ struct Launched {
 }
 
 impl Launched {
-    fn start(mut command: Command) -> Self {
+    fn start(command: Command) -> Self {
+        Self::start_until(command, "")
+    }
+
+    /// Starts a process, and waits for a line that begins so, or for its last one.
+    fn start_until(mut command: Command, begin: &'static str) -> Self {
         let mut child = command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -280,9 +285,15 @@ impl Launched {
         let stdout = child.stdout.take().expect("stdout is piped");
         let (said, line) = mpsc::channel();
         std::thread::spawn(move || {
-            let mut line = String::new();
-            let _ = BufReader::new(stdout).read_line(&mut line);
-            let _ = said.send(line);
+            let mut lines = BufReader::new(stdout).lines().map_while(Result::ok);
+            let mut last = String::new();
+            for line in &mut lines {
+                last = line;
+                if last.starts_with(begin) {
+                    break;
+                }
+            }
+            let _ = said.send(last);
         });
         let line = line.recv_timeout(PATIENCE).expect("the service starts");
         Self {
