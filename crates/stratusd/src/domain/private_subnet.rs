@@ -1,9 +1,12 @@
-//! What keeps a private subnet from being deleted.
+//! What a private subnet may be connected to, and what keeps it from being deleted.
 
 use api_types::Name;
 
 use super::Refusal;
 use super::refusal::named;
+
+/// The number of subnets that a private subnet may be connected to.
+pub const MOST_CONNECTIONS: i64 = 100;
 
 /// Checks that a private subnet has no network interfaces and no load balancers.
 ///

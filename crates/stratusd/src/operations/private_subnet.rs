@@ -16,7 +16,7 @@ use crate::domain::entity_tag::{Tagged, ensure_match};
 use crate::domain::id::{Id, Kind, Referred, name_of};
 use crate::domain::list::ListQuery;
 use crate::domain::network::{Block, Net4, Net6};
-use crate::domain::private_subnet::ensure_unused;
+use crate::domain::private_subnet::{MOST_CONNECTIONS, ensure_unused};
 use crate::domain::quota::{self, Quotas};
 use crate::domain::refusal::MOST_USERS;
 use crate::domain::{Caller, Refusal, ensure_project};
@@ -308,6 +308,23 @@ impl Change for Connect {
             return Err(
                 Refusal::invalid(field, "is already connected to the subnet of the path").into(),
             );
+        }
+        // Locked, so that neither is connected to another one between the count and the write. Always
+        // in this order, so that two changes do not wait for each other.
+        for id in [(&found.id).min(&other.id), (&found.id).max(&other.id)] {
+            storage::lock::private_subnet(tx, project, id).await?;
+        }
+        for (id, which) in [
+            (&found.id, "the subnet of the path"),
+            (&other.id, "the subnet"),
+        ] {
+            let links = storage::private_subnet::count_links(tx, project, id).await?;
+            if links >= MOST_CONNECTIONS {
+                let wrong = format!(
+                    "cannot be connected: {which} has {links} connections, and may have {MOST_CONNECTIONS}"
+                );
+                return Err(Refusal::invalid(field, wrong).into());
+            }
         }
         storage::private_subnet::link(tx, project, &found.id, &other.id).await?;
         shown(tx, &self.scope, found).await

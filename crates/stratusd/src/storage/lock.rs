@@ -47,7 +47,7 @@ lock! {
 
 lock! {
     /// Locks the row of a private subnet until the transaction ends, so that no firewalls or
-    /// network interfaces can be attached to it either. Does nothing on SQLite.
+    /// network interfaces can be attached to it, and no subnets connected to it, either. Does nothing on SQLite.
     private_subnet: PrivateSubnetId, "private_subnet"
 }
 

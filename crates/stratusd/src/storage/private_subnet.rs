@@ -345,6 +345,30 @@ pub async fn is_linked(
         .await
 }
 
+record! {
+    /// The number of connections of a subnet.
+    struct Links in "private_subnet_link" {
+        count: i64,
+    }
+}
+
+/// Returns the number of subnets that a subnet is connected to. Of more than 200, it may return less.
+pub async fn count_links(
+    c: &mut Connection<'_>,
+    project: &ProjectId,
+    subnet: &PrivateSubnetId,
+) -> Result<i64, StorageError> {
+    // Earlier versions had no bound, so not all are counted.
+    let sql = statement!(
+        "SELECT (SELECT COUNT(*) FROM (SELECT high_id FROM private_subnet_link \
+         WHERE project_id = $1 AND low_id = $2 LIMIT 100) AS higher) + \
+         (SELECT COUNT(*) FROM (SELECT low_id FROM private_subnet_link \
+         WHERE project_id = $1 AND high_id = $2 LIMIT 100) AS lower) AS count"
+    );
+    let found = c.fetch_optional::<Links>(sql, &[&project, &subnet]).await?;
+    Ok(found.map_or(0, |links| links.count))
+}
+
 /// Inserts a private subnet without interfaces and links.
 pub async fn insert(
     c: &mut Connection<'_>,

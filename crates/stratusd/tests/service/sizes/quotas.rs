@@ -29,6 +29,42 @@ pub(super) fn callers(home: &Home, services: &[Service], project: &str, id: &str
 }
 
 on_both! {
+    async fn a_subnet_has_at_most_100_connections(home: Home) {
+        home.apply(&two_projects());
+        let services = [home.serve(&[])];
+        let shop = callers(&home, &services, "shop", SHOP).remove(0);
+        let path = |name: &str| format!("{PLACE}/private-subnet/{name}");
+        let mut ids = Vec::new();
+        for number in 0..103 {
+            let made = shop.post_nothing(&path(&format!("n{number}"))).await.ok();
+            ids.push(made["id"].as_str().unwrap().to_owned());
+        }
+        let connect = async |from: &str, to: &str| {
+            shop.post(&path(&format!("{from}/connect")), json!({ "connected-subnet-id": to })).await
+        };
+        // Its id is the lower one in some of its connections, and the higher one in others.
+        let (hub, others) = ids.split_first().unwrap();
+        for (number, id) in others[..98].iter().enumerate() {
+            let made = if number % 2 == 0 { connect("n0", id).await } else { connect(id, hub).await };
+            made.ok();
+        }
+        // Of four at the same time, two fit.
+        let four = join_all(others[98..].iter().map(|id| connect("n0", id))).await;
+        let mut statuses: Vec<_> = four.iter().map(|response| response.status).collect();
+        statuses.sort_unstable();
+        assert_eq!(statuses, [200, 200, 400, 400], "{four:?}");
+        let refused = four.iter().find(|response| response.status == 400).unwrap();
+        assert_eq!(refused.error(), (400, "InvalidRequest"));
+        let wrong = "cannot be connected: the subnet of the path has 100 connections, and may have 100";
+        assert_eq!(refused.detail("connected-subnet-id"), wrong);
+        // From the other end it is the same subnet that has too many.
+        let last = &others[98..].iter().zip(&four).find(|(_, response)| response.status == 400).unwrap().0;
+        let refused = connect(last, hub).await;
+        assert_eq!(refused.detail("connected-subnet-id"), "cannot be connected: the subnet has 100 connections, and may have 100");
+        shop.post_nothing(&path(&format!("n0/disconnect/{}", others[0]))).await.ok();
+        connect(last, hub).await.ok();
+    }
+
     async fn creates_stop_at_the_quota(home: Home) {
         home.apply(&with_quotas("postgres_databases: 1, private_subnets: 4"));
         let quotas = ["--quota-postgres-databases", "2", "--quota-firewalls", "3", "--quota-inference-api-keys", "0"];
