@@ -8,6 +8,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 #[derive(Clone)]
 pub struct World {
     clock: Arc<dyn Fn() -> i64 + Send + Sync>,
+    /// The clock of the database, if it is another one.
+    database_clock: Option<Arc<dyn Fn() -> i64 + Send + Sync>>,
     entropy: Arc<dyn Fn(&mut [u8]) + Send + Sync>,
 }
 
@@ -45,8 +47,26 @@ impl World {
     ) -> Self {
         Self {
             clock: Arc::new(clock),
+            database_clock: None,
             entropy: Arc::new(entropy),
         }
+    }
+
+    /// Returns the same source with another clock for a database that has none of its own, which is
+    /// SQLite. So a simulation of several replicas on one file has what those on PostgreSQL have: the
+    /// database's clock, and each its own.
+    #[must_use]
+    pub fn with_database_clock(self, clock: impl Fn() -> i64 + Send + Sync + 'static) -> Self {
+        Self {
+            database_clock: Some(Arc::new(clock)),
+            ..self
+        }
+    }
+
+    /// Returns the time of a database that has no clock of its own, in milliseconds since 1970.
+    #[must_use]
+    pub(crate) fn database_now(&self) -> i64 {
+        self.database_clock.as_ref().unwrap_or(&self.clock)()
     }
 
     /// Returns the time in milliseconds since 1970.

@@ -22,6 +22,8 @@ pub async fn now(c: &mut Connection<'_>, world: &World) -> Result<i64, StorageEr
         sqlite: "SELECT $1 AS now",
         postgres: "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT) AS now",
     };
-    let time = c.fetch_optional::<Time>(sql, &[&world.now()]).await?;
-    Ok(time.map_or_else(|| world.now(), |time| time.now))
+    let time = c
+        .fetch_optional::<Time>(sql, &[&world.database_now()])
+        .await?;
+    Ok(time.map_or_else(|| world.database_now(), |time| time.now))
 }

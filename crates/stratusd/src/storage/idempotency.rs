@@ -57,9 +57,9 @@ pub async fn lock(
     // Two ids that begin with the same bytes only wait for each other.
     let number = i64::from_be_bytes(std::array::from_fn(|at| id[at]));
     let time = c
-        .fetch_optional::<Time>(sql, &[&number, &world.now()])
+        .fetch_optional::<Time>(sql, &[&number, &world.database_now()])
         .await?;
-    Ok(time.map_or_else(|| world.now(), |time| time.now))
+    Ok(time.map_or_else(|| world.database_now(), |time| time.now))
 }
 
 /// Looks up a response, which may have expired.

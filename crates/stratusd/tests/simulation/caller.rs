@@ -379,20 +379,20 @@ impl Caller {
             }
             return;
         }
-        let (begun, clock) = (ground.now(), ground.clock());
+        let (begun, clock) = (ground.now(), self.world.now());
         if self.random.random() {
             self.try_revocable(&path).await;
         } else {
             let token = &self.template.expiring;
             let heard = self.send(("GET", &path), None, (token, None)).await;
-            if ground.jumped() >= begun {
+            if ground.any_jumped() >= begun {
                 return;
             }
             let end = self.template.expires_at;
             if heard.status == 200 && clock >= end {
                 ground.broken("an expired token is accepted".to_owned());
             }
-            if heard.status == 401 && ground.clock() < end {
+            if heard.status == 401 && self.world.now() < end {
                 ground.broken("a token is refused before its end".to_owned());
             }
         }

@@ -22,10 +22,14 @@ pub const START: i64 = 1_772_000_000_000;
 pub struct Ground {
     /// The time since the start in milliseconds, which only goes on.
     now: AtomicI64,
-    /// How far the clock is set ahead.
+    /// How far the clock of the database is set ahead.
     offset: AtomicI64,
-    /// When the clock was set last.
+    /// When the clock of the database was set last.
     jumped: AtomicI64,
+    /// How far the clock of each replica is ahead of that of the database.
+    skews: [AtomicI64; 3],
+    /// When the clock of a replica was set last.
+    skewed: AtomicI64,
     /// Whether callers go on.
     pub is_busy: AtomicBool,
     /// Whether the provisioner stalls and fails.
@@ -90,6 +94,8 @@ impl Ground {
             now: AtomicI64::new(0),
             offset: AtomicI64::new(0),
             jumped: AtomicI64::new(i64::MIN / 2),
+            skews: Default::default(),
+            skewed: AtomicI64::new(i64::MIN / 2),
             is_busy: AtomicBool::new(true),
             is_rough: AtomicBool::new(true),
             calls: AtomicI64::new(0),
@@ -109,7 +115,7 @@ impl Ground {
         self.now.load(Ordering::SeqCst)
     }
 
-    /// Returns the time of the clock, in milliseconds since 1970.
+    /// Returns the time of the clock of the database, in milliseconds since 1970.
     pub fn clock(&self) -> i64 {
         START + self.now() + self.offset.load(Ordering::SeqCst)
     }
@@ -126,9 +132,23 @@ impl Ground {
         self.trace(format_args!("the clock jumps by {millis}"));
     }
 
-    /// Returns when the clock was set last.
+    /// Sets how far the clock of a replica is ahead of that of the database.
+    pub fn skew(&self, slot: usize, millis: i64) {
+        self.skews[slot].store(millis, Ordering::SeqCst);
+        self.skewed.store(self.now(), Ordering::SeqCst);
+        self.trace(format_args!(
+            "the clock of replica {slot} is {millis} ahead"
+        ));
+    }
+
+    /// Returns when the clock of the database was set last.
     pub fn jumped(&self) -> i64 {
         self.jumped.load(Ordering::SeqCst)
+    }
+
+    /// Returns when any clock was set last.
+    pub fn any_jumped(&self) -> i64 {
+        self.jumped().max(self.skewed.load(Ordering::SeqCst))
     }
 
     /// Returns the next moment of the history.
@@ -159,9 +179,10 @@ impl Ground {
         self.kept().broken.push(what);
     }
 
-    /// Returns the world of a process.
-    pub fn world(self: &Arc<Self>, process: u64) -> World {
-        let (clock, ground) = (Arc::clone(self), Arc::clone(self));
+    /// Returns the world of a process, which has the clock of its replica.
+    pub fn world(self: &Arc<Self>, process: u64, slot: usize) -> World {
+        let (clock, database_clock) = (Arc::clone(self), Arc::clone(self));
+        let ground = Arc::clone(self);
         let seed = self.below(u64::MAX);
         let random = Mutex::new(StdRng::seed_from_u64(seed));
         let entropy = move |bytes: &mut [u8]| {
@@ -181,7 +202,8 @@ impl Ground {
                 }
             }
         };
-        World::new(move || clock.clock(), entropy)
+        let clock = move || clock.clock() + clock.skews[slot].load(Ordering::SeqCst);
+        World::new(clock, entropy).with_database_clock(move || database_clock.clock())
     }
 
     /// Runs a query beside the service.

@@ -57,6 +57,8 @@ struct Plan {
     slow_disk: bool,
     failing_disk: bool,
     jumps: bool,
+    /// The clocks of the replicas are not those of the database.
+    skews: bool,
     checkpoints: bool,
 }
 
@@ -131,6 +133,7 @@ impl Host {
             slow_disk: some(),
             failing_disk: some(),
             jumps: some(),
+            skews: some(),
             checkpoints: some(),
         };
         let slots = if random.random_ratio(1, 4) { 1 } else { 3 };
@@ -152,6 +155,11 @@ impl Host {
             commits: Cell::new(0),
             leases: RefCell::default(),
         });
+        if host.plan.skews {
+            for slot in 0..slots {
+                host.skew(slot);
+            }
+        }
         host.write(&Image {
             database: template.bytes.clone(),
             log: Vec::new(),
@@ -236,7 +244,7 @@ impl Host {
                 }
             }
             5 if self.plan.failing_disk => self.failing.set(now + self.below(3000)),
-            6 if self.plan.jumps => {
+            6 if self.plan.jumps && !(self.plan.skews && self.once_in(2)) => {
                 let far = [
                     500,
                     3_000,
@@ -248,6 +256,7 @@ impl Host {
                 let far = far[usize::try_from(self.below(6)).unwrap_or_default()];
                 self.ground.jump(if self.once_in(2) { far } else { -far });
             }
+            6 if self.plan.skews => self.skew(slot),
             7 if self.plan.checkpoints => self.ground.probe(|connection| {
                 // It may be in the way of a reader, and then copies less.
                 let _ = diesel::connection::SimpleConnection::batch_execute(
@@ -257,6 +266,14 @@ impl Host {
             }),
             _ => {}
         }
+    }
+
+    /// Sets the clock of a replica.
+    fn skew(&self, slot: usize) {
+        let far = [0, 200, 3_000, 60_000, 3_600_000, 72 * 3_600_000];
+        let far = far[usize::try_from(self.below(6)).unwrap_or_default()];
+        self.ground
+            .skew(slot, if self.once_in(2) { far } else { -far });
     }
 
     /// Starts a process.
@@ -277,7 +294,7 @@ impl Host {
             slot,
             number,
         };
-        let world = ground.world(number);
+        let world = ground.world(number, slot);
         let opened = runtime.block_on(Store::open_stepped(&self.file(), world.clone(), watcher));
         let (store, writer) = match opened {
             Ok(opened) => opened,
