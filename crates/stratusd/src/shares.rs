@@ -307,7 +307,7 @@ mod tests {
         }
         let mut rival = Box::pin(shares.wait(&"rival", one()));
         assert!((&mut rival).now_or_never().is_none());
-        shop.remove(0);
+        drop(shop.remove(0));
         drop(held);
         let second = (&mut shop[0]).now_or_never().expect("it is its turn");
         assert!((&mut shop[1]).now_or_never().is_none());
