@@ -161,8 +161,8 @@ pub struct LoadBalancerUpdate {
     pub health_check_endpoint: HealthCheckEndpoint,
     /// The port on the load balancer, from 1 to 65535.
     pub src_port: Port,
-    /// The ids of the virtual machines to attach, at most 1000; all others are detached.
-    /// Returns 400 `InvalidRequest` with `details.vms` if one of them is unknown, is in another project or location, appears twice, or is attached to another load balancer.
+    /// The ids of the virtual machines to attach, at most 100; all others are detached.
+    /// Returns 400 `InvalidRequest` with `details.vms` if there are more, or one of them is unknown, is in another project or location, appears twice, or is attached to another load balancer.
     pub vms: VmIdInputs,
     /// The IP versions that the load balancer accepts. If you leave it out, it does not change.
     #[field(optional)]
@@ -172,7 +172,7 @@ pub struct LoadBalancerUpdate {
     pub cert_enabled: Option<Option<bool>>,
 }
 
-/// The ids of virtual machines, in a request; at most 1000.
+/// The ids of virtual machines, in a request. A list of more than 1000 is not read; a load balancer may have 100.
 #[derive(Clone, Debug, PartialEq, Array)]
 #[array(max_items = 1000)]
 pub struct VmIdInputs(Vec<ObjectIdInput>);

@@ -117,7 +117,7 @@ pub struct PrivateSubnetCreate {
 #[non_exhaustive]
 pub struct PrivateSubnetConnect {
     /// The id of the private subnet to connect to.
-    /// Returns 400 `InvalidRequest` with `details.connected-subnet-id` if it is missing, unknown or malformed, is the id of the subnet itself, or is already connected.
+    /// Returns 400 `InvalidRequest` with `details.connected-subnet-id` if it is missing, unknown or malformed, is the id of the subnet itself, is already connected, or if one of the two is connected to 100 others.
     #[field(name = "connected-subnet-id", optional)]
     pub connected_subnet_id: Option<ObjectIdInput>,
 }

@@ -103,7 +103,7 @@ impl Mock {
     ///
     /// Connects two private subnets of the same location with each other.
     /// Returns the subnet of the path.
-    /// Returns 400 `InvalidRequest` with `details.connected-subnet-id` if the property is missing, is not the id of a private subnet in this project and location, is the id of the subnet of the path, or if the two subnets are already connected.
+    /// Returns 400 `InvalidRequest` with `details.connected-subnet-id` if the property is missing, is not the id of a private subnet in this project and location, is the id of the subnet of the path, if the two subnets are already connected, or if one of them is connected to 100 others.
     ///
     /// `POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}/connect`
     pub fn private_subnet_connect(

@@ -119,6 +119,7 @@ async fn every_link_leads_from_a_response_to_the_same_resource() {
         followed_links,
         [
             "firewall_create",
+            "inference_api_key_create",
             "load_balancer_create",
             "postgres_create",
             "postgres_restore",
