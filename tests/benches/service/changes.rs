@@ -1,5 +1,5 @@
 //! Durable changes: 64 callers of the service, compared with single transactions on the same disk,
-//! and with pgbench running the same statement.
+//! with the service's own statements in one thread, and with pgbench running a single insert.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -8,11 +8,22 @@ use std::time::{Duration, Instant};
 
 use diesel::connection::SimpleConnection;
 use diesel::{Connection, ExpressionMethods, RunQueryDsl, SqliteConnection, insert_into};
-use stratusd::storage::DatabaseLocation;
+use futures_util::FutureExt;
+use futures_util::future::join_all;
+use stratusd::domain::audit::Author;
+use stratusd::domain::{Access, Caller};
+use stratusd::inventory::{Apply, Inventory, Mode};
+use stratusd::issue::find_project;
+use stratusd::operations::Context;
+use stratusd::operations::audit::Audited;
+use stratusd::operations::idempotency::Once;
+use stratusd::operations::inference_api_key::Create;
+use stratusd::storage::{DatabaseLocation, Stepped, Store};
+use stratusd::world::World;
 
 use crate::cluster::binary;
 use crate::support::{Table, median};
-use crate::world::{CONNECTIONS, EMPTY, Service, folder};
+use crate::world::{CONNECTIONS, EMPTY, QUOTAS, Service, context, folder};
 
 const CALLERS: usize = 64;
 const ROUNDS: usize = 7;
@@ -22,24 +33,35 @@ pub async fn run() {
     let mut table = Table::new(&["changes per second", "the service", "beside it", "ratio"]);
     let service = Arc::new(Service::sqlite(EMPTY).await);
     let mut alone = Alone::open();
-    let (mut ours, mut theirs, mut floor) = (Vec::new(), Vec::new(), Vec::new());
+    let mut statements = Statements::open().await;
+    let (mut ours, mut theirs, mut floor, mut same) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         ours.push(by_callers(&service).await);
         theirs.push(alone.measure(1));
         floor.push(alone.measure(CALLERS));
+        same.push(statements.measure());
     }
     let together = ours.clone();
+    let by_callers_again = ours.clone();
     row(
         &mut table,
         "SQLite, beside a transaction each",
         ours,
         theirs,
     );
-    // No service can be faster that commits the changes of all callers at once: here are no callers,
-    // no requests and no queue.
+    // No service can be faster that runs these statements and commits the changes of all callers at
+    // once: here are no callers, no requests and no other thread.
     row(
         &mut table,
-        "SQLite, beside 64 in a transaction",
+        "SQLite, beside the same statements, 64 in a transaction",
+        by_callers_again,
+        same,
+    );
+    // A single insert into a table with one index, for comparison.
+    row(
+        &mut table,
+        "SQLite, beside 64 inserts in a transaction",
         together,
         floor,
     );
@@ -149,6 +171,103 @@ impl Alone {
         }
         rate(self.number - first, start)
     }
+}
+
+/// Measures the statements of a change alone: those that the service runs to create a key, with the
+/// quota, the count and the entry of the audit trail.
+struct Statements {
+    store: Store,
+    writer: Stepped<()>,
+    author: Author,
+    context: Context,
+    _folder: tempfile::TempDir,
+}
+
+impl Statements {
+    async fn open() -> Self {
+        let (folder, world) = (folder(), World::real());
+        let file = folder.path().join("statements.db");
+        let (store, mut writer) = Store::open_stepped(&file, world.clone(), ())
+            .await
+            .expect("the database opens");
+        let inventory = Inventory::read("inventory.yaml".as_ref(), EMPTY.as_bytes())
+            .expect("the inventory is valid");
+        let mode = Mode {
+            is_dry_run: false,
+            prunes: false,
+        };
+        let apply = Apply {
+            inventory,
+            mode,
+            world: world.clone(),
+            quotas: QUOTAS,
+        };
+        step(&mut writer, [store.change(apply)])[0]
+            .as_ref()
+            .expect("the inventory is applied");
+        let project = find_project(&store, "small")
+            .await
+            .expect("the inventory has the project");
+        let caller = Caller {
+            project_id: project.id,
+            access: Access::Full,
+            token_id: "pt0000000000000000000000z0".to_owned(),
+        };
+        Self {
+            store,
+            writer,
+            author: Author {
+                caller,
+                operation: "inference_api_key_create",
+                request_id: None,
+            },
+            context: context(world),
+            _folder: folder,
+        }
+    }
+
+    /// Returns the changes per second, as many in each transaction as there are callers.
+    fn measure(&mut self) -> f64 {
+        let (start, mut done) = (Instant::now(), 0);
+        let project = self.author.caller.project_id.clone();
+        while start.elapsed() < ROUND {
+            let changes = (0..CALLERS).map(|_| {
+                let (author, context) = (self.author.clone(), self.context.clone());
+                let change = Create::new(author.caller.clone(), &project, context)
+                    .expect("it is the caller's project");
+                let world = self.context.world.clone();
+                let audited = Audited {
+                    change,
+                    author,
+                    world,
+                };
+                let once = Once {
+                    change: audited,
+                    key: None,
+                };
+                self.store.change_of(&project, once)
+            });
+            for made in step(&mut self.writer, changes) {
+                made.expect("the key is created");
+                done += 1;
+            }
+        }
+        rate(done, start)
+    }
+}
+
+/// Submits changes, runs the writer in this thread, and returns the results.
+fn step<F: Future>(
+    writer: &mut Stepped<()>,
+    changes: impl IntoIterator<Item = F>,
+) -> Vec<F::Output> {
+    let mut all = Box::pin(join_all(changes));
+    assert!(
+        all.as_mut().now_or_never().is_none(),
+        "they wait for the writer"
+    );
+    while writer.step() {}
+    all.now_or_never().expect("the writer has made all")
 }
 
 /// Measures pgbench with the same statement in a transaction and as many connections.

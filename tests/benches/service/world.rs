@@ -107,18 +107,7 @@ impl Service {
                 .expect("the token is issued");
             projects.push((id, issued.token));
         }
-        let sealer = Arc::new(
-            Sealer::parse(&Sealer::generate_key(&world)).expect("a generated key is valid"),
-        );
-        let context = Context {
-            world,
-            sealer,
-            service_domain: "stratus.example".to_owned(),
-            quotas: QUOTAS,
-            postgres_versions: stratusd::provision::Versions::default(),
-            idempotency_keys: 10,
-        };
-        let router = stratusd::api::router(&store, &context, None, Config::new());
+        let router = stratusd::api::router(&store, &context(world), None, Config::new());
         Self {
             router,
             projects,
@@ -174,8 +163,22 @@ pub fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in(target).expect("the workspace has a target folder")
 }
 
+/// Returns what operations need, with a key of its own.
+pub fn context(world: World) -> Context {
+    let sealer =
+        Arc::new(Sealer::parse(&Sealer::generate_key(&world)).expect("a generated key is valid"));
+    Context {
+        world,
+        sealer,
+        service_domain: "stratus.example".to_owned(),
+        quotas: QUOTAS,
+        postgres_versions: stratusd::provision::Versions::default(),
+        idempotency_keys: 10,
+    }
+}
+
 /// Quotas that no benchmark reaches.
-const QUOTAS: Quotas = Quotas::all(1_000_000_000);
+pub const QUOTAS: Quotas = Quotas::all(1_000_000_000);
 
 /// An inventory of two empty projects.
 pub const EMPTY: &str =
