@@ -233,7 +233,8 @@ pub struct TagInput {
     pub value: TagValue,
 }
 
-/// Tags, in a request; at most 64.
+/// Tags, in a request.
+/// A database has at most 50: more are refused with 400 `InvalidRequest` and `details.tags`.
 #[derive(Clone, Debug, PartialEq, Array)]
 #[array(max_items = 64)]
 pub struct TagInputs(Vec<TagInput>);
@@ -303,7 +304,7 @@ pub struct PostgresRestore {
     /// The name of the new database.
     pub name: Name,
     pub restore_target: RestoreTarget,
-    /// The tags of the new database, at most 64. If you leave them out, it has none.
+    /// The tags of the new database, at most 50. If you leave them out, it has none.
     #[field(optional)]
     pub tags: Option<TagInputs>,
 }
@@ -450,7 +451,7 @@ pub struct PostgresCreate {
     #[field(default = "false")]
     #[schema(default = "false")]
     pub restrict_by_default: bool,
-    /// The tags of the database, at most 64. If you leave them out, it has none.
+    /// The tags of the database, at most 50. If you leave them out, it has none.
     #[field(optional)]
     pub tags: Option<TagInputs>,
 }
@@ -470,7 +471,7 @@ pub struct PostgresUpdate {
     /// Returns 400 `InvalidRequest` with `details.storage_size` if it cannot be used.
     #[field(optional)]
     pub storage_size: Option<PostgresStorageSizeInput>,
-    /// The new tags of the database, at most 64, which replace all current ones.
+    /// The new tags of the database, at most 50, which replace all current ones.
     #[field(optional)]
     pub tags: Option<TagInputs>,
 }

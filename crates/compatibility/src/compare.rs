@@ -144,6 +144,11 @@ impl Flow {
         }
     }
 
+    /// Returns whether the values of both go the same way, however they are written.
+    fn goes_like(self, other: Self) -> bool {
+        (self.sender, self.reading) == (other.sender, other.reading)
+    }
+
     /// Returns the direction of a part of the values.
     fn of_part(self, step: Step) -> Self {
         let carrier = match (self.carrier, step) {

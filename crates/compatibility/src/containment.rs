@@ -43,6 +43,7 @@ use tableau::{Extra, Tableau};
 use validate::Validators;
 
 pub(crate) use decimal::Decimal;
+pub(crate) use format::is_narrower;
 pub use sample::MOST_SAMPLES;
 pub(crate) use text::Carrier;
 

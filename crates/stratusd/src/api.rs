@@ -157,12 +157,9 @@ impl Service {
         Ok((answer.output, replayed))
     }
 
-    /// Returns a change that also writes its entry of the audit trail. The request is parsed, and a
-    /// change may wait for the database, so it must not keep others from parsing theirs.
+    /// Returns a change that also writes its entry of the audit trail.
     fn audited<C>(&self, author: Author, change: C) -> Audited<C> {
-        if let Some(Admitted(admission)) = Admitted::current() {
-            admission.rest();
-        }
+        rest();
         Audited {
             change,
             author,
@@ -172,6 +169,13 @@ impl Service {
 
     /// Returns a connection in the turn of the caller's project.
     async fn reader(&self, caller: &Caller) -> Result<Reader, StorageError> {
+        rest();
+        self.reader_of_long(caller).await
+    }
+
+    /// Returns a connection in the turn of the caller's project, by a request that keeps its turn of long
+    /// work.
+    async fn reader_of_long(&self, caller: &Caller) -> Result<Reader, StorageError> {
         let owner = Owner::Project(caller.project_id.clone());
         self.store.reader_for(&owner).await
     }
@@ -179,6 +183,7 @@ impl Service {
     /// Returns a connection whose statements all see the same state, in the turn of the caller's
     /// project.
     async fn snapshot(&self, caller: &Caller) -> Result<Reader, StorageError> {
+        rest();
         let owner = Owner::Project(caller.project_id.clone());
         self.store.snapshot_for(&owner).await
     }
@@ -197,5 +202,13 @@ impl Service {
             .into();
         self.locations.insert((), Arc::clone(&known));
         Ok(known)
+    }
+}
+
+/// Ends the turn of the current request among the long ones: it is parsed, and waits for the database
+/// now, which must not keep others from parsing theirs.
+fn rest() {
+    if let Some(Admitted(admission)) = Admitted::current() {
+        admission.rest();
     }
 }

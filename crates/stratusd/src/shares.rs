@@ -117,7 +117,10 @@ impl<K: Eq + Hash + Clone> Shares<K> {
 
     fn part(self: &Arc<Self>, state: &mut State<K>, owner: &K, amount: usize) -> Part<K> {
         state.used += amount;
-        *state.by_owner.entry(owner.clone()).or_default() += amount;
+        // What has nothing is no owner.
+        if amount > 0 {
+            *state.by_owner.entry(owner.clone()).or_default() += amount;
+        }
         Part {
             shares: Arc::clone(self),
             owner: owner.clone(),
@@ -150,6 +153,9 @@ impl<K: Eq + Hash + Clone> Shares<K> {
 impl<K: Eq + Hash + Clone> State<K> {
     fn may_take(&self, owner: &K, wanted: Wanted) -> bool {
         let Wanted { amount, beside } = wanted;
+        if amount == 0 {
+            return true;
+        }
         let free = self.most.all.saturating_sub(self.used);
         if amount > free {
             return false;
@@ -314,6 +320,10 @@ mod tests {
         assert!((&mut rival).now_or_never().is_none());
         drop(second);
         // Before the other one of the shop.
+        // Nothing can be had at any time.
+        let nothing = shares.try_take(&"fourth", 0).expect("it is nothing");
+        assert!(shares.state().by_owner.get(&"fourth").is_none());
+        drop(nothing);
         let third = rival.now_or_never().expect("it is its turn");
         assert!((&mut shop[1]).now_or_never().is_none());
         drop(third);

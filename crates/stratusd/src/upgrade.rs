@@ -36,6 +36,9 @@ pub enum UpgradeRefused {
     /// PostgreSQL cannot do it.
     #[error("the database has version {0}, and PostgreSQL cannot go back to an older one")]
     Older(PostgresVersion),
+    /// Another database is being made out of its backups.
+    #[error("a database is being restored from it: wait until that runs")]
+    Restored,
     /// The databases are servers on this machine.
     #[error("{NO_UPGRADE}")]
     RunsHere,
@@ -64,6 +67,10 @@ impl Change for Upgrade {
         }
         if is_older(&self.to, &found.version) {
             return Err(UpgradeRefused::Older(found.version).into());
+        }
+        let restored = storage::database::restoring_from(tx, &self.project, &self.id, 1).await?;
+        if self.to != found.version && !restored.is_empty() {
+            return Err(UpgradeRefused::Restored.into());
         }
         if self.to != found.version && runs_here(tx).await? {
             return Err(UpgradeRefused::RunsHere.into());

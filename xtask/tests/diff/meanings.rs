@@ -385,7 +385,120 @@ fn the_server_of_a_document_without_servers_is_its_own() {
     let with = |servers: &str| {
         path("post", "/a", DONE).replace("servers: [{url: https://pets.example}]", servers)
     };
-    let report = report(folder.path(), &with("servers: [{url: /}]"), &with(""));
+    for (old, new, expected) in [
+        ("servers: [{url: /}]", "", 0),
+        ("", "servers: [{url: /}]", 0),
+        ("", "servers: [{url: https://other.example}]", 1),
+    ] {
+        let report = report(folder.path(), &with(old), &with(new));
+        let findings = report["findings"].as_array().expect("findings are a list");
+        assert_eq!(findings.len(), expected, "{report:#}");
+    }
+}
+
+#[test]
+fn a_witness_of_a_field_shows_this_field_alone() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let fields = |a: &str, b: &str| format!("{{type: object, properties: {{a: {a}, b: {b}}}}}");
+    let old = fields("{type: string}", "{type: string, maxLength: 9}");
+    let new = fields("{type: integer}", "{type: boolean}");
+    let report = report(folder.path(), &document(Form, &old), &document(Form, &new));
     let findings = report["findings"].as_array().expect("findings are a list");
-    assert!(findings.is_empty(), "{report:#}");
+    assert_eq!(findings.len(), 2, "{report:#}");
+    for (finding, (own, other)) in findings.iter().zip([("a=", "b="), ("b=", "a=")]) {
+        let shown = finding["witness"]["text"].as_str().expect("a command");
+        assert!(shown.contains(own) && !shown.contains(other), "{shown}");
+    }
+}
+
+#[test]
+fn what_is_read_as_text_hides_no_break() {
+    let digits = "{type: string, pattern: '^(0|-?[1-9][0-9]*)$'}";
+    let own = |kind: &str| format!("{{type: object, properties: {{a: {{type: {kind}}}}}}}");
+    let many = |values: &str, kind: &str| {
+        format!(
+            "{{type: array, items: {{type: {kind}, enum: {values}}}, minItems: 7, maxItems: 7}}"
+        )
+    };
+    assert_rules(&[
+        // Not every server reads `1.0` as an integer.
+        (
+            Query,
+            "{type: string, enum: ['1.0']}",
+            "{type: integer}",
+            &["request-narrowed"],
+        ),
+        (
+            Query,
+            "{type: integer, maximum: 999}",
+            "{type: string, maxLength: 3}",
+            &["request-narrowed"],
+        ),
+        (Query, "{type: integer}", digits, &[]),
+        (
+            Query,
+            "{type: integer, exclusiveMinimum: -1}",
+            "{type: string, pattern: '^[0-9]+$'}",
+            &["request-widened"],
+        ),
+        (
+            Query,
+            &many("['1', '2']", "string"),
+            &many("[1, 2]", "integer"),
+            &[],
+        ),
+        (
+            Query,
+            "{type: boolean, default: true}",
+            "{type: string, enum: ['true', 'false'], default: 'true'}",
+            &[],
+        ),
+        (
+            Query,
+            "{type: boolean, default: true}",
+            "{type: string, enum: ['true', 'false'], default: 'false'}",
+            &["default-changed"],
+        ),
+    ]);
+    // A field with a media type of its own is JSON.
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let as_json = |kind: &str| {
+        document(Form, &own(kind)).replace(
+            "application/x-www-form-urlencoded: {",
+            "application/x-www-form-urlencoded: {encoding: {a: {contentType: application/json}}, ",
+        )
+    };
+    let report = report(folder.path(), &as_json("integer"), &as_json("string"));
+    assert_eq!(
+        report["findings"][0]["rule"], "request-narrowed",
+        "{report:#}"
+    );
+}
+
+#[test]
+fn schemas_that_are_shared_by_many_branches_are_looked_at_once() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let with = |kind: &str| {
+        let schemas: String = (0..6)
+            .map(|at| {
+                let next = format!("{{$ref: '#/components/schemas/S{}'}}", at + 1);
+                format!("    S{at}: {{anyOf: [{next}, {next}, {next}, {next}]}}\n")
+            })
+            .collect();
+        let whole = format!(
+            "    S6: {{properties: {{a: {{type: string}}}}}}\n    Whole: {{type: object, properties: {{id: {{type: {kind}}}}}, allOf: [{{$ref: '#/components/schemas/S0'}}], unevaluatedProperties: false}}\n"
+        );
+        document(Response, "{$ref: '#/components/schemas/Whole'}").replace(
+            "  securitySchemes:",
+            &format!("  schemas:\n{schemas}{whole}  securitySchemes:"),
+        )
+    };
+    let report = report(folder.path(), &with("string"), &with("integer"));
+    let rules: Vec<&str> = report["findings"]
+        .as_array()
+        .expect("findings are a list")
+        .iter()
+        .filter_map(|finding| finding["rule"].as_str())
+        .collect();
+    assert!(rules.contains(&"response-widened"), "{report:#}");
 }

@@ -271,7 +271,11 @@ impl<'c> Comparison<'c> {
         new: &'c MediaType,
     ) {
         self.encodings(index, place, flow, (old, new));
-        let is_form = |media: &MediaType| parts(&media.name).0 == FORM;
+        // A field with a media type of its own is written in that.
+        let is_form = |media: &MediaType| {
+            let mut encodings = media.encoding.values();
+            parts(&media.name).0 == FORM && encodings.all(|one| one.content_type.is_none())
+        };
         let flow = if is_form(old) && is_form(new) {
             flow.of_text()
         } else {

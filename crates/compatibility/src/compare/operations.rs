@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use contract::Stability;
 use contract::model::{Operation, Server};
+use indexmap::IndexMap;
 use serde_json::json;
 
 use super::taken::is_same_path;
@@ -210,11 +211,15 @@ impl<'c> Comparison<'c> {
 
     /// Reports servers that are gone, of the document or of an operation.
     fn servers(&mut self, pair: Option<&OperationPair<'c>>, base: &[Server], revision: &[Server]) {
+        // Without servers, the only one is that of the document.
+        let own = [Server {
+            url: "/".to_owned(),
+            description: None,
+            variables: IndexMap::new(),
+        }];
+        let base = if base.is_empty() { &own } else { base };
+        let revision = if revision.is_empty() { &own } else { revision };
         for old in base {
-            // Without servers, the only one is that of the document.
-            if revision.is_empty() && old.url == "/" {
-                continue;
-            }
             let same = revision.iter().find(|new| new.url == old.url);
             let mut filled = old.default_url();
             let message = match same {

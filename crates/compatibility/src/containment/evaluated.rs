@@ -1,5 +1,7 @@
 //! The properties that a schema evaluates, so that its `unevaluatedProperties` does not concern them.
 
+use std::collections::{BTreeSet, HashSet};
+
 use contract::model::{Contract, Keywords, SchemaId, SchemaKind};
 
 /// The deepest nesting of schemas that is looked at.
@@ -31,8 +33,8 @@ pub(super) fn evaluated(contract: &Contract, keywords: &Keywords) -> Evaluated {
         Evaluated::Unclear
     } else {
         Evaluated::These {
-            named: collected.named,
-            patterns: collected.patterns,
+            named: collected.named.into_iter().collect(),
+            patterns: collected.patterns.into_iter().collect(),
             is_certain: !collected.is_conditional,
         }
     }
@@ -40,8 +42,10 @@ pub(super) fn evaluated(contract: &Contract, keywords: &Keywords) -> Evaluated {
 
 #[derive(Default)]
 struct Collected {
-    named: Vec<String>,
-    patterns: Vec<String>,
+    named: BTreeSet<String>,
+    patterns: BTreeSet<String>,
+    /// The parts that were added, and whether of every object.
+    seen: HashSet<(SchemaId, bool)>,
     is_all: bool,
     may_be_all: bool,
     is_conditional: bool,
@@ -66,7 +70,9 @@ impl Collected {
         self.patterns
             .extend(keywords.pattern_properties.keys().cloned());
         let mut part = |id: SchemaId, is_always| {
-            if let SchemaKind::Object(part) = &contract.schema(id).kind {
+            if self.seen.insert((id, is_always))
+                && let SchemaKind::Object(part) = &contract.schema(id).kind
+            {
                 self.add(contract, part, depth + 1, is_always);
             }
         };

@@ -18,6 +18,8 @@ const MOST_FILLERS: usize = 300;
 const MOST_CHOICES: usize = 400;
 /// The number of properties whose search counts as one more step.
 const PROPERTIES_OF_STEP: usize = 100;
+/// The number of names that are taken and count as one more step of the search for another one.
+const NAMES_OF_STEP: usize = 4;
 /// The number of names that are tried beyond those that are needed.
 const NAMES: usize = 3;
 
@@ -216,6 +218,11 @@ impl Tableau<'_, '_> {
             is_whole: true,
         };
         while names.list.len() < count {
+            // Each search looks at all names that are taken.
+            if !self.count(1 + taken.len() / NAMES_OF_STEP) {
+                names.is_whole = false;
+                break;
+            }
             let (found, is_whole) = self.name_like(literals, wanted, unwanted, &taken);
             let Some(name) = found else {
                 names.is_whole = is_whole;

@@ -29,7 +29,7 @@ pub(super) const MOST_READ: usize = 32;
 /// The maximum number of values as which a receiver may read a text.
 const MOST_READINGS: usize = 64;
 /// The texts of integers.
-const INTEGER: &str = "^-?(?:0|[1-9][0-9]*)$";
+const INTEGER: &str = "^(?:0|-?[1-9][0-9]*)$";
 /// The texts of integers that are not negative.
 const NATURAL: &str = "^(?:0|[1-9][0-9]*)$";
 
@@ -38,10 +38,14 @@ impl Context<'_> {
     /// fits.
     pub(super) fn reads(&self, question: &Question<'_>, value: &Value) -> bool {
         let mut readings = readings(value, question.carrier);
+        // Of many parts not all readings are tried, but those in which all are read alike.
+        readings.push(as_texts(value, question.carrier));
         let is_list = matches!(question.carrier, Carrier::Text | Carrier::Field);
         if is_list && let Some(text) = text(value) {
             // A list of one item is written as the item.
-            let is_whole = text.chars().all(|one| one.is_alphanumeric() || one == '_');
+            let is_whole = text
+                .chars()
+                .all(|one| one.is_alphanumeric() || matches!(one, '_' | '-'));
             let lists = readings.clone().into_iter().filter(|_| is_whole);
             readings.extend(lists.map(|item| Value::Array(vec![item])));
         }
@@ -68,26 +72,40 @@ impl Context<'_> {
         if keywords.types != Some(Types::INTEGER) {
             return None;
         }
-        let least = keywords
-            .minimum
-            .as_ref()
-            .and_then(serde_json::Number::as_f64);
-        let is_natural = least.is_some_and(|least| least >= 0.0);
+        let least = |bound: &Option<serde_json::Number>| bound.as_ref()?.as_f64();
+        let is_natural = least(&keywords.minimum).is_some_and(|least| least >= 0.0)
+            || least(&keywords.exclusive_minimum).is_some_and(|least| least >= -1.0);
         let texts = if is_natural { NATURAL } else { INTEGER };
-        let extra = Extra {
+        let mut extra = Extra {
             facts: vec![Fact::Pattern(texts.to_owned())],
             ..Extra::default()
         };
-        match tableau.solve_text(&[received], &extra) {
-            Outcome::Nothing => Some(Containment::Contained),
-            Outcome::Value(Value::String(text)) => {
-                let value: Value = serde_json::from_str(&text).ok()?;
-                let is_sent = self.is_valid(sender, question.sent, &value) == Some(true);
-                let is_read = self.reads(question, &value);
-                (is_sent && !is_read).then_some(Containment::Broken(value))
+        for _ in 0..MOST_READ {
+            match tableau.solve_text(&[received], &extra) {
+                Outcome::Nothing => return Some(Containment::Contained),
+                Outcome::Value(Value::String(text)) => {
+                    let value: Value = serde_json::from_str(&text).ok()?;
+                    let is_sent = self.is_valid(sender, question.sent, &value) == Some(true);
+                    if is_sent && !self.reads(question, &value) {
+                        return Some(Containment::Broken(value));
+                    }
+                    extra.excluded.push(text.into());
+                }
+                Outcome::Value(_) | Outcome::Unknown(_) => return None,
             }
-            Outcome::Value(_) | Outcome::Unknown(_) => None,
         }
+        // What the search has found is out of bounds, so the numbers at the bounds are tried.
+        let whole = |bound: &Option<serde_json::Number>| bound.as_ref()?.as_i64();
+        let (least, most) = (whole(&keywords.minimum), whole(&keywords.maximum));
+        let powers = (1..19).map(|power| 10_i64.pow(power));
+        let tried = powers.flat_map(|power| [power, -power, power - 1, 1 - power]);
+        let mut tried = tried.chain(least).chain(most).map(Value::from);
+        let broken = tried.find(|value| {
+            self.is_valid(sender, question.sent, value) == Some(true)
+                && self.is_valid(sender.other(), question.received, value) == Some(false)
+                && !self.reads(question, value)
+        });
+        broken.map(Containment::Broken)
     }
 }
 
@@ -107,11 +125,14 @@ fn readings(value: &Value, carrier: Carrier) -> Vec<Value> {
     }
     if let Some(text) = text(value) {
         let typed = serde_json::from_str(&text).ok();
-        // Other spellings of a number, such as `1e3`, are no number to every reader.
+        // Other spellings of a number, such as `1e3` and `1.0`, are no integers to every reader.
         let typed = typed.filter(|typed: &Value| {
-            (typed.is_number() || typed.is_boolean()) && typed.to_string() == text
+            let is_whole = typed.as_f64().is_some_and(|number| number.fract() == 0.0);
+            (typed.is_i64() || typed.is_u64() || typed.is_boolean() || typed.is_f64() && !is_whole)
+                && typed.to_string() == text
         });
-        return [Value::String(text)].into_iter().chain(typed).collect();
+        // The typed one first, since of many parts only the first readings are tried.
+        return typed.into_iter().chain([Value::String(text)]).collect();
     }
     match value {
         Value::Array(items) if carrier != Carrier::Item => {
@@ -137,6 +158,24 @@ fn readings(value: &Value, carrier: Carrier) -> Vec<Value> {
             objects.into_iter().map(Value::Object).collect()
         }
         _ => vec![value.clone()],
+    }
+}
+
+/// Returns a value with a text in place of each part that is written as text.
+fn as_texts(value: &Value, carrier: Carrier) -> Value {
+    match value {
+        _ if carrier == Carrier::Json => value.clone(),
+        Value::Array(items) if carrier != Carrier::Item => {
+            let items = items.iter().map(|item| as_texts(item, Carrier::Item));
+            items.collect()
+        }
+        Value::Object(fields) if carrier == Carrier::Text => {
+            let fields = fields.iter();
+            let fields =
+                fields.map(|(name, field)| (name.clone(), as_texts(field, Carrier::Field)));
+            Value::Object(fields.collect())
+        }
+        _ => text(value).map_or_else(|| value.clone(), Value::String),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use crate::diagnostic::Diagnostic;
-use crate::model::{Dialect, Location};
+use crate::model::{Dialect, Location, Operation, SecurityKind};
 
 /// Reports operations with a parameter that is the whole query (`in: querystring`) and a further
 /// parameter in the query.
@@ -32,6 +32,19 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
                 .help("remove what follows `?` in the path"),
             );
         }
+        for scheme in keys_in_query(context, operation) {
+            diagnostics.push(
+                Diagnostic::error(
+                    "shared-query",
+                    whole.span,
+                    format!(
+                        "`{}` is the whole query, so the key of `{scheme}` cannot be in it",
+                        whole.name
+                    ),
+                )
+                .help("send the key in a header, or let the operation need another credential"),
+            );
+        }
         if let Some(other) = queries.find(|parameter| parameter.span != whole.span) {
             diagnostics.push(
                 Diagnostic::error(
@@ -47,4 +60,32 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
             );
         }
     }
+}
+
+/// Returns the schemes of an operation whose keys are in the query.
+fn keys_in_query<'c>(context: &Context<'c, '_>, operation: &'c Operation) -> Vec<&'c str> {
+    let schemes = operation
+        .security
+        .iter()
+        .flat_map(|requirement| &requirement.schemes)
+        .map(|(name, _)| name.as_str());
+    let is_in_query = |name: &&str| {
+        context
+            .contract
+            .security_schemes
+            .get(*name)
+            .is_some_and(|scheme| {
+                matches!(
+                    scheme.kind,
+                    SecurityKind::ApiKey {
+                        location: Location::Query,
+                        ..
+                    }
+                )
+            })
+    };
+    let mut found: Vec<&str> = schemes.filter(is_in_query).collect();
+    found.sort_unstable();
+    found.dedup();
+    found
 }

@@ -40,7 +40,7 @@ pub struct MediaType {
     pub prefix_encoding: Vec<PropertyEncoding>,
     /// How all further parts of a multipart body without names are encoded (3.2).
     pub item_encoding: Option<PropertyEncoding>,
-    /// Whether the document says any media type here (`*/*`), and JSON is assumed. A body is JSON
+    /// Whether the document gives only `*/*` here, and JSON is assumed. A body is JSON
     /// only if its own media type says so.
     pub is_assumed: bool,
     /// The examples by name; `example` is called `default`.

@@ -456,4 +456,15 @@ paths:
         diagnostics(&labelled.replace('⟧', "")),
         [("shared-query".to_owned(), Severity::Error, line, column)]
     );
+    // A key would be in the query too.
+    let with_key = |place: &str| {
+        let key = format!(
+            "components: {{ securitySchemes: {{ own: {{ type: apiKey, in: {place}, name: k }} }} }}\nsecurity: [{{ own: [] }}]\n"
+        );
+        format!("{}\n{key}", template.replace("@@", form))
+    };
+    assert_eq!(diagnostics(&with_key("header")), []);
+    let found = diagnostics(&with_key("query"));
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0].0, "shared-query");
 }

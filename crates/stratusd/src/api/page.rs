@@ -49,15 +49,21 @@ impl Service {
             }
         }
         Ok(PageReader {
-            reader: self.reader(caller).await?,
+            reader: self.reader_of_long(caller).await?,
             is_long: true,
         })
     }
 }
 
 impl PageReader {
-    /// Returns the connection. A page that is not long ends early on it if it gets large.
+    /// Returns the connection.
     pub(super) fn connection(&mut self) -> Connection<'_> {
+        self.reader.connection()
+    }
+
+    /// Returns the connection to read a page with that is read again if it gets large. One that is not
+    /// long ends early on it then.
+    pub(super) fn short_connection(&mut self) -> Connection<'_> {
         let connection = self.reader.connection();
         if self.is_long {
             connection

@@ -414,7 +414,7 @@ impl Service {
     ) -> operations::Result<PostgresPage> {
         let mut reader = self.page_reader(caller, query).await?;
         loop {
-            let c = &mut reader.connection();
+            let c = &mut reader.short_connection();
             let page = match scope {
                 Some(scope) => postgres::list(c, scope, query).await?,
                 None => postgres::list_of_project(c, caller, query).await?,

@@ -159,6 +159,12 @@ impl<P: Provisioner> Reconciler<P> {
 
     /// Resizes a database that does not have its wanted shape.
     async fn shaped(&self, wanted: &Wanted, observed: Observed) -> Result<Shaped, ProvisionError> {
+        let mut wanted = wanted.clone();
+        if wanted.shape.is_older_than(&observed.shape) {
+            // An upgrade that was taken back after it had begun: there is no way back.
+            wanted.shape.version.clone_from(&observed.shape.version);
+        }
+        let wanted = &wanted;
         if observed.shape == wanted.shape {
             return Ok(self.unchanging(observed));
         }

@@ -104,6 +104,7 @@ impl Machine {
             "deploy/stratusd-network.service",
             "deploy/stratusd-provision.service",
             "deploy/stratus.toml",
+            "deploy/provision.toml",
             "deploy/container.toml",
         ] {
             let text = fs::read_to_string(source.join(file)).expect("the file is there");

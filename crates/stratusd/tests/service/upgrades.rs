@@ -1,5 +1,7 @@
 //! The operator's command that gives a database another major version of PostgreSQL.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::support::Home;
@@ -83,6 +85,28 @@ async fn a_simulated_database_gets_a_later_version_and_never_an_earlier_one() {
     let (succeeded, said) = upgrade("shop", &id, "17");
     assert!(succeeded && said.contains("and keeps it"), "{said}");
     assert_eq!(upgrades(&home), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upgrade_that_is_taken_back_too_late_stays_and_holds_nothing_up() {
+    let home = Home::sqlite();
+    home.apply(&two_projects());
+    let service = home.serve(&["--simulate-delay", "3s", "--simulate-jitter", "0s"]);
+    let shop = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
+    let id = create(&shop, "16").await;
+    let upgrade = |to: &str| {
+        home.succeed(&["upgrade-database", &id, "--project", "shop", "--to", to]);
+    };
+    upgrade("17");
+    // By then the provisioner is at it.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    upgrade("16");
+    let is_upgraded = |now: &Value| now["version"] == "17" && now["state"] == "running";
+    shop.wait_for(ORDERS, is_upgraded).await;
+    shop.patch(ORDERS, json!({ "storage_size": 32 })).await.ok();
+    let is_larger = |now: &Value| now["storage_size_gib"] == 32;
+    let now = shop.wait_for(ORDERS, is_larger).await;
+    assert_eq!(now["version"], "17");
 }
 
 #[tokio::test(flavor = "multi_thread")]

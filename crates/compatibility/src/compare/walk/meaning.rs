@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::super::{Comparison, Found, describe};
 use super::{Key, MOST_DEPTH};
+use crate::containment::{Carrier, is_narrower};
 use crate::finding::Kind;
 use crate::pair::Side;
 
@@ -16,7 +17,9 @@ impl Comparison<'_> {
         }
         let one = effective_default(self.base(), key.base, 0);
         let other = effective_default(self.revision(), key.revision, 0);
-        if one == other || self.is_default_of_parts(key) {
+        let is_same =
+            one == other || (key.flow.carrier != Carrier::Json && text(&one) == text(&other));
+        if is_same || self.is_default_of_parts(key) {
             return None;
         }
         let name = describe::name(self.revision(), key.revision);
@@ -52,9 +55,14 @@ impl Comparison<'_> {
         };
         let mut one = said(self.base(), key.base);
         let mut other = said(self.revision(), key.revision);
-        // The search compares a format with the one that it extends.
-        if extends(self.base(), key.base, self.revision(), key.revision)
-            || extends(self.revision(), key.revision, self.base(), key.base)
+        // The search sees that a format which it knows has become one that extends it, or the reverse.
+        let formats = (
+            format(self.base(), key.base),
+            format(self.revision(), key.revision),
+        );
+        if let (Some(old), Some(new)) = formats
+            && ((is_narrower(old, new) && self.context.is_asserted(old))
+                || (is_narrower(new, old) && self.context.is_asserted(new)))
         {
             one[2] = None;
             other[2] = None;
@@ -175,24 +183,19 @@ impl Comparison<'_> {
     }
 }
 
-/// The formats of text in ASCII, and those of any text that extend them.
-const EXTENDED: [(&str, &str); 4] = [
-    ("email", "idn-email"),
-    ("hostname", "idn-hostname"),
-    ("uri", "iri"),
-    ("uri-reference", "iri-reference"),
-];
+/// Returns a default as it is written where values are text.
+fn text(default: &Option<Value>) -> Option<String> {
+    default.as_ref().map(|default| match default {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    })
+}
 
-/// Returns whether the format of one schema extends that of another to any text.
-fn extends(contract: &Contract, id: SchemaId, wider: &Contract, wider_id: SchemaId) -> bool {
-    let format = |contract: &'_ Contract, id: SchemaId| match &contract.schema(id).kind {
-        SchemaKind::Object(keywords) => keywords.format.clone(),
+fn format(contract: &Contract, id: SchemaId) -> Option<&str> {
+    match &contract.schema(id).kind {
+        SchemaKind::Object(keywords) => keywords.format.as_deref(),
         SchemaKind::Bool(_) => None,
-    };
-    let (Some(one), Some(other)) = (format(contract, id), format(wider, wider_id)) else {
-        return false;
-    };
-    EXTENDED.contains(&(one.as_str(), other.as_str()))
+    }
 }
 
 /// Returns the default of a schema: its own, that of the schema that it refers to, or that of its

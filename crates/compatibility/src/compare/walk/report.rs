@@ -75,7 +75,7 @@ impl Comparison<'_> {
         let mut others = HashSet::new();
         for node in self.walks.nodes.iter().filter(|node| node.is_broken) {
             let classes = self.classes(node.key);
-            if classes != cause && node.key.flow == key.flow {
+            if classes != cause && node.key.flow.goes_like(key.flow) {
                 others.insert(classes);
             }
         }

@@ -439,7 +439,7 @@ async fn large_pages_of_few_items_leave_a_processor_to_others() {
     tokio::time::sleep(Duration::from_secs(1)).await;
     let beside = views().await;
     assert!(attack.try_join_next().is_none(), "they go on");
-    let most = Duration::from_millis(50) + 3 * alone;
+    let most = Duration::from_millis(200) + 3 * alone;
     assert!(beside < most, "{beside:?} and alone {alone:?}");
 }
 

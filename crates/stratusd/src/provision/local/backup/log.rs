@@ -3,7 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use super::super::files::{User, failed};
 use super::super::server;
@@ -143,16 +143,18 @@ pub(super) async fn collect(
         // Elsewhere than a server, whose programs end with it.
         cat.args(["--", &name]).current_dir(data.join("pg_wal"));
         let path = archive.log().join(format!("{name}.gz"));
+        // Before the copy, after which the server soon calls the part archived.
+        let since = fs::symlink_metadata(data.join(STATUS).join(format!("{name}.ready")));
+        let since = since.and_then(|ready| ready.modified());
         pack(cat, user, &path, LONGEST, &[0]).await?;
-        keep_time(&path, &data.join(STATUS).join(format!("{name}.ready")));
+        keep_time(&path, since);
     }
     Ok(())
 }
 
-/// Gives an archived part the time at which the server had it ready, since it has no later commits. A part
+/// Gives an archived part the time since which the server had it ready, as it has no later commits. A part
 /// whose time is not kept has that of its copy.
-fn keep_time(part: &Path, ready: &Path) {
-    let time = fs::symlink_metadata(ready).and_then(|ready| ready.modified());
+fn keep_time(part: &Path, time: io::Result<SystemTime>) {
     let keep = |time| {
         fs::File::options()
             .append(true)
