@@ -8,10 +8,12 @@ use std::path::Path;
 use regex::Regex;
 use serde_json::Value;
 
-/// Names that the sources have, and that are no extensions which are read.
-const OTHERS: [&str; 3] = [
+/// Names that the sources have, and that are no extensions which the generator reads.
+const OTHERS: [&str; 4] = [
     // A header.
     "x-request-id",
+    // Read by `lint` and `diff` alone; docs/diff.md describes it.
+    "x-stability",
     // What a repair leaves of a pattern that no one can read.
     "x-pattern",
     // What a repair leaves of the media type `*/*`.

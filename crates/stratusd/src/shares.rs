@@ -322,7 +322,7 @@ mod tests {
         // Before the other one of the shop.
         // Nothing can be had at any time.
         let nothing = shares.try_take(&"fourth", 0).expect("it is nothing");
-        assert!(shares.state().by_owner.get(&"fourth").is_none());
+        assert!(!shares.state().by_owner.contains_key(&"fourth"));
         drop(nothing);
         let third = rival.now_or_never().expect("it is its turn");
         assert!((&mut shop[1]).now_or_never().is_none());

@@ -89,6 +89,14 @@ fn schema(choices: &mut Choices<'_>, depth: usize) -> Value {
             property[*choices.of(&["readOnly", "writeOnly"])] = true.into();
             json!({"type": "object", "properties": {"a": property, "b": schema(choices, depth + 1)}})
         }
+        number @ 14..=20 => rarer(number, choices, depth),
+        _ => json!({"type": "number", "multipleOf": ([1.0, 2.0, 0.5, 3.0][choices.below(4)])}),
+    }
+}
+
+/// Returns a random schema with keywords that are rarer.
+fn rarer(number: usize, choices: &mut Choices<'_>, depth: usize) -> Value {
+    match number {
         14 => {
             let rest = match choices.below(3) {
                 0 => json!(false),
@@ -117,8 +125,7 @@ fn schema(choices: &mut Choices<'_>, depth: usize) -> Value {
             json!({"type": "array", "prefixItems": [schema(choices, depth + 1)], "items": schema(choices, depth + 1), "uniqueItems": choices.below(2) == 1, "maxItems": 3})
         }
         19 => json!({"not": schema(choices, depth + 1)}),
-        20 => json!({"const": (*choices.of(&[json!("a"), json!(1), json!({"a": 1}), json!([])]))}),
-        _ => json!({"type": "number", "multipleOf": ([1.0, 2.0, 0.5, 3.0][choices.below(4)])}),
+        _ => json!({"const": (*choices.of(&[json!("a"), json!(1), json!({"a": 1}), json!([])]))}),
     }
 }
 

@@ -129,7 +129,7 @@ fn readings(value: &Value, carrier: Carrier) -> Vec<Value> {
         let typed = typed.filter(|typed: &Value| {
             let is_whole = typed.as_f64().is_some_and(|number| number.fract() == 0.0);
             (typed.is_i64() || typed.is_u64() || typed.is_boolean() || typed.is_f64() && !is_whole)
-                && typed.to_string() == text
+                && typed.to_string().as_str() == text.as_str()
         });
         // The typed one first, since of many parts only the first readings are tried.
         return typed.into_iter().chain([Value::String(text)]).collect();
@@ -139,7 +139,7 @@ fn readings(value: &Value, carrier: Carrier) -> Vec<Value> {
             let mut lists = vec![Vec::new()];
             for item in items {
                 lists = extended(&lists, &readings(item, Carrier::Item), |list, item| {
-                    list.push(item)
+                    list.push(item);
                 });
             }
             lists.into_iter().map(Value::Array).collect()

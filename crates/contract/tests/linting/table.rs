@@ -33,7 +33,7 @@ const ELSEWHERE: [&str; 3] = [
 ];
 
 /// What the source has in the form of a code, and is no rule.
-const NO_RULES: [&str; 18] = [
+const NO_RULES: [&str; 19] = [
     "content-type",
     "date-time",
     "idn-hostname",
@@ -51,6 +51,7 @@ const NO_RULES: [&str; 18] = [
     "x-pattern",
     "x-rejection",
     "x-secret",
+    "x-stability",
     "x-sunset",
 ];
 

@@ -91,7 +91,14 @@ async fn a_simulated_database_gets_a_later_version_and_never_an_earlier_one() {
 async fn an_upgrade_that_is_taken_back_too_late_stays_and_holds_nothing_up() {
     let home = Home::sqlite();
     home.apply(&two_projects());
-    let service = home.serve(&["--simulate-delay", "3s", "--simulate-jitter", "0s"]);
+    let service = home.serve(&[
+        "--simulate-delay",
+        "3s",
+        "--simulate-jitter",
+        "0s",
+        "--observe-every",
+        "1s",
+    ]);
     let shop = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
     let id = create(&shop, "16").await;
     let upgrade = |to: &str| {

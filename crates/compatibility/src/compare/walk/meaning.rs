@@ -17,8 +17,8 @@ impl Comparison<'_> {
         }
         let one = effective_default(self.base(), key.base, 0);
         let other = effective_default(self.revision(), key.revision, 0);
-        let is_same =
-            one == other || (key.flow.carrier != Carrier::Json && text(&one) == text(&other));
+        let is_same = one == other
+            || (key.flow.carrier != Carrier::Json && text(one.as_ref()) == text(other.as_ref()));
         if is_same || self.is_default_of_parts(key) {
             return None;
         }
@@ -184,8 +184,8 @@ impl Comparison<'_> {
 }
 
 /// Returns a default as it is written where values are text.
-fn text(default: &Option<Value>) -> Option<String> {
-    default.as_ref().map(|default| match default {
+fn text(default: Option<&Value>) -> Option<String> {
+    default.map(|default| match default {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     })

@@ -102,7 +102,7 @@ impl Hostile {
 
     async fn fill(&self) {
         let size = json!({ "size": "standard-2", "storage_size": 64 });
-        let tags: Vec<Value> = (0..64)
+        let tags: Vec<Value> = (0..50)
             .map(|number| json!({ "key": format!("key-{number}"), "value": "v".repeat(255) }))
             .collect();
         for number in 0..DATABASES {

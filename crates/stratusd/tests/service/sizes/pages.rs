@@ -15,7 +15,7 @@ use crate::support::inventory::{SHOP, two_projects};
 /// The size that ends a page.
 const PAGE: usize = 2 << 20;
 /// The number of databases of the list: three pages.
-const DATABASES: usize = 40;
+const DATABASES: usize = 50;
 
 on_both! {
     async fn a_page_ends_at_its_size_and_the_list_goes_on(home: Home) {
