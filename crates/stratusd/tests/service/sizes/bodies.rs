@@ -128,7 +128,7 @@ async fn pages_that_nobody_reads_hold_neither_memory_nor_others() {
         Caller::new(&service.base, SHOP, &full),
         Caller::new(&service.base, RIVAL, &rival),
     );
-    for number in 0..20 {
+    for number in 0..22 {
         shop.post(
             &format!("{PLACE}/postgres/large-{number}"),
             largest_database(),
@@ -186,7 +186,7 @@ async fn pages_that_nobody_reads_leave_room_for_a_large_page_of_another_project(
     let service = home.serve(SMALL);
     let [shop, rival] = [(SHOP, &tokens[0]), (RIVAL, &tokens[1])]
         .map(|(id, token)| Caller::new(&service.base, id, token));
-    for number in 0..20 {
+    for number in 0..22 {
         let path = format!("{PLACE}/postgres/large-{number}");
         shop.post(&path, largest_database()).await.ok();
         rival.post(&path, largest_database()).await.ok();
@@ -357,7 +357,7 @@ async fn a_refused_body_gets_the_error_of_the_contract() {
     let token = home.token("shop", &[]);
     let service = home.serve(SMALL);
     let shop = Caller::new(&service.base, SHOP, &token);
-    for number in 0..20 {
+    for number in 0..22 {
         shop.post(
             &format!("{PLACE}/postgres/large-{number}"),
             largest_database(),
