@@ -108,9 +108,10 @@ async function text(selector, part) {
   return found.jsonValue();
 }
 
-// Waits until no element of the selector is there.
+// Waits until no element of the selector is there. Looks at each change of the page, since a restart may
+// take it away for a moment only.
 async function gone(selector) {
-  await page.waitForFunction((selector) => document.querySelector(selector) === null, { polling: 20 }, selector);
+  await page.waitForFunction((selector) => document.querySelector(selector) === null, { polling: "mutation" }, selector);
 }
 
 // Returns the place of the smallest element of the selector with a text, once there is one.
