@@ -276,7 +276,7 @@ impl<K: Eq + Hash + Clone> Drop for InLine<'_, K> {
         let line = state.lines.get_mut(self.owner);
         let left = line.and_then(|line| line.remove(&self.number));
         drop(state);
-        // Whoever is behind it may want less.
+        // The next one in this line may want less.
         if left.is_some() {
             self.shares.serve();
         }

@@ -12,7 +12,8 @@ use super::store::{block_on, open};
 /// Print what creates Postgres databases if `stratusd serve` starts with these settings, and why
 ///
 /// This looks at the programs, the addresses and the users of this machine, and at the databases that
-/// exist, and changes none of them.
+/// exist, and changes none of them. It opens the store as `serve` does: it creates one that is not there,
+/// and migrates an older one.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// The format: text, or one JSON object.

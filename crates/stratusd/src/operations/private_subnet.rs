@@ -309,7 +309,7 @@ impl Change for Connect {
                 Refusal::invalid(field, "is already connected to the subnet of the path").into(),
             );
         }
-        // Locked, so that neither is connected to another one between the count and the write. Always
+        // Both are locked, so that no other connection is made between the count and the write. Always
         // in this order, so that two changes do not wait for each other.
         for id in [(&found.id).min(&other.id), (&found.id).max(&other.id)] {
             storage::lock::private_subnet(tx, project, id).await?;

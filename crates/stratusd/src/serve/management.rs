@@ -154,7 +154,7 @@ impl Health {
             return Ok(());
         };
         let uses = async {
-            // First of all, whoever else waits: a caller must not make the service unready.
+            // Before the queries of callers, which must not make the service unready.
             let mut reader = store.reader_for(&Owner::Probe).await?;
             // Any query shows that the database responds; this table is small.
             storage::location::all(&mut reader.connection()).await?;
