@@ -1,6 +1,8 @@
 //! Mends for the draft of an overlay: what somebody may have meant who then edits the draft. They
 //! are too uncertain for repairs without an editor.
 
+use std::collections::HashMap;
+
 use super::operations::{METHODS, MOST_COPIED, bracketed_array};
 use super::places::count;
 use super::site::{Site, object, text};
@@ -105,11 +107,12 @@ const BESIDE: [&str; 4] = ["parameters", "servers", "summary", "description"];
 fn merge_paths(site: &mut Site<'_>) -> Option<()> {
     let own = site.key(0)?.to_owned();
     let (names, shape) = parameters_of(&own);
-    let mut paths = site.node(1)?.as_object()?.iter();
-    let other = paths.find(|entry| parameters_of(&entry.key).1 == shape)?;
-    if other.key == own || site.key(1) != Some("paths") {
+    let first = site.first_path(&shape, first_paths)?.to_owned();
+    if first == own || site.key(1) != Some("paths") {
         return None;
     }
+    let mut paths = site.node(1)?.as_object()?.iter();
+    let other = paths.find(|entry| entry.key == first)?;
     let renamed: Vec<(String, String)> =
         names.into_iter().zip(parameters_of(&other.key).0).collect();
     let is_path = |parameter: &Node| parameter.get("in").and_then(Node::as_str) == Some("path");
@@ -161,6 +164,17 @@ fn merge_paths(site: &mut Site<'_>) -> Option<()> {
     }
     let other = other.key.clone();
     site.move_operations(&other, moved)
+}
+
+/// Returns the first path of each shape, by the shape.
+fn first_paths(root: &Node) -> HashMap<String, String> {
+    let paths = root.get("paths").and_then(Node::as_object);
+    let mut first = HashMap::new();
+    for entry in paths.unwrap_or_default() {
+        let (_, shape) = parameters_of(&entry.key);
+        first.entry(shape).or_insert_with(|| entry.key.clone());
+    }
+    first
 }
 
 /// Gives a path parameter its new name. A component keeps its own for others that refer to it.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::places::count;
 use super::site::{Site, object, text};
-use crate::model::{StatusKey, split_label};
+use crate::model::{PathPart, StatusKey, split_label};
 use crate::node::{Node, NodeValue};
 use crate::pointer::tokens;
 use crate::uri::is_scheme_uri;
@@ -51,18 +51,14 @@ pub(super) const MOST_COPIED: usize = 1000;
 pub(super) fn rename_parameter(site: &mut Site<'_>) -> Option<()> {
     let meant = site.diagnostic.subject.clone()?;
     let up = listed(site)?;
-    let is_named = |parameter: &Node| {
-        let has = |key: &str, text: &str| parameter.get(key).and_then(Node::as_str) == Some(text);
-        has("name", &meant) && has("in", "path")
-    };
-    if site.node(up + 1)?.as_array()?.iter().any(is_named) {
+    let mut others = site.node(up + 1)?.as_array()?.iter();
+    if others.any(|other| is_named(other, &meant)) {
         return None;
     }
-    let mut parameter = site.node(up)?;
+    let listed = site.node(up)?;
     // A component keeps its name for the other paths that refer to it.
-    if let Some(reference) = parameter.get("$ref") {
-        let pointer = reference.as_str()?.strip_prefix('#')?;
-        parameter = tokens(pointer).try_fold(site.root(), |at, token| at.get(&token))?;
+    let parameter = declared(site.root(), listed)?;
+    if listed.get("$ref").is_some() {
         let _ = count(parameter, MOST_COPIED)?;
     }
     let mut own = parameter.value.clone();
@@ -73,6 +69,74 @@ pub(super) fn rename_parameter(site: &mut Site<'_>) -> Option<()> {
     name.value.value = NodeValue::String(meant);
     site.node_mut(up)?.value = own;
     Some(())
+}
+
+/// Returns whether a node is a path parameter of this name.
+fn is_named(parameter: &Node, name: &str) -> bool {
+    let has = |key: &str, text: &str| parameter.get(key).and_then(Node::as_str) == Some(text);
+    has("name", name) && has("in", "path")
+}
+
+/// Returns a parameter of a list, or the component to which it is a reference.
+fn declared<'n>(root: &'n Node, parameter: &'n Node) -> Option<&'n Node> {
+    let Some(reference) = parameter.get("$ref") else {
+        return Some(parameter);
+    };
+    let pointer = reference.as_str()?.strip_prefix('#')?;
+    tokens(pointer).try_fold(root, |at, token| at.get(&token))
+}
+
+/// Makes the second of two path parameters with one name a parameter of its own, declared as the first
+/// is, so that a caller can give them different values, and a server sees both.
+pub(super) fn second_parameter(site: &mut Site<'_>) -> Option<()> {
+    (site.key(1) == Some("paths")).then_some(())?;
+    let path = site.key(0)?.to_owned();
+    let mut names = Vec::new();
+    let mut twice = None;
+    for part in PathPart::split(split_label(&path).0) {
+        if let PathPart::Parameter(name) = part {
+            if names.contains(&name) {
+                twice.get_or_insert_with(|| name.clone());
+            }
+            names.push(name);
+        }
+    }
+    let name = twice?;
+    let item = site.node(0)?;
+    let methods = item.as_object()?.iter().map(|entry| &entry.value);
+    let own = (2..).map(|number| format!("{name}_{number}"));
+    let own = own.take(names.len()).find(|own| !names.contains(own))?;
+    let mut added = Vec::new();
+    for (at, holder) in std::iter::once(item).chain(methods).enumerate() {
+        let list = holder.get("parameters").and_then(Node::as_array);
+        for parameter in list.unwrap_or_default() {
+            let parameter = declared(site.root(), parameter)?;
+            if is_named(parameter, &name) {
+                let _ = count(parameter, MOST_COPIED)?;
+                let mut copy = parameter.clone();
+                copy.set("name", text(&own))?;
+                added.push((at.checked_sub(1), copy));
+            }
+        }
+    }
+    let mark = format!("{{{name}}}");
+    let first = path.find(&mark)? + mark.len();
+    let second = first + path[first..].find(&mark)?;
+    let (before, after) = (&path[..second], &path[second + mark.len()..]);
+    let meant = format!("{before}{{{own}}}{after}");
+    // Renaming it would give the object two equal keys.
+    site.node(1)?.get(&meant).is_none().then_some(())?;
+    let item = site.node_mut(0)?;
+    for (method, parameter) in added {
+        let holder = match method {
+            Some(at) => &mut item.entries_mut()?.get_mut(at)?.value,
+            None => &mut *item,
+        };
+        let mut list = holder.get("parameters")?.as_array()?.to_vec();
+        list.push(parameter);
+        holder.set("parameters", NodeValue::Array(list))?;
+    }
+    site.rename_path(meant)
 }
 
 /// Drops a path parameter that the template does not name.

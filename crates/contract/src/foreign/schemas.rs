@@ -60,7 +60,8 @@ pub(super) fn drop_default(site: &mut Site<'_>) -> Option<()> {
     // The span may be that of a part of the default, which can have a key of this name too.
     let up = site.outermost("default", &MAPS)?;
     // Without its default, a variable of a server would be empty in the URL.
-    if site.key(up + 2) == Some("variables") {
+    let is_server = matches!(site.key(up + 3), None | Some("server"));
+    if site.key(up + 2) == Some("variables") && is_server {
         return None;
     }
     site.remove(up)

@@ -29,6 +29,8 @@ pub(super) struct Index {
     ids: Option<HashMap<String, usize>>,
     /// The names in those sections of `components` to which a repair has added something.
     components: HashMap<String, HashSet<String>>,
+    /// The first path of each shape, which a repair chooses.
+    shapes: Option<HashMap<String, String>>,
     /// The number of paths that were renamed.
     renamed: usize,
 }
@@ -145,6 +147,17 @@ impl<'s> Site<'s> {
         collect: fn(&Node) -> HashMap<String, usize>,
     ) -> &mut HashMap<String, usize> {
         self.index.ids.get_or_insert_with(|| collect(self.root))
+    }
+
+    /// Returns the first path of a shape. `collect` finds that of each for the first repair of a turn
+    /// that asks for one.
+    pub(super) fn first_path(
+        &mut self,
+        shape: &str,
+        collect: fn(&Node) -> HashMap<String, String>,
+    ) -> Option<&str> {
+        let shapes = self.index.shapes.get_or_insert_with(|| collect(self.root));
+        shapes.get(shape).map(String::as_str)
     }
 
     /// Adds a component to the document, unless it has one of that name.
@@ -265,9 +278,12 @@ impl<'s> Site<'s> {
     /// Returns the number of levels up to the outermost node at a key, or that node itself as 0. A key
     /// of one of these maps is a name and does not count.
     pub(super) fn outermost(&self, key: &str, maps: &[&str]) -> Option<usize> {
-        let mut levels = (0..self.path.len()).rev();
-        levels.find(|up| {
-            let is_name = self.key(up + 1).is_some_and(|map| maps.contains(&map));
+        // A name can be that of a map, such as a property called `headers`, so each level needs to
+        // know what the one above is.
+        let mut is_name = false;
+        (0..self.path.len()).rev().find(|up| {
+            let is_map = self.key(up + 1).is_some_and(|map| maps.contains(&map));
+            is_name = is_map && !is_name;
             self.key(*up) == Some(key) && !is_name
         })
     }

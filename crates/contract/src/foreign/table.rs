@@ -182,6 +182,12 @@ pub static READINGS: &[Reading] = &[
         operations::drop_parameter,
     ),
     reading(
+        "duplicate-template-name",
+        "a name that a path has twice, up to 500 of them",
+        "the second is a parameter of its own, declared as the first is, with `_2` behind its name",
+        operations::second_parameter,
+    ),
+    reading(
         "path-parameter-optional",
         "a path parameter that is not required",
         "the parameter is required",

@@ -146,6 +146,19 @@ fn a_default_with_a_property_of_that_name_is_dropped_as_a_whole() {
     }
 }
 
+#[test]
+fn a_default_of_a_property_with_the_name_of_a_section_is_dropped() {
+    for name in ["headers", "properties", "variables", "default"] {
+        let written = format!(
+            "{{ type: object, properties: {{ {name}: {{ type: array, items: {{ type: integer, default: a }}, default: none }} }} }}"
+        );
+        let without = format!(
+            "{{ type: object, properties: {{ {name}: {{ type: array, items: {{ type: integer }} }} }} }}"
+        );
+        ensure_dropped(&written, &without, &["bad-default", "bad-default"]);
+    }
+}
+
 /// Checks that a document of others with the schema `written` becomes what our own one with the
 /// schema `without` says, and that no other rule reports its defaults.
 #[track_caller]

@@ -234,6 +234,19 @@ fn operations_mean_what_their_authors_mean() {
         "/paths/~1a~1{b}/get/parameters/0/required",
     );
     assert_eq!(optional, json!(true));
+    let same = at(
+        "/a/{b}/c/{b}",
+        &format!(
+            "{{ parameters: [{{ name: b, in: path, required: true, schema: {{ maxLength: 9 }} }}], get: {{ {ok} }} }}"
+        ),
+        "duplicate-template-name",
+        "/paths/~1a~1{b}~1c~1{b}",
+        "/paths/~1a~1{b}~1c~1{b_2}/parameters/1",
+    );
+    assert_eq!(
+        same,
+        json!({"name": "b_2", "in": "path", "required": true, "schema": {"maxLength": 9}})
+    );
     let twice = at(
         "/a",
         &format!("{{ get: {{ operationId: do, {ok} }}, put: {{ operationId: do, {ok} }} }}"),
