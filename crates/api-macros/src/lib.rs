@@ -76,7 +76,7 @@ derives! {
     Request(request_derive, parameter, body, upgrade) => request::expand;
     /// Describes and reads a request body of several media types: an enum, on variants
     /// `#[body(json = "application/json", schema = "/pointer", lenient)]`; for `json` there are
-    /// `form`, `text`, `multipart`, `parts(encodings)`, `part_stream(encodings)` and `bytes` too.
+    /// `form`, `form(fields)`, `text`, `multipart`, `parts(encodings)`, `part_stream(encodings)` and `bytes` too.
     RequestBody(request_body_derive, body) => request::expand_body;
     /// Describes and writes the responses of an operation: on variants `#[response(404)]`,
     /// `#[response("4XX", json)]` or `#[response(default, json = "application/problem+json")]`,

@@ -4,7 +4,7 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::parse::ParseStream;
-use syn::{Attribute, Expr, Ident, LitStr, Meta, Result, Token, Type, parenthesized};
+use syn::{Attribute, Expr, Ident, LitStr, Meta, Result, Token, Type, parenthesized, token};
 
 /// A media type of a request or response body, as an attribute declares it.
 pub(crate) struct Media {
@@ -12,7 +12,8 @@ pub(crate) struct Media {
     name: String,
     schema: Option<LitStr>,
     is_lenient: bool,
-    /// The expression of the encodings of parts that have positions and no names.
+    /// The expression of the encodings of parts that have positions and no names, or of the properties
+    /// of a form that have styles.
     encodings: Option<Box<Expr>>,
 }
 
@@ -52,7 +53,8 @@ impl Media {
         "json, form, text, multipart, parts, part_stream, bytes, events and items";
 
     /// Parses what follows the kind `word`: `= "media/type"`, or nothing for the usual media type of
-    /// the kind. After that, parts have the expression of their encodings in parentheses.
+    /// the kind. After that, parts have the expression of their encodings in parentheses, and a form
+    /// may have that of its properties with styles.
     /// Returns `None` if `word` is not a kind.
     pub(crate) fn parse(word: &Ident, input: ParseStream<'_>) -> Result<Option<Self>> {
         let (kind, usual) = match word.to_string().as_str() {
@@ -74,7 +76,8 @@ impl Media {
         } else {
             usual.to_owned()
         };
-        let encodings = if matches!(kind, Kind::Parts | Kind::PartStream) {
+        let has_fields = kind == Kind::Form && input.peek(token::Paren);
+        let encodings = if has_fields || matches!(kind, Kind::Parts | Kind::PartStream) {
             let of_parts;
             parenthesized!(of_parts in input);
             Some(Box::new(of_parts.parse()?))
@@ -100,7 +103,10 @@ impl Media {
             .filter(|_| !self.kind.is_opaque())
             .map(|ty| quote!(.described::<#ty>()));
         let encodings = self.encodings.as_ref();
-        let encodings = encodings.map(|encodings| quote!(.encodings(&#encodings)));
+        let encodings = encodings.map(|encodings| match self.kind {
+            Kind::Form => quote!(.fields(#encodings)),
+            _ => quote!(.encodings(&#encodings)),
+        });
         quote! {
             ::api_runtime::server::Media::new(#name)
                 #(.schema(#schema))* #lenient #encodings #described

@@ -235,11 +235,11 @@ pub(crate) fn expand_body(input: &DeriveInput) -> Result<TokenStream> {
         let method = format_ident!("{}_as", method(choice.media.kind));
         let read = match choice.media.kind {
             Kind::Json => quote!(__inputs.#method(__body, #at, &crate::SCHEMAS).await),
-            Kind::Form | Kind::Text => quote!(__inputs.#method(__body).await),
+            Kind::Text => quote!(__inputs.#method(__body).await),
             Kind::Multipart => quote!(__inputs.#method().await),
             Kind::Bytes | Kind::Events => quote!(__inputs.#method()),
             Kind::Items | Kind::PartStream => quote!(__inputs.#method(__body, #at)),
-            Kind::Parts => quote!(__inputs.#method(__body, #at).await),
+            Kind::Form | Kind::Parts => quote!(__inputs.#method(__body, #at).await),
         };
         quote!(#at => #read.map(Self::#variant),)
     });

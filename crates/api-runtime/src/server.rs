@@ -44,6 +44,7 @@ mod credentials;
 mod cross_origin;
 #[cfg(feature = "docs")]
 mod docs;
+mod form;
 mod head;
 mod inputs;
 mod messages;

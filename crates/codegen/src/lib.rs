@@ -35,4 +35,5 @@ pub use generate::{Error, check_prefix, check_program, generate};
 pub use lower::{lower, lower_both};
 pub use options::{Options, Runtime, RuntimeError};
 pub use preview::Preview;
-pub use server::{challenge, guards_unknown_routes, property_names};
+pub use server::{challenge, form_fields, guards_unknown_routes, property_names};
+pub use tokens::type_path;

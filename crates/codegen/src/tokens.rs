@@ -82,6 +82,13 @@ pub(crate) fn foreign_type(api: &Api<'_>, ty: &TypeRef) -> TokenStream {
     })
 }
 
+/// Returns a type as a crate names it that depends on the types crate and on the run time as
+/// `api_runtime`: `Vec < api_types :: Vm >`.
+#[must_use]
+pub fn type_path(api: &Api<'_>, ty: &TypeRef) -> String {
+    foreign_type(api, ty).to_string()
+}
+
 /// Returns a type of the standard library as tokens.
 pub(crate) fn primitive_tokens(primitive: Primitive) -> TokenStream {
     match primitive {

@@ -163,6 +163,10 @@ pub(crate) fn media(api: &'static Api<'static>, media: &'static ir::Media) -> Me
     if let Some(parts) = &media.parts {
         return made.encodings(Box::leak(Box::new(parts::encodings(parts))));
     }
+    let fields = codegen::form_fields(api, media);
+    let fields: Vec<_> = Vec::leak(fields).iter().collect();
+    let fields = fields.into_iter().map(|field| parameter(api, field));
+    let made = made.fields(Vec::leak(fields.collect()));
     match pointer(api, media).filter(|_| media.kind == MediaKind::Json) {
         Some(pointer) => made.schema(pointer),
         None => made,

@@ -305,7 +305,7 @@ impl RequestBody for Unread {
                 read.map(|decoded| Self::Json(decoded.into_value()))
             }
             MediaKind::Form => {
-                expected.scope(inputs.form_as::<Decoded>(body)).await?;
+                expected.scope(inputs.form_as::<Decoded>(body, at)).await?;
                 Some(Self::Nothing)
             }
             MediaKind::Text => {

@@ -1,8 +1,13 @@
 //! Parameters in every location and style.
 
 use features_client::prelude::*;
-use features_server::styles::{StyleEchoError, StyleEchoRequest, StyleEchoResponse, StylesApi};
-use features_types::{Span, StyleEchoSpread, Words};
+use features_server::styles::{
+    StyleBodyBody, StyleBodyError, StyleBodyRequest, StyleBodyResponse, StyleEchoError,
+    StyleEchoRequest, StyleEchoResponse, StyleFormError, StyleFormRequest, StyleFormResponse,
+    StylesApi,
+};
+use features_types::{Span, StyleBag, StyleEchoSpread, StyleForm, Words};
+use serde_json::{Value, json};
 
 impl StylesApi for crate::Features {
     async fn style_echo(
@@ -33,6 +38,22 @@ impl StylesApi for crate::Features {
         ));
         said.push(request.flavour.unwrap_or_default());
         Ok(said.into())
+    }
+
+    async fn style_form(
+        &self,
+        request: StyleFormRequest,
+    ) -> Result<StyleFormResponse, StyleFormError> {
+        Ok(request.body.into())
+    }
+
+    async fn style_body(
+        &self,
+        request: StyleBodyRequest,
+    ) -> Result<StyleBodyResponse, StyleBodyError> {
+        Ok(match request.body {
+            StyleBodyBody::Json(bag) | StyleBodyBody::Form(bag) => bag.into(),
+        })
     }
 }
 
@@ -109,4 +130,76 @@ pub async fn check(client: &Client, url: &str) {
         "p",
     ];
     assert_eq!(response, expected);
+    check_forms(client, url).await;
+}
+
+/// Sends a form as another client would, and returns the status and what was understood.
+async fn sent(url: &str, path: &str, form: &str) -> (u16, Value) {
+    let request = reqwest::Client::new().post(format!("{url}/{path}"));
+    let request = request
+        .header("content-type", "application/x-www-form-urlencoded")
+        .body(form.to_owned());
+    let response = request.send().await.expect("a response");
+    let status = response.status().as_u16();
+    (status, response.json().await.expect("the response is JSON"))
+}
+
+/// The properties of forms, in the styles of their `encoding`.
+async fn check_forms(client: &Client, url: &str) {
+    let form = json!({
+        "plain": ["a", "b,c"],
+        "listed": ["d", "e,f"],
+        "spaced": ["g", "h i"],
+        "piped": ["j", "k|l"],
+        "spread": {"from": 1, "to": 2},
+        "named": {"from": 3, "to": 4},
+        "text": "m,n",
+        "spans": [{"from": 5}, {"from": 6, "to": 7}],
+    });
+    // As the standard writes it, in other orders and spellings than our client does.
+    let written = "to=2&plain=a&listed=d,e%2Cf&plain=b%2Cc&spaced=g%20h+i&piped=j|k%7Cl&from=1\
+                   &named=from,3,to,4&text=m,n&spans=%5B%7B%22from%22:5%7D,%7B%22from%22:6,%22to%22:7%7D%5D";
+    let (status, read) = sent(url, "style-forms", written).await;
+    assert_eq!(status, 200, "{read}");
+    let mut expected = form.clone();
+    // A blank or bar that separates has no escape that would tell it from one that does not.
+    expected["spaced"] = json!(["g", "h", "i"]);
+    expected["piped"] = json!(["j", "k", "l"]);
+    assert_eq!(read, expected);
+
+    let mut own: StyleForm = serde_json::from_value(form.clone()).expect("a form");
+    own.spaced = Some(words(&["g", "h"]));
+    own.piped = Some(words(&["j", "k"]));
+    let back = client.style_form().body(own.clone()).send().await;
+    assert_eq!(back.expect("a success").into_inner(), own);
+
+    for (form, read) in [
+        ("plain=a&listed=", json!({"plain": ["a"], "listed": []})),
+        ("plain=a&listed=b", json!({"plain": ["a"], "listed": ["b"]})),
+        ("plain=a&spans=[]", json!({"plain": ["a"], "spans": []})),
+        ("plain=a", json!({"plain": ["a"]})),
+    ] {
+        assert_eq!(sent(url, "style-forms", form).await, (200, read), "{form}");
+    }
+    for (form, reason) in [
+        ("plain=a&listed=b&listed=c", "listed must be given once"),
+        ("plain=a&named=from", "named must be names and values in turn"),
+        ("plain=a&named=from,x", "named/from must be an integer"),
+        ("plain=a&from=x", "spread/from must be an integer"),
+        ("plain=a&spans=b", "spans must be a JSON text"),
+        ("plain=a&spans=[1]", "spans must be a JSON text"),
+        ("listed=b", "missing required property `plain`"),
+    ] {
+        let (status, read) = sent(url, "style-forms", form).await;
+        assert_eq!(status, 400, "{form}: {read}");
+        assert!(read.to_string().contains(reason), "{form}: {read}");
+    }
+
+    // An object that takes every other name, beside a body in JSON.
+    let (status, read) = sent(url, "style-bodies", "x=1&name=n&y=2&words=a,b").await;
+    let bag = json!({"name": "n", "words": ["a", "b"], "rest": {"x": 1, "y": 2}});
+    assert_eq!((status, &read), (200, &bag));
+    let bag: StyleBag = serde_json::from_value(bag).expect("a bag");
+    let back = client.style_body().body_form(bag.clone()).send().await;
+    assert_eq!(back.expect("a success").into_inner(), bag);
 }

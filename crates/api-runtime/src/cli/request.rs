@@ -199,6 +199,7 @@ fn style_of(word: &str) -> Style {
         "spaceDelimited" => Style::SpaceDelimited,
         "pipeDelimited" => Style::PipeDelimited,
         "deepObject" => Style::DeepObject,
+        "json" => Style::Json,
         _ => Style::Form,
     }
 }

@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::segment::escape;
 use super::{Argument, InvalidArgument};
 
-/// How an array or object is written in a parameter.
+/// How an array or object is written in a parameter, or in a field of a form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the variants are the specification's words")]
 pub enum Style {
@@ -26,6 +26,8 @@ pub enum Style {
     SpaceDelimited,
     PipeDelimited,
     DeepObject,
+    /// As a JSON text (`contentType: application/json`).
+    Json,
 }
 
 /// The characters that are escaped in queries and cookies.

@@ -5,7 +5,6 @@
 mod multipart;
 mod parts;
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use axum::body::Body as HttpBody;
@@ -15,17 +14,16 @@ use http_body::Body as _;
 use super::absent::{decode_absent, decode_null};
 use super::body::{is_empty, matching, read};
 use super::call::Call;
+use super::form::decode_form;
 use super::messages::RequestBody;
 use super::operation::{Body, Location, Parameter};
 use super::reasons::Reasons;
 use super::rejection::{Rejected, Rejection, RejectionKind, Violation};
 use super::streams::{ByteStream, ItemStream, Upgrade};
-use super::text::{Guess, InputError, Text, guessed};
-use super::tree::{Object, bracketed};
+use super::text::{Guess, InputError, Text};
 use super::written::decode_parameter;
 use crate::Wire;
 use crate::items::Framing;
-use crate::pairs::decode;
 
 /// The number of violations that the message of a rejection spells out.
 const SPELLED_OUT: usize = 3;
@@ -244,20 +242,21 @@ impl<'c> Inputs<'c> {
             Chosen::Absent if !body.required => self.no_body(body),
             Chosen::Unsupported => None,
             // A form without fields is a form.
-            Chosen::Absent | Chosen::Media(_) => self.form_as(body).await,
+            Chosen::Absent => self.form_as(body, 0).await,
+            Chosen::Media(at) => self.form_as(body, at).await,
         }
     }
 
-    /// Decodes the body as a form. Returns `None` after recording the error. An empty body that is
-    /// not required counts as absent.
-    pub async fn form_as<T: Wire>(&mut self, body: &Body) -> Option<T> {
+    /// Decodes the body as a form. `at` is the index of its media type in `body`. Returns `None` after
+    /// recording the error. An empty body that is not required counts as absent.
+    pub async fn form_as<T: Wire>(&mut self, body: &Body, at: usize) -> Option<T> {
         let bytes = self.read().await?;
         if bytes.is_empty() && !body.required {
             return self.no_body(body);
         }
         let decoded = std::str::from_utf8(&bytes)
             .map_err(|_| InputError::new("must be UTF-8"))
-            .and_then(decode_form);
+            .and_then(|text| decode_form(text, body.media[at].fields));
         self.noted(decoded)
     }
 
@@ -429,37 +428,6 @@ fn absent<T: Wire>(parameter: &Parameter) -> Option<T> {
         Some(json) => crate::json::from_slice_strict(json.as_bytes()).ok(),
         None => decode_absent(),
     }
-}
-
-/// Decodes a form, such as `name=value&name=value`, as a `T`.
-fn decode_form<T: Wire>(text: &str) -> Result<T, InputError> {
-    guessed(|guess| T::decode(form_object(text, guess)?))
-}
-
-/// Parses the fields of a form; `name[key]` and `name[]` belong to `name`.
-fn form_object<'t>(text: &'t str, guess: &'t Guess) -> Result<Object<'t>, InputError> {
-    let mut object = Object::new(guess);
-    let encoding = crate::pairs::Encoding::Form;
-    let decoded = |raw| decode(raw, encoding).ok_or_else(|| InputError::new("must be UTF-8"));
-    for pair in text.split('&').filter(|pair| !pair.is_empty()) {
-        let (raw, value) = pair.split_once('=').unwrap_or((pair, ""));
-        let value = decoded(value)?;
-        let name = decoded(raw)?;
-        match name
-            .find('[')
-            .filter(|at| bracketed(&name[*at..]).is_some())
-        {
-            Some(at) => {
-                let (name, rest) = name.split_at(at);
-                object.add(
-                    Cow::Owned(name.to_owned()),
-                    (Cow::Owned(rest.to_owned()), value),
-                );
-            }
-            None => object.add(name, (Cow::Borrowed(""), value)),
-        }
-    }
-    Ok(object)
 }
 
 /// Returns the message of a rejection, which spells out the first violations.

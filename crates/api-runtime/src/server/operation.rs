@@ -372,6 +372,9 @@ pub struct Media {
     /// Whether the sender may be newer than the contract, so that unknown properties and unknown
     /// values of extensible enumerations are no violations.
     pub is_lenient: bool,
+    /// The properties of a form that are written in another way than the usual one, each as a parameter
+    /// of a query. If one of them takes all names that no other has, then all properties of the form.
+    pub fields: &'static [Parameter],
     /// How the parts of a multipart body are encoded, if they have positions and no names.
     pub encodings: Option<&'static Encodings>,
     /// The schema of the type that holds the body. It accepts everything for bytes.
@@ -387,6 +390,7 @@ impl Media {
             name,
             schema: None,
             is_lenient: false,
+            fields: &[],
             encodings: None,
             #[cfg(feature = "utoipa")]
             described: SchemaSource::UNKNOWN,
@@ -397,6 +401,13 @@ impl Media {
     #[must_use]
     pub const fn schema(mut self, pointer: &'static str) -> Self {
         self.schema = Some(pointer);
+        self
+    }
+
+    /// Sets the properties of a form that are written in another way than the usual one.
+    #[must_use]
+    pub const fn fields(mut self, fields: &'static [Parameter]) -> Self {
+        self.fields = fields;
         self
     }
 

@@ -58,6 +58,15 @@ impl<'t> Object<'t> {
         }
     }
 
+    /// Returns the properties one after the other.
+    pub(super) fn into_entries(self) -> Entries<'t> {
+        Entries {
+            left: self.entries.into_iter(),
+            value: None,
+            guess: self.guess,
+        }
+    }
+
     /// Adds a value under a name.
     pub(super) fn add(&mut self, name: Cow<'t, str>, leaf: Leaf<'t>) {
         // A search in `entries` would be quadratic in the number of names, which the caller
@@ -269,12 +278,7 @@ impl<'de> Deserializer<'de> for Object<'_> {
     type Error = InputError;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
-        let Self { entries, guess, .. } = self;
-        visitor.visit_map(Entries {
-            left: entries.into_iter(),
-            value: None,
-            guess,
-        })
+        visitor.visit_map(self.into_entries())
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
@@ -316,7 +320,8 @@ impl<'de> SeqAccess<'de> for Items<'_> {
     }
 }
 
-struct Entries<'t> {
+/// The properties of an object, one after the other.
+pub(super) struct Entries<'t> {
     left: std::vec::IntoIter<(Cow<'t, str>, Vec<Leaf<'t>>)>,
     value: Option<(Cow<'t, str>, Vec<Leaf<'t>>)>,
     guess: &'t Guess,

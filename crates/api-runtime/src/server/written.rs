@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
-use serde::de::{Deserializer, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Visitor};
 use serde::forward_to_deserialize_any;
 
+use super::form::has_style;
 use super::operation::{Parameter, Style};
 use super::text::{Guess, InputError, Text, guessed};
 use super::tree::{List, Object, Tree, bracketed};
@@ -29,22 +30,15 @@ pub(super) fn decode_parameter<T: Wire>(
 ) -> Result<T, InputError> {
     if parameter.style == Style::Json {
         let guess = Guess::default();
-        let written = Written {
-            parameter,
-            raw,
-            guess: &guess,
-        };
-        let text = written.scalar()?;
-        return crate::json::from_slice_strict(text.as_bytes())
-            .map_err(|_| InputError::new("must be a JSON text that fits its schema"));
+        let text = Written::new(parameter, raw, &guess).scalar()?;
+        return crate::json::from_slice_strict(text.as_bytes()).map_err(|_| unfit_json());
     }
-    guessed(|guess| {
-        T::decode(Written {
-            parameter,
-            raw,
-            guess,
-        })
-    })
+    guessed(|guess| T::decode(Written::new(parameter, raw, guess)))
+}
+
+/// Returns the error of a JSON text that is none, or does not fit.
+fn unfit_json() -> InputError {
+    InputError::new("must be a JSON text that fits its schema")
 }
 
 impl RawParameter<'_> {
@@ -67,11 +61,26 @@ impl RawParameter<'_> {
             _ => pairs.values(parameter.name).next().is_some(),
         }
     }
+
+    /// Returns whether a pair with this encoded name belongs to a property of a form, if the property
+    /// has a style.
+    pub(super) fn is_of(&self, raw: &str, field: &Parameter) -> bool {
+        let Self::Pairs(pairs, others) = self else {
+            return false;
+        };
+        if !has_style(field) {
+            return false;
+        }
+        if takes_names(field) {
+            return is_property(pairs, raw, field, others);
+        }
+        pairs.is_name(raw, field.name)
+    }
 }
 
 /// Returns whether the parameter is an object whose properties are each a name in the query or
 /// cookies.
-fn takes_names(parameter: &Parameter) -> bool {
+pub(super) fn takes_names(parameter: &Parameter) -> bool {
     matches!(parameter.style, Style::Form | Style::Cookie)
         && parameter.explode
         && (parameter.open || !parameter.properties.is_empty())
@@ -114,13 +123,40 @@ fn deep_rest<'r>(pairs: &Pairs<'_>, raw: &'r str, name: &str) -> Option<Cow<'r, 
 
 /// A deserializer of a parameter from how the request writes it.
 #[derive(Clone, Copy)]
-struct Written<'a> {
+pub(super) struct Written<'a> {
     parameter: &'a Parameter,
     raw: &'a RawParameter<'a>,
     guess: &'a Guess,
 }
 
 impl<'a> Written<'a> {
+    pub(super) fn new(
+        parameter: &'a Parameter,
+        raw: &'a RawParameter<'a>,
+        guess: &'a Guess,
+    ) -> Self {
+        Self {
+            parameter,
+            raw,
+            guess,
+        }
+    }
+
+    /// Decodes the value, which may be a JSON text.
+    pub(super) fn decode_seed<'de, S: DeserializeSeed<'de>>(
+        self,
+        seed: S,
+    ) -> Result<S::Value, InputError> {
+        if self.parameter.style != Style::Json {
+            return seed.deserialize(self);
+        }
+        let text = self.scalar()?;
+        let mut json = serde_json::Deserializer::from_reader(text.as_bytes());
+        let value = seed.deserialize(&mut json);
+        let value = value.and_then(|value| json.end().map(|()| value));
+        value.map_err(|_| unfit_json())
+    }
+
     /// Returns the only value of the parameter, still encoded. No value or several are an error.
     fn raw(self) -> Result<&'a str, InputError> {
         match self.raw {

@@ -1,6 +1,6 @@
 //! The description of an API and its operations, as `api_runtime::cli` reads it.
 
-use contract::model::{Location, SecurityKind, Style};
+use contract::model::{Location, ParameterEncoding, SecurityKind};
 use serde_json::{Value, json};
 
 use super::names::Names;
@@ -153,7 +153,7 @@ fn body(api: &Api<'_>, operation: &Operation) -> Value {
             json!(text(body.description.as_deref().unwrap_or_default())),
         ),
         ("schema", json!(input::pointer(api, media.schema))),
-        ("styles", styles(api, operation, media)),
+        ("styles", styles(media)),
         ("fields", input::fields(api, media)),
         (
             "secrets",
@@ -164,19 +164,14 @@ fn body(api: &Api<'_>, operation: &Operation) -> Value {
     ])
 }
 
-/// Returns the name, style and `explode` of each property of a form whose `encoding` has a style.
-fn styles(api: &Api<'_>, operation: &Operation, media: &Media) -> Value {
-    let operation = &api.contract.operations[operation.index];
-    let content = operation.request_body.iter().flat_map(|body| &body.content);
-    let encodings = content
-        .filter(|content| content.name == media.name)
-        .flat_map(|content| &content.encoding)
-        .filter(|(_, encoding)| encoding.style.is_some() || encoding.explode.is_some());
-    let styles = encodings.map(|(property, encoding)| {
-        // The defaults of OpenAPI: `form`, which alone is exploded.
-        let style = encoding.style.unwrap_or(Style::Form);
-        let explode = encoding.explode.unwrap_or(style == Style::Form);
-        json!([property, input::style(style), explode])
+/// Returns the name, style and `explode` of each property of a form whose `encoding` says how it is
+/// written.
+fn styles(media: &Media) -> Value {
+    let styles = media.fields.iter().map(|field| match field.encoding {
+        ParameterEncoding::Style { style, explode, .. } => {
+            json!([field.wire, input::style(style), explode])
+        }
+        ParameterEncoding::Content(_) => json!([field.wire, "json", false]),
     });
     styles.collect()
 }

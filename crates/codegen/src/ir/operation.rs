@@ -100,6 +100,8 @@ pub struct Media {
     pub ty: Option<TypeRef>,
     /// The schema of the body.
     pub schema: Option<SchemaId>,
+    /// The properties of a form whose `encoding` says how they are written.
+    pub fields: Vec<Parameter>,
     /// The parts of a multipart body, if they have positions and no names.
     pub parts: Option<PartList>,
 }

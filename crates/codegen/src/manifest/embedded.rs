@@ -186,6 +186,7 @@ pub(super) const RUNTIME: &[(&str, &str)] = embedded!(
     "src/server/cross_origin.rs",
     "src/server/docs.rs",
     "src/server/docs/files.rs",
+    "src/server/form.rs",
     "src/server/head.rs",
     "src/server/inputs.rs",
     "src/server/inputs/multipart.rs",

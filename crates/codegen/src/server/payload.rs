@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use contract::model::StatusKey;
+use contract::model::{ParameterEncoding, StatusKey, Style};
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 use super::names::constant;
-use super::parameter::parameter_items;
+use super::parameter::{parameter_items, property_names};
 use crate::ir::{Api, Media, MediaKind, Parameter, PartList, Response, TypeRef};
 use crate::names;
 use crate::positions::{self, Words};
@@ -113,8 +113,8 @@ pub(super) fn item_type(api: &Api<'_>, media: &Media) -> TokenStream {
 }
 
 /// Returns the argument for a media type: `json`, or `json = "application/problem+json"` if the
-/// name is not the usual one of its kind. Parts have the constant of their encodings, which
-/// [`encodings`] writes.
+/// name is not the usual one of its kind. Parts have the constant of their encodings, and a form that
+/// of its properties with styles, which [`encodings`] writes.
 pub(super) fn media_attribute(kind: MediaKind, media: &Media, holder: &Holder<'_>) -> TokenStream {
     let name = &media.name;
     let (word, usual) = match kind {
@@ -128,8 +128,8 @@ pub(super) fn media_attribute(kind: MediaKind, media: &Media, holder: &Holder<'_
         MediaKind::Parts => ("parts", "multipart/mixed"),
         MediaKind::PartStream => ("part_stream", "multipart/mixed"),
     };
-    let encodings = media.parts.as_ref().map(|_| {
-        let (owner, constant) = (holder.owner, holder.constant());
+    let encodings = has_constant(media).then(|| {
+        let (owner, constant) = (holder.owner, holder.constant(kind));
         quote!((#owner::#constant))
     });
     let word = ident(word);
@@ -149,16 +149,103 @@ pub(super) struct Holder<'h> {
 }
 
 impl Holder<'_> {
-    /// Returns the name of the constant with the encodings of parts.
-    fn constant(&self) -> Ident {
-        self.variant.map_or_else(
-            || ident("PARTS"),
-            |variant| constant(&format!("{}_parts", names::snake(&variant.to_string()))),
-        )
+    /// Returns the name of the constant with the encodings of parts, or the properties of a form.
+    fn constant(&self, kind: MediaKind) -> Ident {
+        let word = match kind {
+            MediaKind::Form => "fields",
+            _ => "parts",
+        };
+        constant(&self.variant.map_or_else(
+            || word.to_owned(),
+            |variant| format!("{}_{word}", names::snake(&variant.to_string())),
+        ))
     }
 }
 
-/// Generates the constants with the encodings of the parts that a type has, if it has any.
+/// Returns whether a body needs a constant that says how it is encoded.
+fn has_constant(media: &Media) -> bool {
+    media.parts.is_some() || !media.fields.is_empty()
+}
+
+/// Returns the properties of a form that a server reads in another way than the usual one. If one of
+/// them is an object that takes the names of all pairs that no other property has, the properties
+/// without a style are there as well.
+#[must_use]
+pub fn form_fields(api: &Api<'_>, media: &Media) -> Vec<Parameter> {
+    // Those in brackets are read without a style, and so is a repeated one that is no object.
+    let has_style = |field: &&Parameter| match field.encoding {
+        ParameterEncoding::Style { style, explode, .. } => match style {
+            Style::DeepObject => false,
+            Style::Form => !explode || property_names(api, &field.ty).is_some(),
+            _ => true,
+        },
+        ParameterEncoding::Content(_) => true,
+    };
+    let mut fields: Vec<Parameter> = media.fields.iter().filter(has_style).cloned().collect();
+    let takes_all = |field: &Parameter| {
+        matches!(
+            field.encoding,
+            ParameterEncoding::Style { explode: true, .. }
+        ) && property_names(api, &field.ty).is_some_and(|(_, is_open)| is_open)
+    };
+    let Some(first) = fields.iter().find(|field| takes_all(field)).cloned() else {
+        return fields;
+    };
+    let names = media.ty.as_ref().and_then(|ty| property_names(api, ty));
+    for wire in names.map_or_else(Vec::new, |(names, _)| names) {
+        if fields.iter().all(|field| field.wire != wire) {
+            fields.push(Parameter {
+                wire,
+                encoding: ParameterEncoding::Style {
+                    style: Style::Form,
+                    explode: true,
+                    allow_reserved: false,
+                },
+                ty: TypeRef::Any,
+                ..first.clone()
+            });
+        }
+    }
+    fields
+}
+
+/// Generates the list of the properties of a form with styles.
+fn form_fields_tokens(api: &Api<'_>, media: &Media) -> TokenStream {
+    let fields = form_fields(api, media).into_iter().map(|field| {
+        let name = &field.wire;
+        let style = match field.encoding {
+            ParameterEncoding::Content(_) => quote!(.json()),
+            ParameterEncoding::Style {
+                style: Style::Form,
+                explode: true,
+                ..
+            } => TokenStream::new(),
+            ParameterEncoding::Style { style, explode, .. } => {
+                let style = match style {
+                    Style::Simple => quote!(Simple),
+                    Style::Label => quote!(Label),
+                    Style::Matrix => quote!(Matrix),
+                    Style::Form => quote!(Form),
+                    Style::SpaceDelimited => quote!(SpaceDelimited),
+                    Style::PipeDelimited => quote!(PipeDelimited),
+                    Style::DeepObject => quote!(DeepObject),
+                    Style::Cookie => quote!(Cookie),
+                };
+                quote!(.style(server::Style::#style, #explode))
+            }
+        };
+        let object = property_names(api, &field.ty).map(|(names, is_open)| {
+            let names = (!names.is_empty()).then(|| quote!(.object(&[#(#names),*])));
+            let open = is_open.then(|| quote!(.open()));
+            quote!(#names #open)
+        });
+        quote!(server::Parameter::query(#name) #style #object)
+    });
+    quote!(&[#(#fields),*])
+}
+
+/// Generates the constants with the encodings of the parts that a type has, and with the properties of
+/// forms that have styles, if there are any.
 ///
 /// `gate` is the `#[cfg]` of the type, if it has one.
 pub(super) fn encodings<'h>(
@@ -167,18 +254,20 @@ pub(super) fn encodings<'h>(
     gate: Option<&TokenStream>,
     bodies: impl IntoIterator<Item = (Option<&'h Ident>, &'h Media)>,
 ) -> Option<TokenStream> {
-    let of_parts = bodies
-        .into_iter()
-        .filter(|(_, media)| media.parts.is_some());
-    let constants: Vec<_> = of_parts
+    let bodies = bodies.into_iter().filter(|(_, media)| has_constant(media));
+    let constants: Vec<_> = bodies
         .map(|(variant, media)| {
-            let constant = Holder { owner, variant }.constant();
+            let constant = Holder { owner, variant }.constant(media.kind);
+            if media.kind == MediaKind::Form {
+                let fields = form_fields_tokens(api, media);
+                return quote!(const #constant: &'static [server::Parameter] = #fields;);
+            }
             let encodings = parts_type(api, media, positions::encodings);
             quote!(const #constant: server::Encodings = #encodings;)
         })
         .collect();
-    let has_parts = !constants.is_empty();
-    has_parts.then(|| quote!(#gate impl #owner { #(#constants)* }))
+    let has_some = !constants.is_empty();
+    has_some.then(|| quote!(#gate impl #owner { #(#constants)* }))
 }
 
 /// Returns whether a body is a stream, or parts that are read one by one, rather than one value of a

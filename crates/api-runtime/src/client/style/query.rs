@@ -47,6 +47,10 @@ impl Query {
         if style == Style::DeepObject {
             return self.deep(name, &value, set);
         }
+        if style == Style::Json {
+            self.pair(name, &value.to_string(), set);
+            return Ok(());
+        }
         if explode && let Value::Object(members) = &value {
             for (name, value) in members.iter().filter(|(_, value)| !value.is_null()) {
                 self.member(name, value, set);

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use contract::model::Style;
+use contract::model::ParameterEncoding;
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
@@ -136,7 +136,7 @@ impl Builder<'_> {
             MediaKind::Json => quote!(json(#media_type, &value)),
             MediaKind::Text => quote!(text(#media_type, &value)),
             MediaKind::Form => {
-                let styles = self.form_styles(media);
+                let styles = Self::form_styles(media);
                 quote!(form(#media_type, &value, &[#(#styles),*]))
             }
             MediaKind::Multipart => quote!(multipart(#media_type, value)),
@@ -176,21 +176,21 @@ impl Builder<'_> {
     }
 
     /// Returns an expression of name, style and `explode` for each property of a form whose
-    /// `encoding` has a `style` or `explode`.
-    fn form_styles(&self, media: &Media) -> Vec<TokenStream> {
-        let operation = &self.api.contract.operations[self.operation.index];
-        let content = operation.request_body.iter().flat_map(|body| &body.content);
-        let encodings = content
-            .filter(|content| content.name == media.name)
-            .flat_map(|content| &content.encoding);
-        encodings
-            .filter(|(_, encoding)| encoding.style.is_some() || encoding.explode.is_some())
-            .map(|(property, encoding)| {
-                // The defaults of OpenAPI: `form`, which alone is exploded.
-                let style = encoding.style.unwrap_or(Style::Form);
-                let explode = encoding.explode.unwrap_or(style == Style::Form);
-                let style = style_tokens(style);
-                quote!((#property, #style, #explode))
+    /// `encoding` says how it is written.
+    fn form_styles(media: &Media) -> Vec<TokenStream> {
+        let fields = media.fields.iter();
+        fields
+            .map(|field| {
+                let property = &field.wire;
+                match field.encoding {
+                    ParameterEncoding::Style { style, explode, .. } => {
+                        let style = style_tokens(style);
+                        quote!((#property, #style, #explode))
+                    }
+                    ParameterEncoding::Content(_) => {
+                        quote!((#property, runtime::Style::Json, false))
+                    }
+                }
             })
             .collect()
     }

@@ -1,11 +1,12 @@
 //! The media types of bodies: how each is read and written, and its type.
 
-use contract::model::{self, SchemaId, Types};
+use contract::model::{self, Location, ParameterEncoding, SchemaId, Style, Types};
 
 use super::parts::lowered;
-use crate::ir::{Media, MediaKind, Primitive, TypeRef};
+use crate::ir::{Media, MediaKind, Parameter, Primitive, TypeRef};
 use crate::lower::flatten::FlatSchema;
 use crate::lower::lowering::Lowering;
+use crate::names::identifier;
 
 /// Lowers the media types of a body. An item that is made for an inline schema is called `hint`.
 pub(super) fn media(
@@ -43,16 +44,80 @@ pub(super) fn media(
                         .map_or(TypeRef::Any, |schema| lowering.type_of(schema, hint)),
                 ),
             };
+            let fields = match kind {
+                MediaKind::Form => fields(lowering, media),
+                _ => Vec::new(),
+            };
             Media {
                 name: media.name.clone(),
                 kind,
                 is_assumed: media.is_assumed,
                 ty,
                 schema: media.schema,
+                fields,
                 parts: None,
             }
         })
         .collect()
+}
+
+/// Lowers the properties of a form whose `encoding` says how they are written. Without a style, an
+/// array is JSON if its `contentType` is; an object is JSON anyway, and a single value is a text.
+fn fields(lowering: &mut Lowering<'_>, media: &model::MediaType) -> Vec<Parameter> {
+    let Some(body) = media.schema else {
+        return Vec::new();
+    };
+    let flat = FlatSchema::of(lowering.contract, &[body]);
+    let mut fields = Vec::new();
+    for (name, encoding) in &media.encoding {
+        // A property in several parts of an `allOf` has the type of all of them, which no one has.
+        let schema = match flat.properties.get(name).map(Vec::as_slice) {
+            Some([only]) => Some(*only),
+            _ => None,
+        };
+        let written = match (encoding.style, encoding.explode) {
+            (None, None) => {
+                let written = encoding
+                    .content_type
+                    .clone()
+                    .map(ParameterEncoding::Content);
+                let is_list = schema.is_some_and(|schema| is_list(lowering, schema));
+                match written.filter(|written| is_list && written.is_json()) {
+                    Some(written) => written,
+                    None => continue,
+                }
+            }
+            // The defaults of OpenAPI: `form`, which alone is exploded.
+            (style, explode) => {
+                let style = style.unwrap_or(Style::Form);
+                ParameterEncoding::Style {
+                    style,
+                    explode: explode.unwrap_or(style == Style::Form),
+                    allow_reserved: false,
+                }
+            }
+        };
+        fields.push(Parameter {
+            wire: name.clone(),
+            name: identifier(name),
+            location: Location::Query,
+            is_whole_query: false,
+            encoding: written,
+            ty: schema.map_or(TypeRef::Any, |schema| lowering.type_of(schema, name)),
+            schema: schema.unwrap_or(body),
+            required: flat.required.contains(name),
+            default: None,
+            description: None,
+            deprecated: false,
+        });
+    }
+    fields
+}
+
+/// Returns whether a schema accepts arrays, and perhaps null, and nothing else.
+fn is_list(lowering: &Lowering<'_>, schema: SchemaId) -> bool {
+    let types = FlatSchema::of(lowering.contract, &[schema]).types;
+    types.is_some_and(|types| types.without(Types::NULL) == Types::ARRAY)
 }
 
 /// Lowers a multipart media type whose parts have positions and no names. Returns `None` for any
@@ -72,6 +137,7 @@ fn parts(lowering: &mut Lowering<'_>, media: &model::MediaType, hint: &str) -> O
         is_assumed: false,
         ty: None,
         schema: media.schema,
+        fields: Vec::new(),
         parts: Some(lowered(lowering, &found, hint)),
     })
 }
@@ -92,6 +158,7 @@ fn items(lowering: &mut Lowering<'_>, media: &model::MediaType, hint: &str) -> O
         is_assumed: false,
         ty: Some(lowering.type_of(schema, &hint)),
         schema: Some(schema),
+        fields: Vec::new(),
         parts: None,
     })
 }
