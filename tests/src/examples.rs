@@ -2,6 +2,9 @@
 //!
 //! The engine of [`Lenient`] is run on each example with the schema itself in place of the type
 //! that would be generated from it, so that every document can be tried without compiling it.
+//! [`program`] writes a program that reads them as the generated types.
+
+pub mod program;
 
 use std::borrow::Cow;
 use std::cell::RefCell;

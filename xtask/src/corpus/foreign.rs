@@ -42,7 +42,8 @@ pub(crate) struct Arguments {
     /// Compile the generated crates as well
     #[arg(long)]
     compile: bool,
-    /// Read the examples of responses as well, as a lenient client does
+    /// Read the examples of responses as well, as a lenient client does; with --compile, also as the
+    /// generated types
     #[arg(long)]
     examples: bool,
     /// Only documents whose line of the list contains this text
@@ -95,7 +96,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
         let trial = Trial {
             document: &document,
             line,
-            compile_in: arguments.compile.then_some(root.as_path()),
+            root: &root,
+            is_compiled: arguments.compile,
             reader: reader.as_deref(),
         };
         let progress = Progress::start(format!("document {}: {name}", totals.documents + 1));
@@ -167,7 +169,7 @@ impl Totals {
             self.operations += operations;
         }
         match results.examples {
-            Some(Examples::Read { all, misfits }) => {
+            Some(Examples::Read { all, misfits, .. }) => {
                 self.examples.0 += 1;
                 self.examples.1 += all;
                 self.misfits += misfits;
@@ -206,8 +208,10 @@ impl std::fmt::Display for Totals {
 struct Trial<'t> {
     document: &'t Path,
     line: &'t Line,
-    /// The root of the workspace in whose target folder the crates are compiled, if they are.
-    compile_in: Option<&'t Path>,
+    /// The root of the workspace, in whose target folder crates are compiled.
+    root: &'t Path,
+    /// Whether the crates are compiled.
+    is_compiled: bool,
     /// The program that reads the examples, if they are read.
     reader: Option<&'t Path>,
 }
@@ -233,16 +237,18 @@ impl Trial<'_> {
                 writeln!(out, "{why}")?;
                 Outcome::Broken
             }
-            Ok(Ok((operations, files))) => match self.compile_in {
-                Some(root) => self.compile(&files, root, operations, out)?,
-                None => Outcome::Generated {
-                    operations,
-                    check: None,
-                },
+            Ok(Ok((operations, files))) if self.is_compiled => {
+                self.compile(&files, operations, out)?
+            }
+            Ok(Ok((operations, _))) => Outcome::Generated {
+                operations,
+                check: None,
             },
         };
         let examples = match (&foreign, self.reader) {
-            (Outcome::Generated { .. }, Some(reader)) => Some(self.examples(reader, out)?),
+            (Outcome::Generated { check, .. }, Some(reader)) => {
+                Some(self.examples(reader, check.is_some(), out)?)
+            }
             _ => None,
         };
         Ok(Results {
@@ -253,17 +259,78 @@ impl Trial<'_> {
     }
 
     /// Reads the examples of the document's responses, in a process of its own: a schema on which the
-    /// validator panics must not hide the results of the other documents.
-    fn examples(&self, reader: &Path, out: &mut dyn Write) -> anyhow::Result<Examples> {
-        let output = Command::new(reader)
-            .arg(self.document)
-            .output()
-            .with_context(|| format!("failed to start {}", reader.display()))?;
-        if output.status.success() {
-            return Examples::read(String::from_utf8_lossy(&output.stdout).trim());
+    /// validator panics must not hide the results of the other documents. Reads them as the generated
+    /// types too, if these compile.
+    fn examples(
+        &self,
+        reader: &Path,
+        are_typed: bool,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<Examples> {
+        let mut command = Command::new(reader);
+        let read = match attempt(command.arg(self.document), out)? {
+            Some(printed) => Examples::read(printed.trim())?,
+            None => return Ok(Examples::Broken),
+        };
+        match read {
+            Examples::Read { all, misfits, .. } if are_typed => {
+                Ok(match self.typed(reader, out)? {
+                    Some(typed) => Examples::Read {
+                        all,
+                        misfits,
+                        typed: Some(typed),
+                    },
+                    None => Examples::Broken,
+                })
+            }
+            read => Ok(read),
         }
-        writeln!(out, "{}", String::from_utf8_lossy(&output.stderr).trim())?;
-        Ok(Examples::Broken)
+    }
+
+    /// Reads the examples as the generated types, which are compiled already. Returns how many there
+    /// are, or `None` if one is not read.
+    fn typed(&self, reader: &Path, out: &mut dyn Write) -> anyhow::Result<Option<usize>> {
+        let prefix = self.prefix();
+        let folder = self.scratch().join("examples").join(&prefix);
+        let mut command = Command::new(reader);
+        command
+            .arg(self.document)
+            .arg(&prefix)
+            .arg(self.crates())
+            .arg(self.root.join(RUNTIME))
+            .arg(&folder);
+        let Some(count) = attempt(&mut command, out)? else {
+            return Ok(None);
+        };
+        let count = count
+            .trim()
+            .parse()
+            .context("the reader has counted nothing")?;
+        if count == 0 {
+            return Ok(Some(0));
+        }
+        copy_lock(self.root, &folder)?;
+        let mut command = launch::cargo();
+        command
+            .args(["run", "--quiet"])
+            .current_dir(&folder)
+            .env("CARGO_TARGET_DIR", self.scratch().join("target"));
+        Ok(attempt(&mut command, out)?.map(|_| count))
+    }
+
+    /// The start of the names of the document's crates.
+    fn prefix(&self) -> String {
+        prefix(&self.line.path)
+    }
+
+    /// The folder of everything that is generated and compiled.
+    fn scratch(&self) -> PathBuf {
+        self.root.join("target/corpus")
+    }
+
+    /// The folder of the document's crates.
+    fn crates(&self) -> PathBuf {
+        self.scratch().join("foreign").join(self.prefix())
     }
 
     /// Returns the number of operations and the generated files.
@@ -276,15 +343,20 @@ impl Trial<'_> {
         let Some(contract) = &loaded.contract else {
             return Err(Failure::Refused(refused(&loaded).unwrap_or_default()));
         };
-        let prefix = prefix(&self.line.path);
+        let prefix = self.prefix();
         let api = codegen::lower(contract, &prefix);
         let (operations, generated) = (contract.operations.len(), api.operations.len());
         if generated != operations {
             let why = format!("{generated} of {operations} operations are generated");
             return Err(Failure::Broken(why));
         }
-        let files = codegen::generate(contract, &codegen::Options::new(prefix.as_str()));
-        match files {
+        // That of this workspace, so that it is compiled once for all documents.
+        let runtime = self.root.join(RUNTIME).display().to_string();
+        let options = codegen::Options {
+            runtime: codegen::Runtime::Path(runtime),
+            ..codegen::Options::new(prefix.as_str())
+        };
+        match codegen::generate(contract, &options) {
             Ok(files) => Ok((operations, files)),
             Err(error) => Err(Failure::Broken(error.to_string())),
         }
@@ -294,21 +366,17 @@ impl Trial<'_> {
     fn compile(
         &self,
         files: &[codegen::File],
-        root: &Path,
         operations: usize,
         out: &mut dyn Write,
     ) -> anyhow::Result<Outcome> {
-        let scratch = root.join("target/corpus");
-        let folder = scratch.join("foreign").join(prefix(&self.line.path));
+        let folder = self.crates();
         codegen::emit::write(&folder, files)?;
-        // With the versions of this workspace: a new release of a dependency must change no result.
-        fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock"))
-            .context("failed to copy Cargo.lock")?;
+        copy_lock(self.root, &folder)?;
         let generated = |check| Outcome::Generated {
             operations,
             check: Some(check),
         };
-        Ok(match check(&folder, &scratch.join("target"))? {
+        Ok(match check(&folder, &self.scratch().join("target"))? {
             report::Outcome::Compiles => generated(Check::Compiles),
             report::Outcome::Warns(first) => {
                 writeln!(out, "{first}")?;
@@ -320,6 +388,29 @@ impl Trial<'_> {
             }
         })
     }
+}
+
+/// The folder of the run time in the workspace.
+const RUNTIME: &str = "crates/api-runtime";
+
+/// Makes a folder use the versions of this workspace: a new release of a dependency must change no result.
+fn copy_lock(root: &Path, folder: &Path) -> anyhow::Result<()> {
+    fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock"))
+        .context("failed to copy Cargo.lock")?;
+    Ok(())
+}
+
+/// Runs a command, and returns what it prints, or shows its errors and returns `None` if it fails.
+fn attempt(command: &mut Command, out: &mut dyn Write) -> anyhow::Result<Option<String>> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command
+        .output()
+        .with_context(|| format!("failed to start {name}"))?;
+    if output.status.success() {
+        return Ok(Some(String::from_utf8_lossy(&output.stdout).into_owned()));
+    }
+    writeln!(out, "{}", String::from_utf8_lossy(&output.stderr).trim())?;
+    Ok(None)
 }
 
 /// The program of the package `tests` that reads the examples of one document.

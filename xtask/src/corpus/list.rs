@@ -51,8 +51,16 @@ pub(super) struct Results {
 /// The examples of a document's responses, as the lenient client reads them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Examples {
-    /// Every example is read. Holds their number, and that of those that do not fit their schemas.
-    Read { all: usize, misfits: usize },
+    /// Every example is read.
+    Read {
+        /// The number of examples.
+        all: usize,
+        /// The number of those that do not fit their schemas.
+        misfits: usize,
+        /// The number of those that were read as the generated types too, or `None` if these were not
+        /// compiled. Each that fits its schema is a value of its type.
+        typed: Option<usize>,
+    },
     /// An example is not read.
     Broken,
 }
@@ -229,7 +237,10 @@ impl Results {
             *check = *known;
         }
         if matches!(self.foreign, Outcome::Generated { .. }) {
-            self.examples = self.examples.or(stored.examples);
+            self.examples = match (self.examples, stored.examples) {
+                (Some(examples), Some(stored)) => Some(examples.or(stored)),
+                (examples, stored) => examples.or(stored),
+            };
         }
         self
     }
@@ -252,12 +263,19 @@ impl Examples {
             return Ok(Self::Broken);
         }
         let numbers = || {
-            let (all, misfits) = text.split_once(" examples, of which ")?;
-            let misfits = misfits.strip_suffix(" do not fit")?;
-            Some((all.parse().ok()?, misfits.parse().ok()?))
+            let (all, rest) = text.split_once(" examples, of which ")?;
+            let (misfits, typed) = rest.split_once(" do not fit")?;
+            let typed = match typed {
+                "" => None,
+                typed => Some(typed.strip_prefix(", ")?.strip_suffix(" by their types")?),
+            };
+            Some(Self::Read {
+                all: all.parse().ok()?,
+                misfits: misfits.parse().ok()?,
+                typed: typed.map(str::parse).transpose().ok()?,
+            })
         };
-        let (all, misfits) = numbers().with_context(|| format!("there is no result `{text}`"))?;
-        Ok(Self::Read { all, misfits })
+        numbers().with_context(|| format!("there is no result `{text}`"))
     }
 
     /// Returns whether fewer examples are read, or more of them do not fit.
@@ -266,12 +284,38 @@ impl Examples {
             (_, Self::Broken) => false,
             (Self::Broken, Self::Read { .. }) => true,
             (
-                Self::Read { all, misfits },
+                Self::Read {
+                    all,
+                    misfits,
+                    typed,
+                },
                 Self::Read {
                     all: before,
                     misfits: known,
+                    typed: typed_before,
                 },
-            ) => all < before || misfits > known,
+            ) => all < before || misfits > known || typed.is_some() && typed < typed_before,
+        }
+    }
+
+    /// Returns the new result, with what the stored one knows beyond it of the same examples.
+    fn or(self, stored: Self) -> Self {
+        match (self, stored) {
+            (
+                Self::Read {
+                    all,
+                    misfits,
+                    typed: None,
+                },
+                Self::Read {
+                    all: before, typed, ..
+                },
+            ) if all == before => Self::Read {
+                all,
+                misfits,
+                typed,
+            },
+            (new, _) => new,
         }
     }
 }
@@ -279,8 +323,16 @@ impl Examples {
 impl fmt::Display for Examples {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Read { all, misfits } => {
-                write!(f, "{all} examples, of which {misfits} do not fit")
+            Self::Read {
+                all,
+                misfits,
+                typed,
+            } => {
+                write!(f, "{all} examples, of which {misfits} do not fit")?;
+                match typed {
+                    Some(typed) => write!(f, ", {typed} by their types"),
+                    None => Ok(()),
+                }
             }
             Self::Broken => f.write_str("an example is not read"),
         }
