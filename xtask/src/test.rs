@@ -43,7 +43,8 @@ pub(crate) struct Arguments {
     /// Run the lints in place of the tests: clippy, rustdoc, crates without their features, packages
     #[arg(long)]
     lints: bool,
-    /// Run only the tests that need documents or tools from outside the repository or take longest,
+    /// Run only the tests that need documents or tools from outside the repository or take longest, such as
+    /// those of real databases, networks, kills and power cuts,
     /// conformance, the reference page in a browser, editors, callers in other languages, and a trial
     /// of publishing
     #[arg(long)]
@@ -57,6 +58,14 @@ pub(crate) struct Arguments {
 /// corpus, the JSON Schema suite or cargo-semver-checks, or that compile crates for more than a
 /// minute, and are ignored elsewhere.
 const EXTERNAL: &str = "additions any_document anywhere containment corpus_crates json_schema_suite lenient mocked_values rust_verdicts standalone";
+
+/// The tests that take longest, as an expression of nextest: of the service those with real databases,
+/// networks, kills and power cuts, and two files that compile crates. A newcomer need not wait for them.
+/// Without nextest, which alone can choose them, they run with all others.
+const LONG: &str = "(binary(service)&test(/^(crash|local|networks|power_cuts)::/))|binary(/^(mock_crates|testing_page)$/)";
+
+/// The test files that have [`LONG`] tests.
+const WITH_LONG: &str = "service mock_crates testing_page";
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let root = workspace::root()?;
@@ -89,18 +98,20 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
         // The nightly run compiles the packages too, which takes ten minutes.
         let publish = "publish --dry-run --no-verify --allow-dirty";
         steps.push(Step::cargo(publish).packages(&packages.published));
-        let step = tests(&machine).targets(EXTERNAL);
-        steps.push(step.arguments(if machine.has(Tool::Nextest) {
-            "--run-ignored all"
+        steps.push(if machine.has(Tool::Nextest) {
+            let step = tests(&machine).targets(&format!("{EXTERNAL} {WITH_LONG}"));
+            let step = step.arguments("--run-ignored all --filterset");
+            step.arguments(&format!("not(binary(service))|{LONG}"))
         } else {
-            "-- --include-ignored"
-        }));
+            let step = tests(&machine).targets(EXTERNAL);
+            step.arguments("-- --include-ignored")
+        });
     }
     if steps.is_empty() {
         writeln!(
             out,
             "not part of this run: the lints, which `cargo xtask test --lints` runs, and \
-             conformance, the reference page in a browser, editors, callers in other languages, a trial of publishing and tests of several minutes, which `cargo xtask test --external` runs"
+             conformance, the reference page in a browser, editors, callers in other languages, a trial of publishing and the longest tests, which `cargo xtask test --external` runs"
         )?;
         out.flush()?;
         steps = test_steps(&packages, &machine);
@@ -164,7 +175,12 @@ fn test_steps(packages: &Packages, machine: &Machine) -> Vec<Step> {
         // All at once: the doctests alone would compile the crates one after the other.
         Step::cargo("test --no-run --workspace"),
         Step::cargo("test --workspace --doc"),
-        tests(machine).workspace(),
+        if machine.has(Tool::Nextest) {
+            let step = tests(machine).workspace().arguments("--filterset");
+            step.arguments(&format!("not({LONG})"))
+        } else {
+            tests(machine).workspace()
+        },
     ]
 }
 

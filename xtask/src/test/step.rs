@@ -120,8 +120,13 @@ impl fmt::Display for Step {
             Program::Cargo => "cargo",
             Program::Xtask => "cargo xtask",
         })?;
-        self.arguments
-            .iter()
-            .try_for_each(|argument| write!(f, " {argument}"))
+        self.arguments.iter().try_for_each(|argument| {
+            // No argument of a step contains a quote.
+            if argument.contains(['(', '|', '&', '$']) {
+                write!(f, " '{argument}'")
+            } else {
+                write!(f, " {argument}")
+            }
+        })
     }
 }
