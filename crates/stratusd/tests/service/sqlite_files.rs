@@ -169,11 +169,12 @@ async fn a_disk_that_fails_makes_the_service_unavailable_and_not_ready() {
             refused.push(path);
         }
         failures += 1;
-        if failures == 8 {
+        // The first failures may all be of commits whose end nobody knows.
+        if failures >= 8 && !refused.is_empty() {
             break;
         }
     }
-    assert_eq!(failures, 8, "nothing fails");
+    assert!(failures >= 8, "nothing fails");
     is_unready(&service).await;
     // What was acknowledged can still be read.
     for (path, body) in made.iter().rev().take(20) {
