@@ -4,6 +4,7 @@
 //! `api-macros`.
 
 mod document;
+mod form;
 mod names;
 mod parameter;
 mod payload;
@@ -26,8 +27,8 @@ use crate::file::File;
 use crate::ir::{Api, Operation};
 use crate::tokens::{RustFile, file_attribute, ident, inner_docs, letters, rust_file};
 use crate::{names as fixed_names, parallel};
+pub use form::form_fields;
 pub use parameter::property_names;
-pub use payload::form_fields;
 pub(crate) use response::{is_clone, only_body};
 pub(crate) use security::{Check, checks};
 pub use security::{challenge, guards_unknown_routes};
