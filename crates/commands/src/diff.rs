@@ -325,7 +325,7 @@ fn compared(arguments: &Arguments, err: &mut dyn Write) -> anyhow::Result<Option
     };
     let options = contract::Options {
         // Examples are no part of what is compared, and warnings are not shown.
-        skips_examples: true,
+        is_only_compared: true,
         ..arguments.reading.options()
     };
     let of_base = contract::Options {

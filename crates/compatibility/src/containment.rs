@@ -103,6 +103,9 @@ pub fn example(contract: &Contract, id: SchemaId, reading: Reading) -> Option<Va
     Context::new(contract, contract).example(Side::Base, id, reading)
 }
 
+/// Why no value that was found is validated.
+const WAYS: &str = "`unevaluatedProperties` or `unevaluatedItems` beside too many alternatives";
+
 /// What comparisons of two contracts share.
 pub(crate) struct Context<'c> {
     pub(crate) pair: Pair<'c>,
@@ -172,7 +175,12 @@ impl<'c> Context<'c> {
             // The search leaves some keywords out, which the value may break. Only what the
             // validator confirms counts.
             if (fits, fails) != (Some(true), Some(false)) {
-                break "a value on which the validator disagrees";
+                let many = |side, id| self.validators.has_many_ways(side, id);
+                break if many(question.sender, question.sent) || many(receiver, question.received) {
+                    WAYS
+                } else {
+                    "a value on which the validator disagrees"
+                };
             }
             if !self.reads(question, &value) {
                 return Containment::Broken(value);
@@ -316,6 +324,7 @@ impl<'c> Context<'c> {
             Outcome::Value(value) if self.is_valid(side, id, &value) == Some(false) => {
                 return Containment::Broken(value);
             }
+            Outcome::Value(_) if self.validators.has_many_ways(side, id) => WAYS,
             Outcome::Value(_) => "a value on which the validator disagrees",
             Outcome::Unknown(why) => why,
         };

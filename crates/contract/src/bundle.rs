@@ -5,8 +5,10 @@
 //! value. Schemas of other files are under `/$files`.
 
 mod excerpt;
+mod ways;
 
 pub use excerpt::Excerpts;
+pub(crate) use ways::{MOST_WAYS, Ways};
 
 use serde_json::{Map, Number, Value, json};
 

@@ -31,6 +31,7 @@ mod style;
 mod unbounded;
 mod unused;
 mod values;
+mod ways;
 
 pub(crate) use context::Context;
 
@@ -118,6 +119,7 @@ pub(crate) fn check(context: &Context<'_, '_>) -> Vec<Diagnostic> {
     paging::check(context, &mut diagnostics);
     one_way::check(context, &mut diagnostics);
     positions::check(context, &mut diagnostics);
+    ways::check(context, &mut diagnostics);
     diagnostics
 }
 

@@ -67,9 +67,10 @@ pub struct Options {
     pub only: Vec<String>,
     /// Texts that are read in place of files.
     pub open: OpenFiles,
-    /// Whether examples are taken as they are: of a large document, validating them is a third of
-    /// the work, and a caller that shows no warnings has no use for it.
-    pub skips_examples: bool,
+    /// Whether the contract is only compared with another one. Then examples are taken as they are: of a
+    /// large document, validating them is a third of the work, and a comparison shows no warnings. And
+    /// what no server could hold is no error.
+    pub is_only_compared: bool,
     /// The git revision that the document is of, whose references lead to files of it alone.
     pub revision: Option<Revision>,
 }
@@ -118,7 +119,7 @@ fn read_files(path: &Path, options: &Options) -> Loader {
         foreign: options.foreign,
         only: options.only.clone(),
         open: options.open.clone(),
-        skips_examples: options.skips_examples,
+        is_only_compared: options.is_only_compared,
         revision: options.revision.clone(),
         ..Loader::default()
     };
@@ -187,7 +188,7 @@ struct Loader {
     foreign: bool,
     only: Vec<String>,
     open: OpenFiles,
-    skips_examples: bool,
+    is_only_compared: bool,
     revision: Option<Revision>,
     sources: Sources,
     diagnostics: Vec<Diagnostic>,
@@ -504,6 +505,7 @@ impl Loader {
             resolver: &resolver,
             sources: &self.sources,
             is_wrong,
+            is_only_compared: self.is_only_compared,
         };
         let mut found = lint::check_operations(&context);
         if is_enough(&found) {
@@ -528,6 +530,7 @@ impl Loader {
             resolver: &resolver,
             sources: &self.sources,
             is_wrong,
+            is_only_compared: self.is_only_compared,
         };
         // Read by the schema, a date in quotes or not is the same text.
         let dates = lint::right_dates(&context, &validation, &self.diagnostics);
@@ -545,7 +548,7 @@ impl Loader {
 
     /// Returns the values that are validated.
     fn judged<'v, 'a>(&self, values: &'v [ValueSite<'a>]) -> Cow<'v, [ValueSite<'a>]> {
-        if !self.skips_examples {
+        if !self.is_only_compared {
             return Cow::Borrowed(values);
         }
         let is_part = |site: &&ValueSite<'_>| site.role != Role::Example;

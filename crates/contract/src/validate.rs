@@ -8,7 +8,7 @@ pub(crate) use violation::Violation;
 use serde_json::{Value, json};
 
 use crate::build::{Role, ValueSite};
-use crate::bundle::{ends, schema_bundle, schema_reference};
+use crate::bundle::{MOST_WAYS, Ways, ends, schema_bundle, schema_reference};
 use crate::model::{Contract, Keywords, SchemaId, SchemaKind, Types};
 use crate::node::{Node, NodeValue};
 use violation::{Annotated, violations};
@@ -44,6 +44,14 @@ pub(crate) fn validate<'a>(contract: &Contract, values: &[ValueSite<'a>]) -> Val
     let values: Vec<Value> = sites.iter().map(|site| site.node.to_json()).collect();
     if !cost::is_affordable(contract, sites.iter().map(|site| site.schema).zip(&values)) {
         return Validation::TooCostly(*first);
+    }
+    let mut ways = Ways::of(contract);
+    let mut left = MOST_WAYS;
+    for site in &sites {
+        match ways.count(site.schema, left) {
+            Some(taken) => left -= taken,
+            None => return Validation::TooCostly(*first),
+        }
     }
     let schemas: Vec<Value> = sites
         .iter()

@@ -18,6 +18,7 @@ mod rules;
 mod rust;
 mod shared;
 mod typical;
+mod unevaluated;
 mod unions;
 mod witnesses;
 

@@ -1,6 +1,6 @@
 //! Validates values against the schemas of a contract with the `jsonschema` crate.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -22,7 +22,14 @@ pub(crate) struct Validators {
     is_unclear: Arc<AtomicBool>,
     excerpts: RefCell<HashMap<Side, Rc<Excerpts>>>,
     compiled: RefCell<HashMap<(Side, SchemaId), Compiled>>,
+    /// The number of ways that all compiled validators follow together.
+    ways: Cell<usize>,
 }
+
+/// The maximum number of ways through the schemas beside `unevaluated…` that one validator follows.
+const MOST_WAYS: usize = 20_000;
+/// The maximum number of ways that all validators of a comparison follow.
+const MOST_WAYS_IN_ALL: usize = 400_000;
 
 /// The number of values for which a schema is compiled as far as each of them needs it, before it is
 /// compiled as a whole.
@@ -31,6 +38,8 @@ const MOST_SINGLE: usize = 4;
 /// The validator of a schema.
 #[derive(Debug, Default)]
 struct Compiled {
+    /// The number of ways that a validator follows, if they are not too many, once they are counted.
+    ways: OnceCell<Option<usize>>,
     /// The number of values that were validated without the whole.
     singles: usize,
     /// The validator for any value, once it is needed.
@@ -46,7 +55,8 @@ impl Validators {
         }
     }
 
-    /// Returns whether a value fits a schema, or `None` if the schema cannot be compiled.
+    /// Returns whether a value fits a schema, or `None` if the schema cannot be compiled or has too many
+    /// ways.
     pub(crate) fn is_valid(
         &self,
         side: Side,
@@ -55,9 +65,19 @@ impl Validators {
         value: &Value,
     ) -> Option<bool> {
         let mut compiled = self.compiled.borrow_mut();
-        let Compiled { singles, whole } = compiled.entry((side, id)).or_default();
+        let Compiled {
+            ways,
+            singles,
+            whole,
+        } = compiled.entry((side, id)).or_default();
+        let excerpts = self.excerpts(side, contract);
+        let ways = *ways.get_or_init(|| excerpts.ways(contract, id, MOST_WAYS));
         let compile = |names: Option<&HashSet<&str>>| {
-            let excerpt = self.excerpts(side, contract).excerpt(contract, id, names);
+            self.ways.set(self.ways.get().checked_add(ways?)?);
+            if self.ways.get() > MOST_WAYS_IN_ALL {
+                return None;
+            }
+            let excerpt = excerpts.excerpt(contract, id, names);
             self.options(contract).build(&excerpt).ok()
         };
         // A value has few of the properties, and nearly all the time goes into compiling them.
@@ -69,6 +89,13 @@ impl Validators {
         self.judge(validator?, value)
     }
 
+    /// Returns whether a validator of a schema would follow more ways than it may.
+    pub(crate) fn has_many_ways(&self, side: Side, id: SchemaId) -> bool {
+        let compiled = self.compiled.borrow();
+        let known = compiled.get(&(side, id)).and_then(|one| one.ways.get());
+        known.is_some_and(Option::is_none) || self.ways.get() > MOST_WAYS_IN_ALL
+    }
+
     /// Returns whether a value fits all keywords of a schema but its `oneOf`, or `None` if they
     /// cannot be compiled.
     pub(crate) fn fits_beside_one_of(
@@ -78,8 +105,10 @@ impl Validators {
         id: SchemaId,
         value: &Value,
     ) -> Option<bool> {
+        let excerpts = self.excerpts(side, contract);
+        excerpts.ways(contract, id, MOST_WAYS)?;
         // Not kept, unlike the others: it is needed only once a search has found a value.
-        let mut excerpt = self.excerpts(side, contract).excerpt(contract, id, None);
+        let mut excerpt = excerpts.excerpt(contract, id, None);
         let schema = excerpt.pointer_mut("/$defs/0")?.as_object_mut()?;
         schema.remove("oneOf")?;
         let validator = self.options(contract).build(&excerpt).ok()?;

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use indexmap::IndexSet;
 use serde_json::{Map, Value, json};
 
-use super::Writer;
+use super::{Ways, Writer};
 use crate::model::{Contract, SchemaId};
 
 /// Writes the schemas of a contract each by itself. Knows where references end, which takes a look at
@@ -14,6 +14,8 @@ use crate::model::{Contract, SchemaId};
 #[derive(Debug)]
 pub struct Excerpts {
     ends: Vec<SchemaId>,
+    /// Whether any schema has `unevaluatedProperties` or `unevaluatedItems`.
+    has_ways: bool,
 }
 
 /// The references of an excerpt, in the order in which they were met.
@@ -28,6 +30,18 @@ impl Excerpts {
     pub fn of(contract: &Contract) -> Self {
         Self {
             ends: super::ends(contract),
+            has_ways: contract.schemas.iter().any(Ways::are_followed),
+        }
+    }
+
+    /// Returns the number of ways through the schemas beside `unevaluatedProperties` and
+    /// `unevaluatedItems` that a validator of a schema follows, or `None` if they are more than `most`.
+    #[must_use]
+    pub fn ways(&self, contract: &Contract, id: SchemaId, most: usize) -> Option<usize> {
+        if self.has_ways {
+            Ways::of(contract).count(id, most)
+        } else {
+            Some(0)
         }
     }
 

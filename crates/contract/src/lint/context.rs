@@ -23,4 +23,6 @@ pub(crate) struct Context<'l, 'a> {
     pub(crate) sources: &'l Sources,
     /// Whether an error was reported before linting.
     pub(crate) is_wrong: bool,
+    /// Whether the contract is only compared with another one.
+    pub(crate) is_only_compared: bool,
 }

@@ -39,6 +39,16 @@ pub(super) const RULES: &[Rule] = &[
         example: Example::None("the smallest document has seven lists of nine aliases each"),
     },
     Rule {
+        code: "too-many-ways",
+        set: Correct,
+        severity: Error,
+        summary: "`unevaluatedProperties` or `unevaluatedItems` stands beside alternatives with more than 200,000 ways through them.",
+        why: "To know which properties or items are left, validators follow each of these ways, and take gigabytes for it.",
+        example: Example::None(
+            "the smallest document has nine schemas of which each names the next four times",
+        ),
+    },
+    Rule {
         code: "not-utf8",
         set: Correct,
         severity: Error,

@@ -2,7 +2,9 @@
 
 use contract::load_text;
 
-use crate::{SCHEMA_31, diagnostics, error, help, schema_30, warning};
+use contract::Severity;
+
+use crate::{SCHEMA_31, diagnostics, error, help, place, schema_30, warning};
 
 #[test]
 fn types_that_exclude_each_other() {
@@ -200,4 +202,45 @@ fn many_required_names_are_judged_in_time() {
     assert_eq!(diagnostics(&SCHEMA_31.replace("@@", &schema)), vec![]);
     // Each name compared with each takes minutes.
     assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
+}
+
+/// Returns a document in which a schema leads to the next of `levels` in four ways.
+fn ladder(levels: usize) -> String {
+    let schemas = (0..=levels).map(|at| {
+        let next = format!("#/components/schemas/L{}", at + 1);
+        // Each part is another one, so that none is there twice.
+        let ways: Vec<String> = (0..4)
+            .map(|way| format!("{{ title: \"{way}\", $ref: \"{next}\" }}"))
+            .collect();
+        match at {
+            _ if at == levels => {
+                format!("    L{at}: {{ type: object, properties: {{ x: {{}} }} }}\n")
+            }
+            0 => format!(
+                "    L0:\n      anyOf: [{}]\n      ⟦unevaluatedProperties: false\n",
+                ways.join(", ")
+            ),
+            _ => format!("    L{at}: {{ anyOf: [{}] }}\n", ways.join(", ")),
+        }
+    });
+    let used = SCHEMA_31.replace("@@", r##"{ $ref: "#/components/schemas/L0" }"##);
+    format!(
+        "{used}components:\n  schemas:\n{}",
+        schemas.collect::<String>()
+    )
+}
+
+#[test]
+fn schemas_that_no_validator_can_hold_are_refused_before_one_is_made() {
+    // Twelve levels have 44 million ways, which would take 16 GiB. Eight have 175,000.
+    let text = ladder(12);
+    let (line, column) = place(&text, "⟦");
+    let found = diagnostics(&text.replace('⟦', ""));
+    let expected = ("too-many-ways".to_owned(), Severity::Error, line, column);
+    assert!(found.contains(&expected), "{found:#?}");
+    let few = diagnostics(&ladder(8).replace('⟦', ""));
+    assert!(
+        !few.iter().any(|(code, ..)| code == "too-many-ways"),
+        "{few:#?}"
+    );
 }
