@@ -5,6 +5,8 @@
 mod git;
 #[path = "support/program.rs"]
 mod program;
+#[path = "contracts/versions.rs"]
+mod versions;
 
 use std::fs;
 use std::path::Path;

@@ -33,6 +33,7 @@ pub use client::{ClientError, writes_request};
 pub use file::File;
 pub use generate::{Error, check_prefix, check_program, generate};
 pub use lower::{lower, lower_both};
+pub use manifest::DEFAULT_VERSION;
 pub use options::{Options, Runtime, RuntimeError};
 pub use preview::Preview;
 pub use server::{challenge, form_fields, guards_unknown_routes, property_names};

@@ -23,6 +23,9 @@ use crate::ir::{Api, Tag};
 use crate::options::Options;
 use crate::{names, server, types};
 
+/// The version of crates whose contract has none that is semantic.
+pub const DEFAULT_VERSION: Version = Version::new(0, 1, 0);
+
 /// Generates the manifest, the README and the licence files of every crate. If the run time is
 /// copied, generates its crates as well.
 pub(crate) fn files(api: &Api<'_>, events: Option<&Api<'_>>, options: &Options) -> Vec<File> {
@@ -83,7 +86,7 @@ fn manifest(api: &Api<'_>, part: Part, runtime: &str, options: &Options) -> Stri
     };
     line("name", &api.names.package(part.name()));
     line("description", &description(api, part));
-    line("version", &version(api).to_string());
+    line("version", &version(api, part, options).to_string());
     line("edition", inherit::package("edition"));
     line("rust-version", inherit::package("rust-version"));
     if let Some(licence) = licence::expression(&api.contract.info) {
@@ -102,7 +105,7 @@ fn manifest(api: &Api<'_>, part: Part, runtime: &str, options: &Options) -> Stri
     out.push_str("\n[package.metadata.docs.rs]\nall-features = true\n\n[features]\n");
     out.push_str(&features(api, part));
     out.push_str("\n[dependencies]\n");
-    out.push_str(&dependencies(api, part, runtime));
+    out.push_str(&dependencies(api, part, runtime, options));
     let dev = dev_dependencies(api, part, options);
     if !dev.is_empty() {
         out.push_str("\n# For the example in the README.\n[dev-dependencies]\n");
@@ -134,9 +137,13 @@ fn description(api: &Api<'_>, part: Part) -> String {
     shortened(&text, 200)
 }
 
-/// Returns the version of the crates: the contract's, if it is a semantic version, else 0.1.0.
-fn version(api: &Api<'_>) -> Version {
-    contract_version(api).unwrap_or_else(|| Version::new(0, 1, 0))
+/// Returns the version of a crate: its own, or the contract's, if that is a semantic version, else
+/// 0.1.0.
+fn version(api: &Api<'_>, part: Part, options: &Options) -> Version {
+    let own = options.versions.get(&part.krate(api.names.is_reversed));
+    own.cloned()
+        .or_else(|| contract_version(api))
+        .unwrap_or(DEFAULT_VERSION)
 }
 
 /// Returns the contract's version, if it is a semantic version.
@@ -282,7 +289,7 @@ fn features_of_others(api: &Api<'_>, part: Part, tag: &Tag) -> Vec<String> {
 }
 
 /// Generates the entries of `[dependencies]`. `runtime` is where the run time is.
-fn dependencies(api: &Api<'_>, part: Part, runtime: &str) -> String {
+fn dependencies(api: &Api<'_>, part: Part, runtime: &str, options: &Options) -> String {
     let uses = match part {
         Part::Types if types::needs_validator(api) => "\"jsonschema\"",
         Part::Types => "",
@@ -299,7 +306,6 @@ fn dependencies(api: &Api<'_>, part: Part, runtime: &str) -> String {
     };
     let mut lines = vec![format!("api-runtime = {{ {runtime}{uses} }}\n")];
     if part != Part::Types {
-        let types = api.names.package("types");
         // A server checks JSON bodies by the schemas, to report all that is wrong with one, unless
         // a feature decides that.
         let needs_schemas = server::reads_json(api) && !server::has_violations_feature(api);
@@ -313,10 +319,10 @@ fn dependencies(api: &Api<'_>, part: Part, runtime: &str) -> String {
         } else {
             ""
         };
-        lines.push(beside(api, &types, schemas));
+        lines.push(beside(api, Part::Types, options, schemas));
     }
     if part == Part::Mock {
-        lines.push(beside(api, &api.names.package("server"), ""));
+        lines.push(beside(api, Part::Server, options, ""));
     }
     if part == Part::Types {
         // Values of any shape are `serde_json::Value`s, and the README's example reads JSON.
@@ -331,8 +337,9 @@ fn dependencies(api: &Api<'_>, part: Part, runtime: &str) -> String {
 
 /// Generates the dependency on another generated crate. It is without default features, since the
 /// feature of a tag here enables the same tag there.
-fn beside(api: &Api<'_>, package: &str, features: &str) -> String {
-    let mut requirement = version(api);
+fn beside(api: &Api<'_>, part: Part, options: &Options, features: &str) -> String {
+    let package = api.names.package(part.name());
+    let mut requirement = version(api, part, options);
     // A version requirement cannot have build metadata.
     requirement.build = semver::BuildMetadata::EMPTY;
     format!(

@@ -1,6 +1,7 @@
 //! The options of the generator: the names of the generated crates, and where they find the run
 //! time, which is `stratus-runtime` and its derives, `stratus-runtime-macros`.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
@@ -8,6 +9,7 @@ use semver::Version;
 
 use crate::generate::check_prefix;
 use crate::manifest::runtime_version;
+use crate::surface::Crate;
 
 /// The names of the generated crates, and where they find the run time.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +23,9 @@ pub struct Options {
     pub cli: Option<String>,
     /// Whether a mock is generated, for tests of callers.
     pub mock: bool,
+    /// The versions of crates that have another one than the contract. The command line has that of the
+    /// client, and the mock that of the server.
+    pub versions: BTreeMap<Crate, Version>,
 }
 
 impl Options {
@@ -32,6 +37,7 @@ impl Options {
             runtime: Runtime::Copy,
             cli: None,
             mock: false,
+            versions: BTreeMap::new(),
         }
     }
 }

@@ -13,6 +13,7 @@ use crate::exit::Exit;
 use crate::progress::Progress;
 use crate::reading::Reading;
 use crate::repairs;
+use crate::versions::{self, Declared};
 use crate::workspace;
 
 /// The folder that is written to by default, in the workspace's root.
@@ -62,6 +63,10 @@ pub struct Arguments {
     /// Write a crate with a mock as well, for tests of callers in Rust
     #[arg(long)]
     mock: bool,
+    /// Raise `info.version` and the versions of the crates as far as the change of the contract since
+    /// this git revision asks; with --check, say what is too low
+    #[arg(long, value_name = "REVISION")]
+    base: Option<String>,
     /// Write nothing; list every file that is stale, missing or orphaned, and the command to update
     /// them
     #[arg(long)]
@@ -85,21 +90,21 @@ pub(crate) fn run(
     err: &mut dyn Write,
 ) -> anyhow::Result<Exit> {
     if arguments.describe_a_contract() {
-        let chosen = arguments.chosen()?;
+        let mut chosen = arguments.chosen()?;
         let command = arguments.words(&chosen);
-        return generate(&chosen, &command, arguments, out, err);
+        return raise_and_generate(&mut chosen, &command, arguments, out, err);
     }
-    let Some(listed) = contracts::listed(&arguments.names, err)? else {
+    let Some(mut listed) = contracts::listed(&arguments.names, err)? else {
         return Ok(Exit::Failed);
     };
     if listed.is_empty() {
-        let chosen = arguments.chosen()?;
-        return generate(&chosen, &[], arguments, out, err);
+        let mut chosen = arguments.chosen()?;
+        return raise_and_generate(&mut chosen, &[], arguments, out, err);
     }
     // The command that is shown needs no name where there is only one contract.
     let is_one = listed.len() == 1 && arguments.names.is_empty();
     let mut exit = Exit::Fresh;
-    for chosen in &listed {
+    for chosen in &mut listed {
         let command = if is_one {
             Vec::new()
         } else {
@@ -107,7 +112,7 @@ pub(crate) fn run(
         };
         // A document with errors does not end the loop, so that one run reports those of all
         // documents.
-        exit = exit.and(generate(chosen, &command, arguments, out, err)?);
+        exit = exit.and(raise_and_generate(chosen, &command, arguments, out, err)?);
     }
     Ok(exit)
 }
@@ -141,6 +146,8 @@ impl Arguments {
             name: self.name.clone().unwrap_or_else(|| NAME.to_owned()),
             cli: self.cli.clone(),
             mock: self.mock,
+            versions: Declared::default(),
+            listed_in: None,
             out,
         })
     }
@@ -183,6 +190,31 @@ impl Arguments {
     }
 }
 
+/// Raises the versions of one contract if the arguments ask for it, and writes or compares its crates.
+/// `words` are the arguments that choose it.
+fn raise_and_generate(
+    chosen: &mut Chosen,
+    words: &[String],
+    arguments: &Arguments,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> anyhow::Result<Exit> {
+    let Some(base) = &arguments.base else {
+        return generate(chosen, words, arguments, out, err);
+    };
+    let Some(is_low) = versions::raise(chosen, base, arguments.check, out, err)? else {
+        return Ok(Exit::Failed);
+    };
+    if is_low && arguments.check {
+        let flag = ["--base".to_owned(), base.clone()];
+        let words: Vec<String> = words.iter().cloned().chain(flag).collect();
+        let command = command(&words, false)?;
+        writeln!(out, "this raises versions:\n\n    {command}\n")?;
+        return Ok(Exit::Stale.and(generate(chosen, &words, arguments, out, err)?));
+    }
+    generate(chosen, words, arguments, out, err)
+}
+
 /// Writes or compares the crates of one contract. `words` are the arguments that choose it.
 fn generate(
     chosen: &Chosen,
@@ -217,6 +249,7 @@ fn generate(
         runtime: chosen.runtime.clone(),
         cli: chosen.cli.clone(),
         mock: chosen.mock,
+        versions: chosen.versions.clone(),
     };
     let mut files = codegen::generate(&contract, &options)?;
     progress.end();

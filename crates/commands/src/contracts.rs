@@ -10,6 +10,7 @@ use codegen::Runtime;
 use contract::{LocalCopy, diagnostic};
 
 use crate::reading::{Formats, Reading};
+use crate::versions::{self, Declared};
 use crate::workspace;
 
 /// The document of a workspace or repository without `contract.toml`.
@@ -29,6 +30,10 @@ pub(crate) struct Chosen {
     pub(crate) cli: Option<String>,
     /// Whether there is a mock, for tests of callers.
     pub(crate) mock: bool,
+    /// The versions of crates that have another one than the document.
+    pub(crate) versions: Declared,
+    /// The file that lists the contract, if there is one.
+    pub(crate) listed_in: Option<PathBuf>,
 }
 
 /// Returns the contracts of `contract.toml`, in the current folder or above it, that have one of
@@ -60,7 +65,7 @@ pub(crate) fn listed(names: &[String], err: &mut dyn Write) -> anyhow::Result<Op
     }
     let is_chosen = |listed: &&Listed| names.is_empty() || names.contains(&listed.name);
     let chosen = all.iter().filter(is_chosen).map(|listed| {
-        chosen(listed, policy.folder()).with_context(|| {
+        chosen(listed, &policy).with_context(|| {
             format!(
                 "failed to use the contract `{}` of contract.toml",
                 listed.name
@@ -78,7 +83,7 @@ pub(crate) fn around(folder: &Path) -> Vec<Chosen> {
     };
     let listed = policy.contracts().iter();
     listed
-        .filter_map(|listed| chosen(listed, policy.folder()).ok())
+        .filter_map(|listed| chosen(listed, &policy).ok())
         .collect()
 }
 
@@ -92,6 +97,7 @@ pub(crate) fn documents(
         path,
         reading: reading.clone(),
         name: None,
+        versions: Declared::default(),
     };
     // Arguments about reading are about a document that the file does not describe.
     if reading.is_default() {
@@ -103,6 +109,7 @@ pub(crate) fn documents(
                 path: chosen.document,
                 reading: chosen.reading,
                 name: Some(chosen.name),
+                versions: chosen.versions,
             });
             return Ok(Some(documents.collect()));
         }
@@ -117,6 +124,8 @@ pub(crate) struct Document {
     pub(crate) reading: Reading,
     /// The start of the names of its crates, if `contract.toml` lists it.
     pub(crate) name: Option<String>,
+    /// The versions of crates that have another one than the document.
+    pub(crate) versions: Declared,
 }
 
 /// Returns the document of the workspace, or the one that was named.
@@ -149,7 +158,8 @@ fn usual() -> anyhow::Result<PathBuf> {
     )
 }
 
-fn chosen(listed: &Listed, folder: &Path) -> anyhow::Result<Chosen> {
+fn chosen(listed: &Listed, policy: &Policy) -> anyhow::Result<Chosen> {
+    let folder = policy.folder();
     codegen::check_prefix(&listed.name)?;
     listed
         .cli
@@ -181,6 +191,8 @@ fn chosen(listed: &Listed, folder: &Path) -> anyhow::Result<Chosen> {
         name: listed.name.clone(),
         cli: listed.cli.clone(),
         mock: listed.mock,
+        versions: versions::declared(listed),
+        listed_in: Some(policy.file().to_owned()),
         out,
     })
 }

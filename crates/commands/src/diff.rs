@@ -8,9 +8,7 @@ mod terminal;
 
 use std::io::Write;
 use std::panic::resume_unwind;
-#[cfg(feature = "mock")]
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 
 use ::policy::Judged;
@@ -21,10 +19,12 @@ use compatibility::{Finding, Kind, Report, RustFinding, compare};
 use contract::source::{LineColumn, Sources, Span};
 use contract::{Contract, diagnostic};
 
+use crate::contracts::Chosen;
 use crate::exit::Exit;
 use crate::forms::Form;
 use crate::policy::Choice;
 use crate::reading::Reading;
+use crate::versions::{Both, CrateVersion, Declared};
 use crate::{contracts, git};
 
 /// Report whom a change of the contract breaks, each with a request or response that shows it
@@ -80,6 +80,9 @@ pub struct Arguments {
     reading: Reading,
     #[command(flatten)]
     choice: Choice,
+    /// The versions of the crates that `contract.toml` lists.
+    #[arg(skip)]
+    declared: Box<Both>,
 }
 
 /// The form of a report on a change.
@@ -234,10 +237,21 @@ pub(crate) fn run(
             )?;
             continue;
         }
+        // The versions of a file that is compared with are not known.
+        let before = match &document.name {
+            Some(name) if arguments.base.is_none() => {
+                git::versions(&document.path, name, &arguments.git)?
+            }
+            _ => Declared::default(),
+        };
         let arguments = Arguments {
             contract: Some(document.path),
             reading: document.reading,
             name: document.name.unwrap_or_else(|| arguments.name.clone()),
+            declared: Box::new(Both {
+                before,
+                after: document.versions,
+            }),
             ..arguments.clone()
         };
         exit = exit.and(diff(&arguments, out, err)?);
@@ -255,24 +269,72 @@ pub(crate) fn judge(
     choice: &Choice,
 ) -> anyhow::Result<serde_json::Value> {
     let arguments = Arguments {
-        base: None,
-        revision: None,
-        git: base.to_owned(),
-        contract: Some(document.to_owned()),
-        format: Format::default(),
-        prepend: None,
-        all: true,
-        allow: Vec::new(),
-        gate: Vec::new(),
-        name: "api".to_owned(),
-        reading: reading.clone(),
         choice: choice.clone(),
+        ..Arguments::of(document, base, reading)
     };
     let mut wrong = Vec::new();
     let Some(comparison) = compared(&arguments, &mut wrong)? else {
         bail!("{}", String::from_utf8_lossy(&wrong));
     };
     Ok(forms::value(&comparison))
+}
+
+/// The versions that a change asks for.
+pub(crate) struct Needed {
+    /// `info.version`.
+    pub(crate) info: compatibility::Version,
+    pub(crate) crates: Vec<CrateVersion>,
+}
+
+/// Returns the versions that the change of a contract since a git revision asks for. Prints what is
+/// wrong and returns `None` if one of the documents cannot be used.
+pub(crate) fn needed(
+    chosen: &Chosen,
+    revision: &str,
+    err: &mut dyn Write,
+) -> anyhow::Result<Option<Needed>> {
+    let before = match &chosen.listed_in {
+        Some(_) => git::versions(&chosen.document, &chosen.name, revision)?,
+        None => Declared::default(),
+    };
+    let arguments = Arguments {
+        name: chosen.name.clone(),
+        declared: Box::new(Both {
+            before,
+            after: chosen.versions.clone(),
+        }),
+        ..Arguments::of(&chosen.document, revision, &chosen.reading)
+    };
+    let Some((base, revision)) = documents(&arguments, err)? else {
+        return Ok(None);
+    };
+    let (report, surfaces) = measured(&arguments, &base, &revision)?;
+    let rust = compatibility::compare_rust(&surfaces.old, &surfaces.new);
+    Ok(Some(Needed {
+        crates: rust::versions(&arguments, &surfaces, &report, &rust),
+        info: report.version,
+    }))
+}
+
+impl Arguments {
+    /// Returns the arguments that compare a document with the one at a git revision.
+    fn of(document: &Path, base: &str, reading: &Reading) -> Self {
+        Self {
+            base: None,
+            revision: None,
+            git: base.to_owned(),
+            contract: Some(document.to_owned()),
+            format: Format::default(),
+            prepend: None,
+            all: true,
+            allow: Vec::new(),
+            gate: Vec::new(),
+            name: "api".to_owned(),
+            reading: reading.clone(),
+            choice: Choice::default(),
+            declared: Box::default(),
+        }
+    }
 }
 
 /// Reports whom the change of one document breaks.
@@ -304,7 +366,42 @@ fn diff(arguments: &Arguments, out: &mut dyn Write, err: &mut dyn Write) -> anyh
 fn compared(arguments: &Arguments, err: &mut dyn Write) -> anyhow::Result<Option<Comparison>> {
     let named = arguments.revision.as_ref().or(arguments.contract.as_ref());
     let path = contracts::document(named)?;
-    // The temporary folder is removed when the command ends.
+    let Some(policy) = arguments.choice.read(&path, err)? else {
+        return Ok(None);
+    };
+    let Some((base, revision)) = documents(arguments, err)? else {
+        return Ok(None);
+    };
+    let (report, surfaces) = measured(arguments, &base, &revision)?;
+    let rust = rust::judge(arguments, &policy, &surfaces, &report);
+    let allowed: Vec<Kind> = arguments.allow.iter().copied().map(Kind::from).collect();
+    let rules = gate::Rules {
+        policy: &policy,
+        allowed: &allowed,
+        today: arguments.choice.today(),
+    };
+    let gate = gate::Gate::of(&rules, &report, &rust, (&base, &revision));
+    if is_wrong(&rules, &gate, err)? {
+        return Ok(None);
+    }
+    Ok(Some(Comparison {
+        base,
+        revision,
+        report,
+        rust,
+        gate,
+    }))
+}
+
+/// Reads a document and that before the change. Prints what is wrong and returns `None` if one of them
+/// cannot be used.
+fn documents(
+    arguments: &Arguments,
+    err: &mut dyn Write,
+) -> anyhow::Result<Option<(Document, Document)>> {
+    let named = arguments.revision.as_ref().or(arguments.contract.as_ref());
+    let path = contracts::document(named)?;
+    // The temporary folder is removed when the documents are read.
     let checkout;
     let mut pointers: &[String] = &[];
     let mut checked_out = None;
@@ -319,9 +416,6 @@ fn compared(arguments: &Arguments, err: &mut dyn Write) -> anyhow::Result<Option
             format!("{}/", checkout.root().display()),
             format!("{}:", arguments.git),
         )
-    };
-    let Some(policy) = arguments.choice.read(&path, err)? else {
-        return Ok(None);
     };
     let options = contract::Options {
         // Examples are no part of what is compared, and warnings are not shown.
@@ -343,33 +437,22 @@ fn compared(arguments: &Arguments, err: &mut dyn Write) -> anyhow::Result<Option
         }
         return Ok(None);
     };
-    let Some(revision) = accept(after, String::new(), String::new(), err)? else {
-        return Ok(None);
-    };
+    let revision = accept(after, String::new(), String::new(), err)?;
+    Ok(revision.map(|revision| (base, revision)))
+}
+
+/// Compares two documents on the wire, and returns what their crates expose.
+fn measured(
+    arguments: &Arguments,
+    base: &Document,
+    revision: &Document,
+) -> anyhow::Result<(Report, rust::Surfaces)> {
     let (old, new) = (&base.contract, &revision.contract);
     let ((report, old), new) = join(
         || (compare(old, new), rust::exposed(old, &arguments.name)),
         || rust::exposed(new, &arguments.name),
     )?;
-    let surfaces = rust::Surfaces { old, new };
-    let rust = rust::judge(arguments, &policy, &surfaces, &report);
-    let allowed: Vec<Kind> = arguments.allow.iter().copied().map(Kind::from).collect();
-    let rules = gate::Rules {
-        policy: &policy,
-        allowed: &allowed,
-        today: arguments.choice.today(),
-    };
-    let gate = gate::Gate::of(&rules, &report, &rust, (&base, &revision));
-    if is_wrong(&rules, &gate, err)? {
-        return Ok(None);
-    }
-    Ok(Some(Comparison {
-        base,
-        revision,
-        report,
-        rust,
-        gate,
-    }))
+    Ok((report, rust::Surfaces { old, new }))
 }
 
 /// Calls two functions at the same time, the first on a thread of its own, because a large document

@@ -10,6 +10,7 @@ use ::policy::Policy;
 use anyhow::{Context as _, bail};
 use tempfile::TempDir;
 
+use crate::versions::{self, Declared};
 use crate::workspace;
 
 /// The documents of a git revision in a temporary folder.
@@ -103,34 +104,53 @@ pub(crate) fn is_new(document: &Path, name: &str, revision: &str) -> anyhow::Res
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    let shown = |folder: &Path, file: &Path| {
-        let mut git = git(folder);
-        git.args(["cat-file", "blob"])
-            .arg(format!("{commit}:./{}", file.display()));
-        output(&mut git).ok()
-    };
     let file = document.file_name().map(Path::new);
-    if file.is_none_or(|file| shown(folder, file).is_some()) {
+    if file.is_none_or(|file| shown(&commit, folder, file).is_some()) {
         return Ok(false);
     }
-    let policy = match Policy::around(Path::new("")) {
-        Ok(Some(policy)) => policy.folder().to_owned(),
-        _ => return Ok(false),
-    };
-    let policy = PathBuf::from(".").join(policy);
-    let Some(listed) = shown(&policy, Path::new(FILE)) else {
-        return Ok(name != ONLY);
-    };
-    let folder = tempfile::tempdir().context("failed to create a temporary folder")?;
-    let copy = folder.path().join(FILE);
-    fs::write(&copy, listed).context("failed to write a temporary file")?;
-    let Ok(earlier) = Policy::load(&copy) else {
+    let Some(earlier) = policy(&commit)? else {
         return Ok(false);
     };
     Ok(match earlier.contracts() {
         [] => name != ONLY,
         contracts => contracts.iter().all(|listed| listed.name != name),
     })
+}
+
+/// Returns the versions of the crates of a contract that `contract.toml` lists at a revision.
+pub(crate) fn versions(document: &Path, name: &str, revision: &str) -> anyhow::Result<Declared> {
+    // That a revision is unknown is said when its document is read.
+    let Ok(commit) = commit(document, revision) else {
+        return Ok(Declared::default());
+    };
+    let earlier = policy(&commit)?.unwrap_or_default();
+    let mut contracts = earlier.contracts().iter();
+    let listed = contracts.find(|listed| listed.name == name);
+    Ok(listed.map(versions::declared).unwrap_or_default())
+}
+
+/// Returns what the `contract.toml` of the current folder, or of one above it, said at a commit: the
+/// default without one, and `None` if it cannot be read.
+fn policy(commit: &str) -> anyhow::Result<Option<Policy>> {
+    let now = match Policy::around(Path::new("")) {
+        Ok(Some(policy)) => policy.folder().to_owned(),
+        _ => return Ok(None),
+    };
+    let Some(listed) = shown(commit, &PathBuf::from(".").join(now), Path::new(FILE)) else {
+        return Ok(Some(Policy::default()));
+    };
+    let folder = tempfile::tempdir().context("failed to create a temporary folder")?;
+    let copy = folder.path().join(FILE);
+    fs::write(&copy, listed).context("failed to write a temporary file")?;
+    Ok(Policy::load(&copy).ok())
+}
+
+/// Returns a file in a folder of the working copy as it is at a commit, if it is there.
+fn shown(commit: &str, folder: &Path, file: &Path) -> Option<Vec<u8>> {
+    let mut git = git(folder);
+    git.args(["cat-file", "blob"])
+        .arg(format!("{commit}:./{}", file.display()));
+    output(&mut git).ok()
 }
 
 /// Returns the id of the commit that a revision is, in the repository of a document.

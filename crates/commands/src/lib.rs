@@ -30,6 +30,8 @@ mod preview;
 mod progress;
 mod reading;
 mod repairs;
+mod replace;
+mod versions;
 
 use std::ffi::OsString;
 use std::io::{self, Write};

@@ -210,15 +210,20 @@ impl Step {
     /// Returns the least version after this one, or `None` if it is no semantic version.
     #[must_use]
     pub fn from(self, base: &str) -> Option<semver::Version> {
-        let old = semver::Version::parse(base).ok()?;
+        Some(self.after(&semver::Version::parse(base).ok()?))
+    }
+
+    /// Returns the least version after this one.
+    #[must_use]
+    pub fn after(self, old: &semver::Version) -> semver::Version {
         let (major, minor, patch) = (old.major, old.minor, old.patch);
         let next = |major, minor, patch| semver::Version::new(major, minor, patch);
-        Some(match (self, major) {
-            (Self::Nothing, _) => old,
+        match (self, major) {
+            (Self::Nothing, _) => old.clone(),
             (Self::Breaking, 0) => next(0, minor.saturating_add(1), 0),
             (Self::Breaking, _) => next(major.saturating_add(1), 0, 0),
             (Self::Patch, _) | (Self::Addition, 0) => next(major, minor, patch.saturating_add(1)),
             (Self::Addition, _) => next(major, minor.saturating_add(1), 0),
-        })
+        }
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use semver::Version;
 use toml::Spanned;
 
 use crate::file::{Contract, Formats};
@@ -33,6 +34,9 @@ pub struct Listed {
     pub formats: Formats,
     /// Whether the document is somebody else's.
     pub foreign: bool,
+    /// The versions of crates that have another one than the document, by the end of their names, such
+    /// as `types`.
+    pub versions: BTreeMap<&'static str, Version>,
 }
 
 impl Policy {
@@ -46,6 +50,12 @@ impl Policy {
     /// in one of them may be about another one.
     pub(crate) fn has_several_contracts(&self) -> bool {
         self.contracts.len() > 1
+    }
+
+    /// Returns the path of the file.
+    #[must_use]
+    pub fn file(&self) -> &Path {
+        Path::new(&self.name)
     }
 
     /// Returns the folder of the file, in which its paths begin.
@@ -67,6 +77,16 @@ impl Reading {
                 let help = "their crates would have the same names; give one another name";
                 self.error(&contract.name.span(), message, help);
             }
+            let versions = contract.versions.written();
+            let versions = versions.filter_map(|(part, written)| {
+                let version = Version::parse(written.get_ref());
+                if let Err(error) = &version {
+                    let message = format!("this is no semantic version: {error}");
+                    self.error(&written.span(), message, "write one such as 1.2.3");
+                }
+                Some((part, version.ok()?))
+            });
+            let versions = versions.collect();
             Listed {
                 document: contract.document,
                 name: Spanned::into_inner(contract.name),
@@ -79,6 +99,7 @@ impl Reading {
                 map: contract.map,
                 formats: contract.formats,
                 foreign: contract.foreign,
+                versions,
             }
         });
         listed.collect()

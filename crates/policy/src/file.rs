@@ -61,6 +61,47 @@ pub(crate) struct Contract {
     /// in that meaning.
     #[serde(default)]
     pub(crate) foreign: bool,
+    /// The versions of crates that have another one than `info.version`, by the end of their names.
+    /// `codegen --base` writes them.
+    #[serde(default)]
+    pub(crate) versions: Versions,
+}
+
+/// The versions of the crates of a contract. The command line has that of the client, and the mock
+/// that of the server.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct Versions {
+    /// The version of the types.
+    #[schemars(with = "Option<String>")]
+    pub(crate) types: Option<Spanned<String>>,
+    /// The version of the client.
+    #[schemars(with = "Option<String>")]
+    pub(crate) client: Option<Spanned<String>>,
+    /// The version of the server.
+    #[schemars(with = "Option<String>")]
+    pub(crate) server: Option<Spanned<String>>,
+    /// The version of what sends webhooks and callbacks.
+    #[schemars(with = "Option<String>")]
+    pub(crate) webhook_sender: Option<Spanned<String>>,
+    /// The version of what receives webhooks and callbacks.
+    #[schemars(with = "Option<String>")]
+    pub(crate) webhook_receiver: Option<Spanned<String>>,
+}
+
+impl Versions {
+    /// Returns the versions that are written, each with the end of the name of its crate.
+    pub(crate) fn written(self) -> impl Iterator<Item = (&'static str, Spanned<String>)> {
+        let all = [
+            ("types", self.types),
+            ("client", self.client),
+            ("server", self.server),
+            ("webhook-sender", self.webhook_sender),
+            ("webhook-receiver", self.webhook_receiver),
+        ];
+        all.into_iter()
+            .filter_map(|(part, version)| Some((part, version?)))
+    }
 }
 
 /// The meaning of the keyword `format`.

@@ -58,11 +58,14 @@ fn rust(comparison: &Comparison) -> Value {
         value
     });
     let crates = verdicts.crates.iter();
-    let crates = crates.map(|(name, needed)| (name.clone(), json!(needed)));
+    let needed = crates.map(|one| (one.name.clone(), json!(one.needed.to_string())));
+    let low = verdicts.crates.iter().filter(|one| !one.is_enough());
+    let low = low.map(|one| (one.name.clone(), json!(one.now.to_string())));
     json!({
         "callers": verdicts.report.findings.iter().any(|finding| finding.who.callers),
         "implementers": verdicts.report.findings.iter().any(|finding| finding.who.implementers),
-        "crates": crates.collect::<serde_json::Map<_, _>>(),
+        "crates": needed.collect::<serde_json::Map<_, _>>(),
+        "too_low": low.collect::<serde_json::Map<_, _>>(),
         "findings": findings.collect::<Vec<_>>(),
     })
 }

@@ -1,12 +1,15 @@
 //! What a change of the contract means for Rust programs: whose source breaks, and the next versions
 //! of the crates.
 
+use std::collections::BTreeSet;
+
 use ::policy::Policy;
 use codegen::surface::{Crate, Surface, surface};
 use compatibility::{Report, RustFinding, RustReport, compare_rust};
 use contract::Contract;
 
 use super::Arguments;
+use crate::versions::{Both, CrateVersion, of_crate};
 
 /// Those whose Rust source can break.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -33,8 +36,8 @@ impl Side {
 /// The Rust verdicts of a comparison.
 pub(super) struct Verdicts {
     pub(super) report: RustReport,
-    /// The crates of the contract, each with the version that it needs if versions are semantic.
-    pub(super) crates: Vec<(String, Option<String>)>,
+    /// The crates of the contract, each with the version that it needs.
+    pub(super) crates: Vec<CrateVersion>,
     sides: Vec<Side>,
 }
 
@@ -49,12 +52,16 @@ impl Verdicts {
 
     /// Returns the crates with the versions that they need, in words.
     pub(super) fn versions(&self) -> String {
-        let needed: Vec<String> = self
-            .crates
-            .iter()
-            .filter_map(|(name, needed)| Some(format!("{name} {}", needed.as_ref()?)))
-            .collect();
-        needed.join(", ")
+        let crates = self.crates.iter();
+        let needed = crates.map(|one| format!("{} {}", one.name, one.needed));
+        needed.collect::<Vec<_>>().join(", ")
+    }
+
+    /// Returns the crates whose versions are too low, with these, in words.
+    pub(super) fn low(&self) -> String {
+        let low = self.crates.iter().filter(|one| !one.is_enough());
+        let low = low.map(|one| format!("{} {}", one.name, one.now));
+        low.collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -76,25 +83,39 @@ pub(super) fn judge(
     surfaces: &Surfaces,
     wire: &Report,
 ) -> Verdicts {
-    let Surfaces { old, new } = surfaces;
-    let report = compare_rust(old, new);
-    let is_changed = !wire.findings.is_empty();
-    let is_there = |krate: Crate| new.items.values().any(|item| item.krate == krate);
-    let crates = Crate::ALL.into_iter().filter(|krate| is_there(*krate));
-    let crates = crates.map(|krate| {
-        let step = report.step(krate, is_changed);
-        let name = format!("{}-{}", arguments.name, krate.part());
-        let needed = step.from(&wire.version.base);
-        (name, needed.map(|needed| needed.to_string()))
-    });
+    let report = compare_rust(&surfaces.old, &surfaces.new);
     Verdicts {
-        crates: crates.collect(),
+        crates: versions(arguments, surfaces, wire, &report),
         sides: Side::ALL
             .into_iter()
             .filter(|side| arguments.gate.contains(side) || policy.gates(side.name()) == Some(true))
             .collect(),
         report,
     }
+}
+
+/// Returns the crates of a contract, each with the version that it has and the one that it needs.
+pub(super) fn versions(
+    arguments: &Arguments,
+    surfaces: &Surfaces,
+    wire: &Report,
+    report: &RustReport,
+) -> Vec<CrateVersion> {
+    let is_changed = !wire.findings.is_empty();
+    let items = surfaces.new.items.values();
+    let there: BTreeSet<Crate> = items.map(|item| item.krate).collect();
+    let Both { before, after } = arguments.declared.as_ref();
+    let crates = there.into_iter().map(|krate| {
+        let old = of_crate(before, krate, &wire.version.base);
+        let step = report.step(krate, is_changed);
+        CrateVersion {
+            krate,
+            name: format!("{}-{}", arguments.name, krate.part()),
+            now: of_crate(after, krate, &wire.version.revision),
+            needed: step.after(&old),
+        }
+    });
+    crates.collect()
 }
 
 /// Returns what the crates of a contract expose.

@@ -150,17 +150,21 @@ fn rust_summary(out: &mut String, findings: &[RustFinding]) {
     });
 }
 
-/// Writes the next versions of the contract and of its crates, and whether they are enough.
+/// Writes the next versions of the contract and of its crates, and which are too low.
 fn versions(out: &mut String, comparison: &Comparison) {
     let version = &comparison.report.version;
-    let Some(needed) = &version.needed else {
-        return;
+    // A version that is no semantic one cannot rise, and the crates have one of their own.
+    let info = match &version.needed {
+        Some(needed) => format!("info.version {needed}; "),
+        None => String::new(),
     };
     out.push_str(&format!(
-        "next versions: info.version {needed}; {}\n",
+        "next versions: {info}{}\n",
         comparison.rust.versions()
     ));
-    if !version.is_enough {
+    if let Some(needed) = &version.needed
+        && !version.is_enough
+    {
         out.push_str(&format!(
             "info.version: {} asks for at least {needed}, and is {}\n",
             if comparison.gate.refuses() {
@@ -170,5 +174,16 @@ fn versions(out: &mut String, comparison: &Comparison) {
             },
             harmless(&version.revision)
         ));
+    }
+    let low = comparison.rust.low();
+    if !low.is_empty() {
+        // Versions rise in the working copy, and two files need not be of one.
+        let revision = comparison.base.shown.trim_end_matches(':');
+        let help = if revision.is_empty() {
+            String::new()
+        } else {
+            format!("; `codegen --base {revision}` raises them")
+        };
+        out.push_str(&format!("too low: {low}{help}\n"));
     }
 }

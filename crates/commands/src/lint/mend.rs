@@ -9,7 +9,8 @@ use anyhow::{Context as _, bail};
 use contract::fix;
 use contract::source::FileId;
 use contract::{Diagnostic, Sources};
-use tempfile::NamedTempFile;
+
+use crate::replace::replace;
 
 /// Applies the edits of diagnostics to the files on disk, and prints each. Returns whether a file
 /// has changed.
@@ -28,7 +29,7 @@ pub(super) fn mend(
     }
     for (id, text) in &mended {
         let file = sources.file(*id);
-        write(Path::new(&file.name), text)
+        replace(Path::new(&file.name), text)
             .with_context(|| format!("failed to mend {}", file.name))?;
         for edit in fix::edits(diagnostics, *id) {
             let at = sources.line_column(edit.span);
@@ -75,17 +76,4 @@ fn mended_text(
         );
     }
     Ok(format!("{mark}{after}"))
-}
-
-/// Replaces a file by another one, so that no reader sees a part of it.
-fn write(path: &Path, text: &str) -> anyhow::Result<()> {
-    // What a link leads to is replaced, and not the link.
-    let path = fs::canonicalize(path)?;
-    let folder = path.parent().context("a file is in a folder")?;
-    let mut new = NamedTempFile::new_in(folder)?;
-    new.write_all(text.as_bytes())?;
-    new.as_file()
-        .set_permissions(fs::metadata(&path)?.permissions())?;
-    new.persist(&path)?;
-    Ok(())
 }
