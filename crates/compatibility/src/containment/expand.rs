@@ -1,16 +1,21 @@
-//! Writes a schema, or its negation, as what a value of one type must fulfil.
+//! Writes a schema, or its negation, as what a value of one type must fulfil. `arrays`, `objects` and
+//! `scalars` have the keywords of one type.
+
+mod arrays;
+mod objects;
+mod scalars;
 
 use contract::model::{Keywords, SchemaId, SchemaKind, Types};
 
 use super::Reading;
-use super::decimal::{Bound, Decimal};
-use super::evaluate::integer_range;
-use super::evaluated::{Evaluated, evaluated};
-use super::facts::{Fact, ItemGroup, Outside, PropertyGroup, Rest, literals};
+use super::facts::Fact;
 use super::literal::{Literal, Role};
 use super::tableau::Tableau;
 use super::value::Type;
 use crate::pair::Side;
+use scalars::{opposite, text_opposite};
+
+pub(crate) use scalars::number_facts;
 
 /// A schema that must hold or must not hold, or a fact.
 #[derive(Debug, Clone)]
@@ -32,9 +37,6 @@ pub(crate) struct Expansion {
 /// The maximum number of pairs of branches of a `oneOf` that are looked at for a value that fits
 /// both.
 pub(super) const MOST_PAIRS: usize = 1000;
-/// The maximum number of items of an array that one `contains` counts.
-const MOST_CONTAINED: usize = 8;
-
 impl Tableau<'_, '_> {
     /// Returns what a literal says about values of a type, or `None` if none of them fulfils it.
     /// `beside` are the other literals that the value fulfils.
@@ -211,149 +213,6 @@ impl Schema<'_, '_, '_> {
             .collect()
     }
 
-    fn array_facts(&self, out: &mut Expansion) {
-        let keywords = self.keywords;
-        let mut facts: Vec<Fact> = Vec::new();
-        facts.extend(keywords.min_items.map(Fact::MinItems));
-        facts.extend(keywords.max_items.map(Fact::MaxItems));
-        if keywords.unique_items {
-            facts.push(Fact::Unique);
-        }
-        if !keywords.prefix_items.is_empty() || keywords.items.is_some() {
-            facts.push(Fact::Items(ItemGroup {
-                prefix: keywords
-                    .prefix_items
-                    .iter()
-                    .map(|id| self.literal(*id, true))
-                    .collect(),
-                rest: keywords.items.map(|id| self.literal(id, true)),
-            }));
-        }
-        if let Some(id) = keywords.contains {
-            // `unevaluatedItems`, and more items than are counted, are left to the validation at the end.
-            facts.push(match counted(keywords.min_contains.unwrap_or(1)) {
-                Some(0) => Fact::MinItems(0),
-                Some(1) => Fact::SomeItem(0, self.literal(id, true)),
-                Some(least) => Fact::ManyItems(least, self.literal(id, true)),
-                None => Fact::ManyItems(MOST_CONTAINED, self.literal(id, true)),
-            });
-            let most = keywords.max_contains.and_then(counted);
-            facts.extend(most.map(|most| Fact::MostItems(most, self.literal(id, false))));
-        }
-        out.atoms.extend(facts.into_iter().map(Atom::Fact));
-    }
-
-    fn object_facts(&self, out: &mut Expansion) {
-        let keywords = self.keywords;
-        let mut facts: Vec<Fact> = Vec::new();
-        facts.extend(keywords.min_properties.map(Fact::MinProperties));
-        facts.extend(keywords.max_properties.map(Fact::MaxProperties));
-        facts.extend(keywords.required.iter().cloned().map(Fact::Required));
-        if self.is_sent() {
-            facts.extend(keywords.required.iter().cloned().map(Fact::Sends));
-        }
-        facts.extend(keywords.unevaluated_properties.and_then(|id| self.rest(id)));
-        if let Some(group) = self.properties() {
-            facts.push(Fact::Properties(group));
-        }
-        let names = keywords.property_names;
-        facts.extend(names.map(|id| Fact::EachName(self.literal(id, true))));
-        for (name, others) in &keywords.dependent_required {
-            facts.push(Fact::Dependent(name.clone(), others.clone()));
-        }
-        out.atoms.extend(facts.into_iter().map(Atom::Fact));
-        // The second alternative says that the property is there, although it need not: so the two
-        // exclude each other, and no value is searched for twice.
-        for (name, id) in &keywords.dependent_schemas {
-            out.alternatives.push(vec![
-                vec![Atom::Fact(Fact::Absent(name.clone()))],
-                vec![Atom::Fact(Fact::Required(name.clone())), self.holds(*id)],
-            ]);
-        }
-    }
-
-    fn properties(&self) -> Option<PropertyGroup> {
-        let keywords = self.keywords;
-        if keywords.properties.is_empty()
-            && keywords.pattern_properties.is_empty()
-            && keywords.additional_properties.is_none()
-        {
-            return None;
-        }
-        let named = |map: &indexmap::IndexMap<String, SchemaId>| {
-            literals(
-                map.iter().map(|(name, id)| {
-                    (
-                        name.clone(),
-                        self.tableau.context.pair.class(self.side, *id),
-                    )
-                }),
-                |class| Literal {
-                    class,
-                    role: self.role,
-                    is_positive: true,
-                },
-            )
-        };
-        let is_sent = self.is_sent();
-        let withheld = keywords
-            .properties
-            .iter()
-            .filter(|(_, id)| is_sent && self.is_withheld(**id))
-            .map(|(name, _)| name.clone());
-        Some(PropertyGroup {
-            named: named(&keywords.properties),
-            patterns: named(&keywords.pattern_properties),
-            rest: keywords
-                .additional_properties
-                .map(|id| self.literal(id, true)),
-            is_sent,
-            withheld: withheld.collect(),
-        })
-    }
-
-    /// Returns what `unevaluatedProperties` says of an object that fits, or `None` if it concerns no
-    /// property. Which branch evaluates a property is left to the validation at the end.
-    fn rest(&self, id: SchemaId) -> Option<Fact> {
-        let contract = self.tableau.context.pair.contract(self.side);
-        let is_never = matches!(contract.schema(id).kind, SchemaKind::Bool(false));
-        let is_sent = self.is_sent() && !is_never;
-        let (beyond, is_certain) = match evaluated(contract, self.keywords) {
-            Evaluated::All => return None,
-            Evaluated::Unclear => (None, false),
-            Evaluated::These {
-                named,
-                patterns,
-                is_certain,
-            } => {
-                let literal = self.literal(id, true);
-                let outside = Outside {
-                    named,
-                    patterns,
-                    literal,
-                };
-                (Some(outside), is_certain)
-            }
-        };
-        Some(Fact::Rest(Rest {
-            beyond,
-            is_certain,
-            is_sent,
-        }))
-    }
-
-    /// Returns whether a property is not sent in this direction: a read-only one in requests, a
-    /// write-only one in responses.
-    fn is_withheld(&self, id: SchemaId) -> bool {
-        let contract = self.tableau.context.pair.contract(self.side);
-        let reading = self.tableau.reading;
-        contract.is_marked(id, |keywords| match reading {
-            Reading::Request => keywords.read_only,
-            Reading::Response => keywords.write_only,
-            Reading::Exact => false,
-        })
-    }
-
     /// Returns the negation: one of the keywords fails.
     fn negative(&self, kind: Type, beside: &[Literal]) -> Option<Expansion> {
         let keywords = self.keywords;
@@ -436,123 +295,6 @@ impl Schema<'_, '_, '_> {
             ways.extend(others.map(|other| vec![self.holds(*one), self.holds(*other)]));
         }
     }
-
-    fn array_ways(&self, ways: &mut Alternatives) {
-        let keywords = self.keywords;
-        let mut way = |fact: Fact| ways.push(vec![Atom::Fact(fact)]);
-        // No list breaks `minItems: 0`.
-        if let Some(min) = keywords.min_items.filter(|min| *min > 0) {
-            way(Fact::MaxItems(min - 1));
-        }
-        if let Some(max) = keywords.max_items {
-            way(Fact::MinItems(max.saturating_add(1)));
-        }
-        if keywords.unique_items {
-            way(Fact::Repeated);
-        }
-        for (index, id) in keywords.prefix_items.iter().enumerate() {
-            way(Fact::Item(index, self.literal(*id, false)));
-        }
-        if let Some(id) = keywords.items {
-            way(Fact::SomeItem(
-                keywords.prefix_items.len(),
-                self.literal(id, false),
-            ));
-        }
-        if let Some(id) = keywords.contains {
-            match keywords.min_contains.unwrap_or(1) {
-                // No array can fail this.
-                0 => {}
-                1 => way(Fact::EachItem(self.literal(id, false))),
-                least => way(match counted(least - 1) {
-                    Some(but) => Fact::MostItems(but, self.literal(id, false)),
-                    None => Fact::Unclear("a large `minContains`"),
-                }),
-            }
-            if let Some(most) = keywords.max_contains {
-                way(match counted(most.saturating_add(1)) {
-                    Some(count) => Fact::ManyItems(count, self.literal(id, true)),
-                    None => Fact::Unclear("a large `maxContains`"),
-                });
-            }
-        }
-        if keywords.unevaluated_items.is_some() {
-            way(Fact::Unclear("`unevaluatedItems`"));
-        }
-    }
-
-    fn object_ways(&self, ways: &mut Alternatives) {
-        let keywords = self.keywords;
-        let mut way = |fact: Fact| ways.push(vec![Atom::Fact(fact)]);
-        for name in &keywords.required {
-            way(Fact::Absent(name.clone()));
-        }
-        for (name, id) in &keywords.properties {
-            way(Fact::Property(name.clone(), self.literal(*id, false)));
-        }
-        for (pattern, id) in &keywords.pattern_properties {
-            way(Fact::Matching(pattern.clone(), self.literal(*id, false)));
-        }
-        if let Some(id) = keywords.additional_properties {
-            way(Fact::Outside(Outside {
-                named: keywords.properties.keys().cloned().collect(),
-                patterns: keywords.pattern_properties.keys().cloned().collect(),
-                literal: self.literal(id, false),
-            }));
-        }
-        if let Some(id) = keywords.property_names {
-            way(Fact::SomeName(self.literal(id, false)));
-        }
-        if let Some(min) = keywords.min_properties.filter(|min| *min > 0) {
-            way(Fact::MaxProperties(min - 1));
-        }
-        if let Some(max) = keywords.max_properties {
-            way(Fact::MinProperties(max.saturating_add(1)));
-        }
-        if let Some(id) = keywords.unevaluated_properties {
-            let contract = self.tableau.context.pair.contract(self.side);
-            let unclear = Fact::Unclear("`unevaluatedProperties`");
-            match evaluated(contract, keywords) {
-                Evaluated::All => {}
-                Evaluated::Unclear => way(unclear),
-                Evaluated::These {
-                    named,
-                    patterns,
-                    is_certain,
-                } => {
-                    let literal = self.literal(id, false);
-                    way(Fact::Outside(Outside {
-                        named,
-                        patterns,
-                        literal,
-                    }));
-                    if !is_certain {
-                        way(unclear);
-                    }
-                }
-            }
-        }
-        for (name, others) in &keywords.dependent_required {
-            for other in others {
-                ways.push(vec![
-                    Atom::Fact(Fact::Required(name.clone())),
-                    Atom::Fact(Fact::Absent(other.clone())),
-                ]);
-            }
-        }
-        for (name, id) in &keywords.dependent_schemas {
-            ways.push(vec![
-                Atom::Fact(Fact::Required(name.clone())),
-                self.fails(*id),
-            ]);
-        }
-    }
-}
-
-/// Returns a number of items that `contains` counts, or `None` if they are too many.
-fn counted(count: u64) -> Option<usize> {
-    let count = usize::try_from(count).ok();
-    count.filter(|count| *count <= MOST_CONTAINED)
 }
 
 fn has_many_pairs(ids: &[SchemaId]) -> bool {
@@ -581,64 +323,4 @@ fn type_facts(keywords: &Keywords, kind: Type) -> Typed {
     } else {
         Typed::Never
     }
-}
-
-/// Returns what the bounds of a schema say about numbers, or `None` if they have too many digits.
-pub(crate) fn number_facts(keywords: &Keywords) -> Option<Vec<Fact>> {
-    let mut facts = Vec::new();
-    let bound = |number: &serde_json::Number, is_exclusive: bool| {
-        Some(Bound {
-            at: Decimal::parse(number)?,
-            is_exclusive,
-        })
-    };
-    if let Some(number) = &keywords.minimum {
-        facts.push(Fact::Low(bound(number, false)?));
-    }
-    if let Some(number) = &keywords.exclusive_minimum {
-        facts.push(Fact::Low(bound(number, true)?));
-    }
-    if let Some(number) = &keywords.maximum {
-        facts.push(Fact::High(bound(number, false)?));
-    }
-    if let Some(number) = &keywords.exclusive_maximum {
-        facts.push(Fact::High(bound(number, true)?));
-    }
-    if let Some(number) = &keywords.multiple_of {
-        facts.push(Fact::Multiple(Decimal::parse(number)?));
-    }
-    if let Some((low, high)) = integer_range(keywords) {
-        let inclusive = |at| Bound {
-            at,
-            is_exclusive: false,
-        };
-        facts.push(Fact::Low(inclusive(low)));
-        facts.push(Fact::High(inclusive(high)));
-    }
-    Some(facts)
-}
-
-fn opposite(fact: Fact) -> Fact {
-    let flipped = |bound: Bound| Bound {
-        at: bound.at,
-        is_exclusive: !bound.is_exclusive,
-    };
-    match fact {
-        Fact::Low(bound) => Fact::High(flipped(bound)),
-        Fact::High(bound) => Fact::Low(flipped(bound)),
-        Fact::Multiple(step) => Fact::NotMultiple(step),
-        other => other,
-    }
-}
-
-/// Returns the opposite of a fact about strings, or `None` if every string fulfils the fact.
-fn text_opposite(fact: Fact) -> Option<Fact> {
-    Some(match fact {
-        Fact::MinLength(0) => return None,
-        Fact::MinLength(min) => Fact::MaxLength(min - 1),
-        Fact::MaxLength(max) => Fact::MinLength(max.saturating_add(1)),
-        Fact::Pattern(pattern) => Fact::NotPattern(pattern),
-        Fact::Format(format) => Fact::NotFormat(format),
-        other => other,
-    })
 }
