@@ -13,6 +13,7 @@ mod figures;
 mod mutants;
 mod npm;
 mod page;
+mod pip;
 mod postgres;
 mod proxies;
 mod running;

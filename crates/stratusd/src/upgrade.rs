@@ -4,7 +4,7 @@ use api_types::{PostgresId, PostgresState, PostgresVersion, ProjectId};
 use thiserror::Error;
 
 use crate::domain::audit::OPERATOR;
-use crate::provision::local::NO_UPGRADE;
+use crate::provision::local::{Binaries, CannotUpgrade};
 use crate::serve::runs_here;
 use crate::storage::audit::{Entry, insert};
 use crate::storage::{self, Aborted, Change, Connection};
@@ -20,6 +20,8 @@ pub struct Upgrade {
     pub id: PostgresId,
     /// The version. That which the database has takes an upgrade back that has not been made.
     pub to: PostgresVersion,
+    /// The programs of PostgreSQL on this machine, for databases that are servers here.
+    pub programs: Binaries,
     /// The source of time.
     pub world: World,
 }
@@ -39,9 +41,9 @@ pub enum UpgradeRefused {
     /// Another database is being made out of its backups.
     #[error("a database is being restored from it: wait until that runs")]
     Restored,
-    /// The databases are servers on this machine.
-    #[error("{NO_UPGRADE}")]
-    RunsHere,
+    /// The databases are servers on this machine, which lacks what an upgrade needs.
+    #[error(transparent)]
+    Programs(#[from] CannotUpgrade),
 }
 
 impl From<UpgradeRefused> for Aborted<UpgradeRefused> {
@@ -73,7 +75,9 @@ impl Change for Upgrade {
             return Err(UpgradeRefused::Restored.into());
         }
         if self.to != found.version && runs_here(tx).await? {
-            return Err(UpgradeRefused::RunsHere.into());
+            let (from, to) = (found.version.to_string(), self.to.to_string());
+            let possible = self.programs.ensure_upgrade(&from, &to);
+            possible.map_err(UpgradeRefused::from)?;
         }
         if found.target_version != self.to {
             found.target_version = self.to.clone();

@@ -93,9 +93,11 @@ fn try_serve(arguments: Addresses, out: &mut dyn Write) -> anyhow::Result<Infall
 /// installed, and those of Debian's packages.
 fn programs(root: &Path) -> Vec<PathBuf> {
     let folders = ["16", "17", "18"].into_iter().flat_map(|version| {
+        // Those with `pg_upgrade` first.
+        let upgraded = format!("target/postgres/upgrade/{version}/bin");
         let ours = format!("target/postgres/node_modules/postgres-{version}/native/bin");
         let systems = PathBuf::from(format!("/usr/lib/postgresql/{version}/bin"));
-        [root.join(ours), systems]
+        [root.join(upgraded), root.join(ours), systems]
     });
     folders
         .filter(|folder| folder.join("initdb").is_file())

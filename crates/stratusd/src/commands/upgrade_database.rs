@@ -4,7 +4,8 @@ use anyhow::{Context, Result, bail};
 use api_types::{PostgresId, PostgresVersion};
 use clap::ArgMatches;
 use stratusd::issue::find_project;
-use stratusd::settings::{SettingsFile, StoreArguments};
+use stratusd::provision::local::Binaries;
+use stratusd::settings::{Folders, ProvisionerArguments, SettingsFile, StoreArguments};
 use stratusd::storage::Aborted;
 use stratusd::upgrade::Upgrade;
 use stratusd::world::World;
@@ -16,7 +17,8 @@ use super::store::{block_on, open};
 ///
 /// The version is recorded, and the service then asks its provisioner for it, which interrupts the
 /// database. `stratusd databases` prints why an upgrade fails; to take it back, give the version that the
-/// database has. Databases on this machine (`provisioner = "local"`) are refused.
+/// database has. For databases on this machine (`provisioner = "local"`), the folders of both versions need
+/// the programs of an upgrade, such as `pg_upgrade`; otherwise it is refused.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// The id of the database, as the API shows it.
@@ -30,10 +32,15 @@ pub struct Arguments {
     to: String,
     #[command(flatten)]
     store: StoreArguments,
+    #[command(flatten)]
+    provisioner: ProvisionerArguments,
 }
 
 pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> Result<()> {
     let settings = arguments.store.resolve(matches, file)?;
+    let provisioner = arguments.provisioner.resolve(matches, file)?;
+    let folders = provisioner.local_binaries.as_ref();
+    let programs = Binaries::find(&folders.map_or_else(Vec::new, Folders::paths));
     let to = PostgresVersion::from(&*arguments.to);
     if !PostgresVersion::VALUES.contains(&&*arguments.to) {
         bail!("--to must be 16, 17 or 18");
@@ -49,6 +56,7 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
             project,
             id,
             to: to.clone(),
+            programs,
             world: World::real(),
         };
         let from = store.change(upgrade).await;

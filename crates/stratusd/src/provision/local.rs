@@ -25,6 +25,7 @@ mod setup;
 mod size;
 mod storage;
 mod supervisor;
+mod upgrade;
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -39,7 +40,7 @@ use tokio::time::{Instant, sleep};
 
 pub use address::Addresses;
 pub use backup::restore_files;
-pub use binaries::Binaries;
+pub use binaries::{Binaries, CannotUpgrade};
 pub use folder::FolderError;
 pub use owner::{Owner, OwnerError, Sharing};
 
@@ -53,10 +54,7 @@ use crate::world::World;
 use creation::Restorations;
 use folder::{Database, Folder, Locked};
 use member::DATA;
-
-/// Why a database on this machine stays at its version.
-pub(crate) const NO_UPGRADE: &str = "a database on this machine keeps its version of PostgreSQL, since no step of it runs `pg_upgrade`: create a \
-     database of the other version, and copy with `pg_dump` and `psql`";
+use upgrade::{During, PAUSE, Upgrades};
 
 /// How long a step waits for a step of an earlier process, or for the supervisor.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
@@ -97,6 +95,8 @@ struct Inner {
     copying: Semaphore,
     /// The replication slots of each database that no standby reads, and since when.
     unread_slots: Mutex<HashMap<String, HashMap<String, Instant>>>,
+    /// The upgrades that are in progress.
+    upgrades: Upgrades,
     /// The restorations that are in progress.
     restorations: Restorations,
     /// The databases whose backups take more room than they may.
@@ -136,6 +136,7 @@ impl Local {
             world,
             copying: Semaphore::new(COPIES),
             unread_slots: Mutex::default(),
+            upgrades: Upgrades::default(),
             restorations: Restorations::default(),
             full_archives: Mutex::default(),
         })))
@@ -161,9 +162,14 @@ impl Local {
         if self.is_being_restored(&wanted.id) || !self.0.folder.has(&wanted.id)? {
             return Ok(None);
         }
+        self.await_check(&wanted.id).await?;
         let locked = self.0.lock(&wanted.id).await?;
-        let record = locked.read()?.filter(|record| record.is_created);
-        Ok(record.map(|record| Database { locked, record }))
+        let Some(record) = locked.read()?.filter(|record| record.is_created) else {
+            return Ok(None);
+        };
+        let mut database = Database { locked, record };
+        self.0.settle(&mut database).await?;
+        Ok(Some(database))
     }
 }
 
@@ -231,6 +237,12 @@ fn ensure_supported(shape: &Shape) -> Result<(), ProvisionError> {
 
 impl Provisioner for Local {
     async fn observe(&self, wanted: &Wanted) -> Result<Option<Observed>, ProvisionError> {
+        if let (Some(during), Some(known)) = (self.upgrading(&wanted.id), &wanted.known) {
+            return Ok(Some(Observed {
+                is_available: during == During::Check,
+                ..known.clone()
+            }));
+        }
         let Some(mut database) = self.lookup(wanted).await? else {
             // A new database in its place would be empty, and look as if nothing had happened.
             if wanted.known.is_some() {
@@ -285,12 +297,24 @@ impl Provisioner for Local {
 
     async fn resize(&self, wanted: &Wanted) -> Result<Progress, ProvisionError> {
         ensure_supported(&wanted.shape)?;
-        let mut database = self.load(wanted).await?;
-        if database.record.shape.version != wanted.shape.version {
-            return Err(ProvisionError::Failed(NO_UPGRADE.to_owned()));
+        if let Some(progress) = self.await_upgrade(&wanted.id).await? {
+            return Ok(progress);
         }
+        let mut database = self.load(wanted).await?;
         let now = self.0.world.now();
-        let shape = wanted.shape_at(now, &database.record.shape);
+        let shape = Shape {
+            version: database.record.shape.version.clone(),
+            ..wanted.shape_at(now, &database.record.shape)
+        };
+        // Last, so that an upgrade which fails holds up no other change.
+        if database.record.shape == shape && shape.version != wanted.shape.version {
+            if wanted.shape.is_older_than(&shape) {
+                let wrong = "PostgreSQL cannot go back to an older version";
+                return Err(ProvisionError::Failed(wrong.to_owned()));
+            }
+            self.0.ensure_not_postponed(&database.record)?;
+            return self.begin_upgrade(database, &wanted.shape.version).await;
+        }
         if database.record.shape == shape
             && shape != wanted.shape
             && let Some(wait) = wanted.until_maintenance(now)
@@ -309,11 +333,15 @@ impl Provisioner for Local {
     }
 
     async fn restart(&self, wanted: &Wanted, number: i64) -> Result<Progress, ProvisionError> {
+        if self.upgrading(&wanted.id).is_some() {
+            return Ok(Progress::Pending(PAUSE));
+        }
         let mut database = self.load(wanted).await?;
         if database.record.restarts < number {
             server::stop(&database, database.record.primary).await?;
             // After the stop, so that a service which is killed in between stops the server again.
             database.record.restarts = number;
+            database.record.failed_upgrade = None;
             database.write()?;
         }
         self.0.start(&database, database.record.primary).await?;
@@ -321,12 +349,16 @@ impl Provisioner for Local {
     }
 
     async fn promote(&self, wanted: &Wanted, number: i64) -> Result<Progress, ProvisionError> {
+        if self.upgrading(&wanted.id).is_some() {
+            return Ok(Progress::Pending(PAUSE));
+        }
         let mut database = self.load(wanted).await?;
         self.0.switch(&mut database, number).await
     }
 
     async fn delete(&self, wanted: &Wanted) -> Result<Progress, ProvisionError> {
         self.end_restoration(&wanted.id).await;
+        self.end_upgrade(&wanted.id).await;
         if self.0.folder.has(&wanted.id)? {
             let locked = self.0.lock_to_delete(&wanted.id).await?;
             self.0.remove(locked).await?;
@@ -355,10 +387,22 @@ impl Provisioner for Local {
     }
 
     async fn connection(&self, wanted: &Wanted) -> Result<ConnectionDetails, ProvisionError> {
-        let mut database = self.load(wanted).await?;
+        let (address, server_certificate) = if self.upgrading(&wanted.id).is_some() {
+            // Its task has the lock, and changes neither.
+            let folder = self.0.folder.path(&wanted.id)?;
+            let record = folder::read(&folder)?.ok_or_else(ProvisionError::no_database)?;
+            (
+                record.address,
+                certificate::read(&folder.join(certificate::FILE))?,
+            )
+        } else {
+            let mut database = self.load(wanted).await?;
+            let certificate = self.0.ensure_certificate(&mut database)?;
+            (database.record.address, certificate)
+        };
         Ok(ConnectionDetails {
-            server_certificate: self.0.ensure_certificate(&mut database)?,
-            host: database.record.address.to_string(),
+            server_certificate,
+            host: address.to_string(),
             ca_certificates: self.0.authority.certificate().to_owned(),
         })
     }

@@ -10,6 +10,7 @@ mod kills;
 mod replication;
 mod restorations;
 mod storage;
+mod upgrades;
 
 use std::time::Duration;
 

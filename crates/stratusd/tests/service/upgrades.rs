@@ -126,10 +126,20 @@ async fn an_upgrade_on_this_machine_is_refused_before_it_is_recorded() {
     let id = create(&shop, "17").await;
     let words = ["upgrade-database", &id, "--project", "shop", "--to", "18"];
     let refused = servers.home.fail(&words);
-    assert!(
-        refused.contains("no step of it runs `pg_upgrade`"),
-        "{refused}"
+    let wrong =
+        "PostgreSQL 18 is not installed on this machine, or local_binaries does not name it";
+    assert!(refused.contains(wrong), "{refused}");
+    // The packages of npm have a server of version 18, but not what an upgrade needs.
+    let programs = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../target/postgres/node_modules"
     );
+    let programs = ["17", "18"].map(|version| format!("{programs}/postgres-{version}/native/bin"));
+    let programs = programs.join(":");
+    let words = [&words[..], &["--local-binaries", &programs]].concat();
+    let refused = servers.home.fail(&words);
+    let wrong = "has no `pg_upgrade`, which an upgrade needs";
+    assert!(refused.contains(wrong), "{refused}");
     assert_eq!(upgrades(&servers.home), 0);
     let now = shop.get(ORDERS).await.ok();
     assert_eq!(now["target_version"], "17");

@@ -4,8 +4,24 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use thiserror::Error;
+
 /// The versions that databases of the contract can have.
 const VERSIONS: [&str; 3] = ["16", "17", "18"];
+
+/// The programs of the new version that `pg_upgrade` runs, beside itself, and of the old one.
+const NEW: [&str; 9] = [
+    "pg_upgrade",
+    "pg_ctl",
+    "pg_controldata",
+    "pg_resetwal",
+    "pg_dump",
+    "pg_dumpall",
+    "pg_restore",
+    "psql",
+    "vacuumdb",
+];
+const OLD: [&str; 3] = ["pg_ctl", "pg_controldata", "pg_resetwal"];
 
 /// The folders with the programs of each major version.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -42,10 +58,46 @@ impl Binaries {
         self.0.is_empty()
     }
 
-    /// Returns the path of a program of a version, or `None` if the version is not installed.
-    pub(super) fn program(&self, version: &str, name: &str) -> Option<PathBuf> {
-        Some(self.0.get(version)?.join(name))
+    /// Returns the folder of the programs of a version, or `None` if the version is not installed.
+    pub(super) fn folder(&self, version: &str) -> Option<&Path> {
+        self.0.get(version).map(PathBuf::as_path)
     }
+
+    /// Checks that all programs are there which upgrade a database from one version to another.
+    ///
+    /// # Errors
+    ///
+    /// If one is missing.
+    pub fn ensure_upgrade(&self, from: &str, to: &str) -> Result<(), CannotUpgrade> {
+        for (version, programs) in [(to, &NEW[..]), (from, &OLD)] {
+            let Some(folder) = self.folder(version) else {
+                return Err(CannotUpgrade::NotInstalled(version.to_owned()));
+            };
+            let missing = programs.iter().find(|name| !folder.join(name).is_file());
+            if let Some(name) = missing {
+                return Err(CannotUpgrade::Missing(
+                    name,
+                    version.to_owned(),
+                    folder.to_owned(),
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Why no database can be upgraded to a version on this machine.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum CannotUpgrade {
+    /// One of the versions is not installed.
+    #[error("PostgreSQL {0} is not installed on this machine, or local_binaries does not name it")]
+    NotInstalled(String),
+    /// A program of a version is missing in its folder.
+    #[error(
+        "PostgreSQL {1} in {2:?} has no `{0}`, which an upgrade needs: install the packages of server and client of \
+         your distribution, or create a database of the other version, and copy with `pg_dump` and `psql`"
+    )]
+    Missing(&'static str, String, PathBuf),
 }
 
 /// Returns the major version of the programs in a folder, or `None` if it does not have them.

@@ -5,6 +5,9 @@
 //! databases/pg…/record.json  what the database is; written last, so there is a database if it exists
 //! databases/pg…/a/data       the folder of a server, which belongs to its user
 //! databases/pg…/a/socket     its Unix socket, which belongs to its user
+//! databases/pg…/a/upgraded   the data folder of a later version, while the database is upgraded
+//! databases/pg…/a/upgrade    where the programs of the upgrade work
+//! databases/pg…/a/old        the data folder of the version before, until the later one has answered
 //! addresses/127.54.0.1       the id of the database that has the address
 //! backups.lock               locked by the replica that keeps the backups
 //! users                      how many users of servers there have been
@@ -21,6 +24,7 @@ use thiserror::Error;
 
 use super::files::{User, failed, names, open_to_servers, private, replace, sync_folder};
 use super::member::Member;
+use super::upgrade::{FailedUpgrade, Upgrade};
 use crate::provision::{ProvisionError, Shape};
 
 /// The folder of databases cannot be created or read.
@@ -74,6 +78,15 @@ pub(super) struct Record {
     /// Whether the server was started to read that log.
     #[serde(default)]
     pub(super) is_recovering: bool,
+    /// The upgrade to another version that is in progress.
+    #[serde(default)]
+    pub(super) upgrade: Option<Upgrade>,
+    /// The last upgrade, if it has failed after its outage.
+    #[serde(default)]
+    pub(super) failed_upgrade: Option<FailedUpgrade>,
+    /// Whether the statistics of an upgraded database still have to be made.
+    #[serde(default)]
+    pub(super) is_unanalyzed: bool,
     /// Whether the storage is full, so that transactions are read-only unless they say otherwise.
     pub(super) is_full: bool,
     /// The year in which the server's certificate was issued.

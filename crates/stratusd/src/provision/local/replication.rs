@@ -384,7 +384,7 @@ impl Inner {
 }
 
 /// Returns how long the copy of a cluster may take: its owner can stop the programs that make it.
-fn copy_time(storage: u64) -> Duration {
+pub(super) fn copy_time(storage: u64) -> Duration {
     // It may have more than its storage for a moment.
     let bytes = storage.saturating_mul(2);
     LEAST_COPY_TIME + Duration::from_secs(bytes / LEAST_COPIED)

@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep};
 
 use super::files::{User, failed, read_end};
 use super::folder::Database;
-use super::member::{DATA, Member};
+use super::member::{DATA, Member, SOCKET};
 use super::{Inner, address, backup, session, size};
 use crate::provision::ProvisionError;
 
@@ -30,6 +30,8 @@ const LONGEST_LOG: u64 = 16 << 20;
 const LONGEST_REASON: u64 = 64 << 10;
 /// The size of the file in which a server says its number, in bytes, at most.
 const LONGEST_PID_FILE: u64 = 4096;
+/// The number of bytes of the path of a socket at most.
+const LONGEST_SOCKET: usize = 107;
 /// How much of the log a primary keeps for a standby that does not fetch it, in MiB.
 const KEPT_WAL: u32 = 1024;
 
@@ -101,8 +103,7 @@ impl Inner {
         Ok(command)
     }
 
-    /// Returns the settings of a server. Paths are relative to its data folder, in which it works: that
-    /// of a socket has 107 bytes at most, and the path of the folder may be longer.
+    /// Returns the settings of a server. Paths are relative to its data folder, in which it works.
     fn settings(
         &self,
         database: &Database,
@@ -115,7 +116,10 @@ impl Inner {
         let hba = database.locked.path("pg_hba.conf");
         let mut settings = vec![
             ("port", address::PORT.to_string()),
-            ("unix_socket_directories", "../socket".to_owned()),
+            (
+                "unix_socket_directories",
+                sockets(&member.path(&database.locked, SOCKET)),
+            ),
             ("hba_file", hba.display().to_string()),
             ("ssl", "on".to_owned()),
             ("ssl_cert_file", "../../server.pem".to_owned()),
@@ -131,7 +135,9 @@ impl Inner {
         ];
         // A standby listens for the service only. It must allow as many connections as any primary
         // whose log it reads, also one of another size than now.
-        let (listen, connections) = if is_primary && record.restored_until.is_none() {
+        // So does one that is restored, or whose upgrade may still be taken back.
+        let is_open = is_primary && record.restored_until.is_none() && record.upgrade.is_none();
+        let (listen, connections) = if is_open {
             (record.address.to_string(), resources.connections)
         } else {
             (String::new(), size::MOST_CONNECTIONS)
@@ -139,6 +145,9 @@ impl Inner {
         settings.push(("listen_addresses", listen));
         match record.restored_until {
             Some(until) => settings.extend(backup::recovery(until)?),
+            None if record.upgrade.is_some() => {
+                settings.push(("archive_mode", "off".to_owned()));
+            }
             None => settings.extend(backup::archiving()),
         }
         settings.push(("max_connections", connections.to_string()));
@@ -168,16 +177,47 @@ impl Inner {
         ((bytes / 10) >> 20).clamp(64, 1024)
     }
 
+    /// Returns the folder of the programs of a version.
+    ///
+    /// # Errors
+    ///
+    /// If the version is not installed.
+    pub(super) fn folder_of(&self, version: &str) -> Result<&Path, ProvisionError> {
+        let folder = self.config.binaries.folder(version);
+        folder
+            .ok_or_else(|| ProvisionError::Failed(format!("PostgreSQL {version} is not installed")))
+    }
+
     /// Returns the path of a program of a version.
     ///
     /// # Errors
     ///
     /// If the version is not installed.
     pub(super) fn program(&self, version: &str, name: &str) -> Result<PathBuf, ProvisionError> {
-        let program = self.config.binaries.program(version, name);
-        program
-            .ok_or_else(|| ProvisionError::Failed(format!("PostgreSQL {version} is not installed")))
+        Ok(self.folder_of(version)?.join(name))
     }
+}
+
+/// Returns the folder of a server's socket as the setting has it. The path of a socket has
+/// [`LONGEST_SOCKET`] bytes at most, so that of a folder which is too long is relative to the data folder.
+fn sockets(folder: &Path) -> String {
+    let path = folder.to_str().filter(|path| {
+        let name = format!("/.s.PGSQL.{}", address::PORT);
+        // The setting is a list.
+        path.len() + name.len() <= LONGEST_SOCKET && !path.contains([',', '"'])
+    });
+    path.unwrap_or("../socket").to_owned()
+}
+
+/// Returns whether the server of a data folder says the whole path of its socket, by which programs of
+/// PostgreSQL find it.
+pub(super) fn has_absolute_socket(data: &Path) -> Result<bool, ProvisionError> {
+    let text = read_end(&data.join("postmaster.pid"), LONGEST_PID_FILE);
+    let text = text.map_err(|error| failed("postmaster.pid", &error))?;
+    Ok(text
+        .lines()
+        .nth(4)
+        .is_some_and(|folder| folder.starts_with('/')))
 }
 
 /// Checks that a server that was launched has not ended.

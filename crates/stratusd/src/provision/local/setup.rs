@@ -11,7 +11,7 @@ use tokio::task::spawn_blocking;
 use super::files::{User, failed, open_to_servers, private};
 use super::folder::{Database, Locked, Record};
 use super::member::{DATA, Member, SOCKET};
-use super::{Inner, access, address, configuration, owner, server};
+use super::{Inner, access, address, configuration, owner, server, upgrade};
 use crate::provision::{ProvisionError, Shape, Wanted};
 
 /// How the names of folders begin in which a cluster is made.
@@ -49,6 +49,9 @@ impl Inner {
             switching: None,
             restored_until: wanted.restored.as_ref().map(|restored| restored.until),
             is_recovering: false,
+            upgrade: None,
+            failed_upgrade: None,
+            is_unanalyzed: false,
             is_full: false,
             certificate_year: 0,
         };
@@ -102,7 +105,7 @@ impl Inner {
     }
 
     /// Runs `initdb` for a folder.
-    async fn initdb(
+    pub(super) async fn initdb(
         &self,
         locked: &Locked,
         version: &str,
@@ -147,6 +150,7 @@ impl Inner {
         for member in Member::ALL {
             server::halt(&member.path(&locked, DATA)).await?;
         }
+        upgrade::halt(&locked).await?;
         if let Some(user) = user {
             server::end_user(user).await?;
         }

