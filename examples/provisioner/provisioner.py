@@ -22,6 +22,7 @@ MOST_BYTES = 64 << 10  # of a request's body, as the contract says
 PATH = re.compile(r"/database/(pg[0-9a-hjkmnp-tv-z]{24})/([a-z-]+)")
 FOLDER = tempfile.mkdtemp(prefix="provisioner-")
 DONE = {"state": "done"}
+FLAVORS = ["standard"]
 
 
 class Problem(Exception):
@@ -120,6 +121,8 @@ def respond(id, step, body):
     if not isinstance(shape["storage_size_gib"], int) or not isinstance(wanted["open_to"], list):
         raise TypeError("a property has the wrong type")
     with LOCK:
+        if step == "create" and wanted["flavor"] not in FLAVORS:
+            raise Problem(500, "Failed", f"the flavor {wanted['flavor']} is not one of {FLAVORS}")
         if step == "create":
             return DATABASES.setdefault(id, Database(id, wanted)).create()
         if step == "delete":
@@ -147,7 +150,8 @@ class Handler(BaseHTTPRequestHandler):
         if not hmac.compare_digest(self.headers.get("Authorization", "").encode(), f"Bearer {TOKEN}".encode()):
             raise Problem(401, "InvalidCredentials", "the token is not that of this provisioner")
         if method == "GET" and self.path == "/provisioner":
-            return {"name": "example 1.0", "is_simulated": True, "versions": ["16", "17", "18"]}
+            about = {"name": "example 1.0", "is_simulated": True}
+            return {**about, "versions": ["16", "17", "18"], "flavors": FLAVORS}
         found = PATH.fullmatch(self.path)
         if method != "POST" or not found or found[2] not in STEPS:
             raise Problem(404, "UnknownPath", "there is no such path")

@@ -2,7 +2,7 @@
 //! The types of the operations tagged `database`.
 
 use api_runtime::{Array, Enumeration, Object, Scalar};
-use crate::Version;
+use crate::{Flavor, Version};
 
 /// The id of a database: `pg` and 24 characters of `0-9` and `a-z` without `i`, `l`, `o` and `u`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
@@ -28,23 +28,6 @@ pub struct Name(String);
 #[schema(examples = r#"["eu-central-h1"]"#)]
 #[scalar(min_length = 1, max_length = 63)]
 pub struct Location(String);
-
-/// The kind of database.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Enumeration)]
-#[schema(extensions = r#"{"x-extensible-enum":true}"#)]
-#[enumeration(extensible)]
-#[non_exhaustive]
-pub enum Flavor {
-    #[value("standard")]
-    Standard,
-    #[value("paradedb")]
-    Paradedb,
-    #[value("lantern")]
-    Lantern,
-    /// A value that this version of the contract does not list.
-    #[unlisted]
-    Unlisted(String),
-}
 
 /// The high availability of a database: `none` has no standby, `async` has a standby that may lag behind, and `sync` has a standby that does not.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Enumeration)]

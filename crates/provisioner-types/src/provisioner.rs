@@ -2,7 +2,7 @@
 //! The types of the operations tagged `provisioner`.
 
 use api_runtime::{Array, Object, Scalar};
-use crate::Version;
+use crate::{Flavor, Version};
 
 /// What a provisioner is and can do.
 #[derive(Clone, Debug, PartialEq, Object)]
@@ -13,6 +13,10 @@ pub struct Provisioner {
     pub is_simulated: bool,
     /// The versions of PostgreSQL that databases can have.
     pub versions: ProvisionerVersions,
+    /// The flavors that databases can have.
+    /// If it is missing, the service offers all of them, and a `create` with a flavor that the provisioner does not have fails.
+    #[field(optional)]
+    pub flavors: Option<ProvisionerFlavors>,
 }
 
 /// The name of the program and its version, for the log of the service; 1 to 255 characters.
@@ -26,3 +30,10 @@ pub struct SoftwareName(String);
 #[schema(inline)]
 #[array(min_items = 1, max_items = 32)]
 pub struct ProvisionerVersions(Vec<Version>);
+
+/// The flavors that databases can have.
+/// If it is missing, the service offers all of them, and a `create` with a flavor that the provisioner does not have fails.
+#[derive(Clone, Debug, PartialEq, Array)]
+#[schema(inline)]
+#[array(min_items = 1, max_items = 32)]
+pub struct ProvisionerFlavors(Vec<Flavor>);

@@ -15,7 +15,6 @@ api_runtime::components! {
     "Name": crate::Name,
     #[cfg(feature = "database")]
     "Location": crate::Location,
-    #[cfg(feature = "database")]
     "Flavor": crate::Flavor,
     "Version": crate::Version,
     #[cfg(feature = "database")]

@@ -3,6 +3,23 @@
 
 use api_runtime::{Array, Enumeration, Object, Scalar};
 
+/// The kind of database.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Enumeration)]
+#[schema(extensions = r#"{"x-extensible-enum":true}"#)]
+#[enumeration(extensible)]
+#[non_exhaustive]
+pub enum Flavor {
+    #[value("standard")]
+    Standard,
+    #[value("paradedb")]
+    Paradedb,
+    #[value("lantern")]
+    Lantern,
+    /// A value that this version of the contract does not list.
+    #[unlisted]
+    Unlisted(String),
+}
+
 /// A major version of PostgreSQL.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Enumeration)]
 #[schema(extensions = r#"{"x-extensible-enum":true}"#)]

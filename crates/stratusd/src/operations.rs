@@ -22,11 +22,11 @@ pub mod vm;
 
 use std::sync::Arc;
 
-use api_types::{PostgresFlavor, ProjectId};
+use api_types::ProjectId;
 
 use crate::domain::Refusal;
 use crate::domain::quota::{Kind, Quotas};
-use crate::provision::Versions;
+use crate::provision::{Flavors, Versions};
 use crate::seal::Sealer;
 use crate::storage::{self, Aborted, Connection};
 use crate::world::World;
@@ -49,8 +49,8 @@ pub struct Context {
     pub quotas: Quotas,
     /// The versions of PostgreSQL that databases can be created with.
     pub postgres_versions: Versions,
-    /// The flavors that databases can be created with, or `None` for all.
-    pub postgres_flavors: Option<Vec<PostgresFlavor>>,
+    /// The flavors that databases can be created with.
+    pub postgres_flavors: Flavors,
     /// The number of idempotency keys that a project may have in use.
     pub idempotency_keys: u32,
 }

@@ -23,7 +23,7 @@ use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use api_types::PostgresVersion;
+use api_types::{PostgresFlavor, PostgresVersion};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use zeroize::Zeroizing;
@@ -222,24 +222,37 @@ pub struct Backup {
     pub last_modified: i64,
 }
 
-/// The versions of PostgreSQL that databases can be created with. Clones share them, so that they can
+/// The values of an enumeration that databases can be created with. Clones share them, so that they can
 /// change while the service runs.
-#[derive(Debug, Clone, Default)]
-pub struct Versions(Arc<RwLock<Option<Vec<PostgresVersion>>>>);
+#[derive(Debug, Clone)]
+pub struct Offered<T>(Arc<RwLock<Option<Vec<T>>>>);
 
-impl Versions {
-    /// Returns the versions, or `None` for all.
+/// The versions of PostgreSQL that databases can be created with.
+pub type Versions = Offered<PostgresVersion>;
+
+/// The flavors that databases can be created with.
+pub type Flavors = Offered<PostgresFlavor>;
+
+impl<T> Default for Offered<T> {
+    /// Returns what offers all values.
+    fn default() -> Self {
+        Self(Arc::default())
+    }
+}
+
+impl<T: Clone> Offered<T> {
+    /// Returns the values, or `None` for all.
     #[must_use]
-    pub fn get(&self) -> Option<Vec<PostgresVersion>> {
+    pub fn get(&self) -> Option<Vec<T>> {
         self.0
             .read()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
     }
 
-    /// Replaces the versions.
-    pub fn set(&self, versions: Vec<PostgresVersion>) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Some(versions);
+    /// Replaces the values. `None` stands for all.
+    pub fn set(&self, offered: Option<Vec<T>>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = offered;
     }
 }
 

@@ -124,10 +124,10 @@ impl Create {
             let wrong = format!("is not offered here: choose {}", enumerate(&versions));
             refused.push(Refusal::invalid("version", wrong));
         }
-        if let Some(flavors) = &self.context.postgres_flavors
+        if let Some(flavors) = self.context.postgres_flavors.get()
             && !flavors.contains(&self.body.flavor)
         {
-            let wrong = format!("is not offered here: choose {}", enumerate(flavors));
+            let wrong = format!("is not offered here: choose {}", enumerate(&flavors));
             refused.push(Refusal::invalid("flavor", wrong));
         }
         refused.extend(ensure_few_tags(self.body.tags.as_deref().map_or(0, <[_]>::len)).err());

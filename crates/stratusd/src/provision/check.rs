@@ -202,6 +202,10 @@ impl Check {
                 .map_or_else(|| "17".to_owned(), ToString::to_string),
             (None, None) => "17".to_owned(),
         };
+        let flavors = self.about.as_ref().and_then(|it| it.flavors.as_deref());
+        let flavor = flavors
+            .and_then(<[_]>::first)
+            .map_or_else(|| "standard".to_owned(), ToString::to_string);
         let name = u32::from_be_bytes(self.world.random());
         Subject {
             id: Kind::Postgres.new_id(&self.world),
@@ -209,7 +213,7 @@ impl Check {
                 "project_id": Kind::Project.new_id(&self.world),
                 "location": "check",
                 "name": format!("check-{name:08x}"),
-                "flavor": "standard",
+                "flavor": flavor,
                 "open_to": ["0.0.0.0/0", "::/0"],
                 "shape": {
                     "version": version,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
-use api_types::PostgresVersion;
+use api_types::{PostgresFlavor, PostgresVersion};
 use http::{HeaderMap, StatusCode, header};
 use provisioner_client::database::ClientDatabaseExt as _;
 use provisioner_client::provisioner::ClientProvisionerExt as _;
@@ -23,8 +23,8 @@ use rustls::{ClientConfig, RootCertStore};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    ConnectionDetails, Observed, Password, Progress, ProvisionError, Provisioner, Versions, Wanted,
-    line, token, wire as convert,
+    ConnectionDetails, Flavors, Observed, Password, Progress, ProvisionError, Provisioner,
+    Versions, Wanted, line, token, wire as convert,
 };
 use crate::settings::{FilePath, ProvisionerUrl, RemoteSettings};
 
@@ -54,6 +54,7 @@ pub struct Remote {
     client: Client,
     url: ProvisionerUrl,
     versions: Versions,
+    flavors: Flavors,
 }
 
 impl fmt::Debug for Remote {
@@ -84,6 +85,7 @@ impl Remote {
             client,
             url,
             versions: Versions::default(),
+            flavors: Flavors::default(),
         })
     }
 
@@ -91,6 +93,12 @@ impl Remote {
     #[must_use]
     pub fn versions(&self) -> Versions {
         self.versions.clone()
+    }
+
+    /// Returns the flavors that the provisioner can run: all, until it has said.
+    #[must_use]
+    pub fn flavors(&self) -> Flavors {
+        self.flavors.clone()
     }
 
     /// Asks the provisioner what it is, and logs it. A provisioner that does not respond is logged
@@ -123,7 +131,7 @@ impl Remote {
                 () = stop.cancelled() => return,
             };
             match &asked {
-                Ok(it) if works => self.versions.set(versions(it)),
+                Ok(it) if works => self.offer(it),
                 Ok(it) => self.note(it),
                 Err(error) if works => tracing::warn!("the provisioner cannot be used: {error}"),
                 Err(_) => {}
@@ -148,7 +156,13 @@ impl Remote {
                 "Postgres databases are created by another process"
             );
         }
-        self.versions.set(versions);
+        self.offer(it);
+    }
+
+    /// Offers the versions and the flavors of the provisioner.
+    fn offer(&self, it: &wire::Provisioner) {
+        self.versions.set(Some(versions(it)));
+        self.flavors.set(it.flavors.as_deref().map(flavors));
     }
 
     async fn view(&self) -> Result<wire::Provisioner, ProvisionError> {
@@ -254,6 +268,14 @@ fn versions(of: &wire::Provisioner) -> Vec<PostgresVersion> {
     versions
         .filter(|version| super::wire::is_short(version))
         .map(|version| PostgresVersion::from(&*version))
+        .collect()
+}
+
+fn flavors(of: &[wire::Flavor]) -> Vec<PostgresFlavor> {
+    let flavors = of.iter().map(ToString::to_string);
+    flavors
+        .filter(|flavor| super::wire::is_short(flavor))
+        .map(|flavor| PostgresFlavor::from(&*flavor))
         .collect()
 }
 

@@ -41,6 +41,8 @@ pub struct About {
     pub is_simulated: bool,
     /// The versions of PostgreSQL that databases can have.
     pub versions: Vec<String>,
+    /// The flavors that databases can have.
+    pub flavors: Vec<String>,
 }
 
 /// A provisioner that is served, with what it says of itself.
@@ -71,11 +73,17 @@ pub fn serve<P: Provisioner>(
         .iter()
         .map(|version| wire::Version::from(&**version))
         .collect();
-    let about = wire::Provisioner::new(
+    let flavors: Vec<_> = about
+        .flavors
+        .iter()
+        .map(|flavor| wire::Flavor::from(&**flavor))
+        .collect();
+    let mut about = wire::Provisioner::new(
         about.name.parse().context("the name is too long")?,
         about.is_simulated,
         versions.try_into().context("there are no versions")?,
     );
+    about.flavors = Some(flavors.try_into().context("there are no flavors")?);
     let calls = Arc::new(Semaphore::new(AT_ONCE));
     let config = Config::new()
         .head_limit(listener.header_limit.get())

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
-use api_types::PostgresVersion;
+use api_types::{PostgresFlavor, PostgresVersion};
 use axum::Router;
 use axum::routing::get;
 use prometheus_client::metrics::gauge::Gauge;
@@ -21,6 +21,7 @@ use super::serving::Serving;
 use super::signals::Signals;
 use super::tls;
 use crate::provision::authority::Authority;
+use crate::provision::local::Local;
 use crate::provision::served::{self, About};
 use crate::settings::{
     ListenerSettings, ProcessSettings, ProvisionSettings, ProvisionerChoice, ProvisionerSettings,
@@ -129,21 +130,24 @@ fn served(
     listener: &ListenerSettings,
     stop: &CancellationToken,
 ) -> Result<(Router, Option<JoinHandle<()>>)> {
-    let about = |kind: &str, versions: Vec<String>| About {
+    let about = |kind: &str, versions: Vec<String>, flavors: Vec<String>| About {
         name: format!("stratusd {}, {kind}", env!("CARGO_PKG_VERSION")),
         is_simulated: kind == SIMULATED,
         versions,
+        flavors,
     };
     match chosen {
         Chosen::Local(local) => {
-            let about = about("local", local.versions().map(str::to_owned).collect());
+            let versions = local.versions().map(str::to_owned).collect();
+            let about = about("local", versions, vec![Local::FLAVOR.to_string()]);
             let router = served::serve(local.clone(), &about, provision, listener)?;
             let supervisor = tokio::spawn(local.supervise(stop.clone()));
             Ok((router, Some(supervisor)))
         }
         Chosen::Simulated(simulator) => {
             let all = PostgresVersion::VALUES.iter().map(ToString::to_string);
-            let about = about(SIMULATED, all.collect());
+            let flavors = PostgresFlavor::VALUES.iter().map(ToString::to_string);
+            let about = about(SIMULATED, all.collect(), flavors.collect());
             let router = served::serve(*simulator, &about, provision, listener)?;
             Ok((router, None))
         }

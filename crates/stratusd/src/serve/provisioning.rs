@@ -5,17 +5,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use api_types::{PostgresFlavor, PostgresVersion};
+use api_types::PostgresVersion;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::operations::Context;
-use crate::provision::Versions;
 use crate::provision::authority::Authority;
 use crate::provision::local::{Binaries, Local, LocalConfig, Owner, Sharing};
 #[cfg(feature = "provisioners")]
 use crate::provision::remote::Remote;
 use crate::provision::simulator::{Simulator, SimulatorConfig};
+use crate::provision::{Flavors, Versions};
 use crate::reconcile::{Reconciler, ReconcilerConfig, Steps};
 use crate::settings::{
     Folders, ProcessSettings, ProvisionerChoice, ProvisionerSettings, RemoteSettings, Switch,
@@ -273,7 +273,7 @@ impl Chosen {
         match self {
             Self::Local(local) => {
                 let versions = Versions::default();
-                versions.set(local.versions().map(PostgresVersion::from).collect());
+                versions.set(Some(local.versions().map(PostgresVersion::from).collect()));
                 versions
             }
             Self::Simulated(_) => Versions::default(),
@@ -282,14 +282,17 @@ impl Chosen {
         }
     }
 
-    /// Returns the flavors that databases can have, or `None` for all, as far as this process knows.
-    pub(super) fn flavors(&self) -> Option<Vec<PostgresFlavor>> {
+    /// Returns the flavors that databases can have.
+    pub(super) fn flavors(&self) -> Flavors {
         match self {
-            Self::Local(_) => Some(vec![Local::FLAVOR]),
-            Self::Simulated(_) => None,
-            // It says so itself when it is to create one.
+            Self::Local(_) => {
+                let flavors = Flavors::default();
+                flavors.set(Some(vec![Local::FLAVOR]));
+                flavors
+            }
+            Self::Simulated(_) => Flavors::default(),
             #[cfg(feature = "provisioners")]
-            Self::Remote(_) => None,
+            Self::Remote(remote) => remote.flavors(),
         }
     }
 

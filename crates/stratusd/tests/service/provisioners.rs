@@ -186,7 +186,7 @@ async fn a_service_with_the_wrong_token_says_so_and_goes_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_service_starts_before_its_provisioner_and_offers_its_versions_later() {
+async fn a_service_starts_before_its_provisioner_and_offers_what_it_has_later() {
     let home = Home::sqlite();
     home.apply(&two_projects());
     let address = free_address(own_host());
@@ -196,7 +196,8 @@ async fn a_service_starts_before_its_provisioner_and_offers_its_versions_later()
     let fake = Fake::start_at(&address, "").await;
     *fake.known.versions.lock().unwrap() = vec!["16", "17"];
     shop.wait_for(ORDERS, is_running).await;
-    let newest = json!({ "size": "standard-2", "storage_size": 64, "version": "18" });
+    let newest =
+        json!({ "size": "standard-2", "storage_size": 64, "version": "18", "flavor": "lantern" });
     let path = "/location/eu-central-h1/postgres/newest";
     let refused = eventually(async || {
         let created = shop.post(path, newest.clone()).await;
@@ -211,6 +212,11 @@ async fn a_service_starts_before_its_provisioner_and_offers_its_versions_later()
     assert!(
         refused.detail("version").to_string().contains("16"),
         "{refused:?}"
+    );
+    // What it does not have would be created for ever.
+    assert_eq!(
+        refused.detail("flavor"),
+        "is not offered here: choose standard"
     );
     let databases = fake.known.databases.lock().unwrap();
     assert!(databases.values().any(|it| it.password.len() >= 12));

@@ -311,7 +311,7 @@ impl Host {
             service_domain: "stratus.example".to_owned(),
             quotas: QUOTAS,
             postgres_versions: stratusd::provision::Versions::default(),
-            postgres_flavors: None,
+            postgres_flavors: stratusd::provision::Flavors::default(),
             idempotency_keys: 1000,
         };
         let served = Config::new().without_contract();

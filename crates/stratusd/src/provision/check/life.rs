@@ -58,6 +58,30 @@ impl Check {
         }
     }
 
+    pub(super) async fn flavor(&mut self) -> Checked {
+        let flavors = self.about.as_ref().and_then(|it| it.flavors.as_deref());
+        let Some(flavors) = flavors else {
+            return Err(Broken::Skipped("it names no flavors".to_owned()));
+        };
+        let others = wire::Flavor::VALUES.iter().map(ToString::to_string);
+        let other = others
+            .filter(|other| flavors.iter().all(|flavor| flavor.to_string() != *other))
+            .next();
+        let Some(other) = other else {
+            return Err(Broken::Skipped("it has all flavors".to_owned()));
+        };
+        let mut subject = self.subject();
+        subject.wanted["flavor"] = json!(other);
+        // In case that it makes one.
+        self.made.push(subject.clone());
+        let answer = self.call("create", &subject, json!({})).await?;
+        if answer.status != 500 {
+            return Err(format!("{other}: {}", answer.words()).into());
+        }
+        let answer = self.call("observe", &subject, json!({})).await?;
+        Ok(is_missing("observe", &answer)?)
+    }
+
     pub(super) async fn create_again(&mut self) -> Checked {
         let subject = self.main()?;
         // With another shape, which is not that of the database: a creation does not resize.

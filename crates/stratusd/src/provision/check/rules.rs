@@ -37,7 +37,7 @@ macro_rules! rules {
 }
 
 rules! {
-    View "view" "says what it is, with its versions of PostgreSQL" view
+    View "view" "says what it is, with its versions of PostgreSQL and its flavors" view
     NoToken "no-token" "a call without a token gets 401" no_token
     WrongToken "wrong-token" "a call with another token gets 401 and changes nothing" wrong_token
     UnknownPath "unknown-path" "an unknown path gets 404, and another code than DatabaseNotFound" unknown_path
@@ -50,6 +50,7 @@ rules! {
     UnknownDelete "unknown-delete" "the deletion of a database that never existed is done" unknown_delete
     Lost "lost" "a database that the service knows and the provisioner does not is not made up" lost
     Create "create" "a creation ends, and the database is available with the wanted shape" create
+    Flavor "flavor" "a creation with a flavor that it does not name fails with 500, and makes nothing" flavor
     CreateAgain "create-again" "a creation that is repeated is done and changes nothing" create_again
     Observe "observe" "times and backups are in their order" observe
     Connection "connection" "the host stays the same, and the certificate is for it, by the authority" connection

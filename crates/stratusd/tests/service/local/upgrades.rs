@@ -50,7 +50,8 @@ async fn an_upgrade_keeps_the_data_and_begins_the_backups_anew() {
     let Some(servers) = Servers::upgradable() else {
         return;
     };
-    let service = servers.serve(&[]);
+    // Looked at every second for whether a copy is due, and not every 30 seconds.
+    let service = servers.serve(&["--local-backup-every", "1s"]);
     let caller = servers.caller(&service);
     let more = json!({ "version": "16", "ha_type": "async" });
     let made = create(&caller, "orders", more).await;

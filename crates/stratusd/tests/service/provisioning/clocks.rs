@@ -239,7 +239,7 @@ async fn replicas_agree_on_the_time_of_the_database() {
             service_domain: "stratus.example".to_owned(),
             quotas: QUOTAS,
             postgres_versions: stratusd::provision::Versions::default(),
-            postgres_flavors: None,
+            postgres_flavors: stratusd::provision::Flavors::default(),
             idempotency_keys: 10,
         };
         let store = store(&bare.home).await;

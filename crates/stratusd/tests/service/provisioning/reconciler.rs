@@ -462,7 +462,7 @@ fn context(keys: &str) -> Context {
         service_domain: "stratus.example".to_owned(),
         quotas: QUOTAS,
         postgres_versions: stratusd::provision::Versions::default(),
-        postgres_flavors: None,
+        postgres_flavors: stratusd::provision::Flavors::default(),
         idempotency_keys: 10,
     }
 }

@@ -114,7 +114,7 @@ impl Bare {
             service_domain: "stratus.example".to_owned(),
             quotas: QUOTAS,
             postgres_versions: stratusd::provision::Versions::default(),
-            postgres_flavors: None,
+            postgres_flavors: stratusd::provision::Flavors::default(),
             idempotency_keys: 10,
         };
         let router = stratusd::api::router(&store, &context, None, Config::new());

@@ -162,7 +162,8 @@ async fn respond(State(known): State<Arc<Known>>, request: Request) -> Response 
         if known.broken == "view" {
             versions.push(versions[0]);
         }
-        return ok(&json!({ "name": "fake 1", "is_simulated": false, "versions": versions }));
+        let about = json!({ "name": "fake 1", "is_simulated": false, "versions": versions, "flavors": ["standard"] });
+        return ok(&about);
     }
     let steps = path
         .strip_prefix("/database/")
@@ -310,6 +311,9 @@ impl Known {
         let (wanted, broken) = (&body["wanted"], self.broken);
         let mut databases = self.databases.lock().unwrap();
         if step == "create" {
+            if wanted["flavor"] != "standard" && broken != "flavor" {
+                return problem(500, "Failed");
+            }
             let database = databases.entry(id.to_owned()).or_default();
             if broken == "create" {
                 return pending();
