@@ -182,8 +182,8 @@ settings! {
     local_folder("STRATUS_LOCAL_FOLDER", "FOLDER"): text::FilePath;
     /// Local: the folders with PostgreSQL's programs, separated by colons. Those in `/usr/lib/postgresql/*/bin` are found without it.
     local_binaries("STRATUS_LOCAL_BINARIES", "FOLDERS"): provisioner::Folders;
-    /// Local: the network in which each database gets an address, at port 5432.
-    local_addresses("STRATUS_LOCAL_ADDRESSES", "NETWORK"): Addresses = "127.54.0.0/16";
+    /// Local: the network in which each database gets an address, at port 5432. Or networks of locations, separated by commas, such as `eu-central-h1=10.54.0.0/24,10.55.0.0/24`, where one without a location is for all others.
+    local_addresses("STRATUS_LOCAL_ADDRESSES", "NETWORKS"): Addresses = "127.54.0.0/16";
     /// Local, as root: the user that creates databases.
     local_user("STRATUS_LOCAL_USER", "USER"): text::UserName = "postgres";
     /// Local, as root: the number of the first user that databases run as. Each has one of its own, which needs no name.

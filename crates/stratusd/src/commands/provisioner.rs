@@ -1,19 +1,20 @@
 //! `stratusd provisioner`: prints what creates Postgres databases.
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use clap::{ArgMatches, ValueEnum};
 use serde_json::json;
 use stratusd::serve::{Foreseen, foresee};
 use stratusd::settings::{ProvisionerArguments, RemoteArguments, SettingsFile, StoreArguments};
+use stratusd::storage::ReadOnlyStore;
 
 use super::output::print;
-use super::store::{block_on, open};
+use super::store::{block_on, config};
 
 /// Print what creates Postgres databases if `stratusd serve` starts with these settings, and why
 ///
 /// This looks at the programs, the addresses and the users of this machine, and at the databases that
-/// exist, and changes none of them. It opens the store as `serve` does: it creates one that is not there,
-/// and migrates an older one.
+/// exist, and changes nothing. A store that is not there yet counts as empty, and one that another
+/// version of this program has made is refused, and not migrated.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// The format: text, or one JSON object.
@@ -39,10 +40,13 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
     let provisioner = arguments.provisioner.resolve(matches, file)?;
     let remote = arguments.remote.resolve(matches, file)?;
     let foreseen = block_on(async {
-        let store = open(&settings).await?;
-        let database = settings.database_url.database()?;
-        let foreseen = foresee((&provisioner, &remote), &database, &store).await;
-        store.close().await;
+        let config = config(&settings)?;
+        let store = ReadOnlyStore::open_if_made(&config).await;
+        let store = store.context("failed to read the database")?;
+        let foreseen = foresee((&provisioner, &remote), &config.database, store.as_ref()).await;
+        if let Some(store) = store {
+            store.close().await;
+        }
         foreseen
     })?;
     match arguments.format {

@@ -24,7 +24,14 @@ pub(super) fn block_on<T>(task: impl Future<Output = Result<T>>) -> Result<T> {
 
 /// Opens the database that the settings name.
 pub(super) async fn open(settings: &StoreSettings) -> Result<Store> {
-    let config = StoreConfig {
+    Store::open(&config(settings)?)
+        .await
+        .context("failed to open the database")
+}
+
+/// Returns how commands use the database that the settings name.
+pub(super) fn config(settings: &StoreSettings) -> Result<StoreConfig> {
+    Ok(StoreConfig {
         database: settings.database_url.database()?,
         // Commands run one statement after the other.
         connections: 1,
@@ -33,8 +40,5 @@ pub(super) async fn open(settings: &StoreSettings) -> Result<Store> {
         // Nobody waits for the connection of a command.
         lock_wait: STATEMENT_TIMEOUT,
         world: World::real(),
-    };
-    Store::open(&config)
-        .await
-        .context("failed to open the database")
+    })
 }

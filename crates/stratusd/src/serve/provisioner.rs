@@ -87,7 +87,7 @@ pub async fn run(settings: Settings<'_>) -> Result<()> {
     let authority = Authority::load_or_create_file(file, &world)?;
     let chosen = choice.decide_alone((process, provisioner), &world, authority)?;
     if let Chosen::Local(_) = &chosen
-        && provisioner.local_addresses.is_loopback()
+        && provisioner.local_addresses.has_loopback()
         && !address.ip().is_loopback()
     {
         tracing::warn!(

@@ -20,7 +20,9 @@ use crate::reconcile::{Reconciler, ReconcilerConfig, Steps};
 use crate::settings::{
     Folders, ProcessSettings, ProvisionerChoice, ProvisionerSettings, RemoteSettings, Switch,
 };
-use crate::storage::{self, Aborted, Change, Connection, DatabaseLocation, StorageError, Store};
+use crate::storage::{
+    self, Aborted, Change, Connection, DatabaseLocation, ReadOnlyStore, StorageError, Store,
+};
 use crate::world::World;
 
 /// The name of the last choice in the table `service_state`.
@@ -191,9 +193,15 @@ impl Choice {
     /// # Errors
     ///
     /// If the service would not start.
-    async fn foresee(self, store: &Store) -> Result<Foreseen> {
-        let mut reader = store.reader().await?;
-        let chosen = self.record().choose(&mut reader.connection()).await?;
+    async fn foresee(self, store: Option<&ReadOnlyStore>) -> Result<Foreseen> {
+        let record = self.record();
+        let chosen = match store {
+            Some(store) => {
+                let mut reader = store.snapshot().await?;
+                record.choose(&mut reader.connection()).await?
+            }
+            None => Some(record.kind.unwrap_or(record.possible)),
+        };
         Ok(match self.ensure_kind(chosen)? {
             #[cfg(not(feature = "provisioners"))]
             Kind::Http => bail!(WITHOUT),
@@ -251,7 +259,8 @@ pub enum Foreseen {
     Http,
 }
 
-/// Says what creates the databases of a store if a service starts now. Changes nothing.
+/// Says what creates the databases of a store if a service starts now. `store` is `None` if there is none
+/// yet. Changes nothing.
 ///
 /// # Errors
 ///
@@ -259,7 +268,7 @@ pub enum Foreseen {
 pub async fn foresee(
     settings: (&ProvisionerSettings, &RemoteSettings),
     database: &DatabaseLocation,
-    store: &Store,
+    store: Option<&ReadOnlyStore>,
 ) -> Result<Foreseen> {
     let (provisioner, remote) = settings;
     remote.ensure_complete(provisioner.provisioner)?;
@@ -444,9 +453,10 @@ fn local(settings: &ProvisionerSettings, folder: Option<PathBuf>) -> Result<Loca
     if binaries.is_empty() {
         bail!("no PostgreSQL 16, 17 or 18 is installed, or local_binaries does not name it");
     }
-    let addresses = settings.local_addresses;
-    addresses.ensure_here().with_context(|| {
-        format!("this machine has no addresses of {addresses} (local_addresses)")
+    let addresses = settings.local_addresses.clone();
+    addresses.ensure_here().map_err(|(network, error)| {
+        let wrong = format!("this machine has no addresses of {network} (local_addresses)");
+        anyhow::Error::new(error).context(wrong)
     })?;
     let named = settings.local_folder.as_ref();
     let folder = named

@@ -52,6 +52,23 @@ impl ReadOnlyStore {
         Ok(store)
     }
 
+    /// Opens a database if the service has created one.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open).
+    pub async fn open_if_made(config: &StoreConfig) -> Result<Option<Self>, StorageError> {
+        if let DatabaseLocation::Sqlite(file) = &config.database
+            && !file.exists()
+        {
+            return Ok(None);
+        }
+        match Self::open(config).await {
+            Err(StorageError::Version(wrong)) if wrong == migrate::EMPTY => Ok(None),
+            opened => opened.map(Some),
+        }
+    }
+
     /// Opens a database of which nobody knows yet whether this program can read it. Does not connect to
     /// PostgreSQL.
     ///

@@ -24,10 +24,10 @@ impl Inner {
         locked: Locked,
         wanted: &Wanted,
     ) -> Result<Database, ProvisionError> {
-        let address = self
-            .config
-            .addresses
-            .take(&self.folder.addresses(), &wanted.id)?;
+        let address =
+            self.config
+                .addresses
+                .take(&self.folder.addresses(), &wanted.id, &wanted.location)?;
         let record = Record {
             // Without standbys, which are made once the database runs: the reconciler sees that its
             // shape is not what it should be.

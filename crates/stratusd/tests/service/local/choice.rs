@@ -2,13 +2,14 @@
 
 use std::process::Command;
 
+use diesel::connection::SimpleConnection as _;
 use serde_json::json;
 
-use super::{PLACE, create};
-use crate::support::Home;
+use super::{PLACE, create, is_running};
 use crate::support::caller::Caller;
 use crate::support::inventory::{SHOP, two_projects};
-use crate::support::servers::{Servers, connect};
+use crate::support::servers::{Servers, address, connect};
+use crate::support::{Home, eventually};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_taken_first_stays() {
@@ -184,5 +185,79 @@ async fn what_is_not_installed_is_refused() {
     assert!(
         detail.starts_with("is not offered here: choose 17"),
         "{detail}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_to_be_taken_is_said_without_a_change_of_the_store() {
+    let home = Home::sqlite();
+    let file = home.path().join("stratus.db");
+    let words = ["provisioner", "--provisioner", "simulated"];
+    let said = home.succeed(&words);
+    assert_eq!(said, "simulated: the settings say so\n");
+    assert!(!file.exists(), "a store is made");
+
+    home.apply(&two_projects());
+    let run = |sql: &str| {
+        let mut store = home.open_sqlite();
+        store.batch_execute(sql).expect("the statements run");
+    };
+    run(
+        "CREATE TABLE kept AS SELECT * FROM __diesel_schema_migrations WHERE version = '0002'; \
+         DELETE FROM __diesel_schema_migrations WHERE version = '0002'",
+    );
+    let refused = home.fail(&words);
+    assert!(
+        refused.contains("the database is older than this program: start `stratusd serve`"),
+        "{refused}"
+    );
+    // Which would fail if it was migrated.
+    run("INSERT INTO __diesel_schema_migrations SELECT * FROM kept");
+    assert_eq!(home.succeed(&words), said);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn databases_have_addresses_of_their_location() {
+    let Some(mut servers) = Servers::new() else {
+        return;
+    };
+    // Two halves of the network of this test.
+    let (start, _) = servers
+        .network
+        .rsplit_once(".0/24")
+        .expect("it is a network");
+    let (first, second) = (format!("{start}.0/25"), format!("{start}.128/25"));
+    servers.network = format!("us-east-a2={second},{first}");
+    let service = servers.serve(&[]);
+    let caller = servers.caller(&service);
+    let here = create(&caller, "orders", json!({})).await;
+    let there = "/location/us-east-a2/postgres/orders";
+    let body = json!({ "size": "hobby-1", "storage_size": 16 });
+    caller.post(there, body.clone()).await.ok();
+    let there = caller.wait_for(there, is_running).await;
+    for (database, range) in [(&here, 0..=127), (&there, 128..=255)] {
+        let last = address(database).octets()[3];
+        assert!(range.contains(&last), "{last}");
+        connect(database).await.expect("it answers");
+    }
+    drop(service);
+
+    // Without a network for all others, a database elsewhere is not created, and it is said why.
+    servers.network = format!("us-east-a2={second}");
+    let service = servers.serve(&[]);
+    let caller = servers.caller(&service);
+    let path = format!("{PLACE}/postgres/more");
+    caller.post(&path, body).await.ok();
+    let wrong = "local_addresses has no network for the location eu-central-h1";
+    let said = eventually(async || {
+        let said = servers.home.succeed(&["databases"]);
+        said.contains(wrong).then_some(())
+    });
+    said.await.expect("it is said why");
+    let twice = ["serve", "--local-addresses", "10.0.0.0/24,10.1.0.0/24"];
+    let refused = servers.home.fail(&twice);
+    assert!(
+        refused.contains("one network for each location"),
+        "{refused}"
     );
 }

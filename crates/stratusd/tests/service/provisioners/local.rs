@@ -6,6 +6,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use super::{ORDERS, create, is_running, serve, token_file};
+use crate::support::eventually;
 use crate::support::inventory::SHOP;
 use crate::support::provisioner::TOKEN;
 use crate::support::servers::{self, Servers};
@@ -125,4 +126,35 @@ async fn servers_of_another_process_keep_the_rules_and_outlive_it() {
     let (_, log) = service.wait();
     assert!(log.contains("created by another process"), "{log}");
     drop(provisioner);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_of_another_process_is_upgraded_with_the_rights_of_the_unit() {
+    let Some(servers) = Servers::upgradable() else {
+        return;
+    };
+    let file = token_file(&servers.home);
+    let settings = ["--provision-token-file", &file, "--local-shared-user", "on"];
+    let provisioner = servers.provision_by(as_the_unit_does, &settings);
+    let service = serve(&servers.home, &provisioner.base, &[]);
+    let shop = servers.caller(&service);
+    let body = json!({ "size": "hobby-1", "storage_size": 16, "version": "16" });
+    shop.post(ORDERS, body).await.ok();
+    let is_known = |it: &Value| is_running(it) && it["connection_string"].is_string();
+    let made = shop.wait_for(ORDERS, is_known).await;
+    let client = servers::connect(&made).await.expect("it is open");
+    client
+        .batch_execute("CREATE TABLE kept (it text); INSERT INTO kept VALUES ('this')")
+        .await
+        .expect("it is written");
+    let id = made["id"].as_str().expect("it has an id");
+    let words = ["upgrade-database", id, "--project", "shop", "--to", "18"];
+    servers.home.succeed(&words);
+    let is_upgraded = |it: &Value| is_known(it) && it["version"] == "18";
+    let now = shop.wait_for(ORDERS, is_upgraded).await;
+    let rows = eventually(async || {
+        let client = servers::connect(&now).await.ok()?;
+        client.query("SELECT it FROM kept", &[]).await.ok()
+    });
+    assert_eq!(rows.await.expect("it answers").len(), 1);
 }

@@ -30,7 +30,8 @@ pub struct Servers {
     pub token: String,
     /// The folders of the programs, as the settings have them.
     binaries: String,
-    network: String,
+    /// The networks of the databases' addresses, as the setting has them.
+    pub network: String,
 }
 
 impl Servers {
