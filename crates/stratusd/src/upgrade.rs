@@ -7,6 +7,7 @@ use crate::domain::audit::OPERATOR;
 use crate::provision::local::{Binaries, CannotUpgrade};
 use crate::serve::runs_here;
 use crate::storage::audit::{Entry, insert};
+use crate::storage::database::Part;
 use crate::storage::{self, Aborted, Change, Connection};
 use crate::world::World;
 
@@ -82,7 +83,7 @@ impl Change for Upgrade {
         if found.target_version != self.to {
             found.target_version = self.to.clone();
             let now = storage::clock::now(tx, &self.world).await?;
-            storage::database::set_target_version(tx, &self.project, &found, now).await?;
+            storage::database::set(tx, &self.project, &found, Part::TargetVersion, now).await?;
             let entry = Entry {
                 project_id: self.project.clone(),
                 at: self.world.now(),

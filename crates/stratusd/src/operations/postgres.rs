@@ -17,6 +17,7 @@ use crate::domain::postgres::{self, ensure_few_tags, fits, sealed_for};
 use crate::domain::refusal::{Invalid, Wrong, enumerate};
 use crate::domain::{Caller, Refusal, catalogue, password, quota};
 use crate::seal::Sealer;
+use crate::storage::database::Part;
 use crate::storage::database::{Database, DatabaseSummary};
 use crate::storage::location;
 use crate::storage::{self, Change, Connection, Corrupt, StorageError};
@@ -369,7 +370,7 @@ impl Change for ResetSuperuserPassword {
         let project = &self.scope.project;
         found.password = sealer.seal(asked, world, &sealed_for(project, &found.id));
         let now = storage::clock::now(tx, world).await?;
-        storage::database::set_password(tx, project, &found, now).await?;
+        storage::database::set(tx, project, &found, Part::Password, now).await?;
         found.revision += 1;
         Ok(shown(found, &self.scope, sealer)?)
     }

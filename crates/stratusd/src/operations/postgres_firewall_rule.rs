@@ -12,6 +12,7 @@ use crate::domain::Refusal;
 use crate::domain::firewall::{MOST_RULES, canonical_network, ensure_description, ensure_network};
 use crate::domain::id::{Id, Kind};
 use crate::domain::list::ListQuery;
+use crate::storage::database::Part;
 use crate::storage::{self, Change, Connection};
 
 /// The query `postgres_firewall_rule_list`: returns a page of the rules of a database, by id.
@@ -71,7 +72,8 @@ impl Change for Create {
         database.firewall_rules.push(rule.clone());
         let now = storage::clock::now(tx, world).await?;
         // The revision that was read is compared, so that no concurrent change of the rules is lost.
-        storage::database::set_firewall_rules(tx, &self.scope.project, &database, now).await?;
+        storage::database::set(tx, &self.scope.project, &database, Part::FirewallRules, now)
+            .await?;
         Ok(rule)
     }
 }
@@ -129,8 +131,14 @@ impl Change for Delete {
             database.firewall_rules.retain(|rule| rule.id != self.rule);
             if database.firewall_rules.len() < before {
                 let now = storage::clock::now(tx, &self.context.world).await?;
-                storage::database::set_firewall_rules(tx, &self.scope.project, &database, now)
-                    .await?;
+                storage::database::set(
+                    tx,
+                    &self.scope.project,
+                    &database,
+                    Part::FirewallRules,
+                    now,
+                )
+                .await?;
             }
         }
         Ok(Deleted(self.rule.to_string()))

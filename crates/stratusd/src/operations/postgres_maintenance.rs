@@ -9,6 +9,7 @@ use super::postgres::{load_matching, shown};
 use super::{Context, Result, Scope};
 use crate::domain::Refusal;
 use crate::domain::entity_tag::Tagged;
+use crate::storage::database::Part;
 use crate::storage::{self, Change, Connection};
 
 /// The change `postgres_set_maintenance_window`: stores the hour at which the maintenance window of
@@ -50,7 +51,7 @@ impl Change for SetMaintenanceWindow {
         if found.maintenance_window_start_at != hour {
             found.maintenance_window_start_at = hour;
             let (project, now) = (&self.scope.project, storage::clock::now(tx, world).await?);
-            storage::database::set_maintenance_window(tx, project, &found, now).await?;
+            storage::database::set(tx, project, &found, Part::MaintenanceWindow, now).await?;
             found.revision += 1;
         }
         Ok(shown(found, &self.scope, sealer)?)

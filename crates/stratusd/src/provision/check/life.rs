@@ -63,10 +63,9 @@ impl Check {
         let Some(flavors) = flavors else {
             return Err(Broken::Skipped("it names no flavors".to_owned()));
         };
-        let others = wire::Flavor::VALUES.iter().map(ToString::to_string);
-        let other = others
-            .filter(|other| flavors.iter().all(|flavor| flavor.to_string() != *other))
-            .next();
+        let mut others = wire::Flavor::VALUES.iter().map(ToString::to_string);
+        let is_other = |other: &String| flavors.iter().all(|flavor| flavor.to_string() != *other);
+        let other = others.find(is_other);
         let Some(other) = other else {
             return Err(Broken::Skipped("it has all flavors".to_owned()));
         };

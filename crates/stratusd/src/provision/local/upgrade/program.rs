@@ -240,8 +240,8 @@ async fn end(mut stream: impl AsyncRead + Unpin) -> std::io::Result<Vec<u8>> {
 /// Returns what `pg_upgrade` says of why it has failed: what follows the check that has failed.
 fn reason(said: &str) -> String {
     let lines: Vec<&str> = said.lines().map(str::trim).collect();
-    let is_failed = |line: &&str| line.ends_with("fatal") || line.contains("*failure*");
-    let from = lines.iter().rposition(|line| is_failed(&line));
+    let is_failed = |line: &str| line.ends_with("fatal") || line.contains("*failure*");
+    let from = lines.iter().rposition(|line| is_failed(line));
     let from = from.unwrap_or(lines.len().saturating_sub(10));
     // The file that it names is removed with the new cluster.
     let is_told =
