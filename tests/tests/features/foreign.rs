@@ -160,6 +160,7 @@ pub async fn check(client: &Client, url: &str) {
     lists(client, url).await;
     orders(client, url).await;
     what_is_sent().await;
+    idle_keywords();
     let count = client.foreign_count().send().await;
     assert_eq!(count.expect("a success").into_inner(), 7);
     anything().await;
@@ -322,6 +323,20 @@ async fn what_is_sent() {
         received.recv().await.as_deref(),
         Some("expand[]=a&items[0][price]=x")
     );
+}
+
+/// Keywords of another type than that of the value say nothing about it.
+fn idle_keywords() {
+    for (property, value, fits) in [
+        ("limit", json!("5"), true),
+        ("limit", json!("0"), false),
+        ("size", json!(12345), true),
+        ("size", json!(1), false),
+    ] {
+        let item = json!({"price": "x", property: value});
+        let read = serde_json::from_value::<ForeignItem>(item.clone());
+        assert_eq!(read.is_ok(), fits, "{item}");
+    }
 }
 
 fn item(price: &str) -> ForeignItem {

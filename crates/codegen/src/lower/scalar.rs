@@ -1,5 +1,7 @@
 //! The form of strings and numbers.
 
+use serde_json::Number;
+
 use super::flatten::FlatSchema;
 use super::form::Form;
 use crate::ir::{Primitive, Scalar, TypeKind, TypeRef};
@@ -44,19 +46,22 @@ pub(super) fn number(inner: Primitive, flat: &FlatSchema, check: Option<String>)
     }
 }
 
-/// Returns a newtype over `inner` with all constraints of the schema.
+/// Returns a newtype over `inner` with all constraints that the schema has for its values: a bound says
+/// nothing about strings, and a length nothing about numbers.
 pub(super) fn scalar(inner: Primitive, flat: &FlatSchema, check: Option<String>) -> Scalar {
+    let is_text = inner == Primitive::String;
+    let bound = |bound: &Option<Number>| bound.clone().filter(|_| !is_text);
     Scalar {
         inner,
-        min_length: flat.min_length,
-        max_length: flat.max_length,
-        pattern: flat.pattern.clone(),
+        min_length: flat.min_length.filter(|_| is_text),
+        max_length: flat.max_length.filter(|_| is_text),
+        pattern: flat.pattern.clone().filter(|_| is_text),
         format: flat.format.clone(),
-        minimum: flat.minimum.clone(),
-        maximum: flat.maximum.clone(),
-        exclusive_minimum: flat.exclusive_minimum.clone(),
-        exclusive_maximum: flat.exclusive_maximum.clone(),
-        multiple_of: flat.multiple_of.clone(),
+        minimum: bound(&flat.minimum),
+        maximum: bound(&flat.maximum),
+        exclusive_minimum: bound(&flat.exclusive_minimum),
+        exclusive_maximum: bound(&flat.exclusive_maximum),
+        multiple_of: bound(&flat.multiple_of),
         secret: flat.secret,
         check,
     }
