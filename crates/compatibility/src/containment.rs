@@ -45,7 +45,7 @@ use validate::Validators;
 pub(crate) use decimal::Decimal;
 pub(crate) use format::is_narrower;
 pub use sample::MOST_SAMPLES;
-pub(crate) use text::Carrier;
+pub(crate) use text::{Carrier, written};
 
 /// How two schemas are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -186,7 +186,8 @@ impl<'c> Context<'c> {
                 return Containment::Broken(value);
             }
             if extra.excluded.is_empty()
-                && let Some(decided) = self.contain_integers(&tableau, question, received)
+                && let Some(decided) =
+                    self.contain_texts(&tableau, question, (sent, received), &value)
             {
                 return decided;
             }

@@ -190,7 +190,7 @@ const REQUEST_PARTS: &[(&str, &str, &[&str])] = &[
     (
         "parameters: [{name: q, in: query, schema: {type: integer, default: 10}}]",
         "parameters: [{name: q, in: query, schema: {type: string, default: '10'}}]",
-        &[],
+        &["compatible request-widened"],
     ),
 ];
 

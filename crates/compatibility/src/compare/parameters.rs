@@ -2,10 +2,9 @@
 
 use contract::Moment;
 use contract::model::{
-    Keywords, Location, Operation, Parameter, ParameterEncoding, PathPart, SchemaId, SchemaKind,
-    Style, Types,
+    Location, Operation, Parameter, ParameterEncoding, PathPart, SchemaKind, Style, Types,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::message::webhook;
 use super::walk::Place;
@@ -104,49 +103,11 @@ impl<'c> Comparison<'c> {
                 },
             );
         }
-        // A receiver of a webhook that expects a scalar does not expect any text.
-        if !pair.is_reversed && self.is_text_of_any_kind(old, new) {
-            self.default_as_text(pair, old, new);
-            return;
-        }
         let (mut flow, _) = Self::flows(pair);
         if are_texts(old, new) {
             flow = flow.of_text();
         }
         self.schemas(index, Place::Parameter(at), old.schema, new.schema, flow);
-    }
-
-    /// Reports a default that has changed between a scalar and a string.
-    fn default_as_text(&mut self, pair: &OperationPair<'c>, old: &Parameter, new: &Parameter) {
-        let one = self.default(Side::Base, old.schema);
-        let other = self.default(Side::Revision, new.schema);
-        if pair.is_reversed || one == other {
-            return;
-        }
-        let shown =
-            |text: Option<String>| text.map_or("none".to_owned(), |text| format!("`{text}`"));
-        let message = format!(
-            "{}: leaving it out means something else: the default is {} instead of {}",
-            name(new),
-            shown(other),
-            shown(one)
-        );
-        let both = (Some(old), Some(new));
-        self.add_parameter(pair, Kind::MeaningChanged, "default-changed", message, both);
-    }
-
-    /// Returns the default of a schema, or of what it leads to, as text.
-    fn default(&self, side: Side, id: SchemaId) -> Option<String> {
-        let contract = self.context.pair.contract(side);
-        let mut ids = [id, contract.resolve(id)].into_iter();
-        let default = ids.find_map(|id| match &contract.schema(id).kind {
-            SchemaKind::Object(keywords) => keywords.default.clone(),
-            SchemaKind::Bool(_) => None,
-        })?;
-        Some(match default {
-            Value::String(text) => text,
-            other => other.to_string(),
-        })
     }
 
     /// Returns whether the text of a value differs between two encodings.
@@ -185,68 +146,6 @@ impl<'c> Comparison<'c> {
             }
             (ParameterEncoding::Content(one), ParameterEncoding::Content(other)) => one != other,
             _ => true,
-        }
-    }
-
-    /// Returns whether the parameter was a scalar and is any string now, or was an array of these.
-    /// On the wire, both are text.
-    pub(super) fn is_text_of_any_kind(&self, old: &Parameter, new: &Parameter) -> bool {
-        if !are_texts(old, new) {
-            return false;
-        }
-        let (one, other) = (self.list(Side::Base, old), self.list(Side::Revision, new));
-        match (one, other) {
-            (Some((items, bounds)), Some((new_items, new_bounds))) => {
-                bounds == new_bounds && self.is_scalar(items) && self.is_any_string(new_items)
-            }
-            _ => self.is_scalar(old.schema) && self.is_any_string(new.schema),
-        }
-    }
-
-    /// Returns the items of an array that says nothing else about them, and its other bounds.
-    fn list(&self, side: Side, parameter: &Parameter) -> Option<(SchemaId, [Option<u64>; 2])> {
-        let contract = self.context.pair.contract(side);
-        let id = self.context.pair.end(side, parameter.schema);
-        let SchemaKind::Object(keywords) = &contract.schema(id).kind else {
-            return None;
-        };
-        let is_plain = keywords.types == Some(Types::ARRAY)
-            && is_free(keywords)
-            && !keywords.unique_items
-            && keywords.prefix_items.is_empty()
-            && keywords.contains.is_none()
-            && keywords.unevaluated_items.is_none();
-        let bounds = [keywords.min_items, keywords.max_items];
-        is_plain.then_some((keywords.items?, bounds))
-    }
-
-    /// Returns whether a schema of the contract after the change takes every string.
-    fn is_any_string(&self, id: SchemaId) -> bool {
-        let id = self.context.pair.end(Side::Revision, id);
-        match &self.revision().schema(id).kind {
-            SchemaKind::Object(keywords) => {
-                keywords.types == Some(Types::STRING)
-                    && is_free(keywords)
-                    && keywords.pattern.is_none()
-                    && keywords.format.is_none()
-                    && keywords.max_length.is_none()
-                    // The text of a scalar is never empty.
-                    && keywords.min_length.is_none_or(|min| min <= 1)
-            }
-            SchemaKind::Bool(value) => *value,
-        }
-    }
-
-    /// Returns whether a schema of the contract before the change takes only scalars that are no
-    /// strings.
-    fn is_scalar(&self, id: SchemaId) -> bool {
-        let id = self.context.pair.end(Side::Base, id);
-        let scalar = Types::INTEGER.with(Types::NUMBER).with(Types::BOOLEAN);
-        match &self.base().schema(id).kind {
-            SchemaKind::Object(keywords) => keywords
-                .types
-                .is_some_and(|types| !types.is_empty() && types.without(scalar).is_empty()),
-            SchemaKind::Bool(_) => false,
         }
     }
 
@@ -291,18 +190,6 @@ pub(super) fn are_texts(old: &Parameter, new: &Parameter) -> bool {
     let has_style =
         |parameter: &Parameter| matches!(parameter.encoding, ParameterEncoding::Style { .. });
     has_style(old) && has_style(new)
-}
-
-/// Returns whether a schema says nothing by other schemas or listed values.
-fn is_free(keywords: &Keywords) -> bool {
-    keywords.enumeration.is_none()
-        && keywords.constant.is_none()
-        && keywords.all_of.is_empty()
-        && keywords.any_of.is_empty()
-        && keywords.one_of.is_empty()
-        && keywords.not.is_none()
-        && keywords.if_schema.is_none()
-        && keywords.reference.is_none()
 }
 
 fn sunset_of(parameter: &Parameter) -> Option<Moment> {

@@ -1,7 +1,7 @@
 //! Values that are written as text, such as parameters: the receiver reads a text as a value of the type
 //! that its schema asks for.
 
-use contract::model::{SchemaKind, Types};
+use contract::model::{Keywords, SchemaKind, Types};
 use serde_json::{Map, Value};
 
 use super::facts::Fact;
@@ -29,9 +29,13 @@ pub(super) const MOST_READ: usize = 32;
 /// The maximum number of values as which a receiver may read a text.
 const MOST_READINGS: usize = 64;
 /// The texts of integers.
-const INTEGER: &str = "^(?:0|-?[1-9][0-9]*)$";
+const INTEGER: &str = "0|-?[1-9][0-9]*";
 /// The texts of integers that are not negative.
-const NATURAL: &str = "^(?:0|[1-9][0-9]*)$";
+const NATURAL: &str = "0|[1-9][0-9]*";
+/// The texts of numbers, however they are spelt.
+const NUMBER: &str = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?";
+/// The texts of truth values.
+const BOOLEAN: &str = "true|false";
 
 impl Context<'_> {
     /// Returns whether the receiver may read the text of a value, which does not fit, as a value that
@@ -56,28 +60,25 @@ impl Context<'_> {
         })
     }
 
-    /// Decides a question about a sender of integers by their texts, or returns `None` if it sends
-    /// something else or that does not decide it.
-    pub(super) fn contain_integers(
+    /// Decides a question by the texts that are sent, or returns `None` if they do not decide it. `value`
+    /// is sent and does not fit, but the receiver reads it as another one that fits.
+    pub(super) fn contain_texts(
         &self,
         tableau: &Tableau<'_, '_>,
         question: &Question<'_>,
-        received: Literal,
+        (sent, received): (Literal, Literal),
+        value: &Value,
     ) -> Option<Containment> {
+        if value.is_string() {
+            return self.contain_strings(tableau, question, &[sent, received]);
+        }
         let sender = question.sender;
         let id = self.pair.end(sender, question.sent);
         let SchemaKind::Object(keywords) = &self.pair.contract(sender).schema(id).kind else {
             return None;
         };
-        if keywords.types != Some(Types::INTEGER) {
-            return None;
-        }
-        let least = |bound: &Option<serde_json::Number>| bound.as_ref()?.as_f64();
-        let is_natural = least(&keywords.minimum).is_some_and(|least| least >= 0.0)
-            || least(&keywords.exclusive_minimum).is_some_and(|least| least >= -1.0);
-        let texts = if is_natural { NATURAL } else { INTEGER };
         let mut extra = Extra {
-            facts: vec![Fact::Pattern(texts.to_owned())],
+            facts: vec![Fact::Pattern(texts(keywords)?)],
             ..Extra::default()
         };
         for _ in 0..MOST_READ {
@@ -86,7 +87,9 @@ impl Context<'_> {
                 Outcome::Value(Value::String(text)) => {
                     let value: Value = serde_json::from_str(&text).ok()?;
                     let is_sent = self.is_valid(sender, question.sent, &value) == Some(true);
-                    if is_sent && !self.reads(question, &value) {
+                    let is_refused =
+                        self.is_valid(sender.other(), question.received, &value) == Some(false);
+                    if is_sent && is_refused && !self.reads(question, &value) {
                         return Some(Containment::Broken(value));
                     }
                     extra.excluded.push(text.into());
@@ -107,6 +110,56 @@ impl Context<'_> {
         });
         broken.map(Containment::Broken)
     }
+
+    /// Searches for a string that is sent, does not fit, and is the text of nothing but a string.
+    fn contain_strings(
+        &self,
+        tableau: &Tableau<'_, '_>,
+        question: &Question<'_>,
+        literals: &[Literal],
+    ) -> Option<Containment> {
+        let typed = format!("^(?:{NUMBER}|{BOOLEAN})$");
+        let extra = Extra {
+            facts: vec![Fact::NotPattern(typed)],
+            ..Extra::default()
+        };
+        let Outcome::Value(value) = tableau.solve_text(literals, &extra) else {
+            return None;
+        };
+        let sender = question.sender;
+        let is_broken = self.is_valid(sender, question.sent, &value) == Some(true)
+            && self.is_valid(sender.other(), question.received, &value) == Some(false)
+            && !self.reads(question, &value);
+        is_broken.then_some(Containment::Broken(value))
+    }
+}
+
+/// Returns a pattern of the texts of all values of a schema, and perhaps of others, or `None` if some of
+/// its values are no numbers or truth values.
+fn texts(keywords: &Keywords) -> Option<String> {
+    let types = keywords.types?;
+    let scalars = Types::NUMBER.with(Types::INTEGER).with(Types::BOOLEAN);
+    if types.is_empty() || !types.without(scalars).is_empty() {
+        return None;
+    }
+    let least = |bound: &Option<serde_json::Number>| bound.as_ref()?.as_f64();
+    let is_natural = least(&keywords.minimum).is_some_and(|least| least >= 0.0)
+        || least(&keywords.exclusive_minimum).is_some_and(|least| least >= -1.0);
+    let mut texts = Vec::new();
+    if types.contains(Types::NUMBER) {
+        texts.push(NUMBER);
+    } else if types.contains(Types::INTEGER) {
+        texts.push(if is_natural { NATURAL } else { INTEGER });
+    }
+    if types.contains(Types::BOOLEAN) {
+        texts.push(BOOLEAN);
+    }
+    Some(format!("^(?:{})$", texts.join("|")))
+}
+
+/// Returns a value as it is written where values are text.
+pub(crate) fn written(value: &Value) -> String {
+    text(value).unwrap_or_else(|| value.to_string())
 }
 
 /// Returns the text of a scalar.

@@ -7,6 +7,7 @@ use serde_json::json;
 use super::Part;
 use crate::compare::bodies::describe;
 use crate::compare::multipart::Shown;
+use crate::compare::parameters::are_texts;
 use crate::compare::written::style_words;
 use crate::compare::{Comparison, Flow, Found};
 use crate::finding::{Kind, Witness};
@@ -59,10 +60,13 @@ impl<'c> Comparison<'c> {
             if self.is_written_otherwise(header, other) {
                 self.part_header_style(index, part, flow, (header, other));
             }
-            if !is_received || !self.is_text_of_any_kind(header, other) {
-                let place = self.part_header_place(part, header, flow);
-                self.schemas(index, place, header.schema, other.schema, flow);
-            }
+            let place = self.part_header_place(part, header, flow);
+            let flow = if are_texts(header, other) {
+                flow.of_text()
+            } else {
+                flow
+            };
+            self.schemas(index, place, header.schema, other.schema, flow);
         }
         for header in new.iter().filter(|header| same(old, header).is_none()) {
             let change = if is_received && header.required {

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::super::{Comparison, Found, describe};
 use super::{Key, MOST_DEPTH};
-use crate::containment::{Carrier, is_narrower};
+use crate::containment::{Carrier, is_narrower, written};
 use crate::finding::Kind;
 use crate::pair::Side;
 
@@ -18,7 +18,8 @@ impl Comparison<'_> {
         let one = effective_default(self.base(), key.base, 0);
         let other = effective_default(self.revision(), key.revision, 0);
         let is_same = one == other
-            || (key.flow.carrier != Carrier::Json && text(one.as_ref()) == text(other.as_ref()));
+            || (key.flow.carrier != Carrier::Json
+                && one.as_ref().map(written) == other.as_ref().map(written));
         if is_same || self.is_default_of_parts(key) {
             return None;
         }
@@ -181,14 +182,6 @@ impl Comparison<'_> {
             || self.context.is_asserted(format);
         (!is_seen).then(|| format.clone())
     }
-}
-
-/// Returns a default as it is written where values are text.
-fn text(default: Option<&Value>) -> Option<String> {
-    default.map(|default| match default {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    })
 }
 
 fn format(contract: &Contract, id: SchemaId) -> Option<&str> {
