@@ -102,7 +102,24 @@ fn rarer(number: usize, choices: &mut Choices<'_>, depth: usize) -> Value {
                 0 => json!(false),
                 _ => schema(choices, depth + 1),
             };
-            json!({"type": "object", "properties": {"a": schema(choices, depth + 1)}, "unevaluatedProperties": rest})
+            let mut object = json!({"type": "object", "properties": {"a": schema(choices, depth + 1)}, "unevaluatedProperties": rest});
+            // What only some objects evaluate.
+            match choices.below(4) {
+                0 => {}
+                1 => {
+                    object["if"] = branch("b", choices, depth);
+                    object["then"] = branch("c", choices, depth);
+                    object["else"] = branch("d", choices, depth);
+                }
+                _ => {
+                    let names = [["b", "c"], ["b", "b"], ["a", "c"]];
+                    let [one, other] = *choices.of(&names);
+                    let branches = [branch(one, choices, depth), branch(other, choices, depth)];
+                    let keyword = *choices.of(&["anyOf", "oneOf", "allOf"]);
+                    object[keyword] = json!(branches);
+                }
+            }
+            object
         }
         15 => {
             let names = [
@@ -126,6 +143,19 @@ fn rarer(number: usize, choices: &mut Choices<'_>, depth: usize) -> Value {
         }
         19 => json!({"not": schema(choices, depth + 1)}),
         _ => json!({"const": (*choices.of(&[json!("a"), json!(1), json!({"a": 1}), json!([])]))}),
+    }
+}
+
+/// Returns a part of an object with a property of its own, which it requires, names by a pattern or leaves
+/// to a part of its own.
+fn branch(name: &str, choices: &mut Choices<'_>, depth: usize) -> Value {
+    let property = schema(choices, depth + 1);
+    match choices.below(5) {
+        0 => json!({"properties": {(name): property}, "required": [name]}),
+        1 => json!({"patternProperties": {(format!("^{name}")): property}}),
+        2 => json!({"anyOf": [{"properties": {(name): property}}, {"required": ["a"]}]}),
+        3 => json!({"required": [name]}),
+        _ => json!({"properties": {(name): property}}),
     }
 }
 

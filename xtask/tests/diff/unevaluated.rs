@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{DONE, document, report};
+use crate::{DONE, document, path, report};
 
 /// Returns the rule of each finding.
 fn rules(report: &Value) -> Vec<&str> {
@@ -56,5 +56,54 @@ fn what_no_validator_can_hold_is_undecided_in_words() {
             message.is_some_and(|text| text.contains(words)),
             "{found:#}"
         );
+    }
+}
+
+/// Returns a document with this schema of a request body.
+fn body(schema: &str) -> String {
+    let body = format!("content: {{application/json: {{schema: {schema}}}}}");
+    path("post", "/a", &format!("requestBody: {{{body}}}, {DONE}"))
+}
+
+#[test]
+fn a_property_that_only_some_branches_evaluate_is_decided() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let open =
+        "{type: object, properties: {kind: {type: string}, a: {type: string}, b: {type: string}}}";
+    let branch = |name: &str, least: u8| {
+        format!(
+            "{{required: [kind, {name}], properties: {{{name}: {{type: string, minLength: {least}}}}}}}"
+        )
+    };
+    let closed = |keyword: &str, least: u8| {
+        format!(
+            "{{type: object, properties: {{kind: {{type: string}}}}, {keyword}: [{}, {}], unevaluatedProperties: false}}",
+            branch("a", 0),
+            branch("b", least)
+        )
+    };
+    let conditional = "{type: object, properties: {kind: {type: string}}, if: {required: [kind]}, then: {properties: {a: {type: string}}}, else: {properties: {b: {type: string}}}, unevaluatedProperties: false}";
+    let narrowed: &[&str] = &["request-narrowed"];
+    let widened: &[&str] = &["request-widened"];
+    for (old, new, expected) in [
+        // `b` is refused where it is empty, and left over where `a` is there.
+        (closed("anyOf", 0), closed("anyOf", 1), narrowed),
+        (closed("anyOf", 1), closed("anyOf", 0), widened),
+        (closed("oneOf", 0), closed("anyOf", 0), widened),
+        (closed("anyOf", 0), closed("oneOf", 0), narrowed),
+        (open.to_owned(), conditional.to_owned(), narrowed),
+        (
+            conditional.to_owned(),
+            open.to_owned(),
+            &["request-property-added", "request-property-added"],
+        ),
+        (
+            conditional.to_owned(),
+            conditional.replace("{a: {type: string}}", "{a: {minLength: 0, type: string}}"),
+            &[],
+        ),
+    ] {
+        let found = report(folder.path(), &body(&old), &body(&new));
+        assert_eq!(rules(&found), expected, "{old}\n{new}\n{found:#}");
     }
 }

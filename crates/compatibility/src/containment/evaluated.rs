@@ -18,9 +18,11 @@ pub(super) enum Evaluated {
         patterns: Vec<String>,
         /// Whether all of these are evaluated in every object. Those of branches are only in some.
         is_certain: bool,
+        /// Whether those that match a pattern are.
+        has_certain_patterns: bool,
+        /// Whether every property is evaluated in some objects.
+        may_be_all: bool,
     },
-    /// Every property of some objects, and not of others.
-    Unclear,
 }
 
 /// Returns what a schema evaluates.
@@ -29,13 +31,13 @@ pub(super) fn evaluated(contract: &Contract, keywords: &Keywords) -> Evaluated {
     collected.add(contract, keywords, 0, true);
     if collected.is_all {
         Evaluated::All
-    } else if collected.may_be_all {
-        Evaluated::Unclear
     } else {
         Evaluated::These {
             named: collected.named.into_iter().collect(),
             patterns: collected.patterns.into_iter().collect(),
             is_certain: !collected.is_conditional,
+            has_certain_patterns: !collected.has_conditional_patterns,
+            may_be_all: collected.may_be_all,
         }
     }
 }
@@ -49,6 +51,7 @@ struct Collected {
     is_all: bool,
     may_be_all: bool,
     is_conditional: bool,
+    has_conditional_patterns: bool,
 }
 
 impl Collected {
@@ -56,14 +59,16 @@ impl Collected {
     fn add(&mut self, contract: &Contract, keywords: &Keywords, depth: usize, is_always: bool) {
         let takes_all = keywords.additional_properties.is_some()
             || (depth > 0 && keywords.unevaluated_properties.is_some());
-        if depth > MOST_DEPTH || (takes_all && !is_always) {
+        if depth > MOST_DEPTH {
             self.may_be_all = true;
             return;
         }
-        if takes_all {
+        if takes_all && is_always {
             self.is_all = true;
             return;
         }
+        self.may_be_all |= takes_all;
+        self.has_conditional_patterns |= !is_always && !keywords.pattern_properties.is_empty();
         let has_names = !keywords.properties.is_empty() || !keywords.pattern_properties.is_empty();
         self.is_conditional |= has_names && !is_always;
         self.named.extend(keywords.properties.keys().cloned());

@@ -1,9 +1,10 @@
 //! Writes a schema, or its negation, as what a value of one type must fulfil. `arrays`, `objects` and
-//! `scalars` have the keywords of one type.
+//! `scalars` have the keywords of one type, and `unevaluated` one that looks at all others.
 
 mod arrays;
 mod objects;
 mod scalars;
+mod unevaluated;
 
 use contract::model::{Keywords, SchemaId, SchemaKind, Types};
 

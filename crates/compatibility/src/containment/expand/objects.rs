@@ -86,11 +86,14 @@ impl Schema<'_, '_, '_> {
         let is_sent = self.is_sent() && !is_never;
         let (beyond, is_certain) = match evaluated(contract, self.keywords) {
             Evaluated::All => return None,
-            Evaluated::Unclear => (None, false),
+            Evaluated::These {
+                may_be_all: true, ..
+            } => (None, false),
             Evaluated::These {
                 named,
                 patterns,
                 is_certain,
+                ..
             } => {
                 let literal = self.literal(id, true);
                 let outside = Outside {
@@ -149,27 +152,7 @@ impl Schema<'_, '_, '_> {
             way(Fact::MinProperties(max.saturating_add(1)));
         }
         if let Some(id) = keywords.unevaluated_properties {
-            let contract = self.tableau.context.pair.contract(self.side);
-            let unclear = Fact::Unclear("`unevaluatedProperties`");
-            match evaluated(contract, keywords) {
-                Evaluated::All => {}
-                Evaluated::Unclear => way(unclear),
-                Evaluated::These {
-                    named,
-                    patterns,
-                    is_certain,
-                } => {
-                    let literal = self.literal(id, false);
-                    way(Fact::Outside(Outside {
-                        named,
-                        patterns,
-                        literal,
-                    }));
-                    if !is_certain {
-                        way(unclear);
-                    }
-                }
-            }
+            self.unevaluated_ways(id, ways);
         }
         for (name, others) in &keywords.dependent_required {
             for other in others {
