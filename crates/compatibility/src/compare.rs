@@ -166,6 +166,7 @@ impl Flow {
 }
 
 /// A finding about an operation, in the making.
+#[derive(Clone)]
 struct Found {
     kind: Kind,
     rule: &'static str,

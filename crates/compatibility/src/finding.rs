@@ -100,10 +100,11 @@ impl Kind {
 }
 
 /// The rules whose findings can be breaking, sorted. Each of their breaking findings has a witness.
-pub const BREAKING_RULES: [&str; 27] = [
+pub const BREAKING_RULES: [&str; 28] = [
     "body-added",
     "body-removed",
     "body-required",
+    "discriminator-renamed",
     "encoding-changed",
     "header-optional",
     "header-removed",

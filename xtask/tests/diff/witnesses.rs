@@ -29,6 +29,27 @@ fn asks(field: &str) -> String {
     path("post", "/a", &format!("{field}, {DONE}"))
 }
 
+/// Returns a document whose requests and responses are pets, which this property tells apart.
+fn tagged(property: &str, more: &str) -> String {
+    let branch = |name: &str, own: &str| {
+        format!(
+            "    {name}: {{type: object, required: [{property}, {own}], properties: {{{property}: {{const: {}}}, {own}: {{type: string}}}}}}\n",
+            name.to_lowercase()
+        )
+    };
+    let reference = |name: &str| format!("{{$ref: '#/components/schemas/{name}'}}");
+    let (cat, dog, pet) = (reference("Cat"), reference("Dog"), reference("Pet"));
+    let mapping = "{cat: '#/components/schemas/Cat', dog: '#/components/schemas/Dog'}";
+    let json = format!("content: {{application/json: {{schema: {pet}}}}}");
+    document(&format!(
+        "  schemas:
+    Pet: {{oneOf: [{cat}, {dog}], discriminator: {{propertyName: {property}, mapping: {mapping}}}}}
+{}{}paths: {{/a: {{post: {{operationId: a, requestBody: {{{json}}}, responses: {{'200': {{description: Done., {json}}}}}}}}}}}",
+        branch("Cat", "name"),
+        branch("Dog", &format!("bark{more}")),
+    ))
+}
+
 fn answers(fields: &str) -> String {
     let responses = format!("responses: {{'200': {{description: Done., {fields}}}}}");
     path("get", "/a", &responses)
@@ -461,6 +482,12 @@ fn responses() -> Vec<Row> {
             r#"{"status":"200"}"#,
         ),
         (
+            "discriminator-renamed",
+            tagged("kind", ""),
+            tagged("type", ""),
+            r#"{"kind":"cat","name":""}"#,
+        ),
+        (
             "response-widened",
             answers(&content(JSON, "schema: {type: integer}")),
             answers(&content(JSON, "schema: {type: number}")),
@@ -512,4 +539,26 @@ fn every_breaking_finding_has_a_witness() {
     let all = BTreeSet::from(BREAKING_RULES);
     assert_eq!(shown, all, "each rule has a change that shows it");
     assert!(BREAKING_RULES.is_sorted());
+}
+
+#[test]
+fn a_renamed_property_of_a_discriminator_is_one_finding() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let rules = |new: &str| {
+        let report = report(folder.path(), &tagged("kind", ""), new);
+        let findings = report["findings"].as_array().expect("findings are a list");
+        let rules = findings.iter().map(|one| one["rule"].to_string());
+        rules.collect::<Vec<_>>()
+    };
+    assert_eq!(rules(&tagged("type", "")), ["\"discriminator-renamed\""]);
+    // What else changes in a branch is a finding of its own.
+    let other = rules(&tagged("type", "ing"));
+    assert!(
+        other.contains(&"\"discriminator-renamed\"".to_owned()),
+        "{other:?}"
+    );
+    assert!(
+        other.contains(&"\"request-narrowed\"".to_owned()),
+        "{other:?}"
+    );
 }

@@ -7,6 +7,7 @@
 mod found;
 mod meaning;
 mod properties;
+mod renamed;
 mod report;
 
 use std::collections::{HashMap, HashSet};

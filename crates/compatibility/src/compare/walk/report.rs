@@ -30,6 +30,7 @@ impl Comparison<'_> {
             }
         }
         let mut findings = Findings::default();
+        let mut renames = self.renames();
         for (index, node) in self.walks.nodes.iter().enumerate() {
             let Some(roots) = reached.get(&index) else {
                 continue;
@@ -39,6 +40,14 @@ impl Comparison<'_> {
                 .map(|root| self.pairs[self.walks.roots[*root].operation].name.clone())
                 .collect();
             for found in &node.found {
+                if let Some(rename) = self.rename_of(&mut renames, node.key, found, &operations) {
+                    if let (None, Kind::Breaking, Some(value)) =
+                        (&rename.witness, found.kind, &node.value)
+                    {
+                        rename.witness = Some(self.witness(node.key, roots, value));
+                    }
+                    continue;
+                }
                 // The same pair can be compared for several concerns.
                 if let Some(known) = findings.known(found) {
                     known.operations.extend(operations.iter().cloned());
@@ -62,6 +71,9 @@ impl Comparison<'_> {
                     witness,
                 });
             }
+        }
+        for rename in renames {
+            findings.push(rename.into_finding());
         }
         findings.into_list()
     }
