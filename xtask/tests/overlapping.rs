@@ -375,3 +375,45 @@ fn a_property_that_no_object_can_have_is_reported_once() {
         assert_eq!(found, [], "{schema}");
     }
 }
+
+#[test]
+fn a_property_that_other_keywords_exclude_is_reported() {
+    let lower = || json!({ "pattern": "^[a-z]+$" });
+    let text = || json!({ "type": "string" });
+    for (schema, right, limit) in [
+        (
+            json!({ "type": "object", "properties": { "Name": text(), "other": {} }, "propertyNames": lower() }),
+            json!({ "type": "object", "properties": { "name": text(), "other": {} }, "propertyNames": lower() }),
+            "propertyNames",
+        ),
+        (
+            json!({ "type": "object", "properties": { "x_a": text() }, "patternProperties": { "^x_": { "type": "integer" } } }),
+            json!({ "type": "object", "properties": { "x_a": text() }, "patternProperties": { "^x_": { "minLength": 3 }, "^y": { "type": "integer" } } }),
+            "patternProperties",
+        ),
+        (
+            json!({ "type": "object", "properties": { "a": {}, "b": {} }, "additionalProperties": false, "dependentRequired": { "a": ["c"] } }),
+            json!({ "type": "object", "properties": { "a": {}, "b": {} }, "additionalProperties": false, "dependentRequired": { "a": ["b"] } }),
+            "dependentRequired",
+        ),
+    ] {
+        let found = found_of("impossible-property", "openapi.json", &document(&schema));
+        let [(_, _, message)] = found.as_slice() else {
+            panic!("{schema}: {found:?}");
+        };
+        let words = format!("although it is declared, because of `{limit}`");
+        assert!(message.ends_with(&words), "{message}");
+        let found = found_of("impossible-property", "openapi.json", &document(&right));
+        assert_eq!(found, [], "{right}");
+    }
+    // Where it is required, nothing fits the whole.
+    for schema in [
+        json!({ "type": "object", "required": ["Name"], "properties": { "Name": text() }, "propertyNames": lower() }),
+        json!({ "type": "object", "required": ["x_a"], "properties": { "x_a": text() }, "patternProperties": { "^x_": { "type": "integer" } } }),
+    ] {
+        let found = found_of("impossible-schema", "openapi.json", &document(&schema));
+        assert_eq!(found.len(), 1, "{schema}: {found:?}");
+        let found = found_of("impossible-property", "openapi.json", &document(&schema));
+        assert_eq!(found, [], "{schema}");
+    }
+}

@@ -277,6 +277,21 @@ impl<'c> Context<'c> {
         matches!(outcome, Outcome::Nothing)
     }
 
+    /// Returns whether it is certain that no object that fits a schema has a property.
+    pub(crate) fn excludes(&self, id: SchemaId, name: &str) -> bool {
+        let literal = Literal {
+            class: self.pair.class(Side::Base, id),
+            role: Role::Receiver,
+            is_positive: true,
+        };
+        let extra = Extra {
+            facts: vec![Fact::Required(name.to_owned())],
+            ..Extra::default()
+        };
+        let tableau = Tableau::new(self, Reading::Exact, HashSet::new());
+        matches!(tableau.solve_object(&[literal], &extra), Outcome::Nothing)
+    }
+
     /// Returns a value that the branch `one` of a `oneOf` describes and the branch `other` accepts
     /// too, with what is beside the `oneOf`, or `None` if none was found.
     pub(crate) fn common(

@@ -1,10 +1,10 @@
-//! The lint `impossible-property`: properties that parts of an `allOf` declare in ways that exclude
-//! each other, so that no object can have them.
+//! The lint `impossible-property`: properties that no object can have, because parts of an `allOf`
+//! declare them in ways that exclude each other, or because keywords about all properties exclude them.
 
 use std::collections::{BTreeMap, HashSet};
 
 use contract::Diagnostic;
-use contract::model::{Contract, SchemaId, SchemaKind};
+use contract::model::{Contract, Keywords, SchemaId, SchemaKind};
 
 use crate::containment::Context;
 use crate::pair::Side;
@@ -12,6 +12,9 @@ use crate::pair::Side;
 /// The maximum number of schemas whose properties are gathered for one `allOf`. Larger ones are not
 /// checked.
 const MOST_PARTS: usize = 200;
+
+/// The maximum number of properties of a schema that are tried against its other keywords.
+const MOST_NAMES: usize = 200;
 
 /// The declarations of the properties of an object, by name.
 type Properties<'c> = BTreeMap<&'c str, Vec<SchemaId>>;
@@ -27,8 +30,26 @@ pub(crate) fn impossible_properties(context: &Context<'_>) -> Vec<Diagnostic> {
         let SchemaKind::Object(keywords) = &schema.kind else {
             continue;
         };
-        if keywords.all_of.is_empty() || !seen.insert(schema.span) {
+        let limits = limits(keywords);
+        if (keywords.all_of.is_empty() && limits.is_empty()) || !seen.insert(schema.span) {
             continue;
+        }
+        if !limits.is_empty() {
+            let mut names = keywords.properties.iter().take(MOST_NAMES);
+            let found = names.find(|(name, property)| {
+                !context.is_impossible(**property) && context.excludes(id, name)
+            });
+            if let Some((name, _)) = found
+                && !context.is_impossible(id)
+            {
+                let limits = limits.join("`, `");
+                let message = format!(
+                    "no object has `{name}`, although it is declared, because of `{limits}`"
+                );
+                let found = Diagnostic::warning("impossible-property", schema.span, message);
+                out.push(found.help("correct one of them, or remove the property"));
+                continue;
+            }
         }
         let Some(name) = excluded(context, id) else {
             continue;
@@ -48,6 +69,18 @@ pub(crate) fn impossible_properties(context: &Context<'_>) -> Vec<Diagnostic> {
         );
     }
     out
+}
+
+/// Returns the keywords of a schema that can exclude properties that it declares.
+fn limits(keywords: &Keywords) -> Vec<&'static str> {
+    let all = [
+        ("propertyNames", keywords.property_names.is_some()),
+        ("patternProperties", !keywords.pattern_properties.is_empty()),
+        ("dependentRequired", !keywords.dependent_required.is_empty()),
+        ("dependentSchemas", !keywords.dependent_schemas.is_empty()),
+    ];
+    let there = all.into_iter().filter(|(_, is_there)| *is_there);
+    there.map(|(name, _)| name).collect()
 }
 
 /// Returns the first property of a schema whose declarations exclude each other.

@@ -134,6 +134,7 @@ fn constraints(keywords: &Keywords) -> Vec<&'static str> {
         ("minProperties", keywords.min_properties.is_some()),
         ("maxProperties", keywords.max_properties.is_some()),
         ("propertyNames", keywords.property_names.is_some()),
+        ("patternProperties", !keywords.pattern_properties.is_empty()),
         (
             "additionalProperties",
             keywords.additional_properties.is_some(),

@@ -132,6 +132,14 @@ impl<'p, 'c> Tableau<'p, 'c> {
         outcome
     }
 
+    /// Searches for an object that fulfils all literals.
+    pub(crate) fn solve_object(&self, literals: &[Literal], extra: &Extra) -> Outcome {
+        self.path.borrow_mut().push(None);
+        let outcome = self.solve_types(literals, extra, &[Type::Object]);
+        self.path.borrow_mut().pop();
+        outcome
+    }
+
     /// Searches for a string that fulfils all literals.
     pub(crate) fn solve_text(&self, literals: &[Literal], extra: &Extra) -> Outcome {
         self.path.borrow_mut().push(None);

@@ -150,7 +150,9 @@ pub(super) fn annotate(keywords: &mut Keywords, node: &Node, entries: &[Entry]) 
     keywords.deprecated = flag(node, "deprecated");
     keywords.read_only = flag(node, "readOnly");
     keywords.write_only = flag(node, "writeOnly");
-    keywords.extensible = flag(node, "x-extensible-enum");
+    // A number that is not listed is no variant that a client could read.
+    let is_text = |value: &Node| value.as_str().is_some() || matches!(value.value, NodeValue::Null);
+    keywords.extensible = flag(node, "x-extensible-enum") && list(node, "enum").iter().all(is_text);
     keywords.secret =
         flag(node, "x-secret") || node.get("format").and_then(Node::as_str) == Some("password");
     keywords.extensions = extensions(entries);

@@ -174,8 +174,8 @@ pub(super) const RULES: &[Rule] = &[
         code: "impossible-property",
         set: Correct,
         severity: Warning,
-        summary: "The parts of an `allOf` declare a property in ways that exclude each other.",
-        why: "No object can have the property.",
+        summary: "No object can have a property that is declared: parts of an `allOf` exclude each other, or `propertyNames`, `patternProperties` or `dependentRequired` exclude it.",
+        why: "What can never be there is a mistake in one of the places that say so.",
         example: document(
             &SCHEMA,
             "⟦{ allOf: [{ properties: { a: { type: string } } }, { properties: { a: { type: integer } } }] }",

@@ -4,7 +4,7 @@ use super::grammar::{SCHEMA, TYPES};
 use super::walk::Walk;
 use crate::format;
 use crate::model::Dialect;
-use crate::node::Node;
+use crate::node::{Node, NodeValue};
 
 /// The keywords that apply to certain types only: lists of types, each with its keywords.
 static KEYWORDS: &[(&[&str], &[&str])] = &[
@@ -59,8 +59,10 @@ static KEYWORDS: &[(&[&str], &[&str])] = &[
     ),
 ];
 
-/// Reports keywords and formats that apply only to other types than the schema's.
+/// Reports keywords and formats that apply only to other types than the schema's, and an
+/// `x-extensible-enum` without anything that may grow.
 pub(super) fn check(walk: &mut Walk<'_, '_>, node: &Node) {
+    extensible(walk, node);
     let types: Vec<&str> = match node.get("type") {
         Some(list) if list.as_array().is_some() => list
             .as_array()
@@ -120,6 +122,36 @@ pub(super) fn check(walk: &mut Walk<'_, '_>, node: &Node) {
             "remove it, or correct the `type`".to_owned(),
         );
     }
+}
+
+/// Reports `x-extensible-enum` that is no truth value, or is beside no `enum` of strings. The list of
+/// values that some guidelines have is meant for other tools.
+fn extensible(walk: &mut Walk<'_, '_>, node: &Node) {
+    let Some(entry) = node.entry("x-extensible-enum") else {
+        return;
+    };
+    let is_text = |value: &Node| value.as_str().is_some() || matches!(value.value, NodeValue::Null);
+    let values = node.get("enum").and_then(Node::as_array);
+    // The values may be in what the schema is made of.
+    let made_of = ["$ref", "allOf", "anyOf", "oneOf"];
+    let (message, help) = match (entry.value.as_bool(), values) {
+        (None, _) if entry.value.as_array().is_some() => return,
+        (None, _) => (
+            "is neither `true` nor `false`, and has no effect",
+            "write `true`",
+        ),
+        (Some(true), Some(values)) if !values.iter().all(is_text) => (
+            "has no effect: only an `enum` of strings can grow",
+            "remove it, or list strings",
+        ),
+        (Some(true), None) if made_of.iter().all(|key| node.get(key).is_none()) => (
+            "has no effect without an `enum`",
+            "remove it, or add the `enum` that is meant",
+        ),
+        (Some(_), _) => return,
+    };
+    let message = format!("`x-extensible-enum` {message}");
+    walk.warning("idle-keyword", entry.key_span, message, help.to_owned());
 }
 
 /// Reports `nullable` of 3.0 in a schema that takes any type, and so null, in any case.

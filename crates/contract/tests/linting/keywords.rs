@@ -264,6 +264,23 @@ fn keywords_are_about_the_type() {
             "{ type: integer, format: ⟦uuid }",
             "{ type: [\"null\", string], format: uuid }",
         ),
+        // What may grow is an enumeration of strings, here or in what the schema is made of.
+        (
+            "{ type: string, ⟦x-extensible-enum: true }",
+            "{ type: string, enum: [a], x-extensible-enum: true }",
+        ),
+        (
+            "{ const: a, ⟦x-extensible-enum: true }",
+            "{ allOf: [{ enum: [a] }], x-extensible-enum: true }",
+        ),
+        (
+            "{ type: integer, enum: [1, 2], ⟦x-extensible-enum: true }",
+            "{ type: [string, \"null\"], enum: [a, null], x-extensible-enum: true }",
+        ),
+        (
+            "{ type: string, enum: [a], ⟦x-extensible-enum: grows }",
+            "{ type: string, x-extensible-enum: [a, b] }",
+        ),
     ] {
         warning("idle-keyword", SCHEMA_31, wrong, right);
     }
