@@ -102,14 +102,20 @@ async fn note(database: &Value, text: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_is_used_from_its_creation_to_its_deletion() {
-    let Some(servers) = Servers::new() else {
+    let upgradable = Servers::upgradable();
+    let is_upgradable = upgradable.is_some();
+    let Some(servers) = upgradable.or_else(Servers::new) else {
         return;
     };
     let (service, shop) = again(&servers);
     let size = "hobby-1".try_into().expect("it is a size");
     let storage = 16.try_into().expect("it is a storage size");
+    let mut wanted = PostgresCreate::new(size, storage);
+    if is_upgradable {
+        wanted.version = "16".into();
+    }
     orders!(shop, postgres_create)
-        .body(PostgresCreate::new(size, storage))
+        .body(wanted)
         .send()
         .await
         .expect("the database is created");
@@ -196,8 +202,22 @@ async fn a_database_is_used_from_its_creation_to_its_deletion() {
         .await
         .expect("the rule is created");
     service.kill();
-    let (mut service, shop) = again(&servers);
+    let (mut service, mut shop) = again(&servers);
     note(&made, "let-in").await;
+
+    // A later version, which only the operator can ask for.
+    if is_upgradable {
+        servers.upgrade(&made, "18");
+        service.kill();
+        (service, shop) = again(&servers);
+        let now = running(&shop, |now| now.version.to_string() == "18").await;
+        assert_eq!(now["connection_string"], made["connection_string"]);
+        let version = eventually(async || ask(&made, "SHOW server_version_num").await).await;
+        assert!(version.is_some_and(|version| version.starts_with("18")));
+        note(&made, "upgraded").await;
+        let all = "created resized failed-over let-in upgraded";
+        assert_eq!(ask(&made, NOTES).await.as_deref(), Some(all));
+    }
 
     orders!(shop, postgres_delete)
         .send()

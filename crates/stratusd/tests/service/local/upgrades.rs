@@ -13,17 +13,6 @@ use crate::support::servers::{Servers, connect};
 /// The path of the database.
 const ORDERS: &str = "/location/eu-central-h1/postgres/orders";
 
-/// Asks for version 18 of a database, or for 16 to take that back.
-fn upgrade(servers: &Servers, database: &Value, to: &str) {
-    let id = database["id"].as_str().expect("it has an id");
-    let settings = servers.settings();
-    let [name, folders, ..] = settings.each_ref().map(String::as_str);
-    let words = ["upgrade-database", id, "--project", "shop", "--to", to];
-    servers
-        .home
-        .succeed(&[&words[..], &[name, folders]].concat());
-}
-
 fn is_upgraded(now: &Value) -> bool {
     is_running(now) && now["version"] == "18"
 }
@@ -76,7 +65,7 @@ async fn an_upgrade_keeps_the_data_and_begins_the_backups_anew() {
         .wait_for(ORDERS, |now| now["earliest_restore_time"].is_string())
         .await;
 
-    upgrade(&servers, &made, "18");
+    servers.upgrade(&made, "18");
     let asked_at = super::now().to_string();
     let now = caller.wait_for(ORDERS, is_upgraded).await;
     assert_eq!(now["connection_string"], made["connection_string"]);
@@ -161,7 +150,7 @@ async fn an_upgrade_that_is_killed_at_each_stage_loses_nothing() {
     // Rows are written all the time, and those that are acknowledged are counted.
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let writer = tokio::spawn(write_until(made.clone(), stopped));
-    upgrade(&servers, &made, "18");
+    servers.upgrade(&made, "18");
     let record = folder(&servers, &made).join("record.json");
     let new = folder(&servers, &made).join("a/upgraded/PG_VERSION");
     for stage in ["", "copying", "trying", "ending"] {
@@ -267,7 +256,7 @@ async fn an_upgrade_that_cannot_be_made_leaves_the_database_as_it_is() {
         });
     };
     let pid = servers.pid(id);
-    upgrade(&servers, &made, "18");
+    servers.upgrade(&made, "18");
     says("pg_upgrade cannot upgrade it: ").await;
     says("child.n").await;
     // Neither its sessions nor its other changes are held up.
@@ -282,7 +271,7 @@ async fn an_upgrade_that_cannot_be_made_leaves_the_database_as_it_is() {
         .ok();
     let is_larger = |now: &Value| now["storage_size_gib"] == 32 && now["version"] == "16";
     caller.wait_for(ORDERS, is_larger).await;
-    upgrade(&servers, &made, "16");
+    servers.upgrade(&made, "16");
     let is_clean = eventually(async || left(&servers, &made).is_empty().then_some(())).await;
     is_clean.unwrap_or_else(|| panic!("{:?} is left", left(&servers, &made)));
 
@@ -294,10 +283,10 @@ async fn an_upgrade_that_cannot_be_made_leaves_the_database_as_it_is() {
         .expect("the owner can write");
     let library = "ALTER SYSTEM SET shared_preload_libraries = 'adminpack'";
     client.batch_execute(library).await.expect("the owner may");
-    upgrade(&servers, &made, "18");
+    servers.upgrade(&made, "18");
     says("the upgraded database does not start, so it has its version before again").await;
     says("tried again after an hour").await;
-    upgrade(&servers, &made, "16");
+    servers.upgrade(&made, "16");
     let is_back = |now: &Value| is_running(now) && now["version"] == "16";
     let now = caller.wait_for(ORDERS, is_back).await;
     let rows = eventually(async || ask(&now, "SELECT sum(n)::text FROM parent").await.ok()).await;
@@ -313,7 +302,7 @@ async fn an_upgrade_that_cannot_be_made_leaves_the_database_as_it_is() {
     }
     let restart = format!("{ORDERS}/restart");
     caller.post_nothing(&restart).await.ok();
-    upgrade(&servers, &made, "18");
+    servers.upgrade(&made, "18");
     let now = caller.wait_for(ORDERS, is_upgraded).await;
     let rows = eventually(async || ask(&now, "SELECT sum(n)::text FROM parent").await.ok()).await;
     assert_eq!(rows.expect("it answers"), "7");

@@ -120,6 +120,15 @@ impl Servers {
         .map(str::to_owned)
     }
 
+    /// Has the operator ask for another version of a database, or for that which it has to take that back.
+    pub fn upgrade(&self, database: &Value, to: &str) {
+        let id = database["id"].as_str().expect("it has an id");
+        let settings = self.settings();
+        let [name, folders, ..] = settings.each_ref().map(String::as_str);
+        let words = ["upgrade-database", id, "--project", "shop", "--to", to];
+        self.home.succeed(&[&words[..], &[name, folders]].concat());
+    }
+
     /// Returns a caller of a service.
     pub fn caller(&self, service: &Service) -> Caller {
         Caller::new(&service.base, SHOP, &self.token)
