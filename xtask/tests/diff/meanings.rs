@@ -447,6 +447,19 @@ fn what_is_read_as_text_hides_no_break() {
             &many("[1, 2]", "integer"),
             &[],
         ),
+        // A word could be read as a list of it, and a text with a blank could not.
+        (
+            Query,
+            "{type: string}",
+            "{maxLength: 7}",
+            &["request-narrowed"],
+        ),
+        (
+            Request,
+            "{type: string, format: date-time}",
+            r"{type: string, format: date-time, pattern: '^\S.*$'}",
+            &[],
+        ),
         (
             Query,
             "{type: boolean, default: true}",

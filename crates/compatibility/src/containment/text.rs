@@ -118,19 +118,26 @@ impl Context<'_> {
         question: &Question<'_>,
         literals: &[Literal],
     ) -> Option<Containment> {
-        let typed = format!("^(?:{NUMBER}|{BOOLEAN})$");
-        let extra = Extra {
-            facts: vec![Fact::NotPattern(typed)],
-            ..Extra::default()
-        };
-        let Outcome::Value(value) = tableau.solve_text(literals, &extra) else {
-            return None;
-        };
+        let typed = Fact::NotPattern(format!("^(?:{NUMBER}|{BOOLEAN})$"));
+        // A word may be read as a list of it.
+        let word = Fact::NotPattern(r"^[\w-]*$".to_owned());
         let sender = question.sender;
-        let is_broken = self.is_valid(sender, question.sent, &value) == Some(true)
-            && self.is_valid(sender.other(), question.received, &value) == Some(false)
-            && !self.reads(question, &value);
-        is_broken.then_some(Containment::Broken(value))
+        for facts in [vec![typed.clone()], vec![typed, word]] {
+            let extra = Extra {
+                facts,
+                ..Extra::default()
+            };
+            let Outcome::Value(value) = tableau.solve_text(literals, &extra) else {
+                return None;
+            };
+            let is_broken = self.is_valid(sender, question.sent, &value) == Some(true)
+                && self.is_valid(sender.other(), question.received, &value) == Some(false)
+                && !self.reads(question, &value);
+            if is_broken {
+                return Some(Containment::Broken(value));
+            }
+        }
+        None
     }
 }
 

@@ -79,24 +79,24 @@ impl Schema<'_, '_, '_> {
         left.depth = left.depth.checked_sub(1)?;
         let mut all: Alternatives = vec![Vec::new()];
         for id in keywords.reference.iter().chain(&keywords.all_of) {
-            all = both(all, self.part(*id, name, left)?)?;
+            all = both(all, &self.part(*id, name, left)?)?;
         }
         for id in keywords.any_of.iter().chain(&keywords.one_of) {
-            all = both(all, either(self.fails(*id), self.part(*id, name, left)?))?;
+            all = both(all, &either(self.fails(*id), self.part(*id, name, left)?))?;
         }
         if let Some(condition) = keywords.if_schema {
             for id in std::iter::once(condition).chain(keywords.then_schema) {
                 let without = self.part(id, name, left)?;
-                all = both(all, either(self.fails(condition), without))?;
+                all = both(all, &either(self.fails(condition), without))?;
             }
             if let Some(id) = keywords.else_schema {
                 let without = self.part(id, name, left)?;
-                all = both(all, either(self.holds(condition), without))?;
+                all = both(all, &either(self.holds(condition), without))?;
             }
         }
         for (owner, id) in &keywords.dependent_schemas {
             let absent = Atom::Fact(Fact::Absent(owner.clone()));
-            all = both(all, either(absent, self.part(*id, name, left)?))?;
+            all = both(all, &either(absent, self.part(*id, name, left)?))?;
         }
         left.depth += 1;
         Some(all)
@@ -141,7 +141,7 @@ fn either(atom: Atom, mut ways: Alternatives) -> Alternatives {
 }
 
 /// Returns the ways in which one of some ways holds, and one of others, or `None` if they are too many.
-fn both(one: Alternatives, other: Alternatives) -> Option<Alternatives> {
+fn both(one: Alternatives, other: &[Vec<Atom>]) -> Option<Alternatives> {
     if other.len() == 1 && other[0].is_empty() {
         return Some(one);
     }
