@@ -43,11 +43,12 @@ const CONSEQUENCES: &[(&str, &str)] = &[
     ("ambiguous-scalar", "bad-example"),
 ];
 
-/// The rules about a reference that does not lead where it should. The component that it means is then
+/// The rules about a reference or name that does not lead where it should. The component that it means is then
 /// unused only because of that.
 const LOST: &[&str] = &[
     "dangling-ref",
     "unknown-mapping",
+    "unknown-security-scheme",
     "wrong-ref-kind",
     "mapping-no-branch",
 ];

@@ -22,7 +22,7 @@ components:
         line,
         column,
     );
-    assert_eq!(found[0], expected);
+    assert_eq!(found, [expected]);
     warning(
         "undeclared-scope",
         template,
