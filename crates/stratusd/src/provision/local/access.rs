@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::path::Path;
 
-use super::files::replace;
+use super::files::{User, replace};
 use super::folder::Database;
 use super::member::DATA;
 use super::{server, session};
@@ -37,6 +38,21 @@ pub(super) async fn restrict(
     // At each look, because a session may have begun by the rules before.
     let session = session::connect(database, primary).await?;
     session.end_others(networks).await
+}
+
+/// Writes the rules by which exactly these networks connect, for a server that is not started yet. `folder`
+/// is that of its database.
+pub(super) fn prepare(
+    folder: &Path,
+    reader: User,
+    networks: &[String],
+) -> Result<(), ProvisionError> {
+    let file = rules(networks);
+    let path = folder.join("pg_hba.conf");
+    if fs::read_to_string(&path).is_ok_and(|there| there == file) {
+        return Ok(());
+    }
+    replace(&path, file.as_bytes(), reader)
 }
 
 /// Writes rules that let nobody but the service connect, for a server that starts for the first

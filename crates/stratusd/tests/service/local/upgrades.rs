@@ -127,6 +127,10 @@ async fn an_upgrade_keeps_the_data_and_begins_the_backups_anew() {
     });
     is_done.await.expect("the statistics are made");
     assert_eq!(left(&servers, &now), [""; 0]);
+    // A step that fails would be tried again after growing pauses, and be seen late.
+    service.terminate();
+    let (_, log) = service.wait();
+    assert!(!log.contains("a step failed"), "{log}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
