@@ -20,11 +20,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tokio::task::spawn_blocking;
+use tokio::time::{Instant, sleep};
 
 use super::files::{failed, private, sync_folder};
 use super::folder::{Database, Locked, Record};
 use super::member::{DATA, Member};
-use super::{Inner, configuration, owner, server, session};
+use super::{Inner, backup, configuration, owner, server, session};
 use crate::provision::ProvisionError;
 
 pub(super) use program::analyze;
@@ -36,6 +37,10 @@ const UPGRADED: &str = "upgraded";
 const OLD: &str = "old";
 const WORK: &str = "upgrade";
 
+/// How long an upgrade waits for the archive of the log.
+const ARCHIVED: Duration = Duration::from_mins(1);
+/// How often the archive is looked at.
+const LOOK: Duration = Duration::from_millis(200);
 /// How long an upgrade that has failed after its outage is not tried again.
 const AGAIN: Duration = Duration::from_hours(1);
 
@@ -191,7 +196,24 @@ impl Inner {
         if !server::has_absolute_socket(&member.path(&database.locked, DATA))? {
             return Ok(());
         }
-        program::pg_upgrade(self, database, to, &["--check"]).await
+        program::pg_upgrade(self, database, to, &["--check"]).await?;
+        self.await_archive(database).await
+    }
+
+    /// Waits a short time until the log of a database is archived, for which its server would otherwise
+    /// wait when it ends, while nobody can connect.
+    async fn await_archive(&self, database: &Database) -> Result<(), ProvisionError> {
+        let begun = Instant::now();
+        let (folder, archive) = (
+            database.locked.path(""),
+            self.archive(database.locked.id())?,
+        );
+        while backup::is_log_ready(&folder, &database.record, &archive)
+            && begun.elapsed() < ARCHIVED
+        {
+            sleep(LOOK).await;
+        }
+        Ok(())
     }
 
     /// Continues the upgrade of a database that was interrupted. Returns once there is none.
