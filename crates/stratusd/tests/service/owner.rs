@@ -100,6 +100,50 @@ async fn note(database: &Value, text: &str) {
     written.await.expect("the owner can write");
 }
 
+/// Lets nobody connect to the database, and then this machine again. Kills the service after each change.
+async fn restricted(
+    servers: &Servers,
+    made: &Value,
+    mut service: Service,
+    shop: &Client,
+) -> (Service, Client) {
+    let rules = orders!(shop, postgres_firewall_rule_list).send().await;
+    for rule in &rules.expect("the rules are listed").items {
+        orders!(shop, postgres_firewall_rule_delete)
+            .firewall_rule_id(rule.id.clone())
+            .send()
+            .await
+            .expect("the rule is deleted");
+    }
+    service.kill();
+    let (mut service, shop) = again(servers);
+    let refused = eventually(async || connect(made).await.err());
+    refused.await.expect("nobody may connect");
+    let cidr = "127.0.0.0/8".try_into().expect("it is a network");
+    orders!(shop, postgres_firewall_rule_create)
+        .body(PostgresFirewallRuleCreate::new(cidr))
+        .send()
+        .await
+        .expect("the rule is created");
+    service.kill();
+    again(servers)
+}
+
+/// Gives the database a later version, which only the operator can ask for, and kills the service meanwhile.
+async fn upgraded(servers: &Servers, made: &Value, mut service: Service) -> (Service, Client) {
+    servers.upgrade(made, "18");
+    service.kill();
+    let (service, shop) = again(servers);
+    let now = running(&shop, |now| now.version.to_string() == "18").await;
+    assert_eq!(now["connection_string"], made["connection_string"]);
+    let version = eventually(async || ask(made, "SHOW server_version_num").await).await;
+    assert!(version.is_some_and(|version| version.starts_with("18")));
+    note(made, "upgraded").await;
+    let all = "created resized failed-over let-in upgraded";
+    assert_eq!(ask(made, NOTES).await.as_deref(), Some(all));
+    (service, shop)
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_is_used_from_its_creation_to_its_deletion() {
     let upgradable = Servers::upgradable();
@@ -174,7 +218,7 @@ async fn a_database_is_used_from_its_creation_to_its_deletion() {
         .await
         .expect("the password is reset");
     service.kill();
-    let (mut service, shop) = again(&servers);
+    let (service, shop) = again(&servers);
     let before = made;
     let refused = eventually(async || connect(&before).await.err());
     refused.await.expect("the password before is refused");
@@ -182,43 +226,12 @@ async fn a_database_is_used_from_its_creation_to_its_deletion() {
     let all = eventually(async || ask(&made, NOTES).await).await;
     assert_eq!(all.as_deref(), Some("created resized failed-over"));
 
-    // Nobody may connect, and then this machine again.
-    let rules = orders!(shop, postgres_firewall_rule_list).send().await;
-    for rule in &rules.expect("the rules are listed").items {
-        orders!(shop, postgres_firewall_rule_delete)
-            .firewall_rule_id(rule.id.clone())
-            .send()
-            .await
-            .expect("the rule is deleted");
-    }
-    service.kill();
-    let (mut service, shop) = again(&servers);
-    let refused = eventually(async || connect(&made).await.err());
-    refused.await.expect("nobody may connect");
-    let cidr = "127.0.0.0/8".try_into().expect("it is a network");
-    orders!(shop, postgres_firewall_rule_create)
-        .body(PostgresFirewallRuleCreate::new(cidr))
-        .send()
-        .await
-        .expect("the rule is created");
-    service.kill();
-    let (mut service, mut shop) = again(&servers);
+    let (mut service, mut shop) = restricted(&servers, &made, service, &shop).await;
     note(&made, "let-in").await;
 
-    // A later version, which only the operator can ask for.
     if is_upgradable {
-        servers.upgrade(&made, "18");
-        service.kill();
-        (service, shop) = again(&servers);
-        let now = running(&shop, |now| now.version.to_string() == "18").await;
-        assert_eq!(now["connection_string"], made["connection_string"]);
-        let version = eventually(async || ask(&made, "SHOW server_version_num").await).await;
-        assert!(version.is_some_and(|version| version.starts_with("18")));
-        note(&made, "upgraded").await;
-        let all = "created resized failed-over let-in upgraded";
-        assert_eq!(ask(&made, NOTES).await.as_deref(), Some(all));
+        (service, shop) = upgraded(&servers, &made, service).await;
     }
-
     orders!(shop, postgres_delete)
         .send()
         .await

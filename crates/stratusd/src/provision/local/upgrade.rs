@@ -38,7 +38,7 @@ const OLD: &str = "old";
 const WORK: &str = "upgrade";
 
 /// How long an upgrade waits for the archive of the log.
-const ARCHIVED: Duration = Duration::from_mins(1);
+const ARCHIVED: Duration = Duration::from_secs(30);
 /// How often the archive is looked at.
 const LOOK: Duration = Duration::from_millis(200);
 /// How long an upgrade that has failed after its outage is not tried again.

@@ -17,7 +17,7 @@ use crate::provision::{Progress, ProvisionError};
 const PATIENCE: Duration = Duration::from_secs(1);
 /// How long it waits for the check: a check that fails is to fail the step, so that it is tried again after
 /// growing pauses.
-const CHECK_PATIENCE: Duration = Duration::from_secs(20);
+const CHECK_PATIENCE: Duration = Duration::from_secs(45);
 /// When a step looks at it again.
 pub(in super::super) const PAUSE: Duration = Duration::from_secs(3);
 /// How often an upgrade is looked at.
