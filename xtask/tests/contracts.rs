@@ -442,7 +442,7 @@ fn lint_and_diff_without_a_document_read_those_of_the_list() {
 fn the_entries_that_the_pages_show_are_some() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let read = |page: &str| fs::read_to_string(root.join(page)).expect("the page is there");
-    let pages = [read("docs/repositories.md"), read("README.md")];
+    let pages = ["docs/repositories.md", "docs/versions.md", "README.md"].map(read);
     let blocks = pages
         .iter()
         .flat_map(|page| page.split("```toml\n").skip(1));
@@ -450,7 +450,7 @@ fn the_entries_that_the_pages_show_are_some() {
     let entries: Vec<&str> = blocks
         .filter(|block| block.contains("[[contract]]"))
         .collect();
-    assert_eq!(entries.len(), 3);
+    assert_eq!(entries.len(), 4);
     for entry in entries {
         let folder = repository(&[("contract.toml", entry)]);
         let (code, printed) = xtask(folder.path(), &["codegen"]);

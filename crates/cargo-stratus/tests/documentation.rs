@@ -377,6 +377,7 @@ const LANGUAGES: &[(&str, &str, &str)] = &[
         "every_policy_of_the_documentation_is_read",
     ),
     ("toml", "docs/repositories.md", "xtask/tests/contracts.rs"),
+    ("toml", "docs/versions.md", "xtask/tests/contracts.rs"),
     ("yaml", "docs/ci.md", "xtask/tests/command_line.rs"),
     ("yaml", "docs/extensions.md", "tests/tests/extensions.rs"),
     ("yaml", "docs/openapi-3.2.md", "tests/tests/extensions.rs"),
