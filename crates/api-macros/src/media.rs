@@ -103,9 +103,12 @@ impl Media {
             .filter(|_| !self.kind.is_opaque())
             .map(|ty| quote!(.described::<#ty>()));
         let encodings = self.encodings.as_ref();
-        let encodings = encodings.map(|encodings| match self.kind {
-            Kind::Form => quote!(.fields(#encodings)),
-            _ => quote!(.encodings(&#encodings)),
+        let encodings = encodings.map(|encodings| {
+            if self.kind == Kind::Form {
+                quote!(.fields(#encodings))
+            } else {
+                quote!(.encodings(&#encodings))
+            }
         });
         quote! {
             ::api_runtime::server::Media::new(#name)
