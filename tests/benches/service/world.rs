@@ -173,7 +173,7 @@ pub fn context(world: World) -> Context {
         service_domain: "stratus.example".to_owned(),
         quotas: QUOTAS,
         postgres_versions: stratusd::provision::Versions::default(),
-        postgres_flavors: None,
+        postgres_flavors: stratusd::provision::Flavors::default(),
         idempotency_keys: 10,
     }
 }
