@@ -27,11 +27,20 @@ pub fn explaining_home() -> Option<(Home, Cluster)> {
     Home::on_server(&settings, &[])
 }
 
-/// Inserts neighbours.
+/// Inserts neighbours, without the triggers, which would take most of twenty minutes for a million rows
+/// of each table. So the changes that they would record are inserted too.
 pub fn fill(url: &str, neighbours: &Neighbours) {
     let sequence = |count| format!("SELECT i FROM generate_series(1, {count}) AS i");
     let neighbours = seed::statements(neighbours, sequence, "BYTEA");
-    psql(url, &format!("BEGIN; {neighbours} COMMIT"));
+    let changes = "INSERT INTO load_balancer_change (number, project_id, load_balancer_id, at) \
+                   SELECT pg_current_xact_id()::TEXT::BIGINT, project_id, id, EXTRACT(EPOCH FROM clock_timestamp()) * 1000 \
+                   FROM (SELECT project_id, id FROM load_balancer \
+                         UNION SELECT project_id, '1b000000000000000000000000' FROM vm) AS changed \
+                   ON CONFLICT DO NOTHING";
+    psql(
+        url,
+        &format!("SET session_replication_role = replica; BEGIN; {neighbours} {changes}; COMMIT"),
+    );
     psql(url, "ANALYZE");
 }
 
@@ -103,6 +112,18 @@ fn keys(url: &str) -> Keys {
         Some((index, (table, columns)))
     };
     listed.lines().filter_map(key).collect()
+}
+
+/// Returns the indexes that lack columns of their tables, of the tables whose primary keys have all
+/// columns.
+pub fn partial_indexes(url: &str) -> String {
+    psql(
+        url,
+        "SELECT i.indexrelid::regclass FROM pg_index AS p JOIN pg_class AS t ON t.oid = p.indrelid \
+         JOIN pg_index AS i ON i.indrelid = t.oid \
+         WHERE t.relnamespace = 'public'::regnamespace AND p.indisprimary AND p.indnatts = t.relnatts \
+         AND i.indnatts < t.relnatts",
+    )
 }
 
 /// Runs SQL without its plans in the log. Returns what it prints.

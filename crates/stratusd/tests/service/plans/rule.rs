@@ -69,6 +69,12 @@ const ALLOWED: &[Allowed] = &[
     ),
     (
         "",
+        "firewall_subnet",
+        "project_id,subnet_id",
+        "all firewalls of a subnet are shown",
+    ),
+    (
+        "",
         "nic",
         "project_id,subnet_id",
         "all interfaces of a subnet are shown",
@@ -77,6 +83,12 @@ const ALLOWED: &[Allowed] = &[
         "",
         "private_subnet_link",
         "project_id,low_id",
+        "all connections of a subnet are deleted",
+    ),
+    (
+        "",
+        "private_subnet_link",
+        "project_id,high_id",
         "all connections of a subnet are deleted",
     ),
     (
@@ -159,15 +171,18 @@ fn unbounded(text: &str, access: &Access, is_limited: bool) -> Option<String> {
     let (by, wrong) = match &access.reach {
         Reach::Scan => (String::new(), format!("reads all of {table}")),
         Reach::Search { key, by } => {
-            let is_whole = key.iter().all(|column| by.contains(column));
+            // A column after one that is missing only drops entries of the index that were read.
+            let found: Vec<&str> = key
+                .iter()
+                .map_while(|column| by.contains(column).then_some(column.as_str()))
+                .collect();
             // The index is in the order of the page, so the limit ends the search.
             let is_page = is_limited && by.len() > 1 && key.starts_with(by);
-            if is_whole || is_page {
+            if found.len() == key.len() || is_page {
                 return None;
             }
-            let by = by.join(",");
-            let wrong = format!("searches {table} by {} alone", by.replace(',', " and "));
-            (by, wrong)
+            let wrong = format!("searches {table} by {} alone", found.join(" and "));
+            (found.join(","), wrong)
         }
     };
     let is_allowed = ALLOWED

@@ -194,7 +194,9 @@ fn read(text: &str, lines: &[&str], keys: &Keys) -> Statement {
             words.get(named) == Some(&alias)
         };
         let at = (0..words.len()).find(|at| keys.tables.contains_key(words[*at]) && is_alias(at));
-        at.map(|at| words[at].to_owned())
+        // What the statement does not name is read to check a foreign key.
+        let unnamed = keys.tables.contains_key(alias).then_some(alias);
+        at.map(|at| words[at]).or(unnamed).map(str::to_owned)
     };
     let mut accesses: Vec<Access> = lines
         .iter()
