@@ -143,7 +143,7 @@ fn rules(input: &DeriveInput) -> Result<Rules> {
 fn keywords(item: &syn::Type, rules: &Rules) -> TokenStream {
     let mut pairs = Vec::new();
     for (name, value) in [("minItems", &rules.min), ("maxItems", &rules.max)] {
-        if let Some(value) = value {
+        if let Some(value) = value.as_ref().map(impls::count) {
             pairs.push(quote!((#name, json!(#value))));
         }
     }

@@ -2,7 +2,7 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{Ident, LitStr};
+use syn::{Ident, LitInt, LitStr};
 
 /// Generates impls of serde's `Serialize` and `Deserialize`, which are those of `api_runtime::Wire`
 /// too. `decode` is a function body that reads from `deserializer`, `encode` one that writes to
@@ -51,6 +51,12 @@ pub(crate) fn checked(check: &LitStr, inner: &TokenStream) -> TokenStream {
         };
         read().map_err(::api_runtime::__private::serde::de::Error::custom)
     }
+}
+
+/// Returns the literal of a count with its type: without one, it would be an `i32`, for which some
+/// counts are too large.
+pub(crate) fn count(number: &LitInt) -> LitInt {
+    LitInt::new(&format!("{}u64", number.base10_digits()), number.span())
 }
 
 /// Generates the expression `Some(value)` or `None`.

@@ -129,7 +129,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
 fn keywords(inner: &syn::Type, rules: &Rules) -> TokenStream {
     let mut pairs = Vec::new();
     for (name, value) in [("minProperties", &rules.min), ("maxProperties", &rules.max)] {
-        if let Some(value) = value {
+        if let Some(value) = value.as_ref().map(impls::count) {
             pairs.push(quote!((#name, json!(#value))));
         }
     }

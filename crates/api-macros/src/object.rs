@@ -211,7 +211,7 @@ impl Object<'_> {
             ("minProperties", &self.rules.min),
             ("maxProperties", &self.rules.max),
         ] {
-            if let Some(value) = value {
+            if let Some(value) = value.as_ref().map(impls::count) {
                 pairs.push(quote!((#name, json!(#value))));
             }
         }

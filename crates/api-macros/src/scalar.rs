@@ -218,7 +218,7 @@ pub(crate) fn keywords(scalar: &Scalar<'_>) -> TokenStream {
         ("minLength", &rules.min_length),
         ("maxLength", &rules.max_length),
     ] {
-        if let Some(value) = value {
+        if let Some(value) = value.as_ref().map(impls::count) {
             pairs.push(quote!((#name, json!(#value))));
         }
     }

@@ -1,16 +1,25 @@
-//! Bounds of numbers that are written as integers beyond 32 bits.
+//! Bounds of numbers and counts that are written as integers beyond 32 bits.
 
 use features_client::prelude::*;
 use features_server::numbers::{
-    NumberEchoError, NumberEchoRequest, NumberEchoResponse, NumbersApi,
+    NumberEchoError, NumberEchoRequest, NumberEchoResponse, NumbersApi, SurveyEchoError,
+    SurveyEchoRequest, SurveyEchoResponse,
 };
-use features_types::Distance;
+use features_types::{Distance, Survey};
+use serde_json::json;
 
 impl NumbersApi for crate::Features {
     async fn number_echo(
         &self,
         request: NumberEchoRequest,
     ) -> Result<NumberEchoResponse, NumberEchoError> {
+        Ok(request.body.into())
+    }
+
+    async fn survey_echo(
+        &self,
+        request: SurveyEchoRequest,
+    ) -> Result<SurveyEchoResponse, SurveyEchoError> {
         Ok(request.body.into())
     }
 }
@@ -27,4 +36,9 @@ pub async fn check(client: &Client, url: &str) {
         let response = request.send().await.expect("a response");
         assert_eq!(response.status().as_u16() / 100, status / 100, "{body}");
     }
+    let survey = json!({ "points": [5_000_000_000.0], "notes": { "first": "far" } });
+    let sent = serde_json::from_value(survey.clone()).expect("a survey");
+    let response = client.survey_echo().body::<Survey>(sent).send().await;
+    let response = response.expect("a success").into_inner();
+    assert_eq!(serde_json::to_value(response).expect("JSON"), survey);
 }
