@@ -469,6 +469,27 @@ fn a_contract_may_have_thousands_of_files_but_not_any_number() {
 }
 
 #[test]
+fn a_sample_of_code_that_an_extension_refers_to_is_not_read() {
+    let samples =
+        "x-samples:\n  - {code: {$ref: samples/view.ts}}\nx-parts: {pet: {$ref: pet.yaml}}\n";
+    let files = folder(&[
+        (
+            "openapi.yaml",
+            &(responding_with("{$ref: '#/x-parts/pet'}") + samples),
+        ),
+        (
+            "samples/view.ts",
+            "const pet = view({\n  name: 'Rex'\n});\n",
+        ),
+        ("pet.yaml", "type: object\n"),
+    ]);
+    let found = document(files.path(), &[]);
+    let content = &found["paths"]["/pet"]["get"]["responses"]["200"]["content"];
+    let schema = content.pointer("/application~1json/schema/$ref");
+    assert!(schema.is_some(), "{content}");
+}
+
+#[test]
 fn a_requirement_may_name_a_scheme_of_another_file_by_its_uri() {
     let secured = |key: &str| {
         format!(

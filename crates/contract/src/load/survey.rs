@@ -1,6 +1,7 @@
 //! Surveys a document for the other documents that it refers to.
 
 use std::collections::HashSet;
+use std::path::Path;
 use std::rc::Rc;
 
 use jsonschema::Uri;
@@ -33,13 +34,14 @@ impl Survey {
     pub(super) fn of(root: &Node, base: Option<&Uri<String>>) -> Self {
         let mut survey = Self::default();
         let mut seen = HashSet::new();
-        let mut pending = vec![(root, base.cloned().map(Rc::new))];
-        while let Some((node, mut base)) = pending.pop() {
+        let mut pending = vec![(root, base.cloned().map(Rc::new), false)];
+        while let Some((node, mut base, is_extension)) = pending.pop() {
             match &node.value {
                 NodeValue::Array(items) => {
                     // Reversed, because the last one is taken first: files are read in the order of
                     // the text.
-                    pending.extend(items.iter().rev().map(|item| (item, base.clone())));
+                    let items = items.iter().rev();
+                    pending.extend(items.map(|item| (item, base.clone(), is_extension)));
                 }
                 NodeValue::Object(entries) => {
                     if let Some(id) = node.get("$id").and_then(Node::as_str) {
@@ -51,7 +53,9 @@ impl Survey {
                             .filter(|_| !reference.starts_with('#'));
                         // Below a `$id`, a relative reference means an address. Without a local
                         // copy of that address, it is resolved to the file, so both are read.
-                        let file = local_file(reference).map(Target::File);
+                        let file = local_file(reference)
+                            .filter(|file| !is_extension || may_be_document(file))
+                            .map(Target::File);
                         let targets = [address.map(Target::Address), file];
                         survey.targets.extend(
                             targets
@@ -64,18 +68,23 @@ impl Survey {
                     survey.has_resources |= names
                         .iter()
                         .any(|name| node.get(name).is_some_and(|value| value.as_str().is_some()));
-                    pending.extend(
-                        entries
-                            .iter()
-                            .rev()
-                            .map(|entry| (&entry.value, base.clone())),
-                    );
+                    pending.extend(entries.iter().rev().map(|entry| {
+                        let is_extension = is_extension || entry.key.starts_with("x-");
+                        (&entry.value, base.clone(), is_extension)
+                    }));
                 }
                 _ => {}
             }
         }
         survey
     }
+}
+
+/// Returns whether a file that an extension refers to may be a document. Some refer to samples of code,
+/// whose errors would say nothing about the contract.
+fn may_be_document(file: &str) -> bool {
+    let ending = Path::new(file).extension();
+    ending.is_none_or(|ending| ["yaml", "yml", "json"].iter().any(|known| ending == *known))
 }
 
 /// Returns the references in an object: its `$ref` and `$dynamicRef`, those values in the mapping of
