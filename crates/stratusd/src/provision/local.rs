@@ -174,7 +174,8 @@ impl Local {
 }
 
 impl Inner {
-    /// Locks a database for a step. Waits for at most [`LOCK_WAIT`].
+    /// Locks a database for a step. Waits for at most [`LOCK_WAIT`]: the supervisor may wait for a server
+    /// that recovers, and a program of an earlier process may still run.
     async fn lock(&self, id: &str) -> Result<Locked, ProvisionError> {
         let begun = Instant::now();
         loop {
@@ -182,8 +183,9 @@ impl Inner {
                 return Ok(locked);
             }
             if begun.elapsed() > LOCK_WAIT {
-                let wrong = "an earlier step for this database has not ended yet";
-                return Err(ProvisionError::Failed(wrong.to_owned()));
+                let reason = "an earlier step for this database has not ended yet".to_owned();
+                let wait = LOCK_WAIT;
+                return Err(ProvisionError::Busy { reason, wait });
             }
             sleep(Duration::from_millis(20)).await;
         }
