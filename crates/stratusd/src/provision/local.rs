@@ -1,8 +1,9 @@
 //! Runs a PostgreSQL server for each database on this machine, at its own address, with its standbys.
 //!
 //! What the service knows of a database is in the database's folder, so that a service that was
-//! killed continues where it was. Each step holds a lock on the folder. The programs that make or
-//! copy a cluster hold it too, so a step waits for those of an earlier process.
+//! killed continues where it was. Each step holds a lock on the folder. The programs that make a
+//! cluster hold it too, so a step waits for those of an earlier process. Those that copy a cluster for a
+//! standby hold another lock, since that takes as long as the database is large, and no step waits for it.
 
 mod access;
 mod address;
