@@ -139,7 +139,8 @@ async fn a_copy_that_a_killed_service_has_left_holds_up_nothing() {
     let reset = caller.post(&reset_path, reset).await.ok();
     says("a reset", &reset, "SELECT 'here'", "here").await;
     assert!(test_kill_process(tar).is_ok(), "the copy has ended");
-    // Not beside what is left of the earlier copy.
+    // No other copy begins beside what is left of this one.
+    tokio::time::sleep(Duration::from_secs(3)).await;
     let slots = "SELECT count(*)::text FROM pg_replication_slots WHERE active";
     assert_eq!(ask(&reset, slots).await.expect("it answers"), "0");
     kill_process(tar, Signal::CONT).expect("it is still there");
