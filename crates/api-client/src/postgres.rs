@@ -107,6 +107,7 @@ pub trait ClientPostgresExt: crate::sealed::Sealed {
     /// Makes a standby of a Postgres database its primary soon, in a planned switch that loses nothing and ends the connections of the database.
     /// The connection string stays the same, and the primary before becomes a standby.
     /// The response does not wait for the switch; the `state` is `unavailable` from its start until the database accepts connections again.
+    /// The switch waits for a standby that is still being made, as after a change of `ha_type`.
     /// A database that is being created stays as it is.
     /// Returns 400 `InvalidRequest` with `details.postgres_database_reference` if the database has no standby, since its `ha_type` is `none`.
     ///

@@ -76,6 +76,8 @@ pub struct Steps {
     pub postponed: AtomicU64,
     /// Steps that failed because the provisioner has lost the database.
     pub missing: AtomicU64,
+    /// Steps that found a database whose storage is nearly full.
+    pub nearly_full: AtomicU64,
     /// Databases that were due and not tried, because their projects had no room for more steps.
     pub put_off: AtomicU64,
 }

@@ -200,7 +200,7 @@ settings! {
     simulate_delay("STRATUS_SIMULATE_DELAY", "DURATION"): Duration = "2s";
     /// Simulator: the maximum random time added to the delay.
     simulate_jitter("STRATUS_SIMULATE_JITTER", "DURATION"): Duration = "2s";
-    /// Simulator: the share of steps (create, resize, set password) that fail.
+    /// Simulator: the share of steps (create, resize, restart, promote, delete, set password) that fail.
     simulate_failures("STRATUS_SIMULATE_FAILURES", "PERCENT"): Percent = "0";
     /// Simulator: the share of checks of a running database that start an outage.
     simulate_outages("STRATUS_SIMULATE_OUTAGES", "PERCENT"): Percent = "0";

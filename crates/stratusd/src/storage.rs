@@ -31,7 +31,6 @@ pub mod balanced;
 pub mod clock;
 pub mod count;
 pub mod database;
-pub mod failing;
 pub mod firewall;
 pub mod idempotency;
 pub mod inference_api_key;
@@ -49,6 +48,7 @@ pub mod quota;
 pub mod service_state;
 pub mod standby;
 pub mod token;
+pub mod troubled;
 pub mod vm;
 
 use std::convert::Infallible;

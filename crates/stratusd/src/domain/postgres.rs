@@ -12,6 +12,26 @@ pub fn fits(used_bytes: i64, gib: i64) -> bool {
     i128::from(used_bytes) * 10 < (i128::from(gib) << 30) * 8
 }
 
+/// How full the storage of a database is, in percent, when a database on this machine becomes read-only.
+pub const FULL: u8 = 95;
+/// How full it is, in percent, when operators are to know, and below which such a database can be written
+/// again. Less than [`FULL`], so that it does not change with every row.
+pub const NEARLY_FULL: u8 = 90;
+
+/// Returns whether the storage of a database is nearly full.
+#[must_use]
+pub fn is_nearly_full(used_bytes: i64, gib: i64) -> bool {
+    i128::from(used_bytes) >= (i128::from(gib) << 30) / 100 * i128::from(NEARLY_FULL)
+}
+
+/// Returns how much of its storage a database uses, in percent, rounded.
+#[must_use]
+pub fn used_percent(used_bytes: i64, gib: i64) -> i64 {
+    let all = (i128::from(gib) << 30).max(1);
+    let percent = (i128::from(used_bytes) * 100 + all / 2) / all;
+    i64::try_from(percent).unwrap_or(i64::MAX)
+}
+
 /// The maximum number of tags of a database. The contract lets a request have more, since it did so before
 /// there was this limit.
 pub const MOST_TAGS: usize = 50;

@@ -1,8 +1,9 @@
 //! Runs a PostgreSQL server for each database on this machine, at its own address, with its standbys.
 //!
 //! What the service knows of a database is in the database's folder, so that a service that was
-//! killed continues where it was. Each step holds a lock on the folder. The programs that make or
-//! copy a cluster hold it too, so a step waits for those of an earlier process.
+//! killed continues where it was. Each step holds a lock on the folder. The programs that make a
+//! cluster hold it too, so a step waits for those of an earlier process. Those that copy a cluster for a
+//! standby hold another lock, since that takes as long as the database is large, and no step waits for it.
 
 mod access;
 mod address;
@@ -174,7 +175,8 @@ impl Local {
 }
 
 impl Inner {
-    /// Locks a database for a step. Waits for at most [`LOCK_WAIT`].
+    /// Locks a database for a step. Waits for at most [`LOCK_WAIT`]: the supervisor may wait for a server
+    /// that recovers, and a program of an earlier process may still run.
     async fn lock(&self, id: &str) -> Result<Locked, ProvisionError> {
         let begun = Instant::now();
         loop {
@@ -182,8 +184,9 @@ impl Inner {
                 return Ok(locked);
             }
             if begun.elapsed() > LOCK_WAIT {
-                let wrong = "an earlier step for this database has not ended yet";
-                return Err(ProvisionError::Failed(wrong.to_owned()));
+                let reason = "an earlier step for this database has not ended yet".to_owned();
+                let wait = LOCK_WAIT;
+                return Err(ProvisionError::Busy { reason, wait });
             }
             sleep(Duration::from_millis(20)).await;
         }

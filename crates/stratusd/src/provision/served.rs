@@ -10,7 +10,7 @@ use provisioner_server::database::DatabaseApi;
 use provisioner_server::provisioner::{
     ProvisionerApi, ProvisionerViewError, ProvisionerViewRequest, ProvisionerViewResponse,
 };
-use provisioner_server::responses::{BadRequest, DatabaseNotFound, Failed, Progress};
+use provisioner_server::responses::{BadRequest, DatabaseNotFound, Failed, Progress, Unavailable};
 use provisioner_server::server::{
     AuthError, Bearer, Config, Operation, Rejection, RejectionKind, RenderRejection, Router,
 };
@@ -128,16 +128,24 @@ fn text(text: &str) -> wire::ProblemText {
     wire::ProblemText::try_from(cut).expect("a line is shorter than the contract allows")
 }
 
-/// Logs the failure of a step, and returns it as a response.
-fn failed(step: &'static str, id: &str, error: &ProvisionError) -> Failed {
+/// Logs the failure of a step, and returns it as a response: 503 if the provisioner is well and cannot
+/// do the step now.
+fn failed<E>(step: &'static str, id: &str, error: &ProvisionError) -> E
+where
+    E: From<Failed> + From<Unavailable>,
+{
+    if let ProvisionError::Busy { reason, wait } = error {
+        tracing::warn!(database = id, step, "a step is postponed: {reason}");
+        let code = wire::ProblemCode::Unavailable;
+        let mut unavailable = Unavailable::new(problem(code, 503, "Service Unavailable", reason));
+        let seconds = i64::try_from(wait.as_millis().div_ceil(1000)).unwrap_or(i64::MAX);
+        unavailable.retry_after = wire::RetryAfterSeconds::try_from(seconds).ok();
+        return unavailable.into();
+    }
     tracing::warn!(database = id, step, "a step failed: {error}");
     let code = wire::ProblemCode::Failed;
-    Failed::new(problem(
-        code,
-        500,
-        "Internal Server Error",
-        &error.to_string(),
-    ))
+    let detail = error.to_string();
+    Failed::new(problem(code, 500, "Internal Server Error", &detail)).into()
 }
 
 fn not_found(reason: &str) -> DatabaseNotFound {
@@ -148,12 +156,11 @@ fn not_found(reason: &str) -> DatabaseNotFound {
 /// Returns the error of a step, which is 404 if there is no database.
 fn refused<E>(step: &'static str, id: &str, error: &ProvisionError) -> E
 where
-    E: From<Failed> + From<DatabaseNotFound>,
+    E: From<Failed> + From<Unavailable> + From<DatabaseNotFound>,
 {
     match error {
         ProvisionError::NoDatabase(reason) => not_found(reason).into(),
-        // Calls that are too many do not come so far.
-        ProvisionError::Failed(_) | ProvisionError::Busy { .. } => failed(step, id, error).into(),
+        ProvisionError::Failed(_) | ProvisionError::Busy { .. } => failed(step, id, error),
     }
 }
 
@@ -200,7 +207,7 @@ impl<P: Provisioner> DatabaseApi<()> for Served<P> {
         let result = self.provisioner.create(&wanted).await;
         match result {
             Ok(progress) => Ok(Progress::new(convert::progress(progress)).into()),
-            Err(error) => Err(failed("create", &wanted.id, &error).into()),
+            Err(error) => Err(failed("create", &wanted.id, &error)),
         }
     }
 
@@ -258,7 +265,7 @@ impl<P: Provisioner> DatabaseApi<()> for Served<P> {
         let result = self.provisioner.delete(&wanted).await;
         match result {
             Ok(progress) => Ok(Progress::new(convert::progress(progress)).into()),
-            Err(error) => Err(failed("delete", &wanted.id, &error).into()),
+            Err(error) => Err(failed("delete", &wanted.id, &error)),
         }
     }
 

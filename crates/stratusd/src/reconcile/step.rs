@@ -1,6 +1,7 @@
 //! A step of a database: what is asked of the provisioner, in which order, and what is written about
 //! it.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use api_types::{CaCertificates, PostgresSize, PostgresState, PostgresVersion};
@@ -8,7 +9,7 @@ use api_types::{CaCertificates, PostgresSize, PostgresState, PostgresVersion};
 use super::failure::Failure;
 use super::record::{backups, state, unchanged, unfit, wanted};
 use super::{FIRST_WAIT, Reconciler};
-use crate::domain::postgres::{fits, sealed_for};
+use crate::domain::postgres::{fits, is_nearly_full, sealed_for};
 use crate::provision::{Observed, Password, Progress, ProvisionError, Provisioner, Wanted};
 use crate::storage::lease::{Due, StepRecord};
 
@@ -85,6 +86,9 @@ impl<P: Provisioner> Reconciler<P> {
             let_in.map_err(|error| Failure::of(error, state(&observed)))?;
             true
         };
+        if is_nearly_full(observed.used_bytes, observed.shape.storage_size_gib) {
+            self.steps.nearly_full.fetch_add(1, Ordering::Relaxed);
+        }
         Ok(StepRecord {
             state: state(&observed),
             storage_size_gib: i32::try_from(observed.shape.storage_size_gib)

@@ -164,6 +164,7 @@ impl Collector for StepsCollector {
             lost,
             postponed,
             missing,
+            nearly_full,
             put_off,
         } = &*self.0;
         let counts = [
@@ -191,6 +192,11 @@ impl Collector for StepsCollector {
                 "reconcile_steps_missing",
                 "Steps of the reconciler that failed because the provisioner has lost the database",
                 missing,
+            ),
+            (
+                "reconcile_steps_nearly_full",
+                "Steps of the reconciler that found a database which uses at least 90 % of its storage",
+                nearly_full,
             ),
             (
                 "reconcile_steps_put_off",

@@ -11,7 +11,7 @@ settings! {
     /// Provision: the address to serve the protocol of provisioners on.
     provision_listen("STRATUS_PROVISION_LISTEN", "ADDRESS"): ListenAddress = "127.0.0.1:8082";
     /// Provision: the address to serve health checks on. Do not make it public.
-    provision_management_listen("STRATUS_PROVISION_MANAGEMENT_LISTEN", "ADDRESS"): ListenAddress = "127.0.0.1:9092";
+    provision_management_listen("STRATUS_PROVISION_MANAGEMENT_LISTEN", "ADDRESS"): ListenAddress = "127.0.0.1:9093";
     /// Provision: the file with the tokens that callers may send, one per line.
     provision_token_file("STRATUS_PROVISION_TOKEN_FILE", "FILE"): FilePath;
     /// Provision: the token that callers must send. Set this in the environment, not as a flag, which other users can see.

@@ -329,7 +329,7 @@ fn the_commands_for_systemd_and_containers_are_as_the_page_says() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_commands_for_databases_on_this_machine_are_as_the_page_says() {
     let lines = lines("Databases on this machine");
-    let [serve, create, connect, restore] = &lines[..] else {
+    let [serve, place, create, connect, restore] = &lines[..] else {
         panic!("{lines:?}");
     };
     // Their programs, addresses and ports are those of the test.
@@ -344,13 +344,16 @@ async fn the_commands_for_databases_on_this_machine_are_as_the_page_says() {
     let path = "/location/eu-central-h1/postgres/orders";
     let variables = [
         ("TOKEN", servers.token.clone()),
-        ("DATABASE", format!("{}/project/{SHOP}{path}", service.base)),
+        ("PROJECT", SHOP.to_owned()),
     ];
+    let place = place.replace("http://127.0.0.1:8080", &service.base);
     let psql = binary("psql");
     let programs = psql.parent().expect("a file has a folder").display();
     let run = |line: &str| {
         let mut shell = Command::new("sh");
-        shell.args(["-euc", line]).envs(variables.clone());
+        shell
+            .args(["-euc", &format!("{place}\n{line}")])
+            .envs(variables.clone());
         let path = std::env::var("PATH").unwrap_or_default();
         shell.env("PATH", format!("{path}:{programs}"));
         let output = shell.stdin(Stdio::null()).output();

@@ -4,23 +4,27 @@
 mod backups;
 mod changes;
 mod choice;
+mod copies;
+mod crashes;
 mod forks;
 mod hostile;
 mod kills;
+mod psql;
 mod replication;
 mod restorations;
 mod storage;
 mod upgrades;
 
+use std::fs;
 use std::time::Duration;
 
-use rustix::process::{Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use stratusd::world::World;
 
 use crate::support::caller::Caller;
-use crate::support::eventually;
 use crate::support::servers::{Servers, address, connect};
+use crate::support::{eventually, leave_out};
 
 /// The path of the location in which databases are created.
 const PLACE: &str = "/location/eu-central-h1";
@@ -57,7 +61,7 @@ async fn restorable(caller: &Caller, path: &str) -> String {
 fn newest_copy(servers: &Servers, database: &Value) -> Option<String> {
     let folder = servers.folder().join("backups");
     let folder = folder.join(database["id"].as_str().expect("it has an id"));
-    let files = std::fs::read_dir(folder.join("base")).expect("it is there");
+    let files = fs::read_dir(folder.join("base")).expect("it is there");
     let names = files
         .flatten()
         .filter_map(|file| file.file_name().into_string().ok());
@@ -68,6 +72,29 @@ fn newest_copy(servers: &Servers, database: &Value) -> Option<String> {
 /// seconds after a copy is part of it, and both times are rounded to seconds, one up and one down.
 async fn past_a_copy() {
     tokio::time::sleep(Duration::from_secs(5)).await;
+}
+
+/// Waits until a program unpacks a cluster in a folder whose name begins in a way, and stops it.
+async fn stop_unpacking(servers: &Servers, name: &str) -> Pid {
+    let databases = servers.folder().join("databases");
+    let databases = databases.canonicalize().expect("it is there");
+    let unpacks = || {
+        let processes = fs::read_dir("/proc").expect("it is there").flatten();
+        let mut theirs = processes.filter(|process| {
+            let folder = fs::read_link(process.path().join("cwd")).unwrap_or_default();
+            let program = fs::read_to_string(process.path().join("comm")).unwrap_or_default();
+            let is_its = folder
+                .file_name()
+                .is_some_and(|folder| folder.as_encoded_bytes().starts_with(name.as_bytes()));
+            program == "tar\n" && is_its && folder.starts_with(&databases)
+        });
+        theirs.find_map(|process| Pid::from_raw(process.file_name().to_str()?.parse().ok()?))
+    };
+    let tar = eventually(async || {
+        let tar = unpacks()?;
+        kill_process(tar, Signal::STOP).ok().map(|()| tar)
+    });
+    tar.await.expect("a program unpacks a cluster")
 }
 
 fn is_running(database: &Value) -> bool {
@@ -255,7 +282,7 @@ async fn a_database_cannot_read_what_belongs_to_another() {
         return;
     };
     if !rustix::process::geteuid().is_root() {
-        eprintln!("skipped: only a service that runs as root has a user for each database");
+        leave_out("only a service that runs as root has a user for each database");
         return;
     }
     let service = servers.serve(&[]);

@@ -107,6 +107,15 @@ on_both! {
         assert_eq!(sizes(&caller.get(&path).await.ok()), [json!(256), json!(64)]);
         assert_eq!(caller.patch(&path, json!({ "storage_size": 128 })).await.error(), (400, "InvalidRequest"));
         caller.patch(&path, json!({ "storage_size": 256 })).await.ok();
+        // Operators see that little is left.
+        let name = path.rsplit('/').next().expect("the path ends in a name");
+        let said = home.succeed(&["databases", "--limit", "100"]);
+        let line = said.lines().find(|line| line.starts_with(&format!("{name} (")));
+        let line = line.unwrap_or_else(|| panic!("{name} is not in {said}"));
+        assert!(line.ends_with(": running, its storage is 90 % full"), "{line}");
+        let json: Value = serde_json::from_str(&home.succeed(&["databases", "--limit", "1", "--format", "json"])).expect("it is a line");
+        assert_eq!((&json["used_percent"], &json["failure"], &json["attempts"]), (&json!(90), &Value::Null, &json!(0)));
+        assert!(steps(&service, "nearly_full").await > 0);
     }
 }
 
@@ -173,6 +182,8 @@ async fn storage_shrinks_to_what_is_in_use_and_a_quarter_more() {
         caller
             .wait_for(&path, |database| database["state"] == "running")
             .await;
+        assert_eq!(home.succeed(&["databases"]), "");
+        assert_eq!(steps(&service, "nearly_full").await, 0);
         // Of 256 GiB, 19 % are 76 % of 64 GiB, and 21 % are 84 %.
         let response = caller.patch(&path, json!({ "storage_size": 64 })).await;
         assert_eq!(response.status, status, "{}", response.body);
@@ -181,13 +192,17 @@ async fn storage_shrinks_to_what_is_in_use_and_a_quarter_more() {
 
 /// Returns the number of failed steps from the metrics of the service.
 pub async fn failed_steps(service: &Service) -> u64 {
+    steps(service, "failed").await
+}
+
+/// Returns the number of steps of a kind from the metrics of a service.
+pub async fn steps(service: &Service, kind: &str) -> u64 {
     let metrics = reqwest::get(format!("{}/metrics", service.management))
         .await
         .expect("the service responds");
     let metrics = metrics.text().await.expect("the metrics are text");
-    let count = metrics
-        .lines()
-        .find_map(|line| line.strip_prefix("stratus_reconcile_steps_failed_total "));
+    let name = format!("stratus_reconcile_steps_{kind}_total ");
+    let count = metrics.lines().find_map(|line| line.strip_prefix(&name));
     count
         .expect("the metrics count the steps")
         .parse()

@@ -6,15 +6,15 @@ use provisioner_types as wire;
 use reqwest::{Method, RequestBuilder};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use super::{Check, Subject};
 use crate::provision::line;
 
 /// The largest response that is read, in bytes.
 const MOST_BYTES: usize = 1 << 20;
-/// The longest pause between two calls of a step that is pending.
-const PAUSE: Duration = Duration::from_secs(1);
+/// The longest pause between two calls of a step that is pending or postponed.
+pub(super) const PAUSE: Duration = Duration::from_secs(1);
 
 /// A response.
 #[derive(Debug)]
@@ -96,8 +96,34 @@ impl Check {
         request.timeout(self.timeout)
     }
 
-    /// Sends a request.
+    /// Sends a request. A response of 503 is no failure by the protocol, so the request is repeated
+    /// then, for as long as a step may take.
     pub(super) async fn send(&self, request: RequestBuilder) -> Result<Answer, String> {
+        self.send_by(self.latest(), request).await
+    }
+
+    /// Returns until when a step that begins now may take.
+    pub(super) fn latest(&self) -> Instant {
+        Instant::now() + self.config.patience
+    }
+
+    /// Sends a request until the response is not 503. The response is 503 if that does not change until
+    /// a moment.
+    async fn send_by(&self, latest: Instant, request: RequestBuilder) -> Result<Answer, String> {
+        loop {
+            let again = request.try_clone();
+            let again = again.ok_or("the body of a request cannot be sent twice")?;
+            let answer = self.send_once(again).await?;
+            let now = Instant::now();
+            if answer.status != 503 || now >= latest {
+                return Ok(answer);
+            }
+            sleep_until(latest.min(now + PAUSE)).await;
+        }
+    }
+
+    /// Sends a request once.
+    async fn send_once(&self, request: RequestBuilder) -> Result<Answer, String> {
         let failed = |error: reqwest::Error| {
             let mut cause: &dyn std::error::Error = &error;
             while let Some(inner) = cause.source() {
@@ -139,32 +165,47 @@ impl Check {
         subject: &Subject,
         more: Value,
     ) -> Result<Answer, String> {
-        self.call_over(&self.http, step, subject, more).await
+        self.call_by(self.latest(), step, subject, more).await
+    }
+
+    /// Makes a call with the token, which is repeated until a moment if the response is 503.
+    async fn call_by(
+        &self,
+        latest: Instant,
+        step: &str,
+        subject: &Subject,
+        more: Value,
+    ) -> Result<Answer, String> {
+        let call = self.step_of(&self.http, step, subject, more);
+        self.send_by(latest, call).await
     }
 
     /// Makes a call with the token on a connection that no later call uses. A provisioner that refuses a
     /// body before it has received all of it may close the connection, and HTTP has no way to know when it
-    /// has done so: the next call on the connection would fail by chance.
+    /// has done so: the next call on the connection would fail by chance. A response of 503 is not
+    /// repeated, so that an error is that of a single request.
     pub(super) async fn call_apart(
         &self,
         step: &str,
         subject: &Subject,
         more: Value,
     ) -> Result<Answer, String> {
-        self.call_over(&self.apart, step, subject, more).await
+        let call = self.step_of(&self.apart, step, subject, more);
+        self.send_once(call).await
     }
 
-    async fn call_over(
+    /// Returns the request of a step, with the token.
+    fn step_of(
         &self,
         http: &reqwest::Client,
         step: &str,
         subject: &Subject,
         more: Value,
-    ) -> Result<Answer, String> {
+    ) -> RequestBuilder {
         let url = format!("{}/database/{}/{step}", self.url, subject.id);
         let request = http.post(url).timeout(self.timeout);
         let request = request.json(&body(subject, more));
-        self.send(request.bearer_auth(&*self.token)).await
+        request.bearer_auth(&*self.token)
     }
 
     /// Makes a step once, and returns its progress.
@@ -178,32 +219,28 @@ impl Check {
         answer.read(200).map_err(|found| format!("{step}: {found}"))
     }
 
-    /// Repeats a step until it is done. A response of 503 is repeated too.
+    /// Repeats a step until it is done.
     pub(super) async fn until_done(
         &self,
         step: &str,
         subject: &Subject,
         more: Value,
     ) -> Result<(), String> {
-        let begun = Instant::now();
+        let latest = self.latest();
         loop {
-            let answer = self.call(step, subject, more.clone()).await?;
-            let wait = if answer.status == 503 {
-                PAUSE
-            } else {
-                let progress: wire::Progress = answer
-                    .read(200)
-                    .map_err(|found| format!("{step}: {found}"))?;
-                if progress.state == wire::ProgressState::Done {
-                    return Ok(());
-                }
-                let wait = progress.wait_ms.and_then(|it| u64::try_from(it.get()).ok());
-                wait.map_or(PAUSE, Duration::from_millis)
-            };
-            let patience = self.config.patience;
-            if begun.elapsed() > patience {
+            let answer = self.call_by(latest, step, subject, more.clone()).await?;
+            let progress: wire::Progress = answer
+                .read(200)
+                .map_err(|found| format!("{step}: {found}"))?;
+            if progress.state == wire::ProgressState::Done {
+                return Ok(());
+            }
+            if Instant::now() > latest {
+                let patience = self.config.patience;
                 return Err(format!("{step} is not done after {patience:?}"));
             }
+            let wait = progress.wait_ms.and_then(|it| u64::try_from(it.get()).ok());
+            let wait = wait.map_or(PAUSE, Duration::from_millis);
             // Not without a pause: a wait of 0 would be a busy loop.
             sleep(wait.clamp(Duration::from_millis(10), PAUSE)).await;
         }
@@ -214,7 +251,16 @@ impl Check {
         &self,
         subject: &Subject,
     ) -> Result<Option<wire::ObservedDatabase>, String> {
-        let answer = self.call("observe", subject, json!({})).await?;
+        self.observed_by(self.latest(), subject).await
+    }
+
+    /// Observes a database, which is repeated until a moment if the response is 503.
+    async fn observed_by(
+        &self,
+        latest: Instant,
+        subject: &Subject,
+    ) -> Result<Option<wire::ObservedDatabase>, String> {
+        let answer = self.call_by(latest, "observe", subject, json!({})).await?;
         if answer.status == 404 {
             is_missing("observe", &answer)?;
             return Ok(None);
@@ -233,15 +279,15 @@ impl Check {
         what: &str,
         is_right: impl Fn(&wire::ObservedDatabase) -> bool,
     ) -> Result<wire::ObservedDatabase, String> {
-        let begun = Instant::now();
+        let latest = self.latest();
         loop {
-            let observed = self.observed(subject).await?;
+            let observed = self.observed_by(latest, subject).await?;
             let observed = observed.ok_or("it observes no database, which it has created")?;
             if is_right(&observed) {
                 return Ok(observed);
             }
-            let patience = self.config.patience;
-            if begun.elapsed() > patience {
+            if Instant::now() > latest {
+                let patience = self.config.patience;
                 return Err(format!(
                     "{what} is not observed after {patience:?}, but {}",
                     serde_json::to_string(&observed).unwrap_or_default()

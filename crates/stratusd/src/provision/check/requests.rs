@@ -3,9 +3,9 @@
 use provisioner_types as wire;
 use reqwest::Method;
 use serde_json::{Value, json};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
-use super::caller::{body, is_missing};
+use super::caller::{PAUSE, body, is_missing};
 use super::{Broken, Check, Checked, Subject};
 
 /// The bytes of a body that is much larger than the contract allows.
@@ -140,17 +140,21 @@ impl Check {
     pub(super) async fn large_body(&mut self) -> Checked {
         let subject = self.subject();
         let more = json!({ "of_a_later_version": "x".repeat(LARGE) });
-        let begun = Instant::now();
-        match self.call_apart("observe", &subject, more).await {
-            Ok(answer) if !(400..500).contains(&answer.status) => {
-                return Err(format!("it responds with {}", answer.status).into());
+        let latest = self.latest();
+        loop {
+            let begun = Instant::now();
+            match self.call_apart("observe", &subject, more.clone()).await {
+                Ok(answer) if answer.status == 503 && begun < latest => sleep(PAUSE).await,
+                Ok(answer) if !(400..500).contains(&answer.status) => {
+                    return Err(format!("it responds with {}", answer.status).into());
+                }
+                Err(_) if begun.elapsed() >= self.timeout => {
+                    let wrong = format!("it does not respond within {:?}", self.timeout);
+                    return Err(wrong.into());
+                }
+                // The provisioner may close the connection while the body is being sent.
+                Ok(_) | Err(_) => break,
             }
-            Err(_) if begun.elapsed() >= self.timeout => {
-                let wrong = format!("it does not respond within {:?}", self.timeout);
-                return Err(wrong.into());
-            }
-            // The provisioner may close the connection while the body is being sent.
-            Ok(_) | Err(_) => {}
         }
         let answer = self.call("observe", &subject, json!({})).await?;
         Ok(is_missing("the next call", &answer)?)

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! databases/pg…/lock         locked while a step changes the database
+//! databases/pg…/copies.lock  locked while a standby is copied, during which other steps go on
 //! databases/pg…/record.json  what the database is; written last, so there is a database if it exists
 //! databases/pg…/a/data       the folder of a server, which belongs to its user
 //! databases/pg…/a/socket     its Unix socket, which belongs to its user
@@ -206,6 +207,13 @@ impl Locked {
         self.file
             .try_clone()
             .map_err(|error| failed("the lock", &error))
+    }
+
+    /// Locks the copies of the database for standbys, for as long as any process has the file open.
+    /// Returns `None` if a standby is being copied, also by programs of an earlier process.
+    pub(super) fn lock_copies(&self) -> Result<Option<File>, ProvisionError> {
+        let lock = try_lock(&self.path("copies.lock"));
+        lock.map_err(|error| failed("the lock of copies", &error))
     }
 
     /// Removes the record, so that there is no database any more.

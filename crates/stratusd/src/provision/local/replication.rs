@@ -1,19 +1,21 @@
 //! The standbys of a database. Each begins as a copy of the primary, and then reads the primary's
 //! log as it is written. If the primary is killed, a standby becomes the primary.
 
-use std::fs;
-use std::path::Path;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::PoisonError;
 use std::time::Duration;
 
+use rustix::process::Pid;
 use tokio::process::Command;
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::files::{failed, open_to_servers, private};
-use super::folder::Database;
+use super::files::{User, failed, open_to_servers, private};
+use super::folder::{self, Database, Record};
 use super::member::{self, DATA, Member, SOCKET};
+use super::session::Session;
 use super::{Inner, cluster, configuration, control, owner, server, session};
 use crate::provision::{Progress, ProvisionError};
 
@@ -30,36 +32,45 @@ const LOOK: Duration = Duration::from_millis(10);
 const LEAST_COPY_TIME: Duration = Duration::from_mins(2);
 /// The number of bytes that are copied in a second at least.
 const LEAST_COPIED: u64 = 16 << 20;
+/// How often a database whose primary is copied is looked at.
+const COPY_LOOK: Duration = Duration::from_millis(200);
+/// How long a copy that is complete waits for other steps of its database.
+const COPY_WAIT: Duration = Duration::from_mins(2);
 
 /// Makes a copied cluster a standby. The script gets the content of the file `backup_label`.
 const FINISH: &str = "cat > backup_label && : > standby.signal";
 
 impl Inner {
     /// Makes a database have as many standbys as its kind of high availability asks for, all
-    /// running.
+    /// running. While a standby is copied, the database is not locked, and other steps for it go on.
     pub(super) async fn ensure_standbys(
         &self,
-        database: &mut Database,
+        mut database: Database,
     ) -> Result<(), ProvisionError> {
-        let wanted = member::standbys(&database.record.shape.ha_type);
-        // One of an earlier version, which took kinds that it did not know.
-        let wanted = wanted.unwrap_or(database.record.standbys.len());
+        let wanted = standbys(&database.record);
         if database.record.standbys.len() > wanted {
             database.record.standbys.truncate(wanted);
-            change_members(database)?;
+            change_members(&mut database)?;
         }
-        self.remove_others(database).await?;
+        // `None` while another replica of the service copies a standby, or programs of an earlier
+        // process do.
+        let copying = database.locked.lock_copies()?;
+        if copying.is_some() {
+            self.remove_others(&database).await?;
+        }
         for member in database.record.standbys.clone() {
-            if let Err(error) = self.start(database, member).await {
+            if let Err(error) = self.start(&database, member).await {
                 tracing::warn!(
                     database = database.locked.id(),
                     "a standby does not start, and is copied anew: {error}"
                 );
                 database.record.standbys.retain(|other| *other != member);
-                change_members(database)?;
+                change_members(&mut database)?;
             }
         }
-        while database.record.standbys.len() < wanted {
+        while let Some(copying) = &copying
+            && database.record.standbys.len() < standbys(&database.record)
+        {
             let is_free = |member: &Member| database.members().all(|other| other != *member);
             let Some(member) = Member::ALL.into_iter().find(is_free) else {
                 break;
@@ -68,18 +79,17 @@ impl Inner {
                 // The supervisor comes again.
                 return Ok(());
             };
-            self.copy(database, member).await?;
+            let Some(copied) = self.copy(database, member, copying).await? else {
+                return Ok(());
+            };
             drop(turn);
-            database.record.standbys.push(member);
-            database.record.commits_wait = false;
-            database.write()?;
-            self.start(database, member).await?;
+            database = copied;
         }
         // Last, so that no commit waits for a standby that is not there yet.
-        configuration::apply(database)?;
+        configuration::apply(&database)?;
         if database.record.shape.ha_type == "sync" && !database.record.commits_wait {
-            let client = session::connect(database, database.record.primary).await?;
-            if client.commits_wait(wanted).await? {
+            let client = session::connect(&database, database.record.primary).await?;
+            if client.commits_wait(standbys(&database.record)).await? {
                 database.record.commits_wait = true;
                 database.write()?;
             }
@@ -140,74 +150,91 @@ impl Inner {
         Ok(())
     }
 
-    /// Makes the folder of a standby: a copy of the primary while that runs.
-    async fn copy(&self, database: &Database, member: Member) -> Result<(), ProvisionError> {
+    /// Makes a standby: a copy of the primary while that runs. The database is not locked meanwhile.
+    /// Returns it, locked again, or `None` if the copy is given up, because the database has changed. The
+    /// supervisor then removes what is left of the copy when it comes again.
+    async fn copy(
+        &self,
+        database: Database,
+        member: Member,
+        copying: &File,
+    ) -> Result<Option<Database>, ProvisionError> {
         let io = |error| failed("the folder of a standby", &error);
-        self.remove_member(database, member).await?;
+        self.remove_member(&database, member).await?;
         let primary = database.record.primary;
-        let client = session::connect(database, primary).await?;
+        let client = session::connect(&database, primary).await?;
         if client.has_tablespaces().await? {
             let wrong = "a database with tablespaces cannot have standbys";
             return Err(ProvisionError::Failed(wrong.to_owned()));
         }
-        // The primary keeps its log from now on until the standby has it.
-        client.make_slot(member.name()).await?;
-        client.begin_backup().await?;
         let (folder, socket, new, data) = (
             database.locked.path(member.name()),
             member.path(&database.locked, SOCKET),
             member.path(&database.locked, "new"),
             member.path(&database.locked, DATA),
         );
+        // Before the slot, so that the supervisor finds what a copy which was cut off has left.
         open_to_servers(&folder).map_err(io)?;
         for folder in [&new, &socket] {
             private(folder)
                 .and_then(|()| owner::give(folder, database.user()))
                 .map_err(io)?;
         }
+        // The primary keeps its log from now on until the standby has it.
+        client.make_slot(member.name()).await?;
+        client.begin_backup().await?;
         let from = primary.path(&database.locked, DATA);
-        self.copy_cluster(database, &from, &new).await?;
-        let label = client.end_backup().await?;
-        cluster::finish(&new, database.user(), FINISH, &label).await?;
+        let (user, most) = (database.user(), copy_time(self.storage(&database)));
+        // Others may change the database from here on.
+        let copy = StandbyCopy::begin(database, member)?;
+        let made = async {
+            copy_cluster(user, copying, &from, &new, most).await?;
+            let label = client.end_backup().await?;
+            cluster::finish(&new, user, FINISH, &label).await
+        };
+        let made = tokio::select! {
+            made = made => made,
+            ended = copy.watch(&client) => ended,
+        };
+        if copy.is_of_use()? {
+            made?;
+        } else {
+            copy.note_end();
+            return Ok(None);
+        }
+        let Some(mut database) = self.lock_again(&copy).await? else {
+            copy.note_end();
+            return Ok(None);
+        };
         // Named last, so that a copy which was cut off is not taken for the data of a server.
-        fs::rename(&new, &data).map_err(io)
+        fs::rename(&new, &data).map_err(io)?;
+        database.record.standbys.push(member);
+        database.record.commits_wait = false;
+        database.write()?;
+        self.start(&database, member).await?;
+        Ok(Some(database))
     }
 
-    /// Copies a cluster while its server runs. Both commands run as the user of the server: in a
-    /// folder that the owner of the database can change, a copy by the service could be led
-    /// elsewhere by links.
-    async fn copy_cluster(
-        &self,
-        database: &Database,
-        from: &Path,
-        to: &Path,
-    ) -> Result<(), ProvisionError> {
-        let io = |error| failed("tar", &error);
-        let mut pack = theirs(database, cluster::pack(from))?;
-        let mut pack = pack.stdout(Stdio::piped()).spawn().map_err(io)?;
-        let packed = pack.stdout.take().map(TryInto::<Stdio>::try_into);
-        let packed =
-            packed.ok_or_else(|| ProvisionError::Failed("tar has no output".to_owned()))?;
-        let mut unpack = theirs(database, cluster::unpack(to))?;
-        unpack
-            .stdin(packed.map_err(io)?)
-            .stdout(database.locked.inherited()?);
-        let mut unpacking = unpack.spawn().map_err(io)?;
-        // With it the reading end of the pipe, so that one program ends with the other.
-        drop(unpack);
-        let most = copy_time(self.storage(database));
-        let copied = timeout(most, async { tokio::join!(pack.wait(), unpacking.wait()) }).await;
-        let late = |_| ProvisionError::Failed("the copy of the cluster stands still".to_owned());
-        let (packed, unpacked) = copied.map_err(late)?;
-        // 1: a file has changed or was removed meanwhile, which the log of the primary has.
-        let is_packed = matches!(packed.map_err(io)?.code(), Some(0 | 1));
-        if is_packed && unpacked.map_err(io)?.success() {
-            Ok(())
-        } else {
-            Err(ProvisionError::Failed(
-                "the cluster cannot be copied".to_owned(),
-            ))
+    /// Locks a database again whose primary was copied. Returns `None` if the copy cannot become a
+    /// standby of it any more.
+    async fn lock_again(&self, copy: &StandbyCopy) -> Result<Option<Database>, ProvisionError> {
+        let begun = Instant::now();
+        while copy.read()?.is_some() {
+            if let Some(locked) = self.folder.lock(&copy.id)? {
+                let record = copy.read()?;
+                let data = copy.record.primary.path(&locked, DATA);
+                // Without a primary, the standby would never have enough of its log to start.
+                let is_up = server::pid(&data)?.is_some();
+                let record = record.filter(|_| is_up);
+                return Ok(record.map(|record| Database { locked, record }));
+            }
+            if begun.elapsed() > COPY_WAIT {
+                let wrong = "another step takes so long that the copy of a standby is given up";
+                return Err(ProvisionError::Failed(wrong.to_owned()));
+            }
+            sleep(LOOK).await;
         }
+        Ok(None)
     }
 
     /// Removes a server that is no member of the database, with its replication slot.
@@ -217,6 +244,9 @@ impl Inner {
         member: Member,
     ) -> Result<(), ProvisionError> {
         server::halt(&member.path(&database.locked, DATA)).await?;
+        // Before the folder, by which the supervisor finds what is left.
+        let client = session::connect(database, database.record.primary).await?;
+        client.drop_slot(member.name()).await?;
         let folder = database.locked.path(member.name());
         let lock = database.locked.inherited()?;
         let removed = spawn_blocking(move || {
@@ -229,9 +259,7 @@ impl Inner {
             removed
         });
         let removed = removed.await.expect("it does not panic");
-        removed.map_err(|error| failed("the folder of a standby", &error))?;
-        let client = session::connect(database, database.record.primary).await?;
-        client.drop_slot(member.name()).await
+        removed.map_err(|error| failed("the folder of a standby", &error))
     }
 
     /// Replaces a primary that does not run by a standby. If none can replace it without losing a
@@ -383,6 +411,133 @@ impl Inner {
     }
 }
 
+/// A copy of a primary that is to become a standby, of a database that is not locked.
+struct StandbyCopy {
+    id: String,
+    /// The folder of the database.
+    folder: PathBuf,
+    /// The database when the copy began.
+    record: Record,
+    /// The process of its primary then.
+    primary: Pid,
+    /// The server that the copy is for.
+    member: Member,
+}
+
+impl StandbyCopy {
+    /// Begins a copy for a member. Unlocks the database.
+    fn begin(database: Database, member: Member) -> Result<Self, ProvisionError> {
+        let Database { locked, record } = database;
+        let primary = server::pid(&record.primary.path(&locked, DATA))?;
+        let gone = || ProvisionError::Failed("the server has ended".to_owned());
+        Ok(Self {
+            id: locked.id().to_owned(),
+            folder: locked.path(""),
+            primary: primary.ok_or_else(gone)?,
+            record,
+            member,
+        })
+    }
+
+    /// Returns what is recorded of the database now, or `None` if the copy cannot become a standby of it
+    /// any more: if it is deleted, has another primary, was upgraded or has standbys enough.
+    fn read(&self) -> Result<Option<Record>, ProvisionError> {
+        let (then, now) = (&self.record, folder::read(&self.folder)?);
+        Ok(now.filter(|now| {
+            now.primary == then.primary
+                && now.timeline == then.timeline
+                && now.shape.version == then.shape.version
+                && now.promoted.is_none()
+                && now.upgrade.is_none()
+                && !now.standbys.contains(&self.member)
+                && now.standbys.len() < standbys(now)
+        }))
+    }
+
+    /// Returns whether going on is of use: not if a server of the database has ended either, which the
+    /// supervisor starts again or replaces once the copy has ended.
+    fn is_of_use(&self) -> Result<bool, ProvisionError> {
+        let Some(now) = self.read()? else {
+            return Ok(false);
+        };
+        let pid = |member: Member| server::pid(&self.folder.join(member.name()).join(DATA));
+        for standby in &now.standbys {
+            if pid(*standby)?.is_none() {
+                return Ok(false);
+            }
+        }
+        // A server that was started again knows nothing of the copy.
+        Ok(pid(now.primary)? == Some(self.primary))
+    }
+
+    /// Watches the database until going on is of no use.
+    ///
+    /// # Errors
+    ///
+    /// If the session in which the copy was begun has ended, as the owner of the database can have it.
+    async fn watch(&self, session: &Session) -> Result<(), ProvisionError> {
+        while self.is_of_use()? {
+            if session.is_closed() {
+                let wrong = "the server has ended the session in which a standby was copied";
+                return Err(ProvisionError::Failed(wrong.to_owned()));
+            }
+            sleep(COPY_LOOK).await;
+        }
+        Ok(())
+    }
+
+    /// Logs that the copy is given up.
+    fn note_end(&self) {
+        tracing::info!(
+            database = self.id,
+            "the copy of a standby is given up, since the database has changed meanwhile"
+        );
+    }
+}
+
+/// Copies a cluster while its server runs. Both commands run as the user of the server: in a
+/// folder that the owner of the database can change, a copy by the service could be led
+/// elsewhere by links.
+async fn copy_cluster(
+    user: User,
+    copying: &File,
+    from: &Path,
+    to: &Path,
+    most: Duration,
+) -> Result<(), ProvisionError> {
+    let io = |error| failed("tar", &error);
+    let lock = || copying.try_clone().map_err(io);
+    let mut pack = theirs(user, cluster::pack(from));
+    let pack = pack.stdin(lock()?).stdout(Stdio::piped());
+    let mut pack = pack.spawn().map_err(io)?;
+    let packed = pack.stdout.take().map(TryInto::<Stdio>::try_into);
+    let packed = packed.ok_or_else(|| ProvisionError::Failed("tar has no output".to_owned()))?;
+    let mut unpack = theirs(user, cluster::unpack(to));
+    unpack.stdin(packed.map_err(io)?).stdout(lock()?);
+    let mut unpacking = unpack.spawn().map_err(io)?;
+    // With it the reading end of the pipe, so that one program ends with the other.
+    drop(unpack);
+    let copied = timeout(most, async { tokio::join!(pack.wait(), unpacking.wait()) }).await;
+    let late = |_| ProvisionError::Failed("the copy of the cluster stands still".to_owned());
+    let (packed, unpacked) = copied.map_err(late)?;
+    // 1: a file has changed or was removed meanwhile, which the log of the primary has.
+    let is_packed = matches!(packed.map_err(io)?.code(), Some(0 | 1));
+    if is_packed && unpacked.map_err(io)?.success() {
+        Ok(())
+    } else {
+        Err(ProvisionError::Failed(
+            "the cluster cannot be copied".to_owned(),
+        ))
+    }
+}
+
+/// Returns how many standbys a database is to have.
+fn standbys(record: &Record) -> usize {
+    let wanted = member::standbys(&record.shape.ha_type);
+    // One of an earlier version, which took kinds that it did not know.
+    wanted.unwrap_or(record.standbys.len())
+}
+
 /// Returns how long the copy of a cluster may take: its owner can stop the programs that make it.
 pub(super) fn copy_time(storage: u64) -> Duration {
     // It may have more than its storage for a moment.
@@ -428,14 +583,9 @@ fn change_members(database: &mut Database) -> Result<(), ProvisionError> {
     configuration::apply(database)
 }
 
-/// Makes a command run as the user of a database's servers. It holds the lock for as
-/// long as it runs, also if this process is killed.
-fn theirs(database: &Database, mut command: Command) -> Result<Command, ProvisionError> {
+/// Makes a command that copies a cluster run as the user of its servers. It ends if it is given up.
+fn theirs(user: User, mut command: Command) -> Command {
+    command.stderr(Stdio::null()).kill_on_drop(true);
+    server::as_user(&mut command, user);
     command
-        .stdin(database.locked.inherited()?)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .kill_on_drop(true);
-    server::as_user(&mut command, database.user());
-    Ok(command)
 }

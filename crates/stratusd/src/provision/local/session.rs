@@ -141,6 +141,11 @@ impl Session {
         first(&self.query(PATIENCE, statement, &[]).await?)
     }
 
+    /// Returns whether the session has ended.
+    pub(super) fn is_closed(&self) -> bool {
+        self.0.is_closed()
+    }
+
     /// Begins a backup of the files, which ends with the session at the latest.
     pub(super) async fn begin_backup(&self) -> Result<(), ProvisionError> {
         // `true`: with a checkpoint at once, and not one that is spread over minutes.

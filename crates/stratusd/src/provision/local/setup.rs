@@ -1,21 +1,25 @@
 //! The creation and the deletion of a database.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 use std::process::Stdio;
+use std::time::Duration;
 
 use tokio::process::Command;
 use tokio::task::spawn_blocking;
+use tokio::time::{Instant, sleep};
 
 use super::files::{User, failed, open_to_servers, private};
 use super::folder::{Database, Locked, Record};
 use super::member::{DATA, Member, SOCKET};
-use super::{Inner, access, address, configuration, owner, server, upgrade};
+use super::{Inner, LOCK_WAIT, access, address, configuration, owner, server, upgrade};
 use crate::provision::{ProvisionError, Shape, Wanted};
 
 /// How the names of folders begin in which a cluster is made.
 const NEW: &str = "new-";
+/// How often a copy that is to end is looked at.
+const LOOK: Duration = Duration::from_millis(20);
 
 impl Inner {
     /// Creates the cluster of a database, which is not started.
@@ -156,12 +160,35 @@ impl Inner {
         }
         // First, so that no supervisor starts what is left of it.
         locked.forget().map_err(io)?;
+        let copies = await_copies(&locked).await?;
         let id = locked.id().to_owned();
-        let removed = spawn_blocking(move || locked.remove()).await;
+        let remove = move || {
+            let removed = locked.remove();
+            drop(copies);
+            removed
+        };
+        let removed = spawn_blocking(remove).await;
         removed.expect("it does not panic").map_err(io)?;
         self.remove_archive(&id).await?;
         // Last, so that no other database gets the address before.
         address::free(&self.folder.addresses(), &id)
+    }
+}
+
+/// Waits until no standby of a database is copied any more, for at most [`LOCK_WAIT`]: without a record
+/// of the database, copies are given up. Returns the lock of copies.
+async fn await_copies(locked: &Locked) -> Result<File, ProvisionError> {
+    let begun = Instant::now();
+    loop {
+        if let Some(copies) = locked.lock_copies()? {
+            return Ok(copies);
+        }
+        if begun.elapsed() > LOCK_WAIT {
+            let reason = "a standby of this database is still being copied".to_owned();
+            let wait = LOCK_WAIT;
+            return Err(ProvisionError::Busy { reason, wait });
+        }
+        sleep(LOOK).await;
     }
 }
 

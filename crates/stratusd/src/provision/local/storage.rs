@@ -14,13 +14,8 @@ use super::configuration;
 use super::files::failed;
 use super::folder::Database;
 use super::member::DATA;
+use crate::domain::postgres::{FULL, NEARLY_FULL};
 use crate::provision::ProvisionError;
-
-/// How full a database is, in percent, when it becomes read-only.
-const FULL: u128 = 95;
-/// How full it is, in percent, when it may be written again. Less, so that it does not change with
-/// every row.
-const FREE: u128 = 90;
 
 /// The number of files of a database that are counted at most: about a hundred for each table.
 const MOST_FILES: u32 = 1_000_000;
@@ -48,8 +43,8 @@ pub(super) fn limit(
     let gib = u128::try_from(database.record.shape.storage_size_gib).unwrap_or_default();
     let all = gib * u128::from(bytes_per_gib);
     let was_full = database.record.is_full;
-    let bound = if was_full { FREE } else { FULL };
-    let is_full = u128::from(used) * 100 >= all * bound;
+    let bound = if was_full { NEARLY_FULL } else { FULL };
+    let is_full = u128::from(used) * 100 >= all * u128::from(bound);
     if is_full && !was_full {
         tracing::warn!(
             database = database.locked.id(),

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::backup::{Keeper, is_log_ready};
 use super::files::failed;
 use super::folder::{self, Database, Record};
-use super::member::{self, DATA};
+use super::member::{self, DATA, Member};
 use super::{Local, server, upgrade};
 use crate::provision::ProvisionError;
 
@@ -36,6 +36,7 @@ struct Attempt {
 }
 
 impl Attempt {
+    /// Returns when the servers may be started next.
     fn next(self) -> Instant {
         let doublings = self.failures.saturating_sub(1).min(16);
         self.last + FIRST_WAIT.saturating_mul(1 << doublings).min(LONGEST_WAIT)
@@ -143,7 +144,7 @@ impl Local {
             tracing::warn!(database = id, "the server has ended");
             self.0.recover(&mut database).await?;
         }
-        self.0.ensure_standbys(&mut database).await?;
+        self.0.ensure_standbys(database).await?;
         Ok(has_ended)
     }
 }
@@ -156,7 +157,8 @@ fn is_broken(folder: &Path, record: &Record) -> Result<bool, ProvisionError> {
         || upgrade::is_left(folder)
         || member::standbys(&record.shape.ha_type)
             .is_some_and(|wanted| record.standbys.len() != wanted)
-        || record.shape.ha_type == "sync" && !record.commits_wait;
+        || record.shape.ha_type == "sync" && !record.commits_wait
+        || has_others(folder, record);
     for member in std::iter::once(&record.primary).chain(&record.standbys) {
         let folder = folder.join(member.name());
         is_broken |= server::pid(&folder.join(DATA))?.is_none();
@@ -164,6 +166,13 @@ fn is_broken(folder: &Path, record: &Record) -> Result<bool, ProvisionError> {
         bounded.map_err(|error| failed("the log", &error))?;
     }
     Ok(is_broken)
+}
+
+/// Returns whether a database, in a folder, has what is left of a server that is no member of it.
+fn has_others(folder: &Path, record: &Record) -> bool {
+    let is_member = |member| record.primary == member || record.standbys.contains(&member);
+    let mut others = Member::ALL.into_iter().filter(|member| !is_member(*member));
+    others.any(|other| folder.join(other.name()).exists())
 }
 
 impl Mending {
@@ -208,5 +217,20 @@ impl Mending {
         };
         let last = Instant::now();
         self.attempts.insert(id, Attempt { failures, last });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_double_up_to_the_longest() {
+        let last = Instant::now();
+        let waits = [0, 1, 2, 3, 4, 5, 6, 7, 8, 40, u32::MAX].map(|failures| {
+            let attempt = Attempt { failures, last };
+            attempt.next().duration_since(last).as_secs()
+        });
+        assert_eq!(waits, [1, 1, 2, 4, 8, 16, 32, 60, 60, 60, 60]);
     }
 }

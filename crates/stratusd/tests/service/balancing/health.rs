@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use rustls::ServerConfig;
 use rustls::pki_types::PrivateKeyDer;
@@ -70,8 +71,34 @@ async fn one_failed_check_is_not_enough() {
     let cloud = Cloud::start(Home::sqlite(), net, &inventory, &settings);
     let address = cloud.address("web", 1).await;
     vms[0].status.store(503, Ordering::SeqCst);
-    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(ask(address).await.expect("vm-1 is still up"), "vm-1");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_vm_that_was_down_is_up_after_some_checks_in_a_row() {
+    let net = Net::random();
+    let vms = Vm::start_all(net, 1).await;
+    vms[0].status.store(503, Ordering::SeqCst);
+    let inventory = net.inventory(1, &[&web("round_robin", "vm-1")]);
+    let (every, rise) = (Duration::from_millis(100), 20);
+    let settings = [
+        "--balance-check-every",
+        "100ms",
+        "--balance-check-rise",
+        "20",
+    ];
+    let cloud = Cloud::start(Home::sqlite(), net, &inventory, &settings);
+    cloud
+        .wait_for("web", |status| states(status, "down") == ["vm-1"])
+        .await;
+    let begun = Instant::now();
+    vms[0].status.store(200, Ordering::SeqCst);
+    let address = cloud.address("web", 1).await;
+    // Between the first and the last of them are one pause less.
+    let took = begun.elapsed();
+    assert!(took >= every * (rise - 1), "{took:?}");
+    assert_eq!(ask(address).await.expect("vm-1 is up"), "vm-1");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -41,6 +41,24 @@ fn settings_come_from_flags_then_environment_then_file_then_defaults() {
 }
 
 #[test]
+fn processes_of_one_machine_have_addresses_of_their_own() {
+    let home = Home::sqlite();
+    let said = home.succeed(&["config"]);
+    let addresses = said.lines().filter_map(|line| {
+        let (name, value) = line.split_once(" = ")?;
+        let address = value.strip_suffix(" # default")?;
+        name.ends_with("listen").then_some(address)
+    });
+    // That of the gateway if only its upstream is set.
+    let mut addresses: Vec<&str> = addresses.chain(["\"127.0.0.1:8081\""]).collect();
+    addresses.sort_unstable();
+    let count = addresses.len();
+    addresses.dedup();
+    assert_eq!(addresses.len(), count, "two are the same: {said}");
+    assert!(count >= 7, "{addresses:?}");
+}
+
+#[test]
 fn wrong_settings_are_reported_without_their_secrets() {
     let home = Home::sqlite();
     let file = home.path().join("stratus.toml");
@@ -223,28 +241,45 @@ fn errors_about_a_database_url_do_not_contain_its_values() {
 fn shipped_settings_are_not_overridden_by_the_unit_or_the_image() {
     let home = Home::sqlite();
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    for (settings, around) in [
-        ("deploy/stratus.toml", "deploy/stratusd.service"),
-        ("deploy/stratus.toml", "deploy/stratusd-balance.service"),
-        ("deploy/stratus.toml", "deploy/stratusd-provision.service"),
-        ("deploy/container.toml", "../../Dockerfile"),
+    let database = "database_url = \"sqlite:///var/lib/stratus/stratus.db\" # file";
+    let provisioner = "provisioner = \"local\" # file";
+    let (installed, of_provision) = ("/etc/stratus/stratus.toml", "/etc/stratus/provision.toml");
+    for (settings, line, around, path) in [
+        (
+            "stratus.toml",
+            database,
+            "deploy/stratusd.service",
+            installed,
+        ),
+        (
+            "stratus.toml",
+            database,
+            "deploy/stratusd-balance.service",
+            installed,
+        ),
+        (
+            "provision.toml",
+            provisioner,
+            "deploy/stratusd-provision.service",
+            of_provision,
+        ),
+        ("container.toml", database, "../../Dockerfile", installed),
     ] {
+        let (name, _) = line.split_once(' ').expect("it has a name");
+        let variable = format!("STRATUS_{}", name.to_uppercase());
         let mut command = home.command(&["config"]);
         let output = command
-            .env_remove("STRATUS_DATABASE_URL")
-            .env("STRATUS_CONFIG", root.join(settings))
+            .env_remove(&variable)
+            .env("STRATUS_CONFIG", root.join("deploy").join(settings))
             .output();
         let said =
             String::from_utf8(output.expect("the program starts").stdout).expect("it is text");
-        assert!(
-            said.starts_with("database_url = \"sqlite:///var/lib/stratus/stratus.db\" # file\n"),
-            "{said}"
-        );
+        assert!(said.lines().any(|said| said == line), "{said}");
         let around =
             std::fs::read_to_string(root.join(around)).expect("the file of the deployment exists");
-        assert!(around.contains("/etc/stratus/stratus.toml"), "{around}");
+        assert!(around.contains(path), "{around}");
         assert!(
-            !around.contains("STRATUS_DATABASE_URL"),
+            !around.contains(&variable),
             "a variable would count before the file:\n{around}"
         );
     }

@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use super::replication::{received, streaming};
 use super::{PLACE, ask, create, is_running, newest_copy, past_a_copy};
 use crate::support::caller::Caller;
-use crate::support::eventually;
 use crate::support::servers::{Servers, connect};
+use crate::support::{eventually, leave_out};
 
 const NOTES: &str = "SELECT string_agg(text, ' ' ORDER BY at) FROM note";
 
@@ -332,7 +332,7 @@ async fn an_owner_cannot_change_the_backups() {
     }
     assert_eq!(ask(&made, command).await.expect("it answers"), before);
     if !rustix::process::geteuid().is_root() {
-        eprintln!("skipped: the servers run as the user of the service, since this is not root");
+        leave_out("the servers run as the user of the service, since this is not root");
         return;
     }
     let files = |of: &str| {

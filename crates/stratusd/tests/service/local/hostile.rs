@@ -5,8 +5,8 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::{PLACE, create};
-use crate::support::eventually;
 use crate::support::servers::{Servers, connect};
+use crate::support::{eventually, leave_out};
 
 /// Stops each program of its user that copies files, and keeps its output open.
 const STOP_COPIES: &str = "while test -d $PWD; do for process in /proc/[0-9]*; do \
@@ -31,7 +31,7 @@ async fn an_owner_who_stops_copies_holds_up_only_themselves() {
         return;
     };
     if !rustix::process::geteuid().is_root() {
-        eprintln!("skipped: the servers run as the user of the service, since this is not root");
+        leave_out("the servers run as the user of the service, since this is not root");
         return;
     }
     let service = servers.serve(&[]);

@@ -1,30 +1,12 @@
 //! Restorations that take longer than a step.
 
-use std::fs;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Signal, kill_process};
 use serde_json::json;
 
-use super::{PLACE, ask, create, is_running, restorable};
-use crate::support::eventually;
+use super::{PLACE, ask, create, is_running, restorable, stop_unpacking};
 use crate::support::servers::{Servers, connect};
-
-/// Returns the program that unpacks a backup, which works in a folder of its own.
-fn unpacks(servers: &Servers) -> Option<Pid> {
-    let databases = servers.folder().join("databases");
-    let databases = databases.canonicalize().expect("it is there");
-    let processes = fs::read_dir("/proc").expect("it is there").flatten();
-    let mut theirs = processes.filter(|process| {
-        let folder = fs::read_link(process.path().join("cwd")).unwrap_or_default();
-        let name = fs::read_to_string(process.path().join("comm")).unwrap_or_default();
-        let is_new = folder
-            .file_name()
-            .is_some_and(|name| name.as_encoded_bytes().starts_with(b"new-"));
-        name == "tar\n" && is_new && folder.starts_with(&databases)
-    });
-    theirs.find_map(|process| Pid::from_raw(process.file_name().to_str()?.parse().ok()?))
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_restoration_goes_on_between_steps() {
@@ -46,11 +28,7 @@ async fn a_restoration_goes_on_between_steps() {
     let now = restorable(&caller, &path).await;
     let body = json!({ "name": "again", "restore_target": now });
     caller.post(&format!("{path}/restore"), body).await.ok();
-    let tar = eventually(async || {
-        let tar = unpacks(&servers)?;
-        kill_process(tar, Signal::STOP).ok().map(|()| tar)
-    });
-    let tar = tar.await.expect("a program unpacks the backup");
+    let tar = stop_unpacking(&servers, "new-").await;
     // Longer than a step waits for the lock, and for a restoration.
     tokio::time::sleep(Duration::from_secs(12)).await;
     let again = format!("{PLACE}/postgres/again");

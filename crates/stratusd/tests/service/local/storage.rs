@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::{PLACE, ask, create, is_running};
+use crate::provisioning::steps;
 use crate::support::eventually;
 use crate::support::servers::{Servers, connect};
 
@@ -31,6 +32,14 @@ async fn a_full_database_is_read_only_until_it_grows() {
     let refused = refused.await.expect("it turns read-only");
     let code = refused.code().map(tokio_postgres::error::SqlState::code);
     assert_eq!(code, Some("25006"), "{refused}");
+    // Operators see it, while the database answers as before.
+    let told = eventually(async || {
+        let told = servers.home.succeed(&["databases"]);
+        told.contains("orders (").then_some(told)
+    });
+    let told = told.await.expect("it is among those to look at");
+    assert!(told.contains(": running, its storage is "), "{told}");
+    assert!(steps(&service, "nearly_full").await > 0);
     let read = ask(&made, "SELECT count(*)::text FROM filling").await;
     assert!(
         read.expect("it can be read")
@@ -55,6 +64,14 @@ async fn a_full_database_is_read_only_until_it_grows() {
         client.batch_execute(insert).await.ok()
     });
     grown.await.expect("it can be written again");
+    let is_well = async || {
+        servers
+            .home
+            .succeed(&["databases"])
+            .is_empty()
+            .then_some(())
+    };
+    eventually(is_well).await.expect("it has room");
     let refused = caller.patch(&path, json!({ "storage_size": 16 })).await;
     assert_eq!(refused.error(), (400, "InvalidRequest"));
 }

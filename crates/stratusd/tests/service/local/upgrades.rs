@@ -207,8 +207,7 @@ async fn an_upgrade_that_is_killed_at_each_stage_loses_nothing() {
     assert_eq!(caller.delete(ORDERS).await.status, 204);
     let gone = eventually(async || servers.addresses().is_empty().then_some(())).await;
     gone.expect("it is deleted");
-    let folder = servers.folder().display().to_string();
-    assert_eq!(super::kills::processes(&folder), [""; 0]);
+    super::kills::none_is_left(&servers).await;
 }
 
 /// Writes rows until it is stopped. Returns the numbers of those that were acknowledged.

@@ -119,6 +119,25 @@ async fn a_database_may_be_available_only_once_it_has_a_password() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_provisioner_may_postpone_steps() {
+    let fake = Fake::start("busy-now-and-then").await;
+    let (is_kept, said) = check(&fake.url, &["--no-connections"]).await;
+    assert!(is_kept, "{said}");
+    assert_eq!(rules(&said, "passed "), RULES, "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_provisioner_that_only_postpones_is_found_out() {
+    let fake = Fake::start("busy").await;
+    let (is_kept, said) = check(&fake.url, &["--no-connections", "--patience", "100ms"]).await;
+    assert!(!is_kept, "{said}");
+    for rule in ["unknown-database", "create", "delete-unfinished"] {
+        assert!(rules(&said, "failed ").contains(&rule), "{rule}: {said}");
+    }
+    assert!(said.contains("it responds with 503: "), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_the_service_has_recorded_is_sent_as_the_service_sends_it() {
     let fake = Fake::start("known").await;
     let (is_kept, said) = check(&fake.url, &["--no-connections", "--patience", "5s"]).await;

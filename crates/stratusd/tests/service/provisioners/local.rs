@@ -1,6 +1,7 @@
 //! A provisioner whose databases are PostgreSQL servers: the check connects to them, and a service
 //! uses them.
 
+use std::fs::File;
 use std::process::Command;
 
 use serde_json::{Value, json};
@@ -77,6 +78,30 @@ async fn ensure_refused(base: &str) {
     }
 }
 
+/// Checks that a step of a database that is locked, as if a program of an earlier step still ran, is
+/// postponed and has not failed.
+async fn ensure_postponed(servers: &Servers, base: &str, made: &Value) {
+    let id = made["id"].as_str().expect("it has an id");
+    let lock = servers.folder().join("databases").join(id).join("lock");
+    let lock = File::open(lock).expect("the database has a lock");
+    lock.lock().expect("a step ends");
+    let shape = json!({
+        "version": made["version"], "vm_size": "hobby-1", "storage_size_gib": 16, "ha_type": "none",
+    });
+    let wanted = json!({
+        "project_id": SHOP, "location": made["location"], "name": made["name"],
+        "flavor": "standard", "open_to": [], "shape": shape,
+    });
+    let url = format!("{base}/database/{id}/restrict");
+    let request = reqwest::Client::new().post(url).bearer_auth(TOKEN);
+    let response = request.json(&json!({ "wanted": wanted })).send().await;
+    let response = response.expect("it responds");
+    assert_eq!(response.status(), 503);
+    assert_eq!(response.headers()["retry-after"], "5");
+    let problem: Value = response.json().await.expect("it is a problem");
+    assert_eq!(problem["code"], "Unavailable", "{problem}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn servers_of_another_process_keep_the_rules_and_outlive_it() {
     let Some(servers) = Servers::new() else {
@@ -105,6 +130,7 @@ async fn servers_of_another_process_keep_the_rules_and_outlive_it() {
     create(&shop, ORDERS).await;
     let is_known = |it: &Value| is_running(it) && it["connection_string"].is_string();
     let made = shop.wait_for(ORDERS, is_known).await;
+    ensure_postponed(&servers, &provisioner.base, &made).await;
     let client = servers::connect(&made).await.expect("it is open");
     client
         .batch_execute("CREATE TABLE kept (it text)")

@@ -14,16 +14,14 @@ use crate::support::{Home, eventually, leave_out};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// Returns the lines of the first block of the shell after a heading.
+/// Returns the lines of the shell in the section of a heading.
 fn lines(page: &str, heading: &str) -> Vec<String> {
     let text = fs::read_to_string(format!("{ROOT}/docs/{page}")).expect("the page is there");
     let (_, rest) = text.split_once(heading).expect("the page has the heading");
-    let block = rest
-        .split("```sh\n")
-        .nth(1)
-        .and_then(|it| it.split("```").next());
-    let lines = block.expect("there is a block").lines();
-    lines.map(str::to_owned).collect()
+    let section = rest.split("\n## ").next().unwrap_or_default();
+    let blocks = section.split("```sh\n").skip(1);
+    let blocks = blocks.filter_map(|block| block.split("```").next());
+    blocks.flat_map(str::lines).map(str::to_owned).collect()
 }
 
 /// A line that runs until it is dropped, with all that it has started.

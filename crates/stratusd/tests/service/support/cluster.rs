@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-pub use binaries::binary;
+pub use binaries::{binary, lookup_binary};
 
 /// How long a server may take to start on a busy machine, in seconds.
 const PATIENCE: u64 = 120;

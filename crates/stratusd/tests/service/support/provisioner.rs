@@ -47,6 +47,8 @@ pub struct Known {
     pub hanging: Arc<AtomicUsize>,
     /// The callers of connections that end as soon as they are used again.
     ending: Mutex<HashSet<SocketAddr>>,
+    /// The observations that were asked for, if each fourth is postponed.
+    observations: AtomicUsize,
 }
 
 /// A database.
@@ -87,6 +89,7 @@ impl Fake {
             is_stuck: AtomicBool::new(false),
             hanging: Arc::default(),
             ending: Mutex::default(),
+            observations: AtomicUsize::new(0),
         });
         let router = Router::new()
             .fallback(respond)
@@ -216,6 +219,15 @@ async fn respond(State(known): State<Arc<Known>>, request: Request) -> Response 
         && let Some(response) = known.wicked(id, step, wanted).await
     {
         return response;
+    }
+    if known.broken == "busy-now-and-then" && step == "observe" {
+        let before = known.observations.fetch_add(1, Ordering::SeqCst);
+        if before.is_multiple_of(4) {
+            return busy("1");
+        }
+    }
+    if known.broken == "busy" {
+        return busy("1");
     }
     known.step(id, step, &body)
 }
@@ -433,6 +445,10 @@ fn resize(database: &mut Database, body: &Value, broken: Broken) -> Response {
     let wanted = &body["wanted"]["shape"];
     let version = |shape: &Value| shape["version"].as_str().map(ToOwned::to_owned);
     if version(wanted) < version(&database.shape) && broken != "older" {
+        let is_first = database.steps.insert("older".to_owned(), 1).is_none();
+        if is_first && broken == "busy-now-and-then" {
+            return busy("1");
+        }
         return problem(500, "Failed");
     }
     let waits = body["wanted"]["maintenance_window"].is_number() && broken != "window";

@@ -12,11 +12,19 @@ use std::sync::OnceLock;
 ///
 /// If the binary is in none of these folders.
 pub fn binary(name: &str) -> PathBuf {
+    lookup_binary(name).unwrap_or_else(|| {
+        panic!(
+            "install PostgreSQL (its `{name}` is missing), or run `cargo xtask test --no-postgres`"
+        )
+    })
+}
+
+/// Returns the path of a PostgreSQL binary as [`binary`] does, or `None` if it is in none of the folders.
+pub fn lookup_binary(name: &str) -> Option<PathBuf> {
     static FOLDERS: OnceLock<Vec<PathBuf>> = OnceLock::new();
     let folders = FOLDERS.get_or_init(folders);
-    folders.iter().map(|folder| folder.join(name)).find(|path| path.is_file()).unwrap_or_else(|| {
-        panic!("install PostgreSQL (its `{name}` is missing), or run `cargo xtask test --no-postgres`")
-    })
+    let mut paths = folders.iter().map(|folder| folder.join(name));
+    paths.find(|path| path.is_file())
 }
 
 fn folders() -> Vec<PathBuf> {
