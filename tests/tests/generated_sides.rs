@@ -433,7 +433,7 @@ components:
     for said in [
         "/// | 200 | `bool` | The thing |",
         "/// | 404 | none | No thing |",
-        "        /// The thing\n        OkJson(bool),",
+        "    /// The thing\n    OkJson(bool),",
     ] {
         assert!(client.contains(said), "{said}\n{client}");
     }

@@ -264,7 +264,7 @@ impl Repairs {
                 drafted.actions.extend(site.actions().unwrap_or_default());
             }
             self.repaired.insert((diagnostic.code, diagnostic.span));
-            self.note(reading, diagnostic, pointer);
+            self.note(reading, diagnostic, &pointer);
         }
         self.copied += indices.values().map(Index::copied).sum::<usize>();
         self.follow(documents, &moved);
@@ -317,7 +317,7 @@ impl Repairs {
             // A line of a text is no node, but in one.
             let place = place.or_else(|| around(documents, diagnostic.span));
             let pointer = place.map_or_else(String::new, |place| place.pointer(documents));
-            self.note(reading, diagnostic, pointer);
+            self.note(reading, diagnostic, &pointer);
             false
         });
         diagnostics.append(&mut self.warnings);
@@ -326,7 +326,7 @@ impl Repairs {
         self.done
     }
 
-    fn note(&mut self, reading: &Reading, diagnostic: &Diagnostic, pointer: String) {
+    fn note(&mut self, reading: &Reading, diagnostic: &Diagnostic, pointer: &str) {
         let whole = [String::new()];
         let parts: &[String] = if diagnostic.parts.is_empty() {
             &whole
@@ -336,7 +336,7 @@ impl Repairs {
         for part in parts {
             self.done.push(Repair {
                 rule: diagnostic.code,
-                pointer: pointer.clone(),
+                pointer: pointer.to_owned(),
                 part: Some(part.clone()).filter(|part| !part.is_empty()),
             });
         }
