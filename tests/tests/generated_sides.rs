@@ -412,3 +412,59 @@ paths:
         "_ => { Ok( runtime::map( runtime::decode(response).await?, NameListResponse::OkJson,";
     assert!(client.contains(rest), "{client}");
 }
+
+#[test]
+fn the_summary_of_a_response_is_its_meaning() {
+    let contract = r"openapi: 3.2.0
+info: {title: Small, version: 0.1.0}
+paths:
+  /things:
+    get:
+      tags: [thing]
+      operationId: thing_view
+      responses:
+        '200': {summary: The thing, content: {application/json: {schema: {type: boolean}}, text/plain: {schema: {type: integer}}}}
+        '404': {$ref: '#/components/responses/None'}
+components:
+  responses:
+    None: {summary: No thing, description: It was removed.}
+";
+    let client = files(contract, &["small-client/src/thing.rs"]);
+    for said in [
+        "/// | 200 | `bool` | The thing |",
+        "/// | 404 | none | No thing |",
+        "    /// The thing\n    OkJson(bool),",
+    ] {
+        assert!(client.contains(said), "{said}\n{client}");
+    }
+    assert!(!client.contains("without a description"), "{client}");
+    let server = files(contract, &["small-server/src/responses.rs"]);
+    assert!(
+        server.contains("/// No thing\n///\n/// It was removed."),
+        "{server}"
+    );
+}
+
+#[test]
+fn a_server_imports_the_shared_responses_where_it_names_one() {
+    let tag = |name: &str, response: &str| {
+        format!(
+            "  /{name}: {{get: {{tags: [{name}], operationId: {name}_view, responses: {{'204': {{description: Done.}}, '404': {response}}}}}}}\n"
+        )
+    };
+    let contract = format!(
+        "openapi: 3.1.0\ninfo: {{title: Small, version: 0.1.0}}\npaths:\n{}{}{}components:\n  responses:\n    Gone: {{description: Gone.}}\n    Refused: {{description: Refused., x-rejection: true}}\n",
+        tag("cat", "{$ref: '#/components/responses/Gone'}"),
+        tag("dog", "{$ref: '#/components/responses/Refused'}"),
+        tag("cow", "{description: Gone.}"),
+    );
+    for (name, imports) in [("cat", true), ("dog", false), ("cow", false)] {
+        let text = files(&contract, &[&format!("small-server/src/{name}.rs")]);
+        assert_eq!(text.contains("use crate::responses;"), imports, "{text}");
+        // An import that nothing needs is a warning of the compiler.
+        let names_one = text
+            .replace("crate::responses;", "")
+            .contains("responses::");
+        assert_eq!(names_one, imports, "{text}");
+    }
+}

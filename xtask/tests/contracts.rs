@@ -373,7 +373,7 @@ fn lint_and_diff_without_a_document_read_those_of_the_list() {
     assert_eq!(code, 0, "{printed}");
     assert!(printed.contains("specs/others.yaml"), "{printed}");
     assert!(
-        printed.contains("nothing to say about 1 operations"),
+        printed.contains("nothing to say about 1 operation"),
         "{printed}"
     );
     let (code, printed) = xtask(folder.path(), &["lint", "--format", "sarif"]);

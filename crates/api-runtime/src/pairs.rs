@@ -31,12 +31,15 @@ pub(crate) fn decode(raw: &str, encoding: Encoding) -> Option<Cow<'_, str>> {
     percent_decode_str(raw).decode_utf8().ok()
 }
 
-/// The pairs of name and value in a query or in cookies, still encoded.
+/// The pairs of name and value in a query, in cookies or in a form, still encoded.
 #[derive(Debug, Clone)]
 pub(crate) struct Pairs<'t> {
     text: Cow<'t, str>,
     separator: char,
     pub(crate) encoding: Encoding,
+    /// Whether this is a form, in which `name[key]` belongs to a property `name` without a style.
+    #[cfg(feature = "server")]
+    pub(crate) is_form: bool,
 }
 
 impl<'t> Pairs<'t> {
@@ -45,6 +48,16 @@ impl<'t> Pairs<'t> {
             text: Cow::Borrowed(query),
             separator: '&',
             encoding: Encoding::Form,
+            #[cfg(feature = "server")]
+            is_form: false,
+        }
+    }
+
+    #[cfg(feature = "server")]
+    pub(crate) fn of_form(form: &'t str) -> Self {
+        Self {
+            is_form: true,
+            ..Self::of_query(form)
         }
     }
 
@@ -54,6 +67,8 @@ impl<'t> Pairs<'t> {
             text: cookies,
             separator: ';',
             encoding: Encoding::Percent,
+            #[cfg(feature = "server")]
+            is_form: false,
         }
     }
 

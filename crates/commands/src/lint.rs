@@ -163,7 +163,8 @@ fn lint(
             if let Some(operations) = report.operations
                 && report.diagnostics.is_empty()
             {
-                writeln!(out, "nothing to say about {operations} operations")?;
+                let plural = if operations == 1 { "" } else { "s" };
+                writeln!(out, "nothing to say about {operations} operation{plural}")?;
             }
             if report.is_refused() {
                 writeln!(err, "refused, since warnings are denied")?;

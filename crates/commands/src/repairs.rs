@@ -48,22 +48,16 @@ fn path(prefix: &str) -> String {
     format!("{prefix}-types/repairs.txt")
 }
 
-/// Returns a line for each repair: its rule and the pointer of what was repaired.
+/// Returns a line for each repair: its rule, the pointer of what was repaired, and what of it.
 fn lines(repairs: &[Repair]) -> BTreeSet<String> {
     let line = |repair: &Repair| {
-        // A pointer can hold what would end the line.
-        let pointer: String = repair
-            .pointer
-            .chars()
-            .map(|character| {
-                if character.is_control() {
-                    '\u{fffd}'
-                } else {
-                    character
-                }
-            })
-            .collect();
-        format!("{} {pointer}", repair.rule)
+        let mut line = format!("{} {}", repair.rule, repair.pointer);
+        if let Some(part) = &repair.part {
+            line.push(' ');
+            line.push_str(part);
+        }
+        // A pointer and a name can hold what would end the line.
+        line.replace(char::is_control, "\u{fffd}")
     };
     repairs.iter().map(line).collect()
 }

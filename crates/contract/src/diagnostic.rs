@@ -33,6 +33,9 @@ pub struct Diagnostic {
     pub edits: Vec<Edit>,
     /// The name that the diagnostic is about, where a repair needs it.
     pub(crate) subject: Option<String>,
+    /// The parts of the node that the diagnostic is about, such as methods, each of which is a repair
+    /// of its own; an empty name is the node as a whole. Without any, the whole is one repair.
+    pub(crate) parts: Vec<String>,
 }
 
 /// A change of a file: what a span is replaced by.
@@ -57,6 +60,7 @@ impl Diagnostic {
             related: Vec::new(),
             edits: Vec::new(),
             subject: None,
+            parts: Vec::new(),
         }
     }
 
@@ -79,6 +83,12 @@ impl Diagnostic {
     /// Sets the name that the diagnostic is about.
     pub(crate) fn about(mut self, subject: &str) -> Self {
         self.subject = Some(subject.to_owned());
+        self
+    }
+
+    /// Adds a part of the node that the diagnostic is about.
+    pub(crate) fn part(mut self, part: &str) -> Self {
+        self.parts.push(part.to_owned());
         self
     }
 

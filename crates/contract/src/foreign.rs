@@ -5,6 +5,7 @@
 //! diagnostic, and the document is checked again, until nothing is left to repair. So every repair
 //! answers a diagnostic that is reported too, and a mistake without a reading stays an error.
 
+mod ids;
 mod mends;
 mod misplaced;
 mod moved;
@@ -56,6 +57,9 @@ pub struct Repair {
     pub rule: &'static str,
     /// The pointer of what was repaired, which does not change with the lines of the document.
     pub pointer: String,
+    /// What was repaired there, if the pointer does not say it: the name of a parameter, a method, or
+    /// an operation id. Without it, two repairs of one place would be one in a list.
+    pub part: Option<String>,
 }
 
 /// The defaults that were dropped in a round.
@@ -89,6 +93,8 @@ pub(crate) struct Repairs {
     /// A warning for each repair that has changed a document.
     warnings: Vec<Diagnostic>,
     done: Vec<Repair>,
+    /// The number of nodes that were copied in place of references to path items.
+    copied: usize,
     /// What was repaired in each document, by its index, if that is recorded for an overlay.
     drafts: Option<BTreeMap<usize, Drafted>>,
     /// Whether an overlay leaves out what is read without it in a document of others.
@@ -218,11 +224,14 @@ impl Repairs {
         let before = self.done.len();
         let mut moved = Moved::new();
         let mut indices: HashMap<usize, Index> = HashMap::new();
+        let copied = self.copied;
         for (place, diagnostic) in work {
             let document = &mut documents.list[place.document];
             let prefix = document.pointer();
             let root = &mut document.root;
-            let index = indices.entry(place.document).or_default();
+            let index = indices
+                .entry(place.document)
+                .or_insert_with(|| Index::after(copied));
             let Some(mut site) = Site::new(root, place, diagnostic, sources, index) else {
                 continue;
             };
@@ -255,8 +264,9 @@ impl Repairs {
                 drafted.actions.extend(site.actions().unwrap_or_default());
             }
             self.repaired.insert((diagnostic.code, diagnostic.span));
-            self.note(reading, diagnostic, pointer);
+            self.note(reading, diagnostic, &pointer);
         }
+        self.copied += indices.values().map(Index::copied).sum::<usize>();
         self.follow(documents, &moved);
         self.done.len() > before
     }
@@ -307,7 +317,7 @@ impl Repairs {
             // A line of a text is no node, but in one.
             let place = place.or_else(|| around(documents, diagnostic.span));
             let pointer = place.map_or_else(String::new, |place| place.pointer(documents));
-            self.note(reading, diagnostic, pointer);
+            self.note(reading, diagnostic, &pointer);
             false
         });
         diagnostics.append(&mut self.warnings);
@@ -316,11 +326,20 @@ impl Repairs {
         self.done
     }
 
-    fn note(&mut self, reading: &Reading, diagnostic: &Diagnostic, pointer: String) {
-        self.done.push(Repair {
-            rule: diagnostic.code,
-            pointer,
-        });
+    fn note(&mut self, reading: &Reading, diagnostic: &Diagnostic, pointer: &str) {
+        let whole = [String::new()];
+        let parts: &[String] = if diagnostic.parts.is_empty() {
+            &whole
+        } else {
+            &diagnostic.parts
+        };
+        for part in parts {
+            self.done.push(Repair {
+                rule: diagnostic.code,
+                pointer: pointer.to_owned(),
+                part: Some(part.clone()).filter(|part| !part.is_empty()),
+            });
+        }
         let mut help = format!("read as a document of others: {}", reading.meaning);
         // What the author probably means is as good to know where it is not what is read.
         if let Some(meant) = diagnostic.help.as_deref()

@@ -16,6 +16,7 @@ mod circles;
 mod declared;
 pub mod diagnostic;
 mod documents;
+mod events;
 mod expression;
 pub mod fix;
 mod foreign;

@@ -5,6 +5,7 @@
 //! [`normalise`](crate::normalise) has changed the contract and recorded the changes.
 
 mod binary;
+mod chains;
 mod circles;
 mod context;
 mod contradictions;
@@ -120,6 +121,7 @@ pub(crate) fn check(context: &Context<'_, '_>) -> Vec<Diagnostic> {
     one_way::check(context, &mut diagnostics);
     positions::check(context, &mut diagnostics);
     ways::check(context, &mut diagnostics);
+    chains::check(context, &mut diagnostics);
     diagnostics
 }
 

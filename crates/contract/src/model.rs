@@ -27,7 +27,7 @@ pub use operation::{Method, Operation, PathPart, split_label};
 pub use paging::Paging;
 pub use parameter::{Location, Parameter, ParameterEncoding, Style};
 pub use response::{Response, StatusKey};
-pub use schema::{Discriminator, Keywords, Raw, Schema, SchemaId, SchemaKind};
+pub use schema::{Discriminator, Keywords, MOST_LINKS, Raw, Schema, SchemaId, SchemaKind};
 pub use schemas::Schemas;
 pub use security::{Security, SecurityKind, SecurityRequirement, SecurityScheme};
 pub use server::{Server, ServerVariable};

@@ -65,6 +65,8 @@ pub(crate) fn check<'a>(
         pending: Vec::new(),
         seen: HashSet::new(),
         syntax: Syntax::default(),
+        event_data: HashSet::new(),
+        of_contents: Vec::new(),
     };
     walk.pending.push(Item {
         document: root.document,
@@ -77,7 +79,11 @@ pub(crate) fn check<'a>(
     while let Some(item) = walk.pending.pop() {
         walk.visit(item);
     }
-    let syntax = walk.syntax;
+    let (syntax, event_data) = (walk.syntax, walk.event_data);
+    // Only now, since a component may be visited before the event that refers to it.
+    let of_contents = walk.of_contents.into_iter();
+    let of_contents = of_contents.filter(|(schema, _)| !event_data.contains(schema));
+    diagnostics.extend(of_contents.map(|(_, diagnostic)| diagnostic));
     cycles::check(&syntax.links, diagnostics);
     syntax
 }
@@ -201,7 +207,7 @@ impl<'a> Walk<'_, 'a> {
                         self.push(item, entry, field.shape);
                     }
                 }
-                Some(field) => self.wrong_dialect(entry, field),
+                Some(field) => self.wrong_dialect(item.node, entry, field),
                 None if entry.key.starts_with("x-") => {}
                 None if entry.key == "$ref" && grammar.referable.is_some() => {
                     self.reference_too_early(entry, grammar);

@@ -164,7 +164,9 @@ impl<'s> Task<'s> {
     /// Returns whether a media type can be written only from an example.
     fn is_hard(&self, at: usize) -> bool {
         let media = &self.listed.media[at];
-        let has_example = self.declared(at).is_some_and(|it| !it.examples.is_empty());
+        let has_example = self
+            .declared(at)
+            .is_some_and(|it| !it.examples.is_empty() || !it.serialized.is_empty());
         media.kind == MediaKind::Bytes && !has_example
     }
 

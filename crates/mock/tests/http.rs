@@ -433,3 +433,88 @@ async fn parts_with_positions_are_read_and_made() {
     .await;
     assert_eq!(none.status, 406);
 }
+
+#[tokio::test]
+async fn an_open_object_leaves_what_is_in_brackets_to_its_property() {
+    let mock = served(
+        r"
+openapi: 3.1.0
+info: { title: Brackets, version: 1.0.0 }
+paths:
+  /form:
+    post:
+      operationId: form
+      requestBody:
+        required: true
+        content:
+          application/x-www-form-urlencoded:
+            schema:
+              type: object
+              required: [b, rest]
+              properties:
+                b: { type: object, required: [x], properties: { x: { type: integer } } }
+                rest: { type: object, additionalProperties: { type: boolean } }
+            encoding: { rest: { explode: true } }
+      responses: { '204': { description: Read. } }
+  /query:
+    get:
+      operationId: query
+      parameters:
+        - { name: b, in: query, style: deepObject, required: true, schema: { type: object, properties: { x: { type: integer } } } }
+        - { name: rest, in: query, schema: { type: object, additionalProperties: { type: boolean } } }
+      responses: { '204': { description: Read. } }
+",
+        Settings::default(),
+    )
+    .await;
+    let header = ["content-type: application/x-www-form-urlencoded"];
+    for (body, status) in [("b%5Bx%5D=1&y=true", 204), ("b[x]=1&c[x]=1", 400)] {
+        let read = call(mock, "POST /form", &header, body).await;
+        assert_eq!(read.status, status, "{body}: {}", read.body);
+    }
+    for (query, status) in [("b[x]=1&y=true", 204), ("b[x]=1&c[x]=1", 400)] {
+        let read = call(mock, &format!("GET /query?{query}"), &[], "").await;
+        assert_eq!(read.status, status, "{query}: {}", read.body);
+    }
+}
+
+#[tokio::test]
+async fn an_example_is_sent_as_its_text() {
+    let example = |media: &str, text: &str| {
+        let example = format!("examples: {{ e: {{ serializedValue: {text} }} }}");
+        format!(
+            "{{ '200': {{ content: {{ {media}: {{ schema: {{ type: object }}, {example} }} }} }} }}"
+        )
+    };
+    let xml = example("application/xml", "<a>q</a>").replace("e: {", "e: { dataValue: { a: q },");
+    let json = example("application/json", "'{ \"a\":  1 }'").replace(
+        "examples: {",
+        "examples: { none: { serializedValue: 'x' }, list: { serializedValue: '[]' },",
+    );
+    let text = format!(
+        "openapi: 3.2.0\ninfo: {{ title: Texts, version: '1' }}\npaths:\n  /xml: {{ get: {{ responses: {xml} }} }}\n  /json: {{ get: {{ responses: {json} }} }}\n  /csv: {{ get: {{ responses: {} }} }}\n  /lines: {{ get: {{ responses: {} }} }}\n",
+        example("text/csv", "'a,b'").replace("type: object", "type: string"),
+        example("application/jsonl", r#""{\"n\": 7}\n""#).replace("schema: {", "itemSchema: {"),
+    );
+    let mock = served(&text, Settings::default()).await;
+    for (path, media, body) in [
+        ("/xml", "application/xml", "<a>q</a>"),
+        ("/csv", "text/csv", "a,b"),
+        ("/lines", "application/jsonl", "{\"n\": 7}\n"),
+        // The first is no JSON, and the second does not fit the schema.
+        ("/json", "application/json", "{ \"a\":  1 }"),
+    ] {
+        let sent = call(mock, &format!("GET {path}"), &[], "").await;
+        assert_eq!((sent.status, &*sent.body), (200, body), "{path}");
+        let named = sent.header("content-type").unwrap_or_default();
+        assert!(named.starts_with(media), "{named}");
+    }
+    for (name, why) in [
+        ("none", "it is no JSON"),
+        ("list", "does not fit the schema"),
+    ] {
+        let refused = call(mock, "GET /json", &[&format!("prefer: example={name}")], "").await;
+        assert_eq!(refused.status, 500, "{}", refused.body);
+        assert!(refused.body.contains(why), "{}", refused.body);
+    }
+}

@@ -42,7 +42,7 @@ fn only_the_bytes_that_are_wrong_are_mended() {
     );
     assert_eq!(
         (code, printed.as_str()),
-        (0, "nothing to say about 1 operations\n")
+        (0, "nothing to say about 1 operation\n")
     );
     assert_eq!(fs::read_to_string(&file).expect("the file is there"), whole);
 }

@@ -19,7 +19,7 @@ pub(super) fn decode_form<T: Wire>(
     text: &str,
     fields: &'static [Parameter],
 ) -> Result<T, InputError> {
-    let raw = RawParameter::Pairs(Pairs::of_query(text), fields);
+    let raw = RawParameter::Pairs(Pairs::of_form(text), fields);
     guessed(|guess| {
         let is_usual = |name: &str| !fields.iter().any(|field| raw.is_of(name, field));
         let rest = usual(text, guess, is_usual)?;

@@ -98,13 +98,23 @@ fn is_property(pairs: &Pairs<'_>, raw: &str, parameter: &Parameter, others: &[Pa
         || (parameter.open
             && others.iter().all(|other| {
                 other.location != parameter.location
-                    || (other.name == parameter.name || !pairs.is_name(raw, other.name))
+                    || (other.name == parameter.name || !is_own_name(pairs, raw, other))
                         && (other == parameter
                             || other
                                 .properties
                                 .iter()
                                 .all(|name| !pairs.is_name(raw, name)))
             }))
+}
+
+/// Returns whether the encoded name `raw` is that of a parameter, or has brackets behind it if the
+/// parameter is written in these.
+fn is_own_name(pairs: &Pairs<'_>, raw: &str, parameter: &Parameter) -> bool {
+    let is_in_brackets =
+        parameter.style == Style::DeepObject || (pairs.is_form && !has_style(parameter));
+    pairs.is_name(raw, parameter.name)
+        || is_in_brackets
+            && deep_rest(pairs, raw, parameter.name).is_some_and(|rest| bracketed(&rest).is_some())
 }
 
 /// Returns what follows the name of a `deepObject` parameter in the encoded name `raw`: brackets, or

@@ -159,7 +159,7 @@ pub struct Response {
     /// True only for an error with one status that is a component, where no other component is the
     /// rejection with that status.
     pub is_rejection: bool,
-    /// The description, in `CommonMark`.
+    /// The summary and the description, as two paragraphs in `CommonMark`.
     pub description: String,
     /// The headers, without [`Api::request_id`](super::Api::request_id).
     pub headers: Vec<Parameter>,

@@ -11,15 +11,11 @@ mod merge;
 use std::cmp::Ordering;
 
 use contract::Contract;
-use contract::model::{Discriminator, Formats, Keywords, SchemaId, SchemaKind, Types};
+use contract::model::{Discriminator, Formats, Keywords, MOST_LINKS, SchemaId, SchemaKind, Types};
 use indexmap::{IndexMap, IndexSet};
 use serde_json::{Number, Value};
 
 use merge::{intersect, keep_first, smaller, tighten};
-
-/// The length of a chain of `allOf`, of which each link has the properties of all before it, so that
-/// the structs grow with the square of the length. Contracts that people write have up to ten links.
-const MOST_LINKS: usize = 32;
 
 /// The conjunction of all keywords that a value has to fit.
 #[derive(Debug, Default)]
@@ -109,6 +105,7 @@ impl FlatSchema {
         for id in ids {
             flat.add(contract, *id, &mut seen);
         }
+        flat.take_only_branches(contract);
         flat
     }
 
@@ -221,6 +218,31 @@ impl FlatSchema {
             self.add(contract, *member, seen);
         }
         self.links -= 1;
+    }
+
+    /// Adds the members of alternatives of which the types that are accepted leave one: of an
+    /// object or null, beside `type: object`, the object.
+    fn take_only_branches(&mut self, contract: &Contract) {
+        let Some(types) = self.types else { return };
+        for choice in std::mem::take(&mut self.choices) {
+            let mut left = choice.members.iter().filter(|id| {
+                let schema = contract.schema(contract.resolve(**id));
+                match &schema.kind {
+                    SchemaKind::Bool(accepts) => *accepts,
+                    SchemaKind::Object(k) => {
+                        k.types.is_none_or(|own| !intersect(own, types).is_empty())
+                    }
+                }
+            });
+            match (left.next(), left.next()) {
+                (Some(only), None) if choice.members.len() > 1 => {
+                    // It is a part beside others, as a member of an `allOf` is.
+                    self.is_single = false;
+                    self.add(contract, *only, &mut Vec::new());
+                }
+                _ => self.choices.push(choice),
+            }
+        }
     }
 
     /// Adds the keywords of every type: `type`, `enum` and `const`.

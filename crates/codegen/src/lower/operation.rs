@@ -226,7 +226,10 @@ fn responses(
                 name,
                 component,
                 is_rejection: response.is_rejection,
-                description: response.description.clone(),
+                description: join_docs(
+                    response.summary.as_deref(),
+                    Some(response.description.as_str()).filter(|text| !text.trim().is_empty()),
+                ),
             }
         })
         .collect();

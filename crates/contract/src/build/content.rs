@@ -3,6 +3,7 @@
 use indexmap::IndexMap;
 use serde_json::Value;
 
+use crate::events::{is_event_stream, typed_data};
 use crate::model::{Dialect, MediaType, PropertyEncoding, RequestBody, Response, StatusKey};
 use crate::node::Node;
 use crate::node_ref::NodeRef;
@@ -37,8 +38,12 @@ impl<'a> Builder<'_, 'a> {
             return None;
         }
         let described = self.sibling(at, &target, "description");
+        let summed_up = self.sibling(at, &target, "summary");
+        let summary = summed_up.or_else(|| text(node, "summary"));
         Some(Response {
             status,
+            // Before 3.2 a response has none.
+            summary: summary.filter(|_| self.dialect >= Dialect::V32),
             description: described
                 .or_else(|| text(node, "description"))
                 .unwrap_or_default(),
@@ -94,7 +99,7 @@ impl<'a> Builder<'_, 'a> {
         let item_schema = items.as_ref().map(|schema| self.schema(schema));
         let event_data = items
             .filter(|_| is_event_stream(name))
-            .and_then(|event| self.data_of(&event))
+            .and_then(|event| typed_data(self.resolver, &event)?.key("contentSchema"))
             .map(|schema| self.schema(&schema));
         if let Some(schema) = schema
             // Other examples are text in the syntax of the media type, which no schema validates.
@@ -112,27 +117,10 @@ impl<'a> Builder<'_, 'a> {
             item_encoding: self.item_encoding(at),
             is_assumed: at.node.get("x-media-range").is_some(),
             examples: self.examples(at),
+            serialized: self.serialized(at),
             pointer: at.pointer.to_string(),
             span: at.node.span,
         }
-    }
-
-    /// Returns the `contentSchema` of the property `data` of an event, if the data is JSON. The
-    /// property may be behind references and in one of the schemas of an `allOf`.
-    fn data_of(&self, event: &NodeRef<'a>) -> Option<NodeRef<'a>> {
-        let event = self.resolver.follow(event)?;
-        let own = event.key("properties").and_then(|at| at.key("data"));
-        let parts = event.key("allOf");
-        let inherited = parts.iter().flat_map(NodeRef::items).filter_map(|part| {
-            let part = self.resolver.follow(&part)?;
-            part.key("properties")?.key("data")
-        });
-        own.into_iter().chain(inherited).find_map(|data| {
-            let data = self.resolver.follow(&data)?;
-            let media_type = text(data.node, "contentMediaType");
-            let is_json = media_type.is_none_or(|name| name.ends_with("json"));
-            data.key("contentSchema").filter(|_| is_json)
-        })
     }
 
     fn examples(&mut self, at: &NodeRef<'a>) -> IndexMap<String, Value> {
@@ -160,6 +148,23 @@ impl<'a> Builder<'_, 'a> {
             }
         }
         examples
+    }
+
+    fn serialized(&mut self, at: &NodeRef<'a>) -> IndexMap<String, String> {
+        let mut texts = IndexMap::new();
+        // Before 3.2 this field means nothing.
+        let map = at.key("examples").filter(|_| self.dialect >= Dialect::V32);
+        for (entry, at) in map.iter().flat_map(NodeRef::entries) {
+            let target = self.resolver.follow(&at);
+            let written = target.and_then(|target| target.node.get("serializedValue"));
+            if let Some(written) = written
+                && let Some(text) = written.as_str()
+                && self.charge(written)
+            {
+                texts.insert(entry.key.clone(), text.to_owned());
+            }
+        }
+        texts
     }
 
     fn encodings(&mut self, at: &NodeRef<'a>) -> IndexMap<String, PropertyEncoding> {
@@ -205,12 +210,6 @@ impl<'a> Builder<'_, 'a> {
             item_encoding: self.item_encoding(at).map(Box::new),
         }
     }
-}
-
-/// Returns whether a media type is that of server-sent events.
-fn is_event_stream(name: &str) -> bool {
-    let name = name.split(';').next().unwrap_or_default();
-    name.trim().eq_ignore_ascii_case("text/event-stream")
 }
 
 /// Returns whether the schema of a media type can validate its examples. Returns `false` for XML, CSV

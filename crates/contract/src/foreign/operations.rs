@@ -1,6 +1,6 @@
 //! Repairs of paths, operations, parameters, bodies and security.
 
-use std::collections::HashMap;
+use percent_encoding::percent_decode_str;
 
 use super::places::count;
 use super::site::{Site, object, text};
@@ -77,13 +77,14 @@ fn is_named(parameter: &Node, name: &str) -> bool {
     has("name", name) && has("in", "path")
 }
 
-/// Returns a parameter of a list, or the component to which it is a reference.
-fn declared<'n>(root: &'n Node, parameter: &'n Node) -> Option<&'n Node> {
-    let Some(reference) = parameter.get("$ref") else {
-        return Some(parameter);
+/// Returns a node, or what it is a reference to in the document.
+pub(super) fn declared<'n>(root: &'n Node, node: &'n Node) -> Option<&'n Node> {
+    let Some(reference) = node.get("$ref") else {
+        return Some(node);
     };
     let pointer = reference.as_str()?.strip_prefix('#')?;
-    tokens(pointer).try_fold(root, |at, token| at.get(&token))
+    let pointer = percent_decode_str(pointer).decode_utf8().ok()?;
+    tokens(&pointer).try_fold(root, |at, token| at.get(&token))
 }
 
 /// Makes the second of two path parameters with one name a parameter of its own, declared as the first
@@ -139,6 +140,47 @@ pub(super) fn second_parameter(site: &mut Site<'_>) -> Option<()> {
     site.rename_path(meant)
 }
 
+/// Moves a path parameter that the label of the path has as a value, as in `/a?b={b}`, into the
+/// query.
+pub(super) fn query_parameter(site: &mut Site<'_>) -> Option<()> {
+    let up = usize::from(site.key(0) == Some("name"));
+    let list = site.node(up + 1)?.as_array()?;
+    let listed = site.node(up)?;
+    let parameter = declared(site.root(), listed)?;
+    if listed.get("$ref").is_some() {
+        // A component stays a parameter of the path for others that refer to it.
+        let _ = count(parameter, MOST_COPIED)?;
+    }
+    let value = format!("{{{}}}", parameter.get("name")?.as_str()?);
+    let (_, label) = split_label(path_above(site, up)?);
+    let query = label.strip_prefix('?')?.split('#').next()?;
+    let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+    let (name, _) = pairs.find(|(_, written)| *written == value)?;
+    let name = percent_decode_str(name).decode_utf8().ok()?.into_owned();
+    let mut others = list.iter();
+    let is_in_query = |other: &Node| {
+        let has = |key: &str, text: &str| other.get(key).and_then(Node::as_str) == Some(text);
+        has("name", &name) && has("in", "query")
+    };
+    if others.any(|other| declared(site.root(), other).is_some_and(is_in_query)) {
+        return None;
+    }
+    let is_several = parameter.get("schema").is_some_and(|schema| {
+        let ty = schema.get("type").and_then(Node::as_str);
+        matches!(ty, Some("array" | "object"))
+    });
+    let mut own = parameter.clone();
+    own.set("name", text(&name))?;
+    own.set("in", text("query"))?;
+    own.take("style");
+    // The value in the template is one, with commas.
+    if is_several && own.get("explode").is_none() {
+        own.set("explode", NodeValue::Bool(false))?;
+    }
+    site.node_mut(up)?.value = own.value;
+    Some(())
+}
+
 /// Drops a path parameter that the template does not name.
 pub(super) fn drop_parameter(site: &mut Site<'_>) -> Option<()> {
     let up = listed(site)?;
@@ -152,14 +194,18 @@ fn listed(site: &Site<'_>) -> Option<usize> {
     let up = usize::from(site.key(0) == Some("name"));
     matches!(site.node(up + 1)?.value, NodeValue::Array(_)).then_some(())?;
     let name = site.node(up)?.get("name").and_then(Node::as_str);
-    let mut keys = (up..).map_while(|up| site.node(up + 1).map(|_| site.key(up)));
-    let path = keys.find_map(|key| key.filter(|key| key.starts_with('/')));
-    if let (Some(name), Some(path)) = (name, path)
+    if let (Some(name), Some(path)) = (name, path_above(site, up))
         && split_label(path).1.contains(&format!("{{{name}}}"))
     {
         return None;
     }
     Some(up)
+}
+
+/// Returns the path that has the node `up` levels above in it.
+fn path_above<'n>(site: &'n Site<'_>, up: usize) -> Option<&'n str> {
+    let mut keys = (up..).map_while(|up| site.node(up + 1).map(|_| site.key(up)));
+    keys.find_map(|key| key.filter(|key| key.starts_with('/')))
 }
 
 /// Requires a path parameter, without which there is no path.
@@ -173,65 +219,6 @@ pub(super) fn require_parameter(site: &mut Site<'_>) -> Option<()> {
         NodeValue::Object(_) => node.set("required", NodeValue::Bool(true)),
         _ => None,
     }
-}
-
-/// Gives an operation an id of its own: its id with the method and the path behind it, and a number
-/// if another operation has that id.
-pub(super) fn rename_operation(site: &mut Site<'_>) -> Option<()> {
-    let id = site.node(0)?.as_str()?.to_owned();
-    let (method, path) = (site.key(1)?.to_owned(), site.key(2)?);
-    let words: Vec<&str> = path
-        .split(|character: char| !character.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .collect();
-    let own = format!("{id}_{method}_{}", words.join("_"));
-    let free = unique(site.taken(operation_ids), &own);
-    site.node_mut(0)?.value = NodeValue::String(free);
-    Some(())
-}
-
-/// Takes an id, with a number behind it if it is taken. `taken` has each id with the number to try
-/// next.
-fn unique(taken: &mut HashMap<String, usize>, id: &str) -> String {
-    let mut free = id.to_owned();
-    while taken.contains_key(&free) {
-        let next = taken.entry(id.to_owned()).or_insert(2);
-        free = format!("{id}_{next}");
-        *next += 1;
-    }
-    taken.insert(free.clone(), 2);
-    free
-}
-
-/// Returns the ids of all operations of a document, with those of webhooks and callbacks, each with
-/// the first number for [`unique`].
-fn operation_ids(root: &Node) -> HashMap<String, usize> {
-    let mut ids = HashMap::new();
-    let mut pending: Vec<&Node> = ["paths", "webhooks"]
-        .into_iter()
-        .filter_map(|key| root.get(key))
-        .collect();
-    let components = root.get("components");
-    let shared = components.and_then(|components| components.get("pathItems"));
-    pending.extend(shared);
-    let callbacks = components.and_then(|components| components.get("callbacks"));
-    pending.extend(values(callbacks));
-    while let Some(items) = pending.pop() {
-        let operations = values(Some(items))
-            .flat_map(|item| values(Some(item)).chain(values(item.get("additionalOperations"))));
-        for operation in operations {
-            let id = operation.get("operationId").and_then(Node::as_str);
-            ids.extend(id.map(|id| (id.to_owned(), 2)));
-            pending.extend(values(operation.get("callbacks")));
-        }
-    }
-    ids
-}
-
-/// Returns the values of an object, or nothing if there is none.
-fn values(node: Option<&Node>) -> impl Iterator<Item = &Node> {
-    let entries = node.and_then(Node::as_object).unwrap_or_default();
-    entries.iter().map(|entry| &entry.value)
 }
 
 /// Drops a security scheme that is not declared from the requirement that names it. One that is
@@ -279,6 +266,15 @@ pub(super) fn spell_method(site: &mut Site<'_>) -> Option<()> {
     // Renaming it would give the object two equal keys.
     let is_free = site.node(1)?.get(&meant).is_none();
     (is_method && is_item && is_free && site.node(0)?.as_object().is_some()).then_some(())?;
+    site.entry_mut()?.key = meant;
+    Some(())
+}
+
+/// Writes a misspelt field as the one that the diagnostic suggests, if its value fits there.
+pub(super) fn spell_field(site: &mut Site<'_>) -> Option<()> {
+    let meant = site.diagnostic.subject.clone()?;
+    // Renaming it would give the object two equal keys.
+    site.node(1)?.get(&meant).is_none().then_some(())?;
     site.entry_mut()?.key = meant;
     Some(())
 }

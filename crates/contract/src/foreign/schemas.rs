@@ -277,11 +277,13 @@ pub(super) fn type_list(site: &mut Site<'_>) -> Option<()> {
     }
 }
 
-/// Drops `type: any`, which accepts what a schema without a type accepts.
+/// Drops `type: any`, which accepts what a schema without a type accepts; so does a list of types with
+/// it.
 pub(super) fn any_type(site: &mut Site<'_>) -> Option<()> {
     let is_any = site.node(0)?.as_str()?.eq_ignore_ascii_case("any");
-    (is_any && site.key(0) == Some("type")).then_some(())?;
-    site.remove(0)
+    is_any.then_some(())?;
+    let up = (0..2).find(|up| site.key(*up) == Some("type"))?;
+    site.remove(up)
 }
 
 /// Drops a tag of a discriminator that leads to no schema.

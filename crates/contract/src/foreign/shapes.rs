@@ -121,7 +121,10 @@ pub(super) fn http_scheme(site: &mut Site<'_>) -> Option<()> {
 pub(super) fn spell_location(site: &mut Site<'_>) -> Option<()> {
     let written = site.node(0)?.as_str()?;
     let meant = written.trim().to_ascii_lowercase();
-    let is_location = ["query", "header", "path", "cookie"].contains(&meant.as_str());
+    let version = site.root().get("openapi").and_then(Node::as_str);
+    let is_32 = version.is_some_and(|version| version.starts_with("3.2"));
+    let is_location = ["query", "header", "path", "cookie"].contains(&meant.as_str())
+        || (is_32 && meant == "querystring");
     (is_location && meant != written).then_some(())?;
     site.node_mut(0)?.value = NodeValue::String(meant);
     Some(())
@@ -167,7 +170,9 @@ const TYPES: [(&str, &str); 17] = [
 pub(super) fn named_type(site: &mut Site<'_>) -> Option<()> {
     let written = site.node(0)?.as_str()?.trim().to_ascii_lowercase();
     let known = TYPES.iter().find(|(name, _)| *name == written);
-    let (_, meant) = known.filter(|_| site.key(0) == Some("type"))?;
+    // The type itself, or one of a list.
+    let is_type = (0..2).any(|up| site.key(up) == Some("type"));
+    let (_, meant) = known.filter(|_| is_type)?;
     site.node_mut(0)?.value = NodeValue::String((*meant).to_owned());
     Some(())
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::ids::{KnownId, MOST_IN_ITEMS};
 use super::places::{Place, pointer_of};
 use crate::diagnostic::Diagnostic;
 use crate::node::{Entry, Node, NodeValue};
@@ -25,14 +26,35 @@ pub(super) struct Site<'s> {
 /// What the repairs of a turn look up in a document again and again, once one has asked for it.
 #[derive(Default)]
 pub(super) struct Index {
-    /// The operation ids, each with a number that a repair chooses.
-    ids: Option<HashMap<String, usize>>,
+    /// The operation ids.
+    ids: Option<HashMap<String, KnownId>>,
+    /// The spans of the operation ids that were replaced at one place or more.
+    renamed_ids: HashSet<Span>,
+    /// The number of nodes that were copied in place of references in turns before.
+    copied_before: usize,
+    /// The number of nodes that were copied in this turn.
+    copied: usize,
     /// The names in those sections of `components` to which a repair has added something.
     components: HashMap<String, HashSet<String>>,
     /// The first path of each shape, which a repair chooses.
     shapes: Option<HashMap<String, String>>,
     /// The number of paths that were renamed.
     renamed: usize,
+}
+
+impl Index {
+    /// Returns an empty index, for a turn before which so many nodes were copied.
+    pub(super) fn after(copied_before: usize) -> Self {
+        Self {
+            copied_before,
+            ..Self::default()
+        }
+    }
+
+    /// Returns the number of nodes that were copied in this turn.
+    pub(super) fn copied(&self) -> usize {
+        self.copied
+    }
 }
 
 /// The maximum number of paths that are renamed: for an overlay, each keeps a copy of all paths.
@@ -144,9 +166,30 @@ impl<'s> Site<'s> {
     /// turn that asks for them.
     pub(super) fn taken(
         &mut self,
-        collect: fn(&Node) -> HashMap<String, usize>,
-    ) -> &mut HashMap<String, usize> {
+        collect: fn(&Node) -> HashMap<String, KnownId>,
+    ) -> &mut HashMap<String, KnownId> {
         self.index.ids.get_or_insert_with(|| collect(self.root))
+    }
+
+    /// Returns whether the operation id of the diagnostic was replaced at another place already.
+    pub(super) fn has_renamed_id(&self) -> bool {
+        self.index.renamed_ids.contains(&self.diagnostic.span)
+    }
+
+    /// Notes that the operation id of the diagnostic was replaced.
+    pub(super) fn note_renamed_id(&mut self) {
+        self.index.renamed_ids.insert(self.diagnostic.span);
+    }
+
+    /// Counts nodes that are copied in place of a reference to a path item. Returns `None` after too
+    /// many.
+    pub(super) fn charge(&mut self, nodes: usize) -> Option<()> {
+        let copied = self.index.copied + nodes;
+        if self.index.copied_before + copied > MOST_IN_ITEMS {
+            return None;
+        }
+        self.index.copied = copied;
+        Some(())
     }
 
     /// Returns the first path of a shape. `collect` finds that of each for the first repair of a turn
@@ -321,6 +364,11 @@ impl Node {
         if self.get(key).is_none() {
             self.set(key, NodeValue::Object(Vec::new()))?;
         }
+        self.entry_value_mut(key)
+    }
+
+    /// Returns the value of a key of an object, to change it.
+    pub(super) fn entry_value_mut(&mut self, key: &str) -> Option<&mut Node> {
         let mut entries = self.entries_mut()?.iter_mut();
         let entry = entries.find(|entry| entry.key == key)?;
         Some(&mut entry.value)

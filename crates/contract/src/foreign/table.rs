@@ -1,7 +1,7 @@
 //! The table of readings: for each mistake, by the rule that reports it, what its author meant.
 
 use super::site::Site;
-use super::{operations, schemas, shapes, texts};
+use super::{ids, operations, schemas, shapes, texts};
 
 /// How a mistake is read in a document of others.
 #[derive(Debug)]
@@ -113,7 +113,7 @@ pub static READINGS: &[Reading] = &[
     ),
     reading(
         "unknown-type",
-        "`type: any`",
+        "the type `any`, alone or in a list",
         "every type is accepted",
         schemas::any_type,
     ),
@@ -136,9 +136,16 @@ pub static READINGS: &[Reading] = &[
         operations::spell_method,
     )
     .at(Turn::First),
+    reading(
+        "misspelt-keyword",
+        "a misspelt field of what is no schema, such as `paramters`, without the right one beside it",
+        "the field is the one that it resembles",
+        operations::spell_field,
+    )
+    .at(Turn::First),
     accepted(
         "misspelt-keyword",
-        "an unknown keyword that resembles a known one, such as `min_items`",
+        "another unknown keyword that resembles a known one, such as `min_items`",
         "the keyword is an annotation without effect",
     ),
     reading(
@@ -177,13 +184,19 @@ pub static READINGS: &[Reading] = &[
     .at(Turn::First),
     reading(
         "path-parameter-unused",
+        "a path parameter that is a value in the query of the path, such as `/a?b={b}`",
+        "the parameter is in the query, with the name that the value has there",
+        operations::query_parameter,
+    ),
+    reading(
+        "path-parameter-unused",
         "a path parameter that the path does not have",
         "the parameter is dropped",
         operations::drop_parameter,
     ),
     reading(
         "duplicate-template-name",
-        "a name that a path has twice, up to 500 of them",
+        "a name that a path has twice",
         "the second is a parameter of its own, declared as the first is, with `_2` behind its name",
         operations::second_parameter,
     ),
@@ -207,14 +220,20 @@ pub static READINGS: &[Reading] = &[
     reading(
         "impossible-style",
         "a style that the location does not have, such as `simple` in a query",
-        "the style is that of the location, with commas for `simple`",
+        "the style is left out, so that the value is written in the default style of the location; with `simple`, an array is one value with commas",
         operations::usual_style,
     ),
     reading(
         "duplicate-operation-id",
         "an operation id that is used twice",
         "each after the first has its method and path behind it, and a number if that is taken too",
-        operations::rename_operation,
+        ids::rename_operation,
+    ),
+    reading(
+        "duplicate-operation-id",
+        "an operation id that two paths have, since they refer to one path item",
+        "the second path has a copy of the path item, with its method and path behind the id",
+        ids::own_item,
     ),
     reading(
         "unknown-security-scheme",
@@ -236,14 +255,14 @@ pub static READINGS: &[Reading] = &[
     ),
     reading(
         "bad-path",
-        "a path with operations and without a slash at its start, up to 500 of them",
+        "a path with operations and without a slash at its start",
         "the path begins with a slash",
         shapes::leading_slash,
     ),
     reading(
         "impossible-status",
         "a status such as `4xx` or `Default`, or with spaces around it",
-        "the status is `4XX` or `default`",
+        "the status is spelt as the standard does, such as `2XX` or `default`",
         operations::spell_status,
     ),
     reading(
@@ -279,13 +298,13 @@ pub static READINGS: &[Reading] = &[
     reading(
         "wrong-type",
         "`required: true` or `false` in a schema, as in drafts of JSON Schema before 4",
-        "the property is required, or not; elsewhere it says nothing",
+        "`true` adds the property to the `required` of its object; `false`, and either in a schema that is no property, has no effect",
         schemas::own_required,
     ),
     reading(
         "wrong-type",
         "null for an array, an object or a schema",
-        "the key is not there; a scheme has no scopes, and a named part is empty",
+        "the key is left out; in a security requirement, null is an empty list of scopes; a schema, property or media type with a name is an empty object",
         texts::drop_null,
     ),
     reading(

@@ -49,7 +49,7 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
     }
 }
 
-fn suggestion(name: &str, ids: &HashMap<&str, Span>) -> String {
+fn suggestion(name: &str, ids: &HashMap<&str, First>) -> String {
     let mut known: Vec<&str> = ids.keys().copied().collect();
     known.sort_unstable();
     match nearest(name, known.into_iter()) {
@@ -58,11 +58,21 @@ fn suggestion(name: &str, ids: &HashMap<&str, Span>) -> String {
     }
 }
 
+/// The first operation with an id.
+struct First {
+    /// The span of the id.
+    span: Span,
+    /// The span of the key that its path item has.
+    path_span: Span,
+    /// The address of the operation, which several paths can have.
+    operation: usize,
+}
+
 fn ids<'a>(
     sites: &[OperationSite<'a>],
     diagnostics: &mut Vec<Diagnostic>,
-) -> HashMap<&'a str, Span> {
-    let mut ids: HashMap<&'a str, Span> = HashMap::new();
+) -> HashMap<&'a str, First> {
+    let mut ids: HashMap<&'a str, First> = HashMap::new();
     let mut callbacks = HashSet::new();
     for site in sites {
         // A callback component that several operations use is one operation.
@@ -88,20 +98,41 @@ fn ids<'a>(
         }
         match ids.get(id) {
             None => {
-                ids.insert(id, node.span);
+                let first = First {
+                    span: node.span,
+                    path_span: site.path_span,
+                    operation: address(site.node),
+                };
+                ids.insert(id, first);
             }
-            Some(first) => diagnostics.push(
-                Diagnostic::error(
-                    "duplicate-operation-id",
-                    node.span,
-                    format!("the operation id `{id}` is used twice"),
-                )
-                .help("give each operation an id of its own")
-                .related(*first, "the other operation"),
-            ),
+            Some(first) => diagnostics.push(used_twice(id, node.span, site, first)),
         }
     }
     ids
+}
+
+/// Returns the diagnostic about an operation with the id of another one.
+fn used_twice(id: &str, span: Span, site: &OperationSite<'_>, first: &First) -> Diagnostic {
+    let code = "duplicate-operation-id";
+    if first.operation == address(site.node) {
+        let message = format!(
+            "the operation id `{id}` is used twice, since this path and another have one path item"
+        );
+        return Diagnostic::error(code, site.path_span, message)
+            .about(id)
+            .part(id)
+            .help("give each path a path item of its own, with other operation ids")
+            .related(first.path_span, "the other path");
+    }
+    let found = Diagnostic::error(code, span, format!("the operation id `{id}` is used twice"))
+        .about(id)
+        .help("give each operation an id of its own");
+    // What an alias of YAML repeats, or a path item of another file, is one text.
+    if first.span == span {
+        found.related(first.path_span, "the other path")
+    } else {
+        found.related(first.span, "the other operation")
+    }
 }
 
 /// Returns why no program can have an operation id as a name.

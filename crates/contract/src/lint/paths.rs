@@ -86,6 +86,7 @@ fn missing(site: &OperationSite<'_>, names: &[String], name: &str, span: Span) -
         format!("the path parameter `{{{name}}}` is not declared"),
     )
     .about(name)
+    .part(name)
     .help(match nearest(name, spare) {
         Some(meant) => format!("did you mean `{{{meant}}}`?"),
         None => format!("add a parameter `{name}` with `in: path` and `required: true`"),
@@ -160,13 +161,9 @@ fn templates(
         let shape = shape(url) + label;
         if let Some(other) = seen.get(&shape) {
             diagnostics.push(
-                Diagnostic::error(
-                    "duplicate-path",
-                    entry.key_span,
-                    same_paths(template, &other.key, clashes),
-                )
-                .help("put the operations under one of them")
-                .related(other.key_span, "the other path"),
+                same_paths(entry, &other.key, clashes)
+                    .help("put the operations under one of them")
+                    .related(other.key_span, "the other path"),
             );
         } else {
             seen.insert(shape, entry);
@@ -184,12 +181,16 @@ fn shape(template: &str) -> String {
     parts.collect()
 }
 
-/// Returns the message about two paths that differ in the names of parameters only, with the
-/// operations of the one that no server can serve.
-fn same_paths(path: &str, other: &str, clashes: &[Clash<'_>]) -> String {
+/// Returns the diagnostic about a path that differs from another in the names of parameters only,
+/// with the operations of the one that no server can serve.
+fn same_paths(own: &Entry, other: &str, clashes: &[Clash<'_>]) -> Diagnostic {
+    let path = own.key.as_str();
     let same = format!("`{path}` and `{other}` match the same paths");
-    let own = clashes.iter().filter(|clash| clash.second.path == path);
-    let named = own.map(|clash| {
+    let clashing: Vec<&Clash<'_>> = clashes
+        .iter()
+        .filter(|clash| clash.second.path == path)
+        .collect();
+    let named = clashing.iter().map(|clash| {
         let method = clash.second.method.as_str();
         format!(
             "a server serves `{method} {}`, and only clients have `{method} {path}`",
@@ -197,11 +198,16 @@ fn same_paths(path: &str, other: &str, clashes: &[Clash<'_>]) -> String {
         )
     });
     let named: Vec<String> = named.collect();
-    if named.is_empty() {
+    let message = if named.is_empty() {
         format!("{same}, with different methods")
     } else {
         format!("{same}: {}", named.join("; "))
-    }
+    };
+    // That clients have both paths is one repair, and each operation without a server another.
+    let found = Diagnostic::error("duplicate-path", own.key_span, message).part("");
+    clashing.iter().fold(found, |found, clash| {
+        found.part(clash.second.method.as_str())
+    })
 }
 
 /// What a server sees of a call: the method, the shape of the URL, and the query that every such

@@ -1,13 +1,16 @@
 //! Defaults, examples and listed values that their schemas reject.
 
+use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
 use super::context::Context;
 use crate::build::{Role, ValueSite};
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::format::integer_range;
 use crate::model::{Contract, SchemaId, SchemaKind};
 use crate::node::{Node, NodeValue};
 use crate::node_ref::address;
+use crate::number::compare;
 use crate::read::is_about_date;
 use crate::source::Span;
 use crate::validate::{Validation, Violation};
@@ -30,8 +33,22 @@ pub(super) fn check(
                 if site.role == Role::Member && !seen.insert(site.schema) {
                     continue;
                 }
-                let is_used = in_use[site.schema.index()];
-                let found = diagnostic_of(site, violation, is_used);
+                let is_default = site.role == Role::Default;
+                // JSON Schema merely recommends that a default fits, and 3.0 demands its type only.
+                let is_dropped = is_default && keywords.is_of_format(violation);
+                // Defaults become part of generated code; other values only illustrate.
+                let is_used = is_default && in_use[site.schema.index()];
+                let severity = if is_used && !is_dropped {
+                    Severity::Error
+                } else {
+                    Severity::Warning
+                };
+                let mut found = diagnostic_of(site, violation, severity);
+                if is_dropped {
+                    found = found.help(
+                        "correct the value, or the schema: until then the schema has no default",
+                    );
+                }
                 diagnostics.push(match keywords.place(violation) {
                     Some((span, label)) => found.related(span, label),
                     None => found,
@@ -74,6 +91,29 @@ impl<'l, 'a> Places<'l, 'a> {
                 .zip(nodes)
                 .collect(),
         }
+    }
+
+    /// Returns whether it is only a `format` that rejects the value, which has the right type: also the
+    /// range of one such as `int32`, which validators know as bounds that the document does not have.
+    fn is_of_format(&self, violation: &Violation) -> bool {
+        let Some((owner, keyword)) = violation.keyword.rsplit_once('/') else {
+            return false;
+        };
+        if keyword == "format" {
+            return true;
+        }
+        let schema = self.by_pointer.get(owner);
+        let format = schema.and_then(|schema| schema.get("format")?.as_str());
+        let Some((least, most)) = format.and_then(integer_range) else {
+            return false;
+        };
+        let (end, beyond) = match keyword {
+            "minimum" => (least, Ordering::Less),
+            "maximum" => (most, Ordering::Greater),
+            _ => return false,
+        };
+        let own = schema.and_then(|schema| schema.get(keyword)?.as_number());
+        own.is_none_or(|own| compare(own, &end) == Some(beyond))
     }
 
     /// Returns the span of the keyword that rejects a value, with a label, unless the document does
@@ -125,7 +165,7 @@ pub(super) fn right_dates(
     dates
 }
 
-fn diagnostic_of(site: &ValueSite<'_>, violation: &Violation, is_used: bool) -> Diagnostic {
+fn diagnostic_of(site: &ValueSite<'_>, violation: &Violation, severity: Severity) -> Diagnostic {
     let (code, what) = match site.role {
         Role::Default => ("bad-default", "the default does not fit its schema"),
         Role::Example => ("bad-example", "the example does not fit its schema"),
@@ -137,15 +177,11 @@ fn diagnostic_of(site: &ValueSite<'_>, violation: &Violation, is_used: bool) -> 
     };
     let message = format!("{what}: {}", violation.message);
     let span = span(violation, site.node);
-    // Defaults become part of generated code; other values only illustrate. A default that is only
-    // at odds with a format is dropped: JSON Schema merely recommends that a default fits, and 3.0
-    // demands its type only.
-    let diagnostic = if site.role == Role::Default && is_used && !violation.is_of_format() {
-        Diagnostic::error(code, span, message)
-    } else {
-        Diagnostic::warning(code, span, message)
-    };
-    diagnostic.help("correct the value, or the schema")
+    Diagnostic {
+        severity,
+        ..Diagnostic::error(code, span, message)
+    }
+    .help("correct the value, or the schema")
 }
 
 fn span(violation: &Violation, root: &Node) -> Span {

@@ -56,12 +56,20 @@ pub(super) fn dialect(root: &Node, diagnostics: &mut Vec<Diagnostic>) -> Option<
             format!("OpenAPI `{text}` is not read, only 3.0, 3.1 and 3.2 are"),
         )
         .help("write `3.1.0`, and only what that version knows"),
-        (NodeValue::Number(number), _) => Diagnostic::error(
-            "unsupported-version",
-            version.span,
-            format!("`openapi` must be a string, and {number} is a number"),
-        )
-        .help("write all three parts, such as `3.1.0`, or quote it"),
+        (NodeValue::Number(number), _) => {
+            let written = number.to_string();
+            let known = ["3.0", "3.1", "3.2"].into_iter();
+            let minor = known.into_iter().find(|minor| is_version(&written, minor));
+            let minor = minor.unwrap_or("3.1");
+            Diagnostic::error(
+                "unsupported-version",
+                version.span,
+                format!("`openapi` must be a string, and {number} is a number"),
+            )
+            .help(format!(
+                "write all three parts, such as `{minor}.0`, or quote it"
+            ))
+        }
         _ => Diagnostic::error(
             "unsupported-version",
             version.span,

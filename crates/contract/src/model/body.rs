@@ -45,6 +45,8 @@ pub struct MediaType {
     pub is_assumed: bool,
     /// The examples by name; `example` is called `default`.
     pub examples: IndexMap<String, Value>,
+    /// The texts of examples as they are sent (`serializedValue`), by name (3.2).
+    pub serialized: IndexMap<String, String>,
     /// The pointer of the media type object.
     pub pointer: String,
     /// The span of the object.

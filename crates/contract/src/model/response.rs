@@ -9,6 +9,8 @@ use crate::source::Span;
 pub struct Response {
     /// The statuses that the response is for.
     pub status: StatusKey,
+    /// A short summary (3.2).
+    pub summary: Option<String>,
     /// A description in `CommonMark`.
     pub description: String,
     /// The headers, without `Content-Type`, which the media type determines.

@@ -49,6 +49,14 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
+        code: "too-many-links",
+        set: Correct,
+        severity: Warning,
+        summary: "A chain of `allOf` has more than 32 links, of which each is a part of the next.",
+        why: "Each type of a chain has the properties of all links before it, so the code grows with the square of the length; what is longer is generated as JSON of any kind, which is still checked.",
+        example: Example::None("the smallest document has 34 schemas"),
+    },
+    Rule {
         code: "not-utf8",
         set: Correct,
         severity: Error,

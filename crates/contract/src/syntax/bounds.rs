@@ -88,7 +88,7 @@ fn inclusive(walk: &mut Walk<'_, '_>, node: &Node, low: &str, high: &str) {
         return;
     };
     if compare(least, most) == Some(Ordering::Greater) {
-        impossible(walk, node, low, high);
+        impossible(walk, node, (low, None), (high, None));
     }
 }
 
@@ -113,6 +113,9 @@ fn exclusive(walk: &mut Walk<'_, '_>, node: &Node) {
         && (least_open || most_open)
         && compare(least, most).is_some_and(Ordering::is_ge)
     {
+        let beside = |is_open: bool, key: &'static str| (is_30 && is_open).then_some(key);
+        let low = (low, beside(least_open, "exclusiveMinimum"));
+        let high = (high, beside(most_open, "exclusiveMaximum"));
         impossible(walk, node, low, high);
     }
     if is_30 {
@@ -151,12 +154,35 @@ fn multiple_of(walk: &mut Walk<'_, '_>, node: &Node) {
     }
 }
 
-fn impossible(walk: &mut Walk<'_, '_>, node: &Node, low: &str, high: &str) {
+/// A keyword, and the one of 3.0 beside it that makes it exclusive.
+type Bound<'k> = (&'k str, Option<&'k str>);
+
+/// Reports two bounds that exclude each other.
+fn impossible(walk: &mut Walk<'_, '_>, node: &Node, low: Bound<'_>, high: Bound<'_>) {
+    let is_open = |(key, beside): Bound<'_>| beside.is_some() || key.starts_with("exclusive");
+    let named = |(key, beside): Bound<'_>| match beside {
+        Some(beside) => format!("`{key}`, `{beside}`"),
+        None => format!("`{key}`"),
+    };
+    let least = if is_open(low) {
+        "more than"
+    } else {
+        "at least"
+    };
+    let most = if is_open(high) {
+        "less than"
+    } else {
+        "at most"
+    };
+    let names = [named(low), named(high)];
+    let (low, high) = (low.0, high.0);
     let (Some(low_node), Some(high_node)) = (node.get(low), node.get(high)) else {
         return;
     };
-    let (least, most) = (low_node.to_json(), high_node.to_json());
-    let message = format!("no value is at least {least} (`{low}`) and at most {most} (`{high}`)");
+    let (lower, upper) = (low_node.to_json(), high_node.to_json());
+    let [low_name, high_name] = names;
+    let message =
+        format!("no value is {least} {lower} ({low_name}) and {most} {upper} ({high_name})");
     // Without `contains` both are ignored, and the document can still be right.
     let diagnostic = if low == "minContains" {
         Diagnostic::warning("impossible-bounds", low_node.span, message)

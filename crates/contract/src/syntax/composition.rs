@@ -4,8 +4,10 @@
 use std::collections::HashSet;
 
 use super::walk::Walk;
+use crate::diagnostic::Diagnostic;
 use crate::model::Dialect;
 use crate::node::{Entry, Node};
+use crate::node_ref::address;
 
 /// Checks the parts that a schema is composed of, its types, and keywords that need another.
 pub(super) fn check(walk: &mut Walk<'_, '_>, node: &Node) {
@@ -100,12 +102,15 @@ fn companions(walk: &mut Walk<'_, '_>, node: &Node) {
             && others.iter().all(|other| node.get(other).is_none())
         {
             let others = others.join("` or `");
-            walk.warning(
-                "idle-keyword",
-                entry.key_span,
-                format!("`{key}` has no effect without `{others}`"),
-                format!("add `{others}`, or remove it"),
-            );
+            let message = format!("`{key}` has no effect without `{others}`");
+            let found = Diagnostic::warning("idle-keyword", entry.key_span, message)
+                .help(format!("add `{others}`, or remove it"));
+            if key == "contentSchema" {
+                // The data of an event is JSON unless its media type says otherwise.
+                walk.of_contents.push((address(node), found));
+            } else {
+                walk.diagnostics.push(found);
+            }
         }
     }
 }

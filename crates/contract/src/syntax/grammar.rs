@@ -14,6 +14,7 @@ pub(crate) use schema::SCHEMA;
 pub(super) use schema::{OLD_KEYWORDS, TYPES};
 
 use crate::model::Dialect;
+use crate::node::{Node, NodeValue};
 
 /// The values that a field may have.
 #[derive(Debug, Clone, Copy)]
@@ -45,6 +46,39 @@ pub(crate) enum Shape {
     Exclusive,
     /// A schema's `examples`: an array in 3.1.
     Values,
+}
+
+impl Shape {
+    /// Returns whether a value has this shape, whatever is in it.
+    pub(super) fn fits(self, node: &Node) -> bool {
+        match (self, &node.value) {
+            (Self::Any, _)
+            | (Self::Text, NodeValue::String(_))
+            | (Self::Flag | Self::Schema, NodeValue::Bool(_))
+            | (Self::Number | Self::Count, NodeValue::Number(_))
+            | (Self::List(_), NodeValue::Array(_))
+            | (
+                Self::Map(_) | Self::ExtensibleMap(_) | Self::Object(_) | Self::Schema,
+                NodeValue::Object(_),
+            ) => true,
+            // Only schemas have fields of the last three shapes.
+            (
+                Self::Text
+                | Self::Flag
+                | Self::Number
+                | Self::Count
+                | Self::List(_)
+                | Self::Map(_)
+                | Self::ExtensibleMap(_)
+                | Self::Object(_)
+                | Self::Schema
+                | Self::Type
+                | Self::Exclusive
+                | Self::Values,
+                _,
+            ) => false,
+        }
+    }
 }
 
 /// A kind of object in the standard: its name and its fields.

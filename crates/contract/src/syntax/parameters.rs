@@ -35,12 +35,19 @@ pub(super) fn parameter<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
                 format!("a parameter `in: {location}` belongs to Swagger 2.0"),
                 "write a `requestBody`".to_owned(),
             ),
-            other => walk.error(
-                "unknown-location",
-                node.span,
-                format!("a parameter cannot be in `{other}`"),
-                "write `path`, `query`, `header` or `cookie`".to_owned(),
-            ),
+            other => {
+                let help = if walk.dialect < Dialect::V32 {
+                    "write `path`, `query`, `header` or `cookie`"
+                } else {
+                    "write `path`, `query`, `querystring`, `header` or `cookie`"
+                };
+                walk.error(
+                    "unknown-location",
+                    node.span,
+                    format!("a parameter cannot be in `{other}`"),
+                    help.to_owned(),
+                );
+            }
         }
         names::parameter(walk, item.node, location);
         style(walk, item, location);

@@ -5,6 +5,7 @@ use super::walk::{Item, Walk};
 use crate::diagnostic::Diagnostic;
 use crate::model::Dialect;
 use crate::node::{Entry, Node, NodeValue};
+use crate::node_ref::address;
 use crate::resolve::RefProblem;
 use crate::source::Span;
 use crate::spelling::nearest;
@@ -34,7 +35,8 @@ impl<'a> Walk<'_, 'a> {
         }
     }
 
-    pub(super) fn wrong_dialect(&mut self, entry: &Entry, field: &Field) {
+    /// Reports a field of `holder` that this version does not have.
+    pub(super) fn wrong_dialect(&mut self, holder: &Node, entry: &Entry, field: &Field) {
         let own = self.dialect.as_str();
         if field.first == Dialect::V32 {
             return self.warning(
@@ -58,15 +60,17 @@ impl<'a> Walk<'_, 'a> {
             "examples" => "write `example`, or `openapi: 3.1.0`".to_owned(),
             _ => format!("remove it, or write `openapi: {other}.0` at the top of the document"),
         };
-        self.warning(
-            "wrong-dialect",
-            entry.key_span,
-            format!(
-                "`{}` is a keyword of OpenAPI {other} and has no effect in {own}",
-                entry.key
-            ),
-            help,
+        let message = format!(
+            "`{}` is a keyword of OpenAPI {other} and has no effect in {own}",
+            entry.key
         );
+        let found = Diagnostic::warning("wrong-dialect", entry.key_span, message).help(help);
+        if matches!(field.name, "contentMediaType" | "contentSchema") {
+            // In an event it says what the data is, in documents of every version.
+            self.of_contents.push((address(holder), found));
+        } else {
+            self.diagnostics.push(found);
+        }
     }
 
     /// Reports a `$ref` in place of an object that only later versions let references replace.
@@ -118,6 +122,13 @@ impl<'a> Walk<'_, 'a> {
                 let mut found = misspelt(&entry.key, meant, grammar, entry.key_span);
                 if !self.is_free(entry, meant, grammar) {
                     found.edits.clear();
+                }
+                // What does not fit the field that it resembles is probably something else. In a
+                // schema any other keyword is an annotation.
+                let is_schema = std::ptr::eq(grammar, &raw const SCHEMA);
+                let field = grammar.field(meant).filter(|_| !is_schema);
+                if field.is_some_and(|field| field.shape.fits(&entry.value)) {
+                    found = found.about(meant);
                 }
                 self.diagnostics.push(found);
             }

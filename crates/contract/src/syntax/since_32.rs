@@ -9,10 +9,11 @@ use serde_json::Value;
 use super::encodings;
 use super::names::is_token;
 use super::walk::{Item, Walk};
+use crate::events::{is_event_stream, typed_data, typed_data_of_branch};
 use crate::media_type::is_json;
 use crate::model::{Dialect, Method, is_sequential};
 use crate::node::{Entry, Node};
-use crate::node_ref::NodeRef;
+use crate::node_ref::{NodeRef, address};
 use crate::number::compare;
 
 /// Checks `$self`, which identifies the document.
@@ -161,6 +162,11 @@ pub(super) fn media_type<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, entry: &'a
             "write `schema`, or a media type such as `application/jsonl`".to_owned(),
         );
     }
+    if let Some(found) = item_schema
+        && is_event_stream(name)
+    {
+        event(walk, &at.child(&found.key, &found.value));
+    }
     for key in ["prefixEncoding", "itemEncoding"] {
         let Some(found) = media.entry(key).filter(|_| is_32) else {
             continue;
@@ -180,6 +186,32 @@ pub(super) fn media_type<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, entry: &'a
                 "remove one of them".to_owned(),
             );
         }
+    }
+}
+
+/// Notes the schema of an event's data, and reports data that is JSON in one of several events, where
+/// it is read as a text.
+fn event<'a>(walk: &mut Walk<'_, 'a>, event: &NodeRef<'a>) {
+    let Some(data) = typed_data(walk.resolver, event) else {
+        if let Some(data) = typed_data_of_branch(walk.resolver, event)
+            && let Some(entry) = data.node.entry("contentSchema")
+        {
+            walk.warning(
+                "unapplied-schema",
+                entry.key_span,
+                "the data of one of several events is read as a text, so `contentSchema` is not applied"
+                    .to_owned(),
+                "describe one event, whose `contentSchema` is a `oneOf` of all data".to_owned(),
+            );
+        }
+        return;
+    };
+    walk.event_data.insert(address(data.node));
+    // In 3.0 this is no keyword of a schema, so it is visited from here only.
+    if walk.dialect == Dialect::V30
+        && let Some(schema) = data.key("contentSchema")
+    {
+        walk.enter_schema(&schema);
     }
 }
 

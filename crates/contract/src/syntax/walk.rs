@@ -21,6 +21,11 @@ pub(super) struct Walk<'w, 'a> {
     /// by.
     pub(super) seen: HashSet<(usize, usize)>,
     pub(super) syntax: Syntax<'a>,
+    /// The addresses of the schemas of `data` whose `contentSchema` is that of an event's data.
+    pub(super) event_data: HashSet<usize>,
+    /// What is wrong with the keywords of contents in a schema, by its address, unless it is that of
+    /// an event's data.
+    pub(super) of_contents: Vec<(usize, Diagnostic)>,
 }
 
 /// A node to visit.

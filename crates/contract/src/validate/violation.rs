@@ -38,11 +38,6 @@ pub(super) fn violations(root: &Value, values: &Value, formats: Formats) -> Opti
 }
 
 impl Violation {
-    /// Returns whether a `format` rejects the value, which has the right type.
-    pub(crate) fn is_of_format(&self) -> bool {
-        self.keyword.ends_with("/format")
-    }
-
     /// Takes another violation in, if both are properties that one `required` misses in one value.
     /// Returns the other if it is something else.
     pub(super) fn join(&mut self, other: Self) -> Option<Self> {

@@ -251,3 +251,22 @@ components:
     let reference = contract.document.pointer(content);
     assert_eq!(reference, Some(&"#/components/schemas/Thing".into()));
 }
+
+#[test]
+fn a_path_item_of_another_file_has_an_id_for_each_path() {
+    let api = "openapi: 3.0.3
+info: { title: Others, version: '1' }
+paths:
+  /b/{x}: { $ref: 'paths.yaml#/b' }
+  /c/{x}: { $ref: 'paths.yaml#/b' }
+";
+    let item = "b:
+  parameters: [{ name: x, in: path, required: true, schema: { type: string } }]
+  post: { operationId: dup, responses: { '200': { description: Ok. } } }
+";
+    let (contract, repairs) = contract(&[("api.yaml", api), ("paths.yaml", item)]);
+    let ids: Vec<&str> = contract.operations.iter().map(|found| &*found.id).collect();
+    assert_eq!(ids, ["dup", "dup_post_c_x"]);
+    let at = "/paths/~1c~1{x}/post/operationId".to_owned();
+    assert_eq!(repairs, [("duplicate-operation-id", at)]);
+}

@@ -40,6 +40,13 @@ fn versions_that_are_not_read() {
         &format!("openapi: 3.0.4{rest}"),
     );
     error("wrong-type", "@@", "[1]", &format!("openapi: 3.0.4{rest}"));
+    for (version, meant) in [("3.0", "3.0.0"), ("3.2", "3.2.0"), ("3", "3.1.0")] {
+        let said = help(&format!("openapi: {version}{rest}"));
+        assert_eq!(
+            said,
+            format!("write all three parts, such as `{meant}`, or quote it")
+        );
+    }
 }
 
 #[test]

@@ -124,6 +124,20 @@ fn bounds_leave_room() {
     ] {
         error("impossible-bounds", SCHEMA_31, wrong, right);
     }
+    for (text, said) in [
+        (
+            SCHEMA_31.replace("@@", "{ exclusiveMinimum: 4, maximum: 4 }"),
+            "more than 4 (`exclusiveMinimum`) and at most 4 (`maximum`)",
+        ),
+        (
+            schema_30().replace("@@", "{ minimum: 4, maximum: 4, exclusiveMaximum: true }"),
+            "at least 4 (`minimum`) and less than 4 (`maximum`, `exclusiveMaximum`)",
+        ),
+    ] {
+        let loaded = load_text("bounds.yaml", text.as_bytes());
+        let message = &loaded.diagnostics[0].message;
+        assert_eq!(*message, format!("no value is {said}"));
+    }
     warning(
         "duplicate-enum",
         SCHEMA_31,
@@ -228,6 +242,32 @@ fn ladder(levels: usize) -> String {
         "{used}components:\n  schemas:\n{}",
         schemas.collect::<String>()
     )
+}
+
+#[test]
+fn a_chain_of_all_of_that_is_too_long_for_types_is_reported_once() {
+    let chain = |links: usize| {
+        let used = SCHEMA_31.replace(
+            "@@",
+            &format!(r##"{{ $ref: "#/components/schemas/S{links}" }}"##),
+        );
+        let schemas = (1..=links).map(|at| {
+            let before = at - 1;
+            let mark = if at == 33 { "⟦" } else { "" };
+            format!(
+                "    S{at}: {{ {mark}allOf: [{{ $ref: \"#/components/schemas/S{before}\" }}, {{ properties: {{ p{at}: {{}} }} }}] }}\n"
+            )
+        });
+        let schemas: String = schemas.collect();
+        format!("{used}components:\n  schemas:\n    S0: {{ type: object }}\n{schemas}")
+    };
+    assert_eq!(diagnostics(&chain(32)), vec![]);
+    for links in [33, 60] {
+        let text = chain(links);
+        let (line, column) = place(&text, "⟦");
+        let expected = ("too-many-links".to_owned(), Severity::Warning, line, column);
+        assert_eq!(diagnostics(&text.replace('⟦', "")), [expected]);
+    }
 }
 
 #[test]

@@ -249,6 +249,50 @@ fn items_belong_to_sequences() {
 }
 
 #[test]
+fn the_content_of_an_event_has_an_effect_in_every_version() {
+    let event = |data: &str| {
+        format!(
+            "text/event-stream: {{ x-item-schema: {{ type: object, properties: {{ data: {{ type: string, {data} }} }} }} }}"
+        )
+    };
+    let json = "contentMediaType: application/json, contentSchema: { type: object }";
+    for version in ["3.0.3", "3.1.0", "3.2.0"] {
+        let media = media_31().replace("3.1.0", version);
+        for data in [json, "contentSchema: { type: object }"] {
+            assert_eq!(
+                diagnostics(&media.replace("@@", &event(data))),
+                vec![],
+                "{version}"
+            );
+        }
+        // It is checked as any schema is.
+        let wrong = event("contentSchema: { $ref: ⟦'#/none' }");
+        error("dangling-ref", &media, &wrong, &event(json));
+    }
+    // Elsewhere it has none.
+    let other = "application/json: { schema: { type: string, ⟦contentSchema: { type: object } } }";
+    let right = "application/json: { schema: { type: string } }";
+    warning("idle-keyword", MEDIA, other, right);
+    let media = media_31().replace("3.1.0", "3.0.3");
+    warning("wrong-dialect", &media, other, right);
+}
+
+#[test]
+fn the_content_of_one_of_several_events_is_reported() {
+    let events = |data: &str| {
+        format!(
+            "text/event-stream: {{ itemSchema: {{ type: object, required: [event], properties: {{ event: {{ type: string }} }}, oneOf: [{{ properties: {{ event: {{ const: a }} }} }}, {{ properties: {{ event: {{ const: b }}, data: {{ type: string, contentMediaType: application/json{data} }} }} }}] }} }}"
+        )
+    };
+    warning(
+        "unapplied-schema",
+        MEDIA,
+        &events(", ⟦contentSchema: { type: object }"),
+        &events(""),
+    );
+}
+
+#[test]
 fn what_is_not_applied_to_parts_with_positions_is_reported() {
     let parts = "schema: { type: array, items: { type: string } }";
     let headers = "{ X-A: { schema: { type: integer } }, X-B: { schema: {} }, X-C: { content: { application/json: { schema: { type: array } } } } }";

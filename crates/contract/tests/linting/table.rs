@@ -10,13 +10,14 @@ use contract::{LintSet, Loaded, Options, load_text_with, load_with};
 use crate::place;
 
 /// The rules that no small document can break.
-const WITHOUT_EXAMPLE: [&str; 12] = [
+const WITHOUT_EXAMPLE: [&str; 13] = [
     "misplaced-ref",
     "not-utf8",
     "overlay-too-large",
     "too-deep",
     "too-large",
     "too-many-aliases",
+    "too-many-links",
     "too-many-ways",
     "unchecked-values",
     "unchoosable",

@@ -38,13 +38,13 @@ fn values_fit_their_schema() {
         "{ format: date, type: string, default: ⟦\"2020-13-01\" }",
         "{ format: date, type: string, default: \"2020-12-01\" }",
     );
-    error(
+    warning(
         "bad-default",
         SCHEMA_31,
         "{ type: integer, format: int32, default: ⟦2147483648 }",
         "{ type: integer, format: int32, default: 2147483647 }",
     );
-    error(
+    warning(
         "bad-default",
         SCHEMA_31,
         "{ type: integer, format: uint16, default: ⟦-1 }",
@@ -113,11 +113,38 @@ fn a_default_that_nothing_uses_is_only_a_warning_and_not_applied() {
     let text = "openapi: 3.1.0\ninfo: { title: T, version: \"1\" }\ncomponents: { schemas: { A: { type: integer, default: a } } }\n";
     let loaded = load_text("a.yaml", text.as_bytes());
     assert_eq!(loaded.diagnostics[0].code, "bad-default");
+    assert_eq!(first_default(loaded), None);
+}
+
+#[test]
+fn a_default_that_is_only_at_odds_with_its_format_is_not_applied() {
+    for schema in [
+        "{ type: string, format: date, default: today }",
+        "{ type: integer, format: int32, default: 99999999999 }",
+        "{ type: integer, format: int32, minimum: -99999999999, default: -9999999999 }",
+    ] {
+        let loaded = load_text("a.yaml", SCHEMA_31.replace("@@", schema).as_bytes());
+        let found = contract::render(&loaded.sources, &loaded.diagnostics);
+        let help = "help: correct the value, or the schema: until then the schema has no default";
+        assert!(found.contains(help), "{found}");
+        assert_eq!(first_default(loaded), None);
+    }
+    // A bound of the document is no format.
+    error(
+        "bad-default",
+        SCHEMA_31,
+        "{ type: integer, format: int32, maximum: 5, default: ⟦6 }",
+        "{ type: integer, format: int32, maximum: 5, default: 5 }",
+    );
+}
+
+/// Returns the default of the first schema.
+fn first_default(loaded: contract::Loaded) -> Option<serde_json::Value> {
     let contract = loaded
         .contract
         .expect("a document with only warnings is a contract");
     let contract::model::SchemaKind::Object(keywords) = &contract.schemas[0].kind else {
         panic!("an object")
     };
-    assert_eq!(keywords.default, None);
+    keywords.default.clone()
 }

@@ -30,7 +30,14 @@ pub(super) fn body(task: &Task<'_>, at: usize) -> Result<Response, Refused> {
             })?;
             Some(value.clone())
         }
-        _ => example(task, media, at)?,
+        _ => match example(task, media, at)? {
+            Some(Example::Text(text)) => {
+                ensure_short(text.len())?;
+                return Ok(listed.stream(ByteStream::from(text.into_bytes())));
+            }
+            Some(Example::Value(value)) => Some(value),
+            None => None,
+        },
     };
     match media.kind {
         MediaKind::Json | MediaKind::Form | MediaKind::Text => {
@@ -117,15 +124,30 @@ pub(super) fn body(task: &Task<'_>, at: usize) -> Result<Response, Refused> {
     }
 }
 
+/// An example of a body.
+enum Example {
+    /// The value, which is still to be written in the media type.
+    Value(Value),
+    /// The body as it is sent (`serializedValue`).
+    Text(String),
+}
+
 /// Returns the example that the caller prefers, or else the first that fits. Returns `None` if the
 /// mock must make a value up.
 fn example(
     task: &Task<'_>,
     media: &'static ir::Media,
     at: usize,
-) -> Result<Option<Value>, Refused> {
-    let declared = task.declared(at);
-    let examples = declared.map(|declared| &declared.examples);
+) -> Result<Option<Example>, Refused> {
+    let Some(declared) = task.declared(at) else {
+        return Ok(None);
+    };
+    // The boundary of a multipart body is in its header, of which an example says nothing.
+    let is_multipart = matches!(
+        media.kind,
+        MediaKind::Multipart | MediaKind::Parts | MediaKind::PartStream
+    );
+    let text_of = |name: &str| declared.serialized.get(name).filter(|_| !is_multipart);
     let is_sequence = matches!(
         media.kind,
         MediaKind::Items | MediaKind::TypedEvents | MediaKind::EventStream | MediaKind::PartStream
@@ -138,11 +160,31 @@ fn example(
         Some(id) => task.state.values.check(id, value),
         None => Ok(()),
     };
+    // A text alone can be compared with the schema if it is JSON.
+    let check_text = |text: &str| match media.kind {
+        MediaKind::Json => match serde_json::from_str(text) {
+            Ok(value) => check(&value),
+            Err(error) => Err(NoValue {
+                pointer: declared.pointer.clone(),
+                why: format!("it is no JSON: {error}"),
+            }),
+        },
+        _ => Ok(()),
+    };
+    let checked = |name: &str| match (declared.examples.get(name), text_of(name)) {
+        (Some(value), text) => Some(check(value).map(|()| match text {
+            Some(text) => Example::Text(text.clone()),
+            None => Example::Value(value.clone()),
+        })),
+        (None, Some(text)) => Some(check_text(text).map(|()| Example::Text(text.clone()))),
+        (None, None) => None,
+    };
+    let texts = declared.serialized.keys();
+    let texts = texts.filter(|name| !declared.examples.contains_key(*name) && !is_multipart);
+    let mut names = declared.examples.keys().chain(texts).map(String::as_str);
     if let Some(name) = &task.preferences.example {
-        let found = examples.and_then(|examples| examples.get(name));
-        let Some(value) = found else {
-            let names = examples.into_iter().flatten();
-            let names: Vec<&str> = names.map(|(name, _)| name.as_str()).collect();
+        let Some(found) = checked(name) else {
+            let names: Vec<&str> = names.collect();
             let message = if names.is_empty() {
                 format!("`{}` has no examples", media.name)
             } else {
@@ -153,19 +195,17 @@ fn example(
             };
             return Err(Refused(StatusCode::NOT_FOUND, message));
         };
-        return match check(value) {
-            Ok(()) => Ok(Some(value.clone())),
-            Err(NoValue { pointer, why }) => Err(Refused(
+        return found.map(Some).map_err(|NoValue { pointer, why }| {
+            Refused(
                 StatusCode::INTERNAL_SERVER_ERROR,
                 format!("the example `{name}` does not fit the schema at {pointer}: {why}"),
-            )),
-        };
+            )
+        });
     }
     if task.preferences.dynamic == Some(true) {
         return Ok(None);
     }
-    let mut values = examples.into_iter().flatten().map(|(_, value)| value);
-    Ok(values.find(|value| check(value).is_ok()).cloned())
+    Ok(names.find_map(|name| checked(name)?.ok()))
 }
 
 /// Returns a value of a schema; without one, an empty object.
@@ -248,7 +288,11 @@ fn multipart(value: &Value) -> String {
 
 /// Checks that a value is within the bound of a response.
 fn ensure_bounded(value: &Value) -> Result<(), Refused> {
-    let size = serde_json::to_vec(value).map_or(usize::MAX, |bytes| bytes.len());
+    ensure_short(serde_json::to_vec(value).map_or(usize::MAX, |bytes| bytes.len()))
+}
+
+/// Checks that so many bytes are within the bound of a response.
+fn ensure_short(size: usize) -> Result<(), Refused> {
     if size <= MOST_RESPONSE_BYTES {
         return Ok(());
     }
