@@ -20,24 +20,13 @@ const BOUNDARY: &str = "stratus-mock-7f3c1e";
 pub(super) fn body(task: &Task<'_>, at: usize) -> Result<Response, Refused> {
     let media = &task.listed.media[at];
     let listed = task.described.choose(at);
-    let example = match &task.given {
-        Some((schema, value)) if task.is_of(media, *schema) => {
-            let checked = task.state.values.check(*schema, value);
-            checked.map_err(|error| {
-                let NoValue { pointer, why } = error;
-                let message = format!("what is kept does not fit the schema at {pointer}: {why}");
-                Refused(StatusCode::INTERNAL_SERVER_ERROR, message)
-            })?;
-            Some(value.clone())
+    let example = match given(task, media, at)? {
+        Some(Example::Text(text)) => {
+            ensure_short(text.len())?;
+            return Ok(listed.stream(ByteStream::from(text.into_bytes())));
         }
-        _ => match example(task, media, at)? {
-            Some(Example::Text(text)) => {
-                ensure_short(text.len())?;
-                return Ok(listed.stream(ByteStream::from(text.into_bytes())));
-            }
-            Some(Example::Value(value)) => Some(value),
-            None => None,
-        },
+        Some(Example::Value(value)) => Some(value),
+        None => None,
     };
     match media.kind {
         MediaKind::Json | MediaKind::Form | MediaKind::Text => {
@@ -130,6 +119,28 @@ enum Example {
     Value(Value),
     /// The body as it is sent (`serializedValue`).
     Text(String),
+}
+
+/// Returns what is kept for the request, if that is the body, or else an example. Returns `None` if the
+/// mock must make a value up.
+fn given(
+    task: &Task<'_>,
+    media: &'static ir::Media,
+    at: usize,
+) -> Result<Option<Example>, Refused> {
+    let Some((schema, value)) = &task.given else {
+        return example(task, media, at);
+    };
+    if !task.is_of(media, *schema) {
+        return example(task, media, at);
+    }
+    let checked = task.state.values.check(*schema, value);
+    checked.map_err(|error| {
+        let NoValue { pointer, why } = error;
+        let message = format!("what is kept does not fit the schema at {pointer}: {why}");
+        Refused(StatusCode::INTERNAL_SERVER_ERROR, message)
+    })?;
+    Ok(Some(Example::Value(value.clone())))
 }
 
 /// Returns the example that the caller prefers, or else the first that fits. Returns `None` if the
