@@ -5,7 +5,7 @@ use features_client::prelude::*;
 use features_server::unions::{
     KeyViewError, KeyViewRequest, KeyViewResponse, PetEchoError, PetEchoRequest, PetEchoResponse,
     PointEchoError, PointEchoRequest, PointEchoResponse, ShapeEchoError, ShapeEchoRequest,
-    ShapeEchoResponse, UnionsApi,
+    ShapeEchoResponse, StateEchoError, StateEchoRequest, StateEchoResponse, UnionsApi,
 };
 use features_types::{
     Cat, Circle, Dog, Key, KeyViewOkBody as AnyKey, Mark, NamedKey, NamedPoint, Pet, Point, Shapes,
@@ -17,6 +17,13 @@ impl UnionsApi for crate::Features {
         &self,
         request: ShapeEchoRequest,
     ) -> Result<ShapeEchoResponse, ShapeEchoError> {
+        Ok(request.body.into())
+    }
+
+    async fn state_echo(
+        &self,
+        request: StateEchoRequest,
+    ) -> Result<StateEchoResponse, StateEchoError> {
         Ok(request.body.into())
     }
 
@@ -113,5 +120,18 @@ pub async fn check(client: &Client, url: &str) {
         "{}",
     ] {
         assert_eq!(post(wrong).await.status(), 400, "{wrong}");
+    }
+    for (state, status) in [
+        (r#"{"type":"active"}"#, 200),
+        (r#"{"type":"locked","reason":"late"}"#, 200),
+        (r#"{"type":"ActiveState"}"#, 400),
+        (r#"{"type":"locked","reason":1}"#, 400),
+    ] {
+        let request = reqwest::Client::new()
+            .post(format!("{url}/states"))
+            .header("content-type", "application/json")
+            .body(state);
+        let response = request.send().await.expect("a response");
+        assert_eq!(response.status(), status, "{state}");
     }
 }

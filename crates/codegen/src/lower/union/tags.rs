@@ -9,7 +9,9 @@ use crate::lower::flatten::FlatSchema;
 use crate::lower::lowering::Lowering;
 
 impl Lowering<'_> {
-    /// Returns the property that `discriminator` names, with its values for each member.
+    /// Returns the property that `discriminator` names, with its values for each member: those that the
+    /// member's own property can have. Without a mapping, values are the names of schemas, and some
+    /// documents have a constant of another name in each.
     ///
     /// The member that the discriminator selects by default needs no value and no property. Returns
     /// `None` if another member has no value, since a tagged union could never select that
@@ -29,11 +31,17 @@ impl Lowering<'_> {
         let tags: Vec<Vec<String>> = members
             .iter()
             .map(|member| {
+                let listed = self.listed(*member, &discriminator.property);
+                let may_be = |value: &str| {
+                    let listed = listed.as_ref();
+                    listed.is_none_or(|listed| listed.iter().any(|listed| listed == value))
+                };
                 let member = self.contract.resolve(*member);
                 discriminator
                     .mapping
                     .iter()
                     .filter(|(_, target)| self.contract.resolve(*target) == member)
+                    .filter(|(value, _)| may_be(value))
                     .map(|(value, _)| value.clone())
                     .collect()
             })
@@ -53,6 +61,12 @@ impl Lowering<'_> {
             .all(|(member, tags)| is_default(member) || !tags.is_empty());
         (all_objects && all_declare && all_have_tags)
             .then(|| (discriminator.property.clone(), tags))
+    }
+
+    /// Returns the strings that a property of a schema can be, if it lists them.
+    fn listed(&self, schema: SchemaId, property: &str) -> Option<Vec<Value>> {
+        let flat = FlatSchema::of(self.contract, &[schema]);
+        self.string_values(flat.properties.get(property)?)
     }
 
     /// Returns whether a schema declares a property: itself, or each of its alternatives. `seen`
