@@ -364,7 +364,7 @@ pub(super) const RULES: &[Rule] = &[
         set: Correct,
         severity: Warning,
         summary: "A branch allows no value of the discriminator's property that chooses it.",
-        why: "Each value of the branch is taken for another one.",
+        why: "Each value of the branch is taken for another one, unless a constant of its own tells each branch apart.",
         example: document(
             &COMPONENT,
             r##"{ oneOf: [⟦{ $ref: "#/components/schemas/Dog" }], discriminator: { propertyName: kind } }
