@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use serde_json::json;
 
 use super::create;
-use crate::support::cluster::lookup_binary;
+use crate::support::cluster::binaries::lookup_binary;
 use crate::support::leave_out;
 use crate::support::servers::{Servers, address};
 

@@ -2,7 +2,7 @@
 
 // The benchmarks include this file by its path.
 #[path = "cluster/binaries.rs"]
-mod binaries;
+pub mod binaries;
 #[path = "cluster/template.rs"]
 mod template;
 
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-pub use binaries::{binary, lookup_binary};
+pub use binaries::binary;
 
 /// How long a server may take to start on a busy machine, in seconds.
 const PATIENCE: u64 = 120;
