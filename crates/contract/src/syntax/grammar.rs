@@ -49,7 +49,8 @@ pub(crate) enum Shape {
 }
 
 impl Shape {
-    /// Returns whether a value has this shape, whatever is in it.
+    /// Returns whether a value is of the JSON type that this shape asks for. What is inside it may still
+    /// be wrong.
     pub(super) fn fits(self, node: &Node) -> bool {
         match (self, &node.value) {
             (Self::Any, _)
