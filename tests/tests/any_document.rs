@@ -56,14 +56,14 @@ fn sources() -> Vec<Source> {
         Source {
             name: "small contracts",
             documents: small.iter().map(document).collect(),
-            cases: 400,
+            cases: 200,
             least_generated: 15,
         },
         Source {
             name: "openapi.yaml",
             documents: vec![document("../openapi.yaml")],
             // It is larger than all the others together.
-            cases: 60,
+            cases: 40,
             least_generated: 12,
         },
     ];
@@ -73,7 +73,7 @@ fn sources() -> Vec<Source> {
         sources.push(Source {
             name: "the corpus",
             documents: corpus.filter(|(_, text)| text.len() < LARGEST).collect(),
-            cases: 1000,
+            cases: 400,
             least_generated: 15,
         });
     }

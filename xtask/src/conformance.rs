@@ -35,8 +35,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     let home = folder.join("service");
     // Resources of an earlier run would change this one.
     let _ = fs::remove_dir_all(&home);
-    // As `cargo xtask serve` builds it: the tests of the package have it with all features.
-    let service = Service::prepare(&root, home, Build::Alone)?;
+    let service = Service::prepare(&root, home, Build::WithTests)?;
     for (what, parameters) in PARAMETERS {
         writeln!(out, "\nschemathesis, {what}")?;
         out.flush()?;

@@ -51,8 +51,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     let home = folder.join("service");
     // A database of an earlier run would change the pictures.
     let _ = fs::remove_dir_all(&home);
-    // As `cargo xtask serve` builds it, whose page it is.
-    let service = Service::prepare(&root, home, Build::Alone)?;
+    let service = Service::prepare(&root, home, Build::WithTests)?;
     let running = Running::start(&service)?;
     let picture = match &arguments.picture {
         Some(file) => env::current_dir()?.join(file),
