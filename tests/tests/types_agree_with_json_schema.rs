@@ -44,7 +44,7 @@ fn every_component_is_a_type() {
 
 #[test]
 fn types_accept_what_their_schemas_accept() {
-    let Run { seed, cases } = Run::from_environment(500);
+    let Run { seed, cases } = Run::from_environment(300);
     let contract = contract();
     let mut failures = Vec::new();
     for (name, recode) in TYPES {

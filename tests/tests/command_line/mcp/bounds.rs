@@ -339,9 +339,9 @@ fn the_end_of_the_standard_input_ends_calls_that_take_too_long() {
 
 #[test]
 fn a_client_that_does_not_read_is_not_read_from() {
-    const PINGS: usize = 50_000;
+    const PINGS: usize = 12_000;
     /// More than the pipes of the system and the messages that may wait hold, which is about 3,000.
-    const MOST: usize = 20_000;
+    const MOST: usize = 8_000;
     let program = museum_at("http://127.0.0.1:9");
     let mut child = program.start(&["mcp"]);
     let mut stdin = child.stdin.take().expect("it is piped");
