@@ -48,6 +48,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     let root = workspace::root()?;
     let folder = root.join("target/page");
     npm::install(&folder, &[PUPPETEER])?;
+    // The build below may replace this program, which then has no path.
+    let this = env::current_exe()?;
     let home = folder.join("service");
     // A database of an earlier run would change the pictures.
     let _ = fs::remove_dir_all(&home);
@@ -65,7 +67,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
         REFERENCE,
         &[&arguments[..], &[picture.as_os_str(), program.as_os_str()]].concat(),
     )?;
-    let is_shown = preview(&root, &folder, &program)?;
+    let is_shown = preview(&this, &root, &folder, &program)?;
     Ok(if clicked && is_shown {
         Exit::Fresh
     } else {
@@ -92,11 +94,11 @@ pub(crate) fn click(
 }
 
 /// Shows a small document by `cargo xtask preview`, and has it edited.
-fn preview(root: &Path, folder: &Path, program: &Path) -> anyhow::Result<bool> {
+fn preview(this: &Path, root: &Path, folder: &Path, program: &Path) -> anyhow::Result<bool> {
     let document = folder.join("pets.yaml");
     let pets = root.join("xtask/tests/documents/pets.yaml");
     fs::copy(&pets, &document).with_context(|| format!("failed to copy {}", pets.display()))?;
-    let mut preview = Command::new(env::current_exe()?)
+    let mut preview = Command::new(this)
         .arg("preview")
         .arg(&document)
         .args(["--port", "0", "--base", "HEAD"])
