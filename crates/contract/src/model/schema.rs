@@ -100,6 +100,8 @@ pub struct Keywords {
     pub content_encoding: Option<String>,
     /// `contentMediaType`
     pub content_media_type: Option<String>,
+    /// `contentSchema`, if the schema is that of the data of one of several server-sent events
+    pub event_content: Option<SchemaId>,
 
     /// `items`
     pub items: Option<SchemaId>,
