@@ -20,8 +20,10 @@ mod texts;
 pub(crate) use misplaced::inline_misplaced;
 pub use table::{READINGS, Reading};
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ptr;
+use std::rc::Rc;
 
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::documents::Documents;
@@ -95,6 +97,8 @@ pub(crate) struct Repairs {
     done: Vec<Repair>,
     /// The number of nodes that were copied in place of references to path items.
     copied: usize,
+    /// The number of paths that were renamed.
+    renamed: Rc<Cell<usize>>,
     /// What was repaired in each document, by its index, if that is recorded for an overlay.
     drafts: Option<BTreeMap<usize, Drafted>>,
     /// Whether an overlay leaves out what is read without it in a document of others.
@@ -231,7 +235,7 @@ impl Repairs {
             let root = &mut document.root;
             let index = indices
                 .entry(place.document)
-                .or_insert_with(|| Index::after(copied));
+                .or_insert_with(|| Index::after(copied, Rc::clone(&self.renamed)));
             let Some(mut site) = Site::new(root, place, diagnostic, sources, index) else {
                 continue;
             };
