@@ -59,8 +59,8 @@ pub struct Repair {
     pub rule: &'static str,
     /// The pointer of what was repaired, which does not change with the lines of the document.
     pub pointer: String,
-    /// What was repaired there, if the pointer does not say it: the name of a parameter, a method, or
-    /// an operation id. Without it, two repairs of one place would be one in a list.
+    /// What was repaired there, if the pointer does not say it: the name of a parameter, a method, an
+    /// operation id, or a line of the value. Without it, two repairs of one place would be one in a list.
     pub part: Option<String>,
 }
 
@@ -299,6 +299,7 @@ impl Repairs {
     pub(crate) fn finish(
         mut self,
         documents: &Documents,
+        sources: &Sources,
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Vec<Repair> {
         let accepted = |diagnostic: &Diagnostic| {
@@ -318,10 +319,17 @@ impl Repairs {
             };
             let known = places.get(&diagnostic.span);
             let place = known.and_then(|places| places.first()).cloned();
-            // A line of a text is no node, but in one.
-            let place = place.or_else(|| around(documents, diagnostic.span));
+            // A line of a text is no node, but in one, of which several lines may be wrong.
+            let within = place.is_none().then(|| around(documents, diagnostic.span));
+            let mut diagnostic = diagnostic.clone();
+            if let Some(around) = within.as_ref().and_then(Option::as_ref)
+                && let Some(line) = around.line(documents, sources, diagnostic.span)
+            {
+                diagnostic.parts.push(format!("line {line}"));
+            }
+            let place = place.or(within.flatten());
             let pointer = place.map_or_else(String::new, |place| place.pointer(documents));
-            self.note(reading, diagnostic, &pointer);
+            self.note(reading, &diagnostic, &pointer);
             false
         });
         diagnostics.append(&mut self.warnings);
