@@ -271,9 +271,10 @@ fn a_chain_of_all_of_grows_with_its_length() {
             .filter(|file| file.path.starts_with("any-") && file.path.ends_with(".rs"));
         own.map(|file| file.text.lines().count()).sum::<usize>()
     };
+    // Four times as many, if each type had the properties of all links before it.
     let [short, long] = [160, 320].map(lines);
     assert!(
-        long < 2 * short,
+        2 * long < 5 * short,
         "{short} lines for 160 links, {long} for 320"
     );
 }

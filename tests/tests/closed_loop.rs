@@ -231,7 +231,16 @@ fn a_document_of_3_2_is_derived_with_all_that_it_says() {
         sunset,
         &sunset.replace("2030", "2031"),
     );
+    let content = "#[field(optional, json_text)]\n    pub data: Option<i32>";
+    crates.replace(
+        "since-types/src/pets.rs",
+        content,
+        &content.replace("i32", "i64"),
+    );
     let found = derived();
+    let place = "/components/schemas/Counted/properties/data/contentSchema/format: ";
+    let faults = found.iter().filter(|found| found.starts_with(place));
+    assert_eq!(faults.count(), 1, "{}", found.join("\n"));
     let place = "/paths/~1pets/query/x-sunset: ";
     let faults = found.iter().filter(|found| found.starts_with(place));
     assert_eq!(faults.count(), 1, "{}", found.join("\n"));
@@ -242,7 +251,7 @@ fn a_document_of_3_2_is_derived_with_all_that_it_says() {
     });
     assert_eq!(
         (faults.count(), found.len()),
-        (2, 3),
+        (2, 4),
         "{}",
         found.join("\n")
     );

@@ -157,6 +157,7 @@ fn the_bodies_of_the_page_on_version_3_2_are_typed() {
     let types = [
         "ItemStream<types::LogEntry>",
         "TypedEvent<types::Change>",
+        "#[field(json_text = \"application/json\")] pub data: Change",
         "Parts<(Part<Json<types::AlbumInfo>>, Part<Bytes>), Text<String>>",
     ];
     assert_eq!(blocks.len(), types.len());

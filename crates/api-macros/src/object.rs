@@ -18,11 +18,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let wire = object.wire();
     let annotations = Annotations::read_to_describe(&input.attrs)?;
     let described = schema::described(input, &annotations, || {
-        let mut mentions: Vec<Type> = object
-            .properties
-            .iter()
-            .map(|property| property.wire_type().clone())
-            .collect();
+        let mut mentions: Vec<Type> = object.properties.iter().map(Property::wire_type).collect();
         mentions.extend(object.additional.iter().map(|(_, ty)| ty.clone()));
         (object.keywords(), mentions)
     });
@@ -88,10 +84,11 @@ impl Object<'_> {
         let made = self.properties.iter().zip(&slots).map(made);
         let fields = names(|_| true);
         let entries = self.properties.iter().map(|property| {
-            if property.optional {
-                quote!(optional_entry)
-            } else {
-                quote!(entry)
+            match (property.optional, property.json_text.is_some()) {
+                (false, false) => quote!(entry),
+                (true, false) => quote!(optional_entry),
+                (false, true) => quote!(json_text_entry),
+                (true, true) => quote!(optional_json_text_entry),
             }
         });
         let certain = Literal::usize_unsuffixed(names(|property| !property.optional).count());
@@ -176,7 +173,13 @@ impl Object<'_> {
             let properties = self.properties.iter().map(|property| {
                 let ty = property.wire_type();
                 let wire = &property.wire;
-                let schema = property.annotations.add_to(&quote!(<#ty as ::api_runtime::Described>::reference()));
+                let mut schema = quote!(<#ty as ::api_runtime::Described>::reference());
+                if let Some(Some(media_type)) = &property.json_text {
+                    schema = quote! {
+                        ::api_runtime::described::with(#schema, &[("contentMediaType", json!(#media_type))])
+                    };
+                }
+                let schema = property.annotations.add_to(&schema);
                 let schema = match &property.default {
                     Some(default) => quote! {
                         ::api_runtime::described::with(#schema, &[("default", ::api_runtime::__private::parsed(#default))])
@@ -225,15 +228,18 @@ impl Object<'_> {
 /// Generates the field of a property, from the local variable of its decoded value.
 fn made((property, slot): (&Property, &Ident)) -> TokenStream {
     let field = &property.ident;
+    let inner = property.json_text.as_ref().map(|_| quote!(.into_inner()));
     if let Some(default) = &property.default {
         // A default is decoded from its JSON text, since most types have no literal to write it as.
         quote! {
             #field: match ::api_runtime::__private::or_default(#slot, #default) {
-                ::core::result::Result::Ok(value) => value,
+                ::core::result::Result::Ok(value) => value #inner,
                 ::core::result::Result::Err(error) => return ::core::result::Result::Err(error),
             }
         }
+    } else if property.optional && inner.is_some() {
+        quote!(#field: #slot.map(::api_runtime::__private::JsonText::into_inner))
     } else {
-        quote!(#field: #slot)
+        quote!(#field: #slot #inner)
     }
 }

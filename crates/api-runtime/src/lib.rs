@@ -23,6 +23,7 @@ pub mod format;
 #[cfg(any(feature = "client", feature = "server"))]
 mod items;
 pub mod json;
+mod json_text;
 #[cfg(any(feature = "client", feature = "server"))]
 mod media_type;
 mod mode;

@@ -13,6 +13,7 @@ pub use utoipa;
 
 pub use crate::alternatives::{NONE_MATCHES, SEVERAL_MATCH, any_of, one_of};
 pub use crate::constraint::{Bounds, Items, Text, entries, json_eq};
+pub use crate::json_text::{JsonText, json_text_entry, optional_json_text_entry};
 pub use crate::object::{
     Properties, count, depends, entry, fill, first_missing, next_or_add, next_or_skip, object,
     one_if_some, optional_entry, other_entries,

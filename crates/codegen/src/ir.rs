@@ -11,8 +11,8 @@ mod parts;
 mod types;
 
 pub use item::{
-    Additional, Array, Enumeration, Field, Map, Object, Scalar, Selection, Union, Variant,
-    format_is_enforced,
+    Additional, Array, Enumeration, Field, JsonText, Map, Object, Scalar, Selection, Union,
+    Variant, format_is_enforced,
 };
 pub use operation::{Body, Media, MediaKind, Operation, Parameter, Response};
 pub use paging::PagedOperation;

@@ -8,6 +8,7 @@ mod bodies;
 mod credentials;
 mod describe;
 mod encoding;
+mod events;
 mod findings;
 mod forms;
 mod links;

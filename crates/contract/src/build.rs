@@ -62,6 +62,7 @@ pub(crate) fn build<'a>(
         examples_seen: HashSet::new(),
         moved: HashMap::new(),
         discriminated: Vec::new(),
+        event_contents: HashMap::new(),
         budget: MOST_COPIED_BYTES,
         callers: Vec::new(),
     };
@@ -70,6 +71,7 @@ pub(crate) fn build<'a>(
     let mut operations = builder.paths(&root);
     let mut webhooks = builder.webhooks(&root);
     builder.drain();
+    builder.settle_event_contents();
     builder.link_values();
     builder.finish_discriminators(&components);
     builder.settle_pointers();

@@ -20,8 +20,10 @@ mod texts;
 pub(crate) use misplaced::inline_misplaced;
 pub use table::{READINGS, Reading};
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ptr;
+use std::rc::Rc;
 
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::documents::Documents;
@@ -57,8 +59,8 @@ pub struct Repair {
     pub rule: &'static str,
     /// The pointer of what was repaired, which does not change with the lines of the document.
     pub pointer: String,
-    /// What was repaired there, if the pointer does not say it: the name of a parameter, a method, or
-    /// an operation id. Without it, two repairs of one place would be one in a list.
+    /// What was repaired there, if the pointer does not say it: the name of a parameter, a method, an
+    /// operation id, or a line of the value. Without it, two repairs of one place would be one in a list.
     pub part: Option<String>,
 }
 
@@ -95,6 +97,8 @@ pub(crate) struct Repairs {
     done: Vec<Repair>,
     /// The number of nodes that were copied in place of references to path items.
     copied: usize,
+    /// The number of paths that were renamed.
+    renamed: Rc<Cell<usize>>,
     /// What was repaired in each document, by its index, if that is recorded for an overlay.
     drafts: Option<BTreeMap<usize, Drafted>>,
     /// Whether an overlay leaves out what is read without it in a document of others.
@@ -231,7 +235,7 @@ impl Repairs {
             let root = &mut document.root;
             let index = indices
                 .entry(place.document)
-                .or_insert_with(|| Index::after(copied));
+                .or_insert_with(|| Index::after(copied, Rc::clone(&self.renamed)));
             let Some(mut site) = Site::new(root, place, diagnostic, sources, index) else {
                 continue;
             };
@@ -295,6 +299,7 @@ impl Repairs {
     pub(crate) fn finish(
         mut self,
         documents: &Documents,
+        sources: &Sources,
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Vec<Repair> {
         let accepted = |diagnostic: &Diagnostic| {
@@ -314,10 +319,17 @@ impl Repairs {
             };
             let known = places.get(&diagnostic.span);
             let place = known.and_then(|places| places.first()).cloned();
-            // A line of a text is no node, but in one.
-            let place = place.or_else(|| around(documents, diagnostic.span));
+            // A line of a text is no node, but in one, of which several lines may be wrong.
+            let within = place.is_none().then(|| around(documents, diagnostic.span));
+            let mut diagnostic = diagnostic.clone();
+            if let Some(around) = within.as_ref().and_then(Option::as_ref)
+                && let Some(line) = around.line(documents, sources, diagnostic.span)
+            {
+                diagnostic.parts.push(format!("line {line}"));
+            }
+            let place = place.or(within.flatten());
             let pointer = place.map_or_else(String::new, |place| place.pointer(documents));
-            self.note(reading, diagnostic, &pointer);
+            self.note(reading, &diagnostic, &pointer);
             false
         });
         diagnostics.append(&mut self.warnings);

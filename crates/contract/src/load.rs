@@ -417,7 +417,7 @@ impl Loader {
                 (Repaired::Document | Repaired::RejectedDefaults(_), _) => {}
             }
         };
-        let repairs = repairs.finish(&self.documents, &mut self.diagnostics);
+        let repairs = repairs.finish(&self.documents, &self.sources, &mut self.diagnostics);
         let is_authors = !is_repaired && self.corrected.is_empty();
         let contract = contract.map(|contract| Contract {
             // After a repair, the author's own text says something else.

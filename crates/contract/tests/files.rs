@@ -490,6 +490,28 @@ fn a_sample_of_code_that_an_extension_refers_to_is_not_read() {
 }
 
 #[test]
+fn a_name_in_a_map_is_no_extension() {
+    let text = "type: string\n";
+    let properties = "x-size: {$ref: size.v1}, properties: {$ref: size.v2}, x-parts: {type: object, properties: {x-part: {$ref: size.v3}}}";
+    let schemas = format!(
+        "x-thing: {{type: object, properties: {{{properties}}}}}, x-size: {{$ref: size.v4}}"
+    );
+    let headers = "x-rate: {schema: {$ref: size.v5}}";
+    let parameters = "x-page: {name: page, in: query, schema: {$ref: size.v6}}";
+    let components = format!(
+        "components:\n  schemas: {{{schemas}}}\n  headers: {{{headers}}}\n  parameters: {{{parameters}}}\n  x-own: {{code: {{$ref: view.ts}}}}\n"
+    );
+    let api = responding_with("{$ref: '#/components/schemas/x-thing'}") + &components;
+    let files: Vec<(String, &str)> = (1..=6).map(|at| (format!("size.v{at}"), text)).collect();
+    let mut files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (&**name, *text)).collect();
+    files.push(("openapi.yaml", &api));
+    files.push(("view.ts", "const pet = view({\n  name: 'Rex'\n});\n"));
+    let files = folder(&files);
+    // A reference to a file that is not read leads nowhere, and a sample of code is no YAML.
+    assert_eq!(errors(&read(files.path(), &[])), vec![]);
+}
+
+#[test]
 fn a_requirement_may_name_a_scheme_of_another_file_by_its_uri() {
     let secured = |key: &str| {
         format!(

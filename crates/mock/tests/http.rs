@@ -73,6 +73,23 @@ paths:
           description: Pets.
           content:
             application/jsonl: { x-item-schema: { $ref: '#/components/schemas/Pet' } }
+  /feed:
+    get:
+      operationId: pet_feed
+      responses:
+        '200':
+          description: Events of two kinds.
+          content:
+            text/event-stream:
+              x-item-schema:
+                type: object
+                required: [event, data]
+                properties: { event: { type: string }, data: { type: string } }
+                oneOf:
+                  - { properties: { event: { const: said } } }
+                  - properties:
+                      event: { const: added }
+                      data: { contentSchema: { $ref: '#/components/schemas/Pet' } }
   /never:
     get:
       operationId: never
@@ -281,6 +298,28 @@ async fn headers_and_media_types_are_those_of_the_contract() {
     assert!(items.iter().all(|item| item["id"].is_string()));
     let page = call(mock, "GET /pets", &["origin: https://page.example"], "").await;
     assert_eq!(page.header("access-control-allow-origin"), Some("*"));
+}
+
+#[tokio::test]
+async fn the_data_of_one_of_several_events_is_json_of_its_schema() {
+    let mock = served(PETS, Settings::default()).await;
+    let mut added = 0;
+    for _ in 0..20 {
+        let events = call(mock, "GET /feed", &["prefer: dynamic=true"], "").await;
+        assert_eq!(events.status, 200, "{}", events.body);
+        for event in events.body.split_terminator("\n\n") {
+            let lines: Vec<&str> = event.lines().collect();
+            let ["event: added", data] = lines[..] else {
+                assert!(event.starts_with("event: said\ndata: "), "{event}");
+                continue;
+            };
+            let data = data.strip_prefix("data: ").expect("it has data");
+            let pet: Value = serde_json::from_str(data).expect("the data is JSON");
+            assert!(pet["id"].is_string() && pet["name"].is_string(), "{pet}");
+            added += 1;
+        }
+    }
+    assert!((1..60).contains(&added), "{added}");
 }
 
 #[tokio::test]

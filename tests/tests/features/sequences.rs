@@ -18,12 +18,17 @@ use features_server::sequences::{
     SequenceChooseOk, SequenceChooseOkBody, SequenceChooseRequest, SequenceChooseResponse,
     SequenceCopyError, SequenceCopyRequest, SequenceCopyResponse, SequenceEitherError,
     SequenceEitherOk, SequenceEitherOkBody, SequenceEitherRequest, SequenceEitherResponse,
-    SequenceEventsError, SequenceEventsRequest, SequenceEventsResponse, SequenceNotifyError,
-    SequenceNotifyRequest, SequenceNotifyResponse, SequenceWatchError, SequenceWatchRequest, SequenceWatchResponse,
-    SequencesApi,
+    SequenceEventsError, SequenceEventsRequest, SequenceEventsResponse, SequenceFeedError,
+    SequenceFeedRequest, SequenceFeedResponse, SequenceForwardError, SequenceForwardRequest,
+    SequenceForwardResponse, SequenceNotifyError, SequenceNotifyRequest, SequenceNotifyResponse,
+    SequenceTellError, SequenceTellRequest, SequenceTellResponse, SequenceWatchError,
+    SequenceWatchRequest, SequenceWatchResponse, SequencesApi,
 };
 use features_server::server::{ItemBody, ItemError, TypedEvent, serde_json};
-use features_types::{SequenceChange, SequenceEntry};
+use features_types::{
+    SequenceChange, SequenceEntry, SequenceFeed, SequenceFeedCounted, SequenceFeedCountedEvent,
+    SequenceFeedSaid, SequenceFeedSaidEvent, SequenceNews, SequenceStarted, SequenceStartedEvent,
+};
 use futures_util::{Stream, StreamExt as _, stream};
 
 /// Returns each item of a request in a word.
@@ -90,6 +95,27 @@ impl SequencesApi for crate::Features {
         Ok(words(request.body, word).await.into())
     }
 
+    async fn sequence_feed(
+        &self,
+        _: SequenceFeedRequest,
+    ) -> Result<SequenceFeedResponse, SequenceFeedError> {
+        Ok(ItemBody::from(feed()).into())
+    }
+
+    async fn sequence_tell(
+        &self,
+        request: SequenceTellRequest,
+    ) -> Result<SequenceTellResponse, SequenceTellError> {
+        Ok(words(request.body, fed).await.into())
+    }
+
+    async fn sequence_forward(
+        &self,
+        request: SequenceForwardRequest,
+    ) -> Result<SequenceForwardResponse, SequenceForwardError> {
+        Ok(ItemBody::new(request.body).into())
+    }
+
     async fn sequence_choose(
         &self,
         request: SequenceChooseRequest,
@@ -120,8 +146,32 @@ impl SequencesApi for crate::Features {
     }
 }
 
+/// Returns an event of each kind.
+fn feed() -> Vec<SequenceFeed> {
+    let started = SequenceStarted::new(SequenceStartedEvent::Started);
+    let counted = SequenceFeedCounted::new(SequenceFeedCountedEvent::Counted, 7).with_id("9");
+    vec![
+        started.with_data(SequenceEntry::new(1)).into(),
+        counted.into(),
+        SequenceFeedSaid::new(SequenceFeedSaidEvent::Said, "a\n{").into(),
+    ]
+}
+
+/// Returns an event in a word.
+fn fed(event: SequenceFeed) -> String {
+    match event {
+        SequenceFeed::SequenceStarted(event) => {
+            let number = event.data.map(|entry| entry.number);
+            format!("started {number:?}")
+        }
+        SequenceFeed::Counted(event) => format!("counted {}", event.data + 1),
+        SequenceFeed::Said(event) => format!("said {}", event.data),
+    }
+}
+
 pub async fn check(client: &Client, url: &str) {
     both_sides(client).await;
+    several_kinds_of_events(client, url).await;
     other_names_of_json_lines(client).await;
     server_by_hand(url).await;
     client_by_hand().await;
@@ -168,6 +218,79 @@ async fn both_sides(client: &Client) {
         matches!(&changes[..], [SequenceChange::Added(added), SequenceChange::Removed(removed)]
             if added.data == "a\nb" && removed.id.as_deref() == Some("9")),
         "{changes:?}"
+    );
+}
+
+/// Events whose data is JSON of a schema of their own: between both sides, and each of them with bytes.
+async fn several_kinds_of_events(client: &Client, url: &str) {
+    let events = client.sequence_feed().send().await.expect("a success");
+    let events = events.into_inner().map(|event| event.expect("an event"));
+    assert_eq!(events.collect::<Vec<_>>().await, feed());
+    let read = client.sequence_tell().body(feed()).send().await;
+    assert_eq!(
+        read.expect("a success").into_inner(),
+        ["started Some(1)", "counted 8", "said a\n{"]
+    );
+
+    let http = reqwest::Client::new();
+    let read = http.get(format!("{url}/sequences/feed")).send().await;
+    assert_eq!(
+        read.expect("a response").text().await.expect("a body"),
+        "event: started\ndata: {\"number\":1}\n\nevent: counted\nid: 9\ndata: 7\n\nevent: said\ndata: a\ndata: {\n\n"
+    );
+    // Data in two lines, data that does not fit, no JSON, more than one value, an unknown property,
+    // more than its text may have, an event that is not listed, and one without a name.
+    let long = " ".repeat(40);
+    let events = format!(
+        "event: started\ndata: {{\"number\":\ndata: 4}}\n\nevent: counted\ndata: 1.5\n\nevent: started\ndata: 4\n\nevent: counted\ndata: no\n\nevent: counted\ndata: 1 2\n\nevent: started\ndata: {{\"number\":1,\"more\":2}}\n\nevent: started\ndata: {{\"number\":1}}{long}\n\nevent: ended\ndata: 1\n\ndata: 1\n\nevent: counted\ndata: 5\n\n"
+    );
+    let request = http.post(format!("{url}/sequences/feed"));
+    let request = request.header("content-type", "text/event-stream");
+    let told = request.body(events.clone()).send().await.expect("a response");
+    let told: Vec<String> = told.json().await.expect("a list");
+    let refused = |count: usize| vec!["invalid".to_owned(); count];
+    let mut expected = vec!["started Some(4)".to_owned()];
+    expected.extend(refused(8));
+    expected.push("counted 6".to_owned());
+    assert_eq!(told, expected);
+
+    // A client takes what a newer server adds to an entry.
+    let handler = async move || ([("content-type", "text/event-stream")], events);
+    let peer = axum::Router::new().route("/sequences/feed", get(handler));
+    let lenient = Client::new(crate::served(peer).await).expect("the URL is valid");
+    let events = lenient.sequence_feed().send().await.expect("a success");
+    let told = events.into_inner().map(|event| match event {
+        Ok(event) => fed(event),
+        Err(CallError::Invalid(_)) => "invalid".to_owned(),
+        Err(error) => error.to_string(),
+    });
+    expected[5] = "started Some(1)".to_owned();
+    assert_eq!(told.collect::<Vec<_>>().await, expected);
+
+    // Where all kinds have the same properties, those are beside the kinds.
+    let news = "event: text\nid: 3\ndata: {\"number\":1}\n\nevent: entry\ndata: {\"number\":2}\n\n";
+    let request = http.post(format!("{url}/sequences/news"));
+    let request = request.header("content-type", "text/event-stream");
+    let sent = format!("{news}event: entry\ndata: {{}}\n\n");
+    // The last one does not fit, which ends what is forwarded, before its head was sent or after.
+    let told = match request.body(sent).send().await {
+        Ok(told) => told.text().await,
+        Err(error) => Err(error),
+    };
+    assert!(told.is_err(), "{told:?}");
+    let request = http.post(format!("{url}/sequences/news"));
+    let request = request.header("content-type", "text/event-stream");
+    let told = request.body(news).send().await.expect("a response");
+    assert_eq!(told.text().await.expect("a body"), news);
+    let entry: SequenceNews = serde_json::from_str(r#"{"event": "entry", "data": "{\"number\": 5}"}"#)
+        .expect("the event fits");
+    let told = client.sequence_forward().body(vec![entry]).send().await;
+    let told = told.expect("a success").into_inner();
+    let told: Vec<_> = told.map(|event| event.expect("an event")).collect().await;
+    assert!(
+        matches!(&told[..], [SequenceNews::Entry(event)]
+            if event.data.as_ref().is_some_and(|entry| entry.number == 5)),
+        "{told:?}"
     );
 }
 

@@ -218,3 +218,65 @@ fn bodies_and_parameters_are_judged_by_how_they_are_written() {
     let found = findings(folder.path(), &hook(&more), &hook(json));
     assert_eq!(found, ["compatible media-type-removed"]);
 }
+
+/// Two versions of the data of an event among several, and the findings about them.
+const CONTENTS: &[(&str, &str, &[&str])] = &[
+    (
+        "contentSchema: {type: integer}",
+        "contentSchema: {type: string}",
+        &["breaking response-widened"],
+    ),
+    (
+        "contentSchema: {type: integer}",
+        "minLength: 0",
+        &["breaking schema-missing"],
+    ),
+    (
+        "minLength: 0",
+        "contentSchema: {type: integer}",
+        &["compatible schema-missing"],
+    ),
+    (
+        "contentSchema: {type: integer}",
+        "contentSchema: {type: integer, maximum: 3}",
+        &["compatible response-narrowed"],
+    ),
+    (
+        "contentSchema: {type: integer}",
+        "contentSchema: {type: integer, title: a}",
+        &[],
+    ),
+];
+
+#[test]
+fn the_data_of_events_is_judged_by_its_schema() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let mut wrong = Vec::new();
+    for (old, new, expected) in CONTENTS {
+        // Two kinds, of which only the second one changes.
+        let events = |data: &str| {
+            let event = |name: &str, data: &str| {
+                format!(
+                    "{{type: object, required: [event, data], properties: {{event: {{const: {name}}}, data: {{type: string, {data}}}}}}}"
+                )
+            };
+            let kinds = [
+                event("a", "contentSchema: {type: integer}"),
+                event("b", data),
+            ]
+            .join(", ");
+            path(
+                "get",
+                "/a",
+                &format!(
+                    "responses: {{'200': {{description: d, content: {{text/event-stream: {{x-item-schema: {{oneOf: [{kinds}]}}}}}}}}}}"
+                ),
+            )
+        };
+        let found = findings(folder.path(), &events(old), &events(new));
+        if found != *expected {
+            wrong.push(format!("{old} → {new}: {found:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -23,7 +23,10 @@ pub(super) fn expand(object: &Object<'_>) -> TokenStream {
         .partition(|property| property.is_required());
     let rest_values = rest.iter().map(|property| {
         let field = &property.ident;
-        if let Some(default) = &property.default {
+        if let (Some(default), Some(_)) = (&property.default, &property.json_text) {
+            let ty = property.wire_type();
+            quote!(#field: ::api_runtime::__private::default_value::<#ty>(#default).into_inner())
+        } else if let Some(default) = &property.default {
             quote!(#field: ::api_runtime::__private::default_value(#default))
         } else {
             quote!(#field: ::core::option::Option::None)

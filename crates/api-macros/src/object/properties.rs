@@ -1,6 +1,6 @@
 //! The properties of an object, as the fields of a struct and their attributes declare them.
 
-use syn::{Data, DeriveInput, Fields, Ident, LitInt, LitStr, Result, Type};
+use syn::{Data, DeriveInput, Fields, Ident, LitInt, LitStr, Result, Token, Type, parse_quote};
 
 use crate::schema::{self, Annotations, unraw};
 use crate::shape::{self, wrong_shape};
@@ -28,6 +28,8 @@ pub(super) struct Property {
     pub(super) optional: bool,
     pub(super) nullable: bool,
     pub(super) default: Option<String>,
+    /// Set if the property is a string that holds the JSON of the type, to its `contentMediaType`.
+    pub(super) json_text: Option<Option<LitStr>>,
     pub(super) annotations: Annotations,
     pub(super) attributes: Vec<syn::Attribute>,
 }
@@ -39,12 +41,16 @@ impl Property {
     }
 
     /// Returns the type of the property's value: for an optional field the type inside the outer
-    /// `Option`.
-    pub(super) fn wire_type(&self) -> &Type {
-        if self.optional {
+    /// `Option`, and for a text of JSON that text.
+    pub(super) fn wire_type(&self) -> Type {
+        let ty = if self.optional {
             shape::argument(&self.ty, 0).unwrap_or(&self.ty)
         } else {
             &self.ty
+        };
+        match self.json_text {
+            Some(_) => parse_quote!(::api_runtime::__private::JsonText<#ty>),
+            None => ty.clone(),
         }
     }
 }
@@ -90,6 +96,7 @@ pub(super) fn read(input: &DeriveInput) -> Result<Object<'_>> {
             optional: false,
             nullable: false,
             default: None,
+            json_text: None,
             annotations: Annotations::read_to_describe(&field.attrs)?,
             // The docs alone: they are repeated on the struct of the required fields.
             attributes: field
@@ -118,9 +125,14 @@ pub(super) fn read(input: &DeriveInput) -> Result<Object<'_>> {
                     "nullable" => property.nullable = true,
                     "additional" => keeps = true,
                     "default" => schema::json(&meta.value()?.parse()?, &mut property.default)?,
+                    "json_text" => {
+                        let has_value = meta.input.peek(Token![=]);
+                        let media_type = has_value.then(|| meta.value()?.parse::<LitStr>());
+                        property.json_text = Some(media_type.transpose()?);
+                    }
                     _ => {
                         return Err(meta.error(
-                            "field takes name, optional, nullable, default and additional",
+                            "field takes name, optional, nullable, default, json_text and additional",
                         ));
                     }
                 }

@@ -101,6 +101,10 @@ impl Drawing<'_> {
             Form::Choice(branches) => self.choice(branches, depth),
             Form::Object(object) => self.object(object, depth),
             Form::Array(array) => self.array(array, depth),
+            Form::JsonText(content) => {
+                let content = self.tree(*content, depth + 1)?;
+                Ok(Tree::JsonText(Box::new(content)))
+            }
         }
     }
 

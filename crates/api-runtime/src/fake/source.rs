@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 use crate::Described;
 
 /// The maximum number of references that are followed, and `allOf` that are entered, to read one
-/// schema.
-const MOST_STEPS: usize = 64;
+/// schema: four for each link of a chain of `allOf`.
+const MOST_STEPS: usize = 256;
 /// The keywords of which the greater value is narrower.
 const LOW: [&str; 5] = [
     "minimum",

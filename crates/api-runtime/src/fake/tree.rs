@@ -15,6 +15,8 @@ pub(super) enum Tree {
     Leaf(Box<dyn ValueTree<Value = Value>>),
     Choice(Box<Alternative>),
     Parts(Parts),
+    /// A string that holds the JSON of a value.
+    JsonText(Box<Tree>),
 }
 
 impl ValueTree for Tree {
@@ -25,6 +27,7 @@ impl ValueTree for Tree {
             Self::Leaf(leaf) => leaf.current(),
             Self::Choice(choice) => choice.current(),
             Self::Parts(parts) => parts.current(),
+            Self::JsonText(content) => Value::String(content.current().to_string()),
         }
     }
 
@@ -33,6 +36,7 @@ impl ValueTree for Tree {
             Self::Leaf(leaf) => leaf.simplify(),
             Self::Choice(choice) => choice.simplify(),
             Self::Parts(parts) => parts.simplify(),
+            Self::JsonText(content) => content.simplify(),
         }
     }
 
@@ -41,6 +45,7 @@ impl ValueTree for Tree {
             Self::Leaf(leaf) => leaf.complicate(),
             Self::Choice(choice) => choice.complicate(),
             Self::Parts(parts) => parts.complicate(),
+            Self::JsonText(content) => content.complicate(),
         }
     }
 }

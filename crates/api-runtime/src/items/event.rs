@@ -8,6 +8,7 @@ use serde::ser::{Serialize, SerializeStruct as _, Serializer};
 use serde_json::{Map, Value};
 
 use crate::Wire;
+use crate::json_text::JsonText;
 use crate::wire::Encoded;
 
 /// A server-sent event whose data is JSON of the contract: a value of `T`.
@@ -76,13 +77,10 @@ impl<'de, T: Wire> Deserialize<'de> for TypedEvent<T> {
         };
         let data = text("data").ok_or_else(|| D::Error::missing_field("data"))?;
         let (name, id) = (text("event"), text("id"));
-        let mut deserializer = serde_json::Deserializer::from_str(&data);
-        let data = T::decode(&mut deserializer)
-            .and_then(|data| deserializer.end().map(|()| data))
-            .map_err(D::Error::custom)?;
+        let data = JsonText::decode(Value::String(data)).map_err(D::Error::custom)?;
         Ok(Self {
             event: name,
-            data,
+            data: data.into_inner(),
             id,
             retry: event.get("retry").and_then(Value::as_u64),
         })

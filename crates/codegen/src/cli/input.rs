@@ -65,7 +65,7 @@ pub(super) fn fields(api: &Api<'_>, media: &Media) -> Value {
 
 fn field(api: &Api<'_>, field: &Field) -> Value {
     let own = keywords(api, field.schema);
-    let form = Form::of(api, &field.ty, DEPTH);
+    let form = Form::of_field(api, field, DEPTH);
     let secret = form.secret || own.is_some_and(|own| own.secret);
     let mut made = vec![
         ("name", json!(field.wire)),
@@ -179,6 +179,18 @@ impl Form {
             TypeRef::Map(_) => Self::plain("json"),
             TypeRef::Any => Self::plain("any"),
             TypeRef::Named(id) => Self::of_item(api, &api.type_def(*id).kind, depth),
+        }
+    }
+
+    /// Returns the form of a property. A text that holds JSON is given and shown as it is.
+    pub(super) fn of_field(api: &Api<'_>, field: &Field, depth: usize) -> Self {
+        let form = Self::of(api, &field.ty, depth);
+        match &field.json_text {
+            Some(_) => Self {
+                secret: form.secret,
+                ..Self::plain("text")
+            },
+            None => form,
         }
     }
 

@@ -87,7 +87,7 @@ pub(super) fn columns(
         let known = |name: &String| names.contains(name.as_str());
         return chosen.into_iter().filter(known).collect();
     }
-    let single = fields.filter(|field| Form::of(api, &field.ty, 1).is_single());
+    let single = fields.filter(|field| Form::of_field(api, field, 1).is_single());
     let mut names: Vec<&str> = single.map(|field| field.wire.as_str()).collect();
     names.sort_by_key(|name| {
         FIRST

@@ -59,6 +59,15 @@ pub struct Field {
     pub default: Option<Value>,
     /// The property's schema, which has its annotations.
     pub schema: SchemaId,
+    /// Set if the property is a string that holds the JSON of the type, as the data of an event is.
+    pub json_text: Option<JsonText>,
+}
+
+/// A string that holds JSON.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JsonText {
+    /// `contentMediaType`, if the schema has it.
+    pub media_type: Option<String>,
 }
 
 /// A newtype over a string or number.

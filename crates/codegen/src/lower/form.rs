@@ -3,7 +3,7 @@
 use contract::model::{SchemaId, Types};
 
 use super::enumeration::{enumeration, only_null};
-use super::flatten::FlatSchema;
+use super::flatten::{AdditionalProperties, FlatSchema};
 use super::integer::{integer, is_exact};
 use super::lowering::Lowering;
 use super::scalar::{number, string};
@@ -61,7 +61,7 @@ impl Lowering<'_> {
         // After all keywords: whether a struct can reject undeclared properties depends on every
         // one of them.
         flat.settle_additional_properties(self.contract);
-        if flat.never || flat.too_deep {
+        if flat.never {
             return NullableForm::json(&subject.check);
         }
         if self.implies_types()
@@ -70,6 +70,18 @@ impl Lowering<'_> {
             && flat.choices.is_empty()
         {
             flat.types = implied_type(&flat);
+        }
+        if flat.too_deep {
+            let is_object = flat.types == Some(Types::OBJECT)
+                && flat.values.is_none()
+                && flat.choices.is_empty();
+            if !is_object {
+                return NullableForm::json(&subject.check);
+            }
+            // The properties of the nearest links are fields, and those of the links behind them are
+            // kept beside these, so that the code grows with the length of the chain and not with its
+            // square. The compiled schema knows all links.
+            flat.additional = AdditionalProperties::Any;
         }
         // Listed values are tighter than alternatives, and these are tighter than `type`.
         if flat.values.is_some() {

@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 
-use contract::model::{SchemaId, SchemaKind};
+use contract::model::{SchemaId, SchemaKind, Types};
 use serde_json::Value;
 
 use super::flatten::{AdditionalProperties, FlatSchema};
 use super::form::{Form, Subject};
 use super::lowering::Lowering;
-use crate::ir::{Additional, Field, Object, TypeKind, TypeRef};
+use crate::ir::{Additional, Field, JsonText, Object, TypeKind, TypeRef};
 use crate::names;
 
 impl Lowering<'_> {
@@ -59,11 +59,45 @@ impl Lowering<'_> {
         let mut fields = Vec::with_capacity(flat.properties.len());
         for ((wire, schemas), name) in flat.properties.iter().zip(names) {
             let hint = format!("{}{}", subject.name, names::pascal(wire));
-            let (ty, exact) = self.type_of_all(schemas, &hint);
+            let content = self.event_content(schemas);
+            let (ty, exact) = match &content {
+                Some(content) => (self.type_of(content.schema, &hint), content.is_exact),
+                None => self.type_of_all(schemas, &hint),
+            };
             all_exact &= exact;
-            fields.push(self.field(flat, (wire, &name), schemas[0], ty));
+            let mut field = self.field(flat, (wire, &name), schemas[0], ty);
+            field.json_text = content.map(|content| content.text);
+            fields.push(field);
         }
         (fields, all_exact)
+    }
+
+    /// Returns what the text of a property holds, if it is the data of one of several events.
+    pub(super) fn event_content(&self, schemas: &[SchemaId]) -> Option<EventContent> {
+        let (schema, media_type) = schemas.iter().find_map(|id| {
+            let target = self.contract.resolve(*id);
+            let SchemaKind::Object(keywords) = &self.contract.schema(target).kind else {
+                return None;
+            };
+            // As written: before 3.1 this is no keyword of a schema.
+            let mut written = keywords.raw.iter();
+            let media_type = written.find(|(name, _)| name == "contentMediaType");
+            let media_type = media_type.and_then(|(_, name)| name.as_str());
+            Some((keywords.event_content?, media_type.map(str::to_owned)))
+        })?;
+        let flat = FlatSchema::of(self.contract, schemas);
+        // Other schemas of the same property may say that it is something else.
+        let is_text = flat.types.is_none_or(|types| types == Types::STRING) && !flat.secret;
+        let is_constrained = flat.values.is_some()
+            || !flat.choices.is_empty()
+            || flat.residual
+            || flat.never
+            || flat.constrains_strings();
+        is_text.then_some(EventContent {
+            schema,
+            text: JsonText { media_type },
+            is_exact: !is_constrained,
+        })
     }
 
     /// Returns what the struct does with undeclared properties. `undeclared` is whether a property
@@ -114,6 +148,7 @@ impl Lowering<'_> {
                 self.own_default(schema)
             },
             schema,
+            json_text: None,
         }
     }
 
@@ -130,6 +165,15 @@ impl Lowering<'_> {
             SchemaKind::Bool(_) => None,
         }
     }
+}
+
+/// What the text of an event's data holds.
+pub(super) struct EventContent {
+    /// The schema of the JSON.
+    schema: SchemaId,
+    text: JsonText,
+    /// Whether every text is accepted that holds such JSON.
+    is_exact: bool,
 }
 
 /// Returns [`Additional::Kept`] with values of this type, in a field whose name is not taken.

@@ -65,18 +65,24 @@ impl Lowering<'_> {
             name: &name,
             check: String::new(),
         });
-        let ty = match form {
+        let ty = self.unchecked(form, name, ids[0]);
+        (with_null(ty, nullable), false)
+    }
+
+    /// Returns the type of a form whose check is that of what is around it. An item is called `name`,
+    /// which is free again if there is none.
+    pub(super) fn unchecked(&mut self, form: Form, name: String, schema: SchemaId) -> TypeRef {
+        match form {
             Form::Type(ty) => {
                 self.taken.remove(&name);
                 ty
             }
             Form::Item(kind) => {
                 let slot = self.reserve_slot();
-                self.finish(slot, name, ids[0], None, without_check(kind));
+                self.finish(slot, name, schema, None, without_check(kind));
                 TypeRef::Named(slot)
             }
-        };
-        (with_null(ty, nullable), false)
+        }
     }
 
     /// Returns the item of a component.

@@ -45,7 +45,10 @@ impl Lowering<'_> {
         // What stands beside the alternatives constrains each of them, and a variant is the type of
         // one alone.
         if flat.residual || flat.constrains_any_type() || !self.types_agree(&flat, &alternatives) {
-            return NullableForm::json(&subject.check);
+            return match self.events_beside(&alternatives, subject) {
+                Some(union) => NullableForm::of(Form::Item(TypeKind::Union(union))),
+                None => NullableForm::json(&subject.check),
+            };
         }
         self.alternatives(&alternatives, subject)
     }
@@ -148,6 +151,81 @@ impl Lowering<'_> {
             variants,
             check: None,
         }
+    }
+
+    /// Returns a union of events whose common properties stand beside the alternatives, as in the
+    /// examples of OpenAPI 3.2: each variant has the properties of both. Returns `None` if the data of
+    /// no variant holds JSON of a schema, or if a variant is no plain object.
+    fn events_beside(
+        &mut self,
+        alternatives: &Alternatives,
+        subject: &Subject<'_>,
+    ) -> Option<Union> {
+        let mut events = Vec::with_capacity(alternatives.members.len());
+        for member in &alternatives.members {
+            let mut ids = subject.ids.to_vec();
+            ids.push(*member);
+            let mut flat = FlatSchema::of(self.contract, &ids);
+            flat.choices
+                .retain(|choice| choice.members != alternatives.members);
+            flat.settle_additional_properties(self.contract);
+            let is_plain = flat.types == Some(Types::OBJECT)
+                && flat.values.is_none()
+                && flat.choices.is_empty()
+                && !flat.never
+                && !flat.too_deep;
+            if !is_plain {
+                return None;
+            }
+            events.push((ids, flat));
+        }
+        let has_content = |(_, flat): &(_, FlatSchema)| {
+            let mut properties = flat.properties.values();
+            properties.any(|schemas| self.event_content(schemas).is_some())
+        };
+        if !events.iter().any(has_content) {
+            return None;
+        }
+        let (ids, flats): (Vec<_>, Vec<_>) = events.into_iter().unzip();
+        let tags = self.constant_tags_of(&flats);
+        let mut taken = HashSet::new();
+        let mut variants = Vec::with_capacity(flats.len());
+        for (at, (flat, ids)) in flats.iter().zip(&ids).enumerate() {
+            let member = alternatives.members[at];
+            let tags = tags.as_ref().map(|(_, tags)| tags[at].clone());
+            let tags = tags.unwrap_or_default();
+            let words = self.variant_words(member, &tags);
+            let words = words.unwrap_or_else(|| format!("Variant{}", at + 1));
+            let name = names::unique(&mut taken, names::variant(&words));
+            let item = names::unique(&mut self.taken, format!("{}{name}", subject.name));
+            // The whole union is checked, which knows the alternatives too.
+            let form = self.object(
+                flat,
+                &Subject {
+                    ids,
+                    name: &item,
+                    check: String::new(),
+                },
+            );
+            let ty = self.unchecked(form, item, self.contract.resolve(member));
+            variants.push(Variant {
+                name,
+                ty,
+                tags,
+                is_default: false,
+                from: false,
+            });
+        }
+        mark_convertible(&mut variants);
+        Some(Union {
+            selection: match tags {
+                Some((property, _)) => Selection::Tag(property),
+                None if alternatives.exactly_one => Selection::OneOf,
+                None => Selection::AnyOf,
+            },
+            variants,
+            check: Some(subject.check.clone()),
+        })
     }
 
     /// Returns one enumeration of all values, if every member is a list of strings. Returns `None`

@@ -143,6 +143,7 @@ pub(super) const RUNTIME: &[(&str, &str)] = embedded!(
     "src/items/event.rs",
     "src/items/splitter.rs",
     "src/json.rs",
+    "src/json_text.rs",
     "src/lib.rs",
     "src/media_type.rs",
     "src/mock.rs",

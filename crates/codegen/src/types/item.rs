@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::attributes::{self, Arguments, text_literal};
 use crate::ir::{
-    Additional, Api, Array, Enumeration, Field, Map, Object, Primitive, Scalar, Selection, TypeDef,
-    TypeKind, TypeRef, Union,
+    Additional, Api, Array, Enumeration, Field, JsonText, Map, Object, Primitive, Scalar,
+    Selection, TypeDef, TypeKind, TypeRef, Union,
 };
 use crate::tokens::{docs, ident, primitive_tokens, type_tokens};
 
@@ -188,6 +188,10 @@ fn field_tokens(api: &Api<'_>, field: &Field) -> TokenStream {
     arguments.flag("optional", !field.required && field.default.is_none());
     arguments.flag("nullable", field.nullable);
     arguments.json("default", field.default.as_ref());
+    if let Some(JsonText { media_type }) = &field.json_text {
+        arguments.text("json_text", media_type.as_deref());
+        arguments.flag("json_text", media_type.is_none());
+    }
     let own = arguments.attribute("field");
     let schema = attributes::of_field(api, field);
     let name = ident(&field.name);

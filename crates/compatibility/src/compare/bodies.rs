@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::message::{Given, outline, quoted, webhook};
 use super::walk::Place;
-use super::{Comparison, Flow, Found, OperationPair, encoding};
+use super::{Comparison, Flow, Found, OperationPair, encoding, events};
 use crate::containment::Containment;
 use crate::finding::{Kind, Witness};
 use crate::pair::Side;
@@ -281,11 +281,22 @@ impl<'c> Comparison<'c> {
         } else {
             flow
         };
-        for (one, other) in [
+        let mut pairs = vec![
             (old.schema, new.schema),
             (old.item_schema, new.item_schema),
             (old.event_data, new.event_data),
-        ] {
+        ];
+        if let (Some(one), Some(other)) = (old.item_schema, new.item_schema) {
+            let before = events::contents(self.base(), one);
+            let after = events::contents(self.revision(), other);
+            // An event that only one side has is found with the schema of the events.
+            let both = before.iter().filter_map(|(event, one)| {
+                let other = after.get(event)?;
+                Some((*one, *other))
+            });
+            pairs.extend(both);
+        }
+        for (one, other) in pairs {
             match (one, other) {
                 (Some(one), Some(other)) => {
                     self.schemas(index, place.clone(), one, other, flow);

@@ -32,6 +32,8 @@ pub(super) struct Builder<'r, 'a> {
     pub(super) moved: HashMap<std::rc::Rc<str>, (SchemaId, SchemaId)>,
     /// The ids of the schemas with a discriminator.
     pub(super) discriminated: Vec<SchemaId>,
+    /// What the data of one of several events holds, by the schema of the data.
+    pub(super) event_contents: HashMap<SchemaId, SchemaId>,
     /// The number of bytes that may still be copied.
     pub(super) budget: u64,
     /// Addresses of the operations that are being built, outermost first. A callback may lead back

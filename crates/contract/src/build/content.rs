@@ -3,8 +3,10 @@
 use indexmap::IndexMap;
 use serde_json::Value;
 
-use crate::events::{is_event_stream, typed_data};
-use crate::model::{Dialect, MediaType, PropertyEncoding, RequestBody, Response, StatusKey};
+use crate::events::{contents_of_branches, is_event_stream, typed_data};
+use crate::model::{
+    Dialect, MediaType, PropertyEncoding, RequestBody, Response, SchemaKind, StatusKey,
+};
 use crate::node::Node;
 use crate::node_ref::NodeRef;
 
@@ -97,10 +99,14 @@ impl<'a> Builder<'_, 'a> {
             .filter(|_| self.dialect >= Dialect::V32)
             .or_else(|| at.key("x-item-schema"));
         let item_schema = items.as_ref().map(|schema| self.schema(schema));
-        let event_data = items
-            .filter(|_| is_event_stream(name))
-            .and_then(|event| typed_data(self.resolver, &event)?.key("contentSchema"))
+        let event = items.filter(|_| is_event_stream(name));
+        let event_data = event
+            .as_ref()
+            .and_then(|event| typed_data(self.resolver, event)?.key("contentSchema"))
             .map(|schema| self.schema(&schema));
+        if let Some(events) = event.filter(|_| event_data.is_none()) {
+            self.event_contents(&events);
+        }
         if let Some(schema) = schema
             // Other examples are text in the syntax of the media type, which no schema validates.
             && holds_json(name)
@@ -120,6 +126,25 @@ impl<'a> Builder<'_, 'a> {
             serialized: self.serialized(at),
             pointer: at.pointer.to_string(),
             span: at.node.span,
+        }
+    }
+
+    /// Notes what the data of several events holds. Their keywords may not have been read yet.
+    fn event_contents(&mut self, events: &NodeRef<'a>) {
+        for data in contents_of_branches(self.resolver, events).texts {
+            if let Some(content) = data.key("contentSchema") {
+                let (data, content) = (self.schema(&data), self.schema(&content));
+                self.event_contents.insert(data, content);
+            }
+        }
+    }
+
+    /// Sets what the data of events holds, when all keywords have been read.
+    pub(super) fn settle_event_contents(&mut self) {
+        for (data, content) in std::mem::take(&mut self.event_contents) {
+            if let SchemaKind::Object(keywords) = &mut self.schemas[data.index()].kind {
+                keywords.event_content = Some(content);
+            }
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use crate::documents::Documents;
 use crate::node::{Entry, Node, NodeValue};
 use crate::pointer;
-use crate::source::Span;
+use crate::source::{Sources, Span};
 
 /// A node of a document: the indices of the entries and items that lead to it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,6 +21,20 @@ impl Place {
     pub(super) fn pointer(&self, documents: &Documents) -> String {
         let document = &documents.list[self.document];
         document.pointer() + &pointer_of(&document.root, &self.path)
+    }
+
+    /// Returns the line of the node that a span begins in, counted from the one that the node begins
+    /// in, so that it does not change with the lines before.
+    pub(super) fn line(
+        &self,
+        documents: &Documents,
+        sources: &Sources,
+        span: Span,
+    ) -> Option<usize> {
+        let root = &documents.list[self.document].root;
+        let node = root.at(self.path.iter().copied())?;
+        let line = |span: Span| sources.line_column(span).line;
+        Some((line(span) + 1).saturating_sub(line(node.span)))
     }
 }
 

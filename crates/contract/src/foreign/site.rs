@@ -1,6 +1,8 @@
 //! The node that a diagnostic is about, with the way to it, for the repairs to change.
 
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 use super::ids::{KnownId, MOST_IN_ITEMS};
 use super::places::{Place, pointer_of};
@@ -38,15 +40,17 @@ pub(super) struct Index {
     components: HashMap<String, HashSet<String>>,
     /// The first path of each shape, which a repair chooses.
     shapes: Option<HashMap<String, String>>,
-    /// The number of paths that were renamed.
-    renamed: usize,
+    /// The number of paths that were renamed, in all documents and turns.
+    renamed: Rc<Cell<usize>>,
 }
 
 impl Index {
-    /// Returns an empty index, for a turn before which so many nodes were copied.
-    pub(super) fn after(copied_before: usize) -> Self {
+    /// Returns an empty index, for a turn before which so many nodes were copied. `renamed` is the
+    /// number of paths that were renamed.
+    pub(super) fn after(copied_before: usize, renamed: Rc<Cell<usize>>) -> Self {
         Self {
             copied_before,
+            renamed,
             ..Self::default()
         }
     }
@@ -300,10 +304,11 @@ impl<'s> Site<'s> {
 
     /// Renames the path that has the node as its value. Returns `None` after too many.
     pub(super) fn rename_path(&mut self, path: String) -> Option<()> {
-        if self.index.renamed >= MOST_RENAMED {
+        let renamed = self.index.renamed.get();
+        if renamed >= MOST_RENAMED {
             return None;
         }
-        self.index.renamed += 1;
+        self.index.renamed.set(renamed + 1);
         self.entry_mut()?.key = path;
         Some(())
     }

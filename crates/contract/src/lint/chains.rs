@@ -1,4 +1,4 @@
-//! Chains of `allOf` that are too long for generated types.
+//! Chains of `allOf` that are too long for the fields of generated types.
 
 use super::context::Context;
 use super::parts::parts_first;
@@ -26,7 +26,7 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
             .entry("allOf")
             .map_or(node.span, |entry| entry.key_span);
         let message = format!(
-            "this is link {own} of a chain of `allOf`, and generated types know {MOST_LINKS}: this schema, and what is made of it, is JSON of any kind"
+            "this is link {own} of a chain of `allOf`, and generated types have the properties of {MOST_LINKS} as fields: this schema, and what is made of it, has those of the other links as JSON"
         );
         diagnostics.push(
             Diagnostic::warning("too-many-links", span, message)

@@ -19,6 +19,55 @@ pub(super) struct Survey {
     pub(super) wants_metaschema: bool,
 }
 
+/// What the keys of an object are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Keys {
+    /// The fields of an object of the standard, of which some are extensions.
+    Fields,
+    /// The sections of `components`, each of which is a map.
+    Sections,
+    /// The names in a map, none of which is an extension.
+    Names,
+}
+
+/// The fields whose value is a map of names, and whose keys are never extensions: unlike
+/// `responses`, whose keys are statuses outside of `components`.
+const MAPS: [&str; 19] = [
+    "$defs",
+    "callbacks",
+    "content",
+    "definitions",
+    "dependentSchemas",
+    "encoding",
+    "examples",
+    "headers",
+    "links",
+    "mediaTypes",
+    "parameters",
+    "pathItems",
+    "patternProperties",
+    "properties",
+    "requestBodies",
+    "schemas",
+    "securitySchemes",
+    "variables",
+    "webhooks",
+];
+
+impl Keys {
+    /// Returns what the keys of the value of a key are.
+    fn below(self, key: &str) -> Self {
+        match self {
+            Self::Sections => Self::Names,
+            // A name says nothing of what it names: a property may be called `headers`.
+            Self::Names => Self::Fields,
+            Self::Fields if key == "components" => Self::Sections,
+            Self::Fields if MAPS.contains(&key) => Self::Names,
+            Self::Fields => Self::Fields,
+        }
+    }
+}
+
 /// A document that a reference names.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Target {
@@ -34,14 +83,15 @@ impl Survey {
     pub(super) fn of(root: &Node, base: Option<&Uri<String>>) -> Self {
         let mut survey = Self::default();
         let mut seen = HashSet::new();
-        let mut pending = vec![(root, base.cloned().map(Rc::new), false)];
-        while let Some((node, mut base, is_extension)) = pending.pop() {
+        let mut pending = vec![(root, base.cloned().map(Rc::new), false, Keys::Fields)];
+        while let Some((node, mut base, is_extension, keys)) = pending.pop() {
             match &node.value {
                 NodeValue::Array(items) => {
                     // Reversed, because the last one is taken first: files are read in the order of
                     // the text.
                     let items = items.iter().rev();
-                    pending.extend(items.map(|item| (item, base.clone(), is_extension)));
+                    let fields = Keys::Fields;
+                    pending.extend(items.map(|item| (item, base.clone(), is_extension, fields)));
                 }
                 NodeValue::Object(entries) => {
                     if let Some(id) = node.get("$id").and_then(Node::as_str) {
@@ -69,8 +119,9 @@ impl Survey {
                         .iter()
                         .any(|name| node.get(name).is_some_and(|value| value.as_str().is_some()));
                     pending.extend(entries.iter().rev().map(|entry| {
-                        let is_extension = is_extension || entry.key.starts_with("x-");
-                        (&entry.value, base.clone(), is_extension)
+                        let is_own = keys != Keys::Names && entry.key.starts_with("x-");
+                        let below = keys.below(&entry.key);
+                        (&entry.value, base.clone(), is_extension || is_own, below)
                     }));
                 }
                 _ => {}

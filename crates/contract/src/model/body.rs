@@ -32,7 +32,8 @@ pub struct MediaType {
     /// The schema of each item of a sequential media type, such as `application/jsonl`.
     pub item_schema: Option<SchemaId>,
     /// The schema of the JSON in the data of each server-sent event: `contentSchema` of the property
-    /// `data` of `item_schema`.
+    /// `data` of `item_schema`. Where that is one of several events, the schema of its `data` has
+    /// [`event_content`](super::Keywords::event_content).
     pub event_data: Option<SchemaId>,
     /// How each property of a form or multipart body is encoded.
     pub encoding: IndexMap<String, PropertyEncoding>,

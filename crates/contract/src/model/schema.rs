@@ -8,9 +8,9 @@ use serde_json::Value;
 use super::types::Types;
 use crate::source::Span;
 
-/// The length of the longest chain of `allOf` of which code is generated: each link has the properties of
-/// all links before it, so that the types grow with the square of the length. Contracts that people
-/// write have up to ten links.
+/// The number of links of a chain of `allOf` whose properties a type has as fields: with those of all
+/// links, the types would grow with the square of the length. Contracts that people write have up to
+/// ten links.
 pub const MOST_LINKS: usize = 32;
 
 /// The index of a schema in [`Contract::schemas`](super::Contract::schemas).
@@ -100,6 +100,8 @@ pub struct Keywords {
     pub content_encoding: Option<String>,
     /// `contentMediaType`
     pub content_media_type: Option<String>,
+    /// `contentSchema`, if the schema is that of the data of one of several server-sent events
+    pub event_content: Option<SchemaId>,
 
     /// `items`
     pub items: Option<SchemaId>,

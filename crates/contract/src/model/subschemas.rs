@@ -40,7 +40,7 @@ impl Keywords {
             .collect()
     }
 
-    pub(crate) fn singles(&self) -> [(&'static str, Option<SchemaId>); 10] {
+    pub(crate) fn singles(&self) -> [(&'static str, Option<SchemaId>); 11] {
         [
             ("items", self.items),
             ("contains", self.contains),
@@ -52,6 +52,7 @@ impl Keywords {
             ("if", self.if_schema),
             ("then", self.then_schema),
             ("else", self.else_schema),
+            ("contentSchema", self.event_content),
         ]
     }
 

@@ -53,7 +53,7 @@ pub(super) const RULES: &[Rule] = &[
         set: Correct,
         severity: Warning,
         summary: "A chain of `allOf` has more than 32 links, of which each is a part of the next.",
-        why: "Each type of a chain has the properties of all links before it, so the code grows with the square of the length; what is longer is generated as JSON of any kind, which is still checked.",
+        why: "If each type of a chain had the properties of all links before it, the code would grow with the square of the length; so a type has those of the nearest 32 links as fields, and those of the others as JSON of any kind, which is still checked.",
         example: Example::None("the smallest document has 34 schemas"),
     },
     Rule {

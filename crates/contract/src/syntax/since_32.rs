@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::encodings;
 use super::names::is_token;
 use super::walk::{Item, Walk};
-use crate::events::{is_event_stream, typed_data, typed_data_of_branch};
+use crate::events::{contents_of_branches, is_event_stream, typed_data};
 use crate::media_type::is_json;
 use crate::model::{Dialect, Method, is_sequential};
 use crate::node::{Entry, Node};
@@ -189,23 +189,33 @@ pub(super) fn media_type<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, entry: &'a
     }
 }
 
-/// Notes the schema of an event's data, and reports data that is JSON in one of several events, where
-/// it is read as a text.
+/// Notes the schemas of the data of an event, or of several, and reports data that is not read as the
+/// JSON that it is.
 fn event<'a>(walk: &mut Walk<'_, 'a>, event: &NodeRef<'a>) {
-    let Some(data) = typed_data(walk.resolver, event) else {
-        if let Some(data) = typed_data_of_branch(walk.resolver, event)
-            && let Some(entry) = data.node.entry("contentSchema")
-        {
+    if let Some(data) = typed_data(walk.resolver, event) {
+        return event_data(walk, &data);
+    }
+    let contents = contents_of_branches(walk.resolver, event);
+    for data in &contents.texts {
+        event_data(walk, data);
+    }
+    for data in &contents.others {
+        // What is missing beside it is not what is wrong with it.
+        walk.event_data.insert(address(data.node));
+        if let Some(entry) = data.node.entry("contentSchema") {
             walk.warning(
                 "unapplied-schema",
                 entry.key_span,
-                "the data of one of several events is read as a text, so `contentSchema` is not applied"
+                "of several events, `data` is decoded where it is a text and no secret, so `contentSchema` is not applied"
                     .to_owned(),
-                "describe one event, whose `contentSchema` is a `oneOf` of all data".to_owned(),
+                "write `type: string` beside it, and no `x-secret`".to_owned(),
             );
         }
-        return;
-    };
+    }
+}
+
+/// Notes the schema of an event's data, so that its `contentSchema` has an effect.
+fn event_data<'a>(walk: &mut Walk<'_, 'a>, data: &NodeRef<'a>) {
     walk.event_data.insert(address(data.node));
     // In 3.0 this is no keyword of a schema, so it is visited from here only.
     if walk.dialect == Dialect::V30

@@ -44,7 +44,10 @@ so'
     let printed = contract::render(&loaded.sources, &loaded.diagnostics);
     let found = loaded.repairs.iter();
     let found: Vec<_> = found
-        .map(|repair| (repair.rule, repair.pointer.as_str()))
+        .map(|repair| {
+            let part = repair.part.as_deref();
+            (repair.rule, repair.pointer.as_str(), part)
+        })
         .collect();
     let rule = "yaml-indentation";
     let pointers = [
@@ -52,7 +55,11 @@ so'
         "/components/schemas/Map/example",
         "/info/description",
     ];
-    assert_eq!(found, pointers.map(|pointer| (rule, pointer)), "{printed}");
+    let lines = ["line 3", "line 2", "line 2"];
+    let expected: Vec<_> = std::iter::zip(pointers, lines)
+        .map(|(pointer, line)| (rule, pointer, Some(line)))
+        .collect();
+    assert_eq!(found, expected, "{printed}");
     let contract = loaded.contract.expect("a document of others is a contract");
     let at = |pointer: &str| contract.document.pointer(pointer).cloned();
     let description = json!("One – line, and \" another.\nA third.");
@@ -75,6 +82,23 @@ paths:
     let loaded = foreign(text);
     let printed = contract::render(&loaded.sources, &loaded.diagnostics);
     assert!(printed.contains("others.yaml:7:52"), "{printed}");
+}
+
+#[test]
+fn each_line_of_one_value_is_a_repair_of_its_own() {
+    let start = "openapi: 3.1.0\ninfo: { title: Others, version: '1' }\npaths: {}\n";
+    let list = "x-list:\n  - [\n  1,\n    2,\n  3,\n    4\n    ]\n";
+    for before in ["", "# A line more.\n"] {
+        let loaded = foreign(&format!("{start}{before}{list}"));
+        let printed = contract::render(&loaded.sources, &loaded.diagnostics);
+        let found = loaded.repairs.iter();
+        let found: Vec<_> = found
+            .map(|repair| (repair.pointer.as_str(), repair.part.as_deref()))
+            .collect();
+        let lines = ["line 2", "line 4"];
+        let expected = lines.map(|line| ("/x-list/0", Some(line)));
+        assert_eq!(found, expected, "{printed}");
+    }
 }
 
 #[test]

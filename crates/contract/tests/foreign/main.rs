@@ -494,6 +494,29 @@ fn copies_of_components_and_operations_are_bounded() {
 }
 
 #[test]
+fn paths_are_renamed_within_a_bound() {
+    // Each path is renamed twice: it begins with a slash, and then its second parameter has a name.
+    let named = |count: usize| {
+        let paths = (0..count).map(|at| {
+            format!("  a{at}/{{id}}/b/{{id}}: {{ get: {{ operationId: get{at}, parameters: [{{ name: id, in: path, required: true, schema: {{ type: string }} }}], responses: {{ '204': {{ description: Done. }} }} }} }}\n")
+        });
+        let text = format!(
+            "openapi: 3.1.0\ninfo: {{ title: Others, version: '1' }}\npaths:\n{}",
+            paths.collect::<String>()
+        );
+        let loaded = foreign(&text);
+        let count = |rule: &str| {
+            let repairs = loaded.repairs.iter();
+            repairs.filter(|repair| repair.rule == rule).count()
+        };
+        let rules = ["bad-path", "duplicate-template-name"];
+        (rules.map(count), loaded.contract.is_some())
+    };
+    assert_eq!(named(250), ([250, 250], true));
+    assert_eq!(named(260), ([260, 240], false));
+}
+
+#[test]
 fn a_pattern_that_nothing_reads_is_an_annotation() {
     schema(
         "3.0.3",

@@ -278,18 +278,29 @@ fn the_content_of_an_event_has_an_effect_in_every_version() {
 }
 
 #[test]
-fn the_content_of_one_of_several_events_is_reported() {
+fn the_content_of_one_of_several_events_is_reported_where_it_is_no_plain_text() {
     let events = |data: &str| {
         format!(
-            "text/event-stream: {{ itemSchema: {{ type: object, required: [event], properties: {{ event: {{ type: string }} }}, oneOf: [{{ properties: {{ event: {{ const: a }} }} }}, {{ properties: {{ event: {{ const: b }}, data: {{ type: string, contentMediaType: application/json{data} }} }} }}] }} }}"
+            "text/event-stream: {{ x-item-schema: {{ type: object, required: [event], properties: {{ event: {{ type: string }} }}, oneOf: [{{ properties: {{ event: {{ enum: [a] }} }} }}, {{ properties: {{ event: {{ enum: [b] }}, data: {{ {data} }} }} }}] }} }}"
         )
     };
-    warning(
-        "unapplied-schema",
-        MEDIA,
-        &events(", ⟦contentSchema: { type: object }"),
-        &events(""),
-    );
+    let right = events("type: string, contentSchema: { type: object }");
+    for version in ["3.0.3", "3.1.0", "3.2.0"] {
+        let media = media_31().replace("3.1.0", version);
+        assert_eq!(
+            diagnostics(&media.replace("@@", &right)),
+            vec![],
+            "{version}"
+        );
+        // It is checked as any schema is.
+        let wrong = events("type: string, contentSchema: { $ref: ⟦'#/none' }");
+        error("dangling-ref", &media, &wrong, &right);
+    }
+    let media = media_31();
+    for data in ["type: [string, 'null']", "type: string, x-secret: true"] {
+        let wrong = events(&format!("{data}, ⟦contentSchema: {{ type: object }}"));
+        warning("unapplied-schema", &media, &wrong, &right);
+    }
 }
 
 #[test]

@@ -4,15 +4,19 @@ use api_runtime::server::{ByteStream, ItemBody, PartBody, Response, StatusCode};
 use codegen::ir::{self, MediaKind};
 use contract::model::{MediaType, SchemaId};
 use http::HeaderValue;
+use serde::de::DeserializeSeed as _;
 use serde_json::{Value, json};
 
 use super::{Refused, Task, hash};
 use crate::bounds::MOST_RESPONSE_BYTES;
 use crate::parts::Made;
+use crate::types::{Expected, Shape};
 use crate::values::NoValue;
 
 /// The number of items of a sequence.
 const ITEMS: usize = 3;
+/// The maximum number of events that are made up for one whose data fits.
+const ATTEMPTS: usize = 12;
 /// What separates the parts of a multipart body. Values are made of other words.
 const BOUNDARY: &str = "stratus-mock-7f3c1e";
 
@@ -233,7 +237,7 @@ fn made(task: &Task<'_>, schema: Option<SchemaId>, seed: u64) -> Result<Value, R
 }
 
 /// Returns the items of a sequence.
-fn items(task: &Task<'_>, media: &ir::Media, at: usize) -> Result<Vec<Value>, Refused> {
+fn items(task: &Task<'_>, media: &'static ir::Media, at: usize) -> Result<Vec<Value>, Refused> {
     let declared: Option<&MediaType> = task.declared(at);
     let schema = declared.and_then(|declared| declared.item_schema);
     (0..ITEMS)
@@ -241,6 +245,9 @@ fn items(task: &Task<'_>, media: &ir::Media, at: usize) -> Result<Vec<Value>, Re
             let seed = hash(task.seed, &number.to_string());
             if schema.is_none() && media.kind == MediaKind::EventStream {
                 return Ok(json!({"data": format!("event {number}")}));
+            }
+            if media.kind == MediaKind::Items && is_text(&media.name) {
+                return one_of_several_events(task, media, schema, seed);
             }
             let mut item = made(task, schema, seed)?;
             // The data of an event is a text, which holds JSON of a schema of its own.
@@ -250,6 +257,42 @@ fn items(task: &Task<'_>, media: &ir::Media, at: usize) -> Result<Vec<Value>, Re
             Ok(item)
         })
         .collect()
+}
+
+/// Returns whether a sequence is one of events, as the only one that is text is.
+fn is_text(name: &str) -> bool {
+    name.trim_start().to_ascii_lowercase().starts_with("text/")
+}
+
+/// Returns an event of several. It is decoded as well, since its schema says of data that is JSON
+/// only that it is a text.
+fn one_of_several_events(
+    task: &Task<'_>,
+    media: &'static ir::Media,
+    schema: Option<SchemaId>,
+    seed: u64,
+) -> Result<Value, Refused> {
+    let expected = Expected {
+        types: task.state.types,
+        shape: Shape::of(media.ty.as_ref().unwrap_or(&ir::TypeRef::Any), false),
+    };
+    let mut why = String::new();
+    for attempt in 0..ATTEMPTS {
+        let seed = match attempt {
+            0 => seed,
+            attempt => hash(seed, &attempt.to_string()),
+        };
+        let event = made(task, schema, seed)?;
+        match expected.deserialize(&event) {
+            Ok(_) => return Ok(event),
+            Err(error) => why = error.to_string(),
+        }
+    }
+    let message = format!(
+        "no event was found whose data is what its `contentSchema` says: {why}; give `{}` an example",
+        media.name
+    );
+    Err(Refused(StatusCode::INTERNAL_SERVER_ERROR, message))
 }
 
 /// Makes up the values of the headers that parts must have.

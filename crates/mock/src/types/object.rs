@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use api_runtime::__private::{count, depends};
+use api_runtime::Wire as _;
 use codegen::ir::{Additional, Object, TypeRef};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use serde_json::{Map, Value};
@@ -31,18 +32,40 @@ struct Slot {
     expected: Expected,
     ty: &'static TypeRef,
     is_nullable: bool,
+    /// Whether the value is a string that holds the JSON of the type.
+    is_json_text: bool,
 }
 
 impl<'de> DeserializeSeed<'de> for Slot {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        if self.is_json_text {
+            return self.json_text(deserializer);
+        }
         let inner = self.expected.with(self.ty);
         if self.is_nullable {
             deserializer.deserialize_option(Nullable(inner))
         } else {
             inner.deserialize(deserializer)
         }
+    }
+}
+
+impl Slot {
+    /// Decodes a string, and the JSON in it.
+    fn json_text<'de, D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        let text = String::decode(deserializer)?;
+        let content = Self {
+            is_json_text: false,
+            ..self
+        };
+        let mut inner = serde_json::Deserializer::from_str(&text);
+        content
+            .deserialize(&mut inner)
+            .and_then(|_| inner.end())
+            .map_err(D::Error::custom)?;
+        Ok(Value::String(text))
     }
 }
 
@@ -64,6 +87,7 @@ impl<'de> Visitor<'de> for Properties {
                     expected,
                     ty: &field.ty,
                     is_nullable: field.nullable,
+                    is_json_text: field.json_text.is_some(),
                 },
                 (None, Additional::Closed) => {
                     let message = format!("unknown property `{}`", shown(&name));
@@ -73,11 +97,13 @@ impl<'de> Visitor<'de> for Properties {
                     expected,
                     ty: &TypeRef::Any,
                     is_nullable: false,
+                    is_json_text: false,
                 },
                 (None, Additional::Kept { ty, .. }) => Slot {
                     expected,
                     ty,
                     is_nullable: false,
+                    is_json_text: false,
                 },
             };
             if !seen.insert(name.clone()) {

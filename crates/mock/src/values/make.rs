@@ -202,6 +202,12 @@ impl Maker {
                 return Some(example.clone());
             }
         }
+        let mut contents = gathered.all.iter().filter_map(|it| it.event_content);
+        if let Some(content) = contents.next() {
+            // The data of an event is the text of its JSON.
+            let content = self.part(&[content], depth)?;
+            return Some(Value::String(content.to_string()));
+        }
         match kind(gathered.types(), depth)? {
             Types::OBJECT => self.object(gathered, depth),
             Types::ARRAY => self.array(gathered, depth),

@@ -22,6 +22,8 @@ pub(in crate::fake) enum Form {
     Choice(Vec<Branch>),
     Object(Object),
     Array(Array),
+    /// A string that holds the JSON of a value.
+    JsonText(Id),
 }
 
 /// An alternative.
@@ -98,6 +100,7 @@ impl Form {
                 let rest = array.least.saturating_sub(array.first.len());
                 first.saturating_add(rest.saturating_mul(plan.least(array.items)))
             }
+            Self::JsonText(content) => plan.least(*content).saturating_add(1),
         }
     }
 }
@@ -122,6 +125,10 @@ impl Reader<'_> {
             if let Some(Value::Array(branches)) = keywords.remove(alternatives) {
                 return self.choice(&branches, keywords);
             }
+        }
+        // Types and bundles have this keyword where the text is decoded, and nowhere else.
+        if let Some(content) = keywords.get("contentSchema") {
+            return Form::JsonText(self.id(content));
         }
         match types(&keywords)[..] {
             ["object"] => self.object(&keywords),

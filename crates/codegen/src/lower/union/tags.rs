@@ -94,15 +94,22 @@ impl Lowering<'_> {
     ///
     /// Such a property selects the one member that can accept a value, as a declared tag does.
     pub(super) fn constant_tags(&self, members: &[SchemaId]) -> Option<(String, Vec<Vec<String>>)> {
-        let flats: Vec<FlatSchema> = members
+        let flats = members
             .iter()
-            .map(|member| FlatSchema::of(self.contract, &[*member]))
-            .collect();
+            .map(|member| FlatSchema::of(self.contract, &[*member]));
+        self.constant_tags_of(&flats.collect::<Vec<_>>())
+    }
+
+    /// Returns the constant tags of members that are flattened already.
+    pub(super) fn constant_tags_of(
+        &self,
+        flats: &[FlatSchema],
+    ) -> Option<(String, Vec<Vec<String>>)> {
         let first = flats.first()?;
         first.properties.keys().find_map(|property| {
             let mut seen = HashSet::new();
             let mut tags = Vec::with_capacity(flats.len());
-            for flat in &flats {
+            for flat in flats {
                 // Without either, a value that has no such property could still fit this member.
                 if flat.types != Some(Types::OBJECT) || !flat.required.contains(property) {
                     return None;
