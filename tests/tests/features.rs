@@ -111,7 +111,7 @@ fn add(into: &mut Value, entries: &Map<String, Value>, name: &str) {
 
 const DEPENDENCIES: &str = r#"
 features-mock = { path = "../features-mock" }
-features-server = { path = "../features-server" }
+features-server = { path = "../features-server", features = ["idempotency"] }
 features-types = { path = "../features-types", features = ["fake"] }
 features-webhook-receiver = { path = "../features-webhook-receiver" }
 "#;

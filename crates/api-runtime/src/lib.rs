@@ -16,6 +16,7 @@ mod components;
 mod constrained;
 mod constraint;
 pub mod described;
+mod entity_tags;
 mod expansion;
 #[cfg(feature = "fake")]
 pub mod fake;
@@ -59,6 +60,7 @@ pub use components::components;
 pub use constrained::{Text, TextRules};
 pub use constraint::ConstraintError;
 pub use described::Described;
+pub use entity_tags::EntityTags;
 pub use mode::{is_lenient, lenient, strict};
 pub use pattern::{Pattern, translate as translate_pattern};
 /// The version of `schemars` whose `JsonSchema` the types implement.

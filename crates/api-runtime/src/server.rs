@@ -12,7 +12,8 @@
 //! The rules of HTTP for heads (400) and their size (431), [`Config::around`], credentials (401), then the route (404, 405), then path, query, header and cookie parameters,
 //! the content type (415), the body's size (413) and the body itself (400). An unknown route asks
 //! for the credentials that the document demands as a whole, so that nobody can map the routes from
-//! outside.
+//! outside. With [`Config::idempotency`](Config), an idempotency key comes last: a request that does
+//! not fit the contract claims none.
 //!
 //! # Bodies that nobody reads
 //!
@@ -37,6 +38,7 @@
 mod absent;
 mod body;
 mod call;
+mod conditional;
 mod config;
 mod connection_headers;
 mod contract_texts;
@@ -46,6 +48,8 @@ mod cross_origin;
 mod docs;
 mod form;
 mod head;
+#[cfg(feature = "idempotency")]
+mod idempotency;
 mod inputs;
 mod messages;
 mod mount;
@@ -75,6 +79,7 @@ mod written;
 #[cfg(feature = "utoipa")]
 pub mod openapi;
 
+pub use crate::EntityTags;
 pub use crate::trace_context::TraceContext;
 pub use crate::{default_status, range_status};
 pub use api_macros::{Request, RequestBody, ResponseParts, Responses, api};
@@ -84,12 +89,18 @@ pub use axum::extract::Multipart;
 pub use axum::response::{IntoResponse, Response};
 pub use bytes::Bytes;
 pub use call::Call;
+pub use conditional::{IfMatch, IfNoneMatch};
 pub use config::Config;
 pub use connection_headers::remove_connection_headers;
 pub use contract_texts::ContractTexts;
 pub use credentials::{ApiKey, AuthError, Authorization, Basic, Bearer, ClientCertificate, Secret};
 pub use cross_origin::{OriginError, Origins};
 pub use http::StatusCode;
+#[cfg(feature = "idempotency")]
+pub use idempotency::{
+    Begun, Claim, Idempotency, IdempotencyStore, KeptResponse, KeyedRequest, MemoryStore, Outcome,
+    StoreError, idempotency_scope,
+};
 pub use inputs::{Chosen, Inputs};
 pub use messages::{Request, RequestBody, ResponseParts, Responses};
 pub use next::Next;

@@ -370,6 +370,14 @@ pub struct FirewallDeleteRequest {
     pub if_match: Option<api_types::IfMatch>,
 }
 
+impl FirewallDeleteRequest {
+    /// Returns the condition that the resource has one of the entity tags in `If-Match`.
+    #[must_use]
+    pub fn if_match(&self) -> server::IfMatch {
+        server::IfMatch::of(&self.if_match)
+    }
+}
+
 /// The responses of `DELETE /project/{project_id}/location/{location}/firewall/{firewall_reference}`.
 #[derive(Debug, Clone, server::Responses)]
 pub enum FirewallDeleteResponse {
@@ -448,6 +456,14 @@ pub struct FirewallAttachSubnetRequest {
     /// The private subnet to attach.
     #[body(json, schema = "/components/schemas/FirewallAttachSubnet", required)]
     pub body: api_types::FirewallAttachSubnet,
+}
+
+impl FirewallAttachSubnetRequest {
+    /// Returns the condition that the resource has one of the entity tags in `If-Match`.
+    #[must_use]
+    pub fn if_match(&self) -> server::IfMatch {
+        server::IfMatch::of(&self.if_match)
+    }
 }
 
 /// The responses of `POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/attach-subnet`.
@@ -547,6 +563,14 @@ pub struct FirewallDetachSubnetRequest {
     /// The private subnet to detach.
     #[body(json, schema = "/components/schemas/FirewallDetachSubnet", required)]
     pub body: api_types::FirewallDetachSubnet,
+}
+
+impl FirewallDetachSubnetRequest {
+    /// Returns the condition that the resource has one of the entity tags in `If-Match`.
+    #[must_use]
+    pub fn if_match(&self) -> server::IfMatch {
+        server::IfMatch::of(&self.if_match)
+    }
 }
 
 /// The responses of `POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/detach-subnet`.
@@ -732,6 +756,14 @@ pub struct FirewallRuleDeleteRequest {
     /// If it has another tag by now, the response is 412 `PreconditionFailed`, and nothing is changed.
     #[parameter(header, name = "If-Match")]
     pub if_match: Option<api_types::IfMatch>,
+}
+
+impl FirewallRuleDeleteRequest {
+    /// Returns the condition that the resource has one of the entity tags in `If-Match`.
+    #[must_use]
+    pub fn if_match(&self) -> server::IfMatch {
+        server::IfMatch::of(&self.if_match)
+    }
 }
 
 /// The responses of `DELETE /project/{project_id}/location/{location}/firewall/{firewall_reference}/firewall-rule/{firewall_rule_id}`.

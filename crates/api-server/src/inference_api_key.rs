@@ -298,6 +298,14 @@ pub struct InferenceApiKeyDeleteRequest {
     pub if_match: Option<api_types::IfMatch>,
 }
 
+impl InferenceApiKeyDeleteRequest {
+    /// Returns the condition that the resource has one of the entity tags in `If-Match`.
+    #[must_use]
+    pub fn if_match(&self) -> server::IfMatch {
+        server::IfMatch::of(&self.if_match)
+    }
+}
+
 /// The responses of `DELETE /project/{project_id}/inference-api-key/{inference_api_key_id}`.
 #[derive(Debug, Clone, server::Responses)]
 pub enum InferenceApiKeyDeleteResponse {

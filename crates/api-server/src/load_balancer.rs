@@ -448,6 +448,14 @@ pub struct LoadBalancerUpdateRequest {
     pub body: api_types::LoadBalancerUpdate,
 }
 
+impl LoadBalancerUpdateRequest {
+    /// Returns the condition that the resource has one of the entity tags in `If-Match`.
+    #[must_use]
+    pub fn if_match(&self) -> server::IfMatch {
+        server::IfMatch::of(&self.if_match)
+    }
+}
+
 /// The responses of `PATCH /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}`.
 #[derive(Debug, Clone, server::Responses)]
 pub enum LoadBalancerUpdateResponse {
@@ -537,6 +545,14 @@ pub struct LoadBalancerDeleteRequest {
     pub if_match: Option<api_types::IfMatch>,
 }
 
+impl LoadBalancerDeleteRequest {
+    /// Returns the condition that the resource has one of the entity tags in `If-Match`.
+    #[must_use]
+    pub fn if_match(&self) -> server::IfMatch {
+        server::IfMatch::of(&self.if_match)
+    }
+}
+
 /// The responses of `DELETE /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}`.
 #[derive(Debug, Clone, server::Responses)]
 pub enum LoadBalancerDeleteResponse {
@@ -615,6 +631,14 @@ pub struct LoadBalancerAttachVmRequest {
     /// The virtual machine to attach.
     #[body(json, schema = "/components/schemas/LoadBalancerAttachVm", required)]
     pub body: api_types::LoadBalancerAttachVm,
+}
+
+impl LoadBalancerAttachVmRequest {
+    /// Returns the condition that the resource has one of the entity tags in `If-Match`.
+    #[must_use]
+    pub fn if_match(&self) -> server::IfMatch {
+        server::IfMatch::of(&self.if_match)
+    }
 }
 
 /// The responses of `POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}/attach-vm`.
@@ -714,6 +738,14 @@ pub struct LoadBalancerDetachVmRequest {
     /// The virtual machine to detach.
     #[body(json, schema = "/components/schemas/LoadBalancerDetachVm", required)]
     pub body: api_types::LoadBalancerDetachVm,
+}
+
+impl LoadBalancerDetachVmRequest {
+    /// Returns the condition that the resource has one of the entity tags in `If-Match`.
+    #[must_use]
+    pub fn if_match(&self) -> server::IfMatch {
+        server::IfMatch::of(&self.if_match)
+    }
 }
 
 /// The responses of `POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}/detach-vm`.

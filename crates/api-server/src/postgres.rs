@@ -560,6 +560,14 @@ pub struct PostgresUpdateRequest {
     pub body: Option<api_types::PostgresUpdate>,
 }
 
+impl PostgresUpdateRequest {
+    /// Returns the condition that the resource has one of the entity tags in `If-Match`.
+    #[must_use]
+    pub fn if_match(&self) -> server::IfMatch {
+        server::IfMatch::of(&self.if_match)
+    }
+}
+
 /// The responses of `PATCH /project/{project_id}/location/{location}/postgres/{postgres_database_reference}`.
 #[derive(Debug, Clone, server::Responses)]
 pub enum PostgresUpdateResponse {
@@ -653,6 +661,14 @@ pub struct PostgresDeleteRequest {
     pub if_match: Option<api_types::IfMatch>,
 }
 
+impl PostgresDeleteRequest {
+    /// Returns the condition that the resource has one of the entity tags in `If-Match`.
+    #[must_use]
+    pub fn if_match(&self) -> server::IfMatch {
+        server::IfMatch::of(&self.if_match)
+    }
+}
+
 /// The responses of `DELETE /project/{project_id}/location/{location}/postgres/{postgres_database_reference}`.
 #[derive(Debug, Clone, server::Responses)]
 pub enum PostgresDeleteResponse {
@@ -736,6 +752,14 @@ pub struct PostgresResetSuperuserPasswordRequest {
         required
     )]
     pub body: api_types::PostgresResetSuperuserPassword,
+}
+
+impl PostgresResetSuperuserPasswordRequest {
+    /// Returns the condition that the resource has one of the entity tags in `If-Match`.
+    #[must_use]
+    pub fn if_match(&self) -> server::IfMatch {
+        server::IfMatch::of(&self.if_match)
+    }
 }
 
 /// The responses of `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/reset-superuser-password`.
@@ -838,6 +862,14 @@ pub struct PostgresRestartRequest {
     pub idempotency_key: Option<api_types::IdempotencyKey>,
 }
 
+impl PostgresRestartRequest {
+    /// Returns the condition that the resource has one of the entity tags in `If-Match`.
+    #[must_use]
+    pub fn if_match(&self) -> server::IfMatch {
+        server::IfMatch::of(&self.if_match)
+    }
+}
+
 /// The responses of `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/restart`.
 #[derive(Debug, Clone, server::Responses)]
 pub enum PostgresRestartResponse {
@@ -930,6 +962,14 @@ pub struct PostgresPromoteRequest {
     /// With another path or body, it is rejected with 409 `IdempotencyConflict`.
     #[parameter(header, name = "Idempotency-Key")]
     pub idempotency_key: Option<api_types::IdempotencyKey>,
+}
+
+impl PostgresPromoteRequest {
+    /// Returns the condition that the resource has one of the entity tags in `If-Match`.
+    #[must_use]
+    pub fn if_match(&self) -> server::IfMatch {
+        server::IfMatch::of(&self.if_match)
+    }
 }
 
 /// The responses of `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/promote`.
@@ -1027,6 +1067,14 @@ pub struct PostgresSetMaintenanceWindowRequest {
     /// The start of the maintenance window; an empty body counts as an empty object.
     #[body(json, schema = "/components/schemas/PostgresSetMaintenanceWindow")]
     pub body: Option<api_types::PostgresSetMaintenanceWindow>,
+}
+
+impl PostgresSetMaintenanceWindowRequest {
+    /// Returns the condition that the resource has one of the entity tags in `If-Match`.
+    #[must_use]
+    pub fn if_match(&self) -> server::IfMatch {
+        server::IfMatch::of(&self.if_match)
+    }
 }
 
 /// The responses of `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/set-maintenance-window`.
@@ -1293,6 +1341,14 @@ pub struct PostgresFirewallRuleDeleteRequest {
     /// If it has another tag by now, the response is 412 `PreconditionFailed`, and nothing is changed.
     #[parameter(header, name = "If-Match")]
     pub if_match: Option<api_types::IfMatch>,
+}
+
+impl PostgresFirewallRuleDeleteRequest {
+    /// Returns the condition that the resource has one of the entity tags in `If-Match`.
+    #[must_use]
+    pub fn if_match(&self) -> server::IfMatch {
+        server::IfMatch::of(&self.if_match)
+    }
 }
 
 /// The responses of `DELETE /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule/{firewall_rule_id}`.

@@ -435,6 +435,14 @@ pub struct PrivateSubnetDeleteRequest {
     pub if_match: Option<api_types::IfMatch>,
 }
 
+impl PrivateSubnetDeleteRequest {
+    /// Returns the condition that the resource has one of the entity tags in `If-Match`.
+    #[must_use]
+    pub fn if_match(&self) -> server::IfMatch {
+        server::IfMatch::of(&self.if_match)
+    }
+}
+
 /// The responses of `DELETE /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}`.
 #[derive(Debug, Clone, server::Responses)]
 pub enum PrivateSubnetDeleteResponse {
@@ -514,6 +522,14 @@ pub struct PrivateSubnetConnectRequest {
     /// The private subnet to connect to.
     #[body(json, schema = "/components/schemas/PrivateSubnetConnect", required)]
     pub body: api_types::PrivateSubnetConnect,
+}
+
+impl PrivateSubnetConnectRequest {
+    /// Returns the condition that the resource has one of the entity tags in `If-Match`.
+    #[must_use]
+    pub fn if_match(&self) -> server::IfMatch {
+        server::IfMatch::of(&self.if_match)
+    }
 }
 
 /// The responses of `POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}/connect`.
@@ -615,6 +631,14 @@ pub struct PrivateSubnetDisconnectRequest {
     /// With another path or body, it is rejected with 409 `IdempotencyConflict`.
     #[parameter(header, name = "Idempotency-Key")]
     pub idempotency_key: Option<api_types::IdempotencyKey>,
+}
+
+impl PrivateSubnetDisconnectRequest {
+    /// Returns the condition that the resource has one of the entity tags in `If-Match`.
+    #[must_use]
+    pub fn if_match(&self) -> server::IfMatch {
+        server::IfMatch::of(&self.if_match)
+    }
 }
 
 /// The responses of `POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}/disconnect/{private_subnet_id}`.

@@ -199,15 +199,11 @@ fn features(api: &Api<'_>, part: Part) -> String {
     }
     match part {
         Part::Types => {
-            let compiled = if types::needs_validator(api) {
-                vec![]
-            } else {
-                vec!["api-runtime/jsonschema".to_owned()]
-            };
+            let compiled = (!types::needs_validator(api)).then_some("api-runtime/jsonschema");
             feature(
                 "The contract's schemas, for validating JSON values.",
                 names::SCHEMAS,
-                &compiled,
+                compiled.map(str::to_owned).as_slice(),
             );
             feature(
                 "Implements `schemars::JsonSchema` for every type.",
@@ -259,6 +255,13 @@ fn features(api: &Api<'_>, part: Part) -> String {
                 names::DOCS,
                 &["api-runtime/docs".to_owned()],
             );
+            if server::has_idempotency_keys(api) {
+                feature(
+                    "Responses by idempotency key, which `server::Config::idempotency` switches on.",
+                    names::IDEMPOTENCY,
+                    &["api-runtime/idempotency".to_owned()],
+                );
+            }
             feature(
                 "The OpenAPI document, derived from the code that serves it.",
                 names::UTOIPA,

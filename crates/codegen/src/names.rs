@@ -93,6 +93,7 @@ const RESERVED_MODULES: &[&str] = &[
     FAKE,
     VIOLATIONS,
     DOCS,
+    IDEMPOTENCY,
     RUSTLS,
 ];
 
@@ -107,6 +108,9 @@ pub(crate) const VIOLATIONS: &str = "violations";
 
 /// The feature by which a server has a reference page.
 pub(crate) const DOCS: &str = "docs";
+
+/// The feature by which a server keeps responses by idempotency key.
+pub(crate) const IDEMPOTENCY: &str = "idempotency";
 
 /// The feature that implements `utoipa`'s traits.
 pub(crate) const UTOIPA: &str = "utoipa";

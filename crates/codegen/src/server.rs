@@ -50,6 +50,11 @@ pub(crate) fn reads_multipart(api: &Api<'_>) -> bool {
     request::has_multipart_body(api)
 }
 
+/// Returns whether an operation has idempotency keys, which a feature lets the server look after.
+pub(crate) fn has_idempotency_keys(api: &Api<'_>) -> bool {
+    request::has_header(api, "Idempotency-Key")
+}
+
 /// Returns whether a feature decides if the server names all that is wrong with a JSON body, which
 /// takes the `jsonschema` crate. Where types need that crate, there is nothing to decide.
 pub(crate) fn has_violations_feature(api: &Api<'_>) -> bool {

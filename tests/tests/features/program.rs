@@ -3,7 +3,7 @@
 use std::future::IntoFuture as _;
 
 use features_client::Client;
-use features_server::server::{ApiKey, AuthError, Basic, Bearer, Config, Operation, Problem};
+use features_server::server::{ApiKey, AuthError, Basic, Bearer, Config, Operation, Problem, idempotency_scope};
 
 /// Implements the trait of every feature, each in the file of the feature.
 struct Features;
@@ -13,6 +13,13 @@ struct Credentials;
 
 impl features_server::Security for Credentials {
     type Principal = String;
+
+    /// A token is the name of an account, and after a dot a number that is renewed.
+    async fn account(&self, token: Bearer, _: &'static Operation) -> Result<String, AuthError> {
+        let account = token.token.expose().split_once('.').ok_or(AuthError::Invalid)?.0;
+        idempotency_scope(account);
+        Ok(account.to_owned())
+    }
 
     async fn key(&self, key: ApiKey, _: &'static Operation) -> Result<String, AuthError> {
         if key.value.expose() == "key" {

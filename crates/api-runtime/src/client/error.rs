@@ -15,6 +15,7 @@ use http::{HeaderMap, StatusCode};
 use reqwest::header::InvalidHeaderValue;
 
 use super::received::Origin;
+use super::retry::is_temporary;
 use super::retry_after::retry_after;
 use super::{BoxError, InvalidArgument, Received, ResponseValue, map};
 
@@ -165,14 +166,18 @@ impl<E> Error<E> {
     }
 
     /// Returns whether the same call may succeed later: the connection failed, the response ended
-    /// early, or the status was 408, 429, 502, 503 or 504. It does not say whether the call is safe
-    /// to repeat.
+    /// early, or the status was 408, 429, 502, 503 or 504, or 409 with `Retry-After`. It does not say
+    /// whether the call is safe to repeat.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         match self {
             Self::Communication(error) => !error.source.is_builder(),
             Self::InterruptedResponse(_) => true,
-            _ => self.status().is_some_and(super::retry::is_transient),
+            _ => {
+                let wait = self.retry_after();
+                self.status()
+                    .is_some_and(|status| is_temporary(status, wait))
+            }
         }
     }
 

@@ -20,7 +20,8 @@ use super::retry_after::retry_after;
 ///
 /// A call of an idempotent method (GET, HEAD, OPTIONS, TRACE, PUT, DELETE) is repeated if its
 /// connection failed or its status was 408, 429, 502, 503 or 504, and so is a call with the header
-/// `Idempotency-Key`, by which the server recognises a repeat. An operation that takes this header
+/// `Idempotency-Key`, by which the server recognises a repeat. A 409 with `Retry-After` is such a status
+/// too: a server sends it while the same request is in progress. An operation that takes this header
 /// gets a random key if the caller sets none. Any other call is repeated only if no connection was
 /// made, so that the server cannot have run it. A call whose body is a stream is not repeated, since
 /// the stream is consumed.
@@ -112,8 +113,12 @@ impl Retries {
             Err(error) => Err(error.downcast_ref::<reqwest::Error>()?),
         };
         match result {
-            Ok(response) if idempotent && is_transient(response.status()) => {
-                match retry_after(response.headers()) {
+            Ok(response) if idempotent => {
+                let asked = retry_after(response.headers());
+                if !is_temporary(response.status(), asked) {
+                    return None;
+                }
+                match asked {
                     Some(asked) => (asked <= self.longest).then_some(asked),
                     None => Some(self.backoff(failed)),
                 }
@@ -185,9 +190,15 @@ fn has_idempotent_method(method: &Method) -> bool {
 /// The method that `http` has a constant for only since 1.4.
 const QUERY: &str = "QUERY";
 
-/// Returns whether a status says that the failure is temporary.
-pub(super) fn is_transient(status: StatusCode) -> bool {
-    matches!(status.as_u16(), 408 | 429 | 502 | 503 | 504)
+/// Returns whether a response with a status, and perhaps `Retry-After`, says that the failure is
+/// temporary.
+pub(super) fn is_temporary(status: StatusCode, asked: Option<Duration>) -> bool {
+    match status.as_u16() {
+        408 | 429 | 502 | 503 | 504 => true,
+        // Without the header, a conflict stays until somebody resolves it.
+        409 => asked.is_some(),
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -300,10 +311,18 @@ mod tests {
             let times = attempts(&retries, request(method.clone()), status, &[]).await;
             assert_eq!(times.len(), count, "{method} {status}");
         }
-        let mut keyed = request(Method::POST);
-        let key = idempotency_key().parse().unwrap();
-        keyed.headers_mut().insert(IDEMPOTENCY_KEY, key);
-        assert_eq!(attempts(&retries, keyed, 503, &[]).await.len(), 2);
+        let keyed = || {
+            let mut keyed = request(Method::POST);
+            let key = idempotency_key().parse().unwrap();
+            keyed.headers_mut().insert(IDEMPOTENCY_KEY, key);
+            keyed
+        };
+        assert_eq!(attempts(&retries, keyed(), 503, &[]).await.len(), 2);
+        let later = [("retry-after", "1")];
+        assert_eq!(attempts(&retries, keyed(), 409, &later).await, [0, 1000]);
+        assert_eq!(attempts(&retries, keyed(), 409, &[]).await.len(), 1);
+        let unkeyed = attempts(&retries, request(Method::POST), 409, &later);
+        assert_eq!(unkeyed.await.len(), 1);
         let mut streamed = request(Method::PUT);
         let pieces = futures_util::stream::iter([Ok::<_, std::io::Error>("x")]);
         *streamed.body_mut() = Some(reqwest::Body::wrap_stream(pieces));

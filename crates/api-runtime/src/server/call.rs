@@ -13,6 +13,8 @@ use super::body::{Limits, too_large};
 use super::credentials::{
     ApiKey, AuthError, Authorization, Basic, Bearer, ClientCertificate, Secret, after_scheme, basic,
 };
+#[cfg(feature = "idempotency")]
+use super::idempotency::Once;
 use super::inputs::Inputs;
 use super::messages::Request;
 use super::operation::{Location, Operation, Parameter};
@@ -37,6 +39,9 @@ pub struct Call {
     /// Becomes true when a body that the handler reads as a stream exceeds the limit. `None` if the
     /// handler reads no stream.
     pub(super) exceeded: Option<Arc<AtomicBool>>,
+    /// What the request needs if it has an idempotency key.
+    #[cfg(feature = "idempotency")]
+    pub(super) once: Option<Arc<Once>>,
 }
 
 impl Call {
@@ -48,8 +53,15 @@ impl Call {
 
     /// Reads the parameters and the body into a `T`. A rejection names the violations of both
     /// together, or else says why the body cannot be read.
-    pub fn read<T: Request>(&mut self) -> impl Future<Output = Result<T, Rejected>> + Send {
-        T::read(self)
+    pub fn read<T: Request + Send>(&mut self) -> impl Future<Output = Result<T, Rejected>> + Send {
+        #[cfg(not(feature = "idempotency"))]
+        {
+            T::read(self)
+        }
+        #[cfg(feature = "idempotency")]
+        {
+            Once::reading(self)
+        }
     }
 
     /// Returns a reader of the request, which reads one part after the other.
@@ -78,6 +90,7 @@ impl Call {
         if token.is_empty() || token.contains(char::is_whitespace) {
             return Err(AuthError::Invalid);
         }
+        self.note("bearer", token.as_bytes());
         Ok(Bearer {
             token: Secret::new(token),
         })
@@ -85,47 +98,77 @@ impl Call {
 
     /// Returns the user and password of `Authorization: Basic`.
     pub fn basic(&self) -> Result<Basic, AuthError> {
-        basic(self.authorization("Basic")?).ok_or(AuthError::Invalid)
+        let parameters = self.authorization("Basic")?;
+        let credential = basic(parameters).ok_or(AuthError::Invalid)?;
+        // Not the password: a store would have a hash by which it could be guessed.
+        self.note("basic", credential.user.as_bytes());
+        Ok(credential)
     }
 
     /// Returns what follows `scheme` in the `Authorization` header, for schemes other than Bearer
     /// and Basic.
     pub fn http(&self, scheme: &str) -> Result<Authorization, AuthError> {
+        let parameters = self.authorization(scheme)?;
+        self.note(scheme, parameters.as_bytes());
         Ok(Authorization {
-            parameters: Secret::new(self.authorization(scheme)?),
+            parameters: Secret::new(parameters),
         })
     }
 
     /// Returns the caller's certificate, which must be in the request's extensions.
     pub fn certificate(&self) -> Result<ClientCertificate, AuthError> {
-        self.parts
-            .extensions
-            .get()
-            .cloned()
-            .ok_or(AuthError::Missing)
+        let certificate = self.parts.extensions.get::<ClientCertificate>();
+        let certificate = certificate.cloned().ok_or(AuthError::Missing)?;
+        self.note("certificate", &certificate.0);
+        Ok(certificate)
     }
 
     /// Returns the API key in the header `name`, which the request must have once.
     pub fn header_key(&self, name: &str) -> Result<ApiKey, AuthError> {
         let mut values = self.parts.headers.get_all(name).iter();
-        match (values.next(), values.next()) {
+        let found = match (values.next(), values.next()) {
             (None, _) => Err(AuthError::Missing),
             // Not `to_str`, which accepts ASCII only.
             (Some(value), None) => key(std::str::from_utf8(value.as_bytes())
                 .ok()
                 .map(Cow::Borrowed)),
             _ => Err(AuthError::Invalid),
-        }
+        };
+        self.noted(name, found)
     }
 
     /// Returns the API key in the query parameter `name`, which the request must have once.
     pub fn query_key(&self, name: &str) -> Result<ApiKey, AuthError> {
-        pair_key(&self.query(), name)
+        self.noted(name, pair_key(&self.query(), name))
     }
 
     /// Returns the API key in the cookie `name`, which the request must have once.
     pub fn cookie_key(&self, name: &str) -> Result<ApiKey, AuthError> {
-        pair_key(&self.cookies(), name)
+        self.noted(name, pair_key(&self.cookies(), name))
+    }
+
+    /// Notes a key that was found.
+    fn noted(&self, name: &str, found: Result<ApiKey, AuthError>) -> Result<ApiKey, AuthError> {
+        if let Ok(key) = &found {
+            self.note(name, key.value.expose().as_bytes());
+        }
+        found
+    }
+
+    /// Notes a credential, to which an idempotency key belongs.
+    #[cfg_attr(
+        not(feature = "idempotency"),
+        expect(
+            unused_variables,
+            clippy::unused_self,
+            reason = "nothing belongs to it"
+        )
+    )]
+    fn note(&self, scheme: &str, credential: &[u8]) {
+        #[cfg(feature = "idempotency")]
+        if let Some(once) = &self.once {
+            once.note(scheme, credential);
+        }
     }
 
     /// Returns what follows `scheme` in the `Authorization` header, which the request must have
@@ -188,7 +231,7 @@ impl Call {
 
 /// Returns the lines of a header, joined with `separator`, and whether there are several. Returns
 /// `None` if there is no such header.
-fn lines<'h>(
+pub(super) fn lines<'h>(
     headers: &'h HeaderMap,
     name: &HeaderName,
     separator: &str,

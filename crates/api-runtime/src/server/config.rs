@@ -12,6 +12,8 @@ use tracing::Span;
 
 use super::body::Limits;
 use super::cross_origin::Origins;
+#[cfg(feature = "idempotency")]
+use super::idempotency::Idempotency;
 use super::next::{Around, Next};
 use super::operation::Operation;
 use super::request_id::{self, RequestId};
@@ -38,6 +40,9 @@ pub struct Config {
     #[cfg(feature = "docs")]
     pub(super) serves_docs: bool,
     pub(super) origins: Option<Origins>,
+    pub(super) conditional_gets: bool,
+    #[cfg(feature = "idempotency")]
+    pub(super) idempotency: Option<Arc<Idempotency>>,
     pub(super) around: Option<Around>,
     pub(super) traces: Option<Join>,
     pub(super) request_ids: Arc<dyn Fn() -> RequestId + Send + Sync>,
@@ -55,6 +60,9 @@ impl Default for Config {
             #[cfg(feature = "docs")]
             serves_docs: false,
             origins: None,
+            conditional_gets: false,
+            #[cfg(feature = "idempotency")]
+            idempotency: None,
             around: None,
             traces: None,
             request_ids: Arc::new(request_id::generator()),
@@ -144,6 +152,42 @@ impl Config {
     #[must_use]
     pub fn origins(mut self, origins: Origins) -> Self {
         self.origins = Some(origins);
+        self
+    }
+
+    /// Responds with 304 to a `GET` or `HEAD` whose `If-None-Match` has the entity tag of the response
+    /// (RFC 9110, section 13.1.2), in the operations whose responses have an `ETag`. Without this,
+    /// `If-None-Match` is for the handlers alone.
+    ///
+    /// The handler runs all the same, so this saves the bytes of the body and not the work.
+    #[must_use]
+    pub fn conditional_gets(mut self) -> Self {
+        self.conditional_gets = true;
+        self
+    }
+
+    /// Runs a request that is sent again with the same `Idempotency-Key` only once, in the operations
+    /// that have this header parameter. Without this, the key is for the handlers alone.
+    ///
+    /// A key belongs to the caller and to the operation: see
+    /// [`idempotency_scope`](super::idempotency_scope). A repeat with the same path, query, body,
+    /// content type and header parameters gets the response to the first request, with the header
+    /// `Idempotency-Replayed: true`. Conditions and ids of requests and traces may differ.
+    ///
+    /// - Another request with the key is rejected with 422, or with 409 if the operation lists 409 and
+    ///   not 422.
+    /// - While the first request is in progress, a repeat is rejected with 409 and `Retry-After`.
+    /// - Successes and redirections are kept. After an error or a panic, the key is as good as new.
+    /// - Once its key is claimed, a request runs to its end, even if its caller hangs up.
+    /// - If the store fails, the request is rejected with 503, and the handler does not run.
+    ///
+    /// The key and what the handler changes are not stored together: if the process ends between the
+    /// two, a repeat is done again. A service that needs more stores the key in the transaction of the
+    /// change, in its handlers.
+    #[cfg(feature = "idempotency")]
+    #[must_use]
+    pub fn idempotency(mut self, idempotency: Idempotency) -> Self {
+        self.idempotency = Some(Arc::new(idempotency));
         self
     }
 
@@ -248,6 +292,7 @@ impl fmt::Debug for Config {
             .field("requires_host", &self.requires_host)
             .field("serves_contract", &self.serves_contract)
             .field("origins", &self.origins)
+            .field("conditional_gets", &self.conditional_gets)
             .finish_non_exhaustive()
     }
 }

@@ -13,6 +13,8 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
+use super::conditional;
+
 /// The paths of the texts.
 pub(super) const PATHS: [&str; 2] = ["/openapi.json", "/openapi.yaml"];
 
@@ -108,7 +110,8 @@ impl ServedText {
         );
         // A cache may keep the text, but asks on each use whether it is still the current one.
         out.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        if has_tag(headers, &sent.tag) {
+        let tag = sent.tag.to_str().expect("hexadecimal digits are a text");
+        if conditional::is_known(headers, tag) {
             *response.status_mut() = StatusCode::NOT_MODIFIED;
             return response;
         }
@@ -192,15 +195,6 @@ fn accepts_gzip(headers: &HeaderMap) -> bool {
         }
     }
     any
-}
-
-/// Returns whether `If-None-Match` has a tag (RFC 9110, section 13.1.2).
-fn has_tag(headers: &HeaderMap, tag: &HeaderValue) -> bool {
-    items(headers, &header::IF_NONE_MATCH).any(|item| {
-        // The comparison is weak: a proxy that compresses marks the tag of the text as weak.
-        let item = item.strip_prefix("W/").unwrap_or(item);
-        item == "*" || item.as_bytes() == tag.as_bytes()
-    })
 }
 
 /// Returns the items of a header that is a list.

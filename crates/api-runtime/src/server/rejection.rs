@@ -87,6 +87,12 @@ pub enum RejectionKind {
     PayloadTooLarge,
     /// 415: the body is of a type that the operation does not take.
     UnsupportedMediaType,
+    /// 409: a request with the same idempotency key is in progress.
+    KeyInProgress,
+    /// 422, or 409 if the contract lists that: the idempotency key was used for another request.
+    KeyReused,
+    /// 409: the request with this idempotency key was done, but its response was too large to be kept.
+    ResponseNotKept,
     /// 429: the credentials are used too often.
     TooManyRequests,
     /// 503: credentials cannot be checked now, or there is no room for the request.
@@ -114,6 +120,8 @@ impl RejectionKind {
             Self::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
             Self::PayloadTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::KeyInProgress | Self::ResponseNotKept => StatusCode::CONFLICT,
+            Self::KeyReused => StatusCode::UNPROCESSABLE_ENTITY,
             Self::TooManyRequests => StatusCode::TOO_MANY_REQUESTS,
             Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
             Self::NotImplemented => StatusCode::NOT_IMPLEMENTED,

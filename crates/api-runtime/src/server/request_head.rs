@@ -9,6 +9,8 @@ use std::task::Poll;
 use http::request::Parts;
 use http::{Extensions, HeaderMap, Method, Uri};
 
+#[cfg(feature = "idempotency")]
+use super::idempotency::Once;
 use super::rejection::{Rejection, RejectionKind};
 use super::request_id::RequestId;
 use super::route::{RouteFuture, RouteResult};
@@ -65,6 +67,9 @@ pub async fn not_implemented<T>() -> T {
 pub struct RequestHead {
     parts: Arc<Parts>,
     id: Option<RequestId>,
+    /// What the request needs if it has an idempotency key.
+    #[cfg(feature = "idempotency")]
+    pub(super) once: Option<Arc<Once>>,
 }
 
 impl RequestHead {
@@ -72,7 +77,16 @@ impl RequestHead {
         Self {
             parts: Arc::clone(parts),
             id: RequestId::current(),
+            #[cfg(feature = "idempotency")]
+            once: None,
         }
+    }
+
+    /// Adds what the request needs if it has an idempotency key.
+    #[cfg(feature = "idempotency")]
+    pub(super) fn with_once(mut self, once: Option<Arc<Once>>) -> Self {
+        self.once = once;
+        self
     }
 
     /// Returns the head of the request whose credentials are checked or whose handler runs. Returns

@@ -278,7 +278,7 @@ fn unwritable(error: &dyn std::fmt::Display) -> Response {
 }
 
 /// Writes a value in the style `simple`: `a,b`, `k,v,k,v`.
-fn flat(value: &Value) -> String {
+pub(super) fn flat(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),

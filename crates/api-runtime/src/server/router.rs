@@ -7,8 +7,10 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
 use futures_util::FutureExt;
+#[cfg(feature = "idempotency")]
+use futures_util::future::Either;
 use http::request::Parts;
-use http::{HeaderName, HeaderValue, Method, Version, header};
+use http::{HeaderName, HeaderValue, Method, StatusCode, Version, header};
 use http_body::Body as _;
 use tower_layer::Layer as _;
 use tower_service::Service as _;
@@ -16,12 +18,15 @@ use tracing::{Instrument, Span};
 
 use super::body::Limits;
 use super::call::Call;
+use super::conditional;
 use super::config::Config;
 use super::contract_texts::{self, ContractTexts, ServedTexts};
 use super::cross_origin;
 #[cfg(feature = "docs")]
 use super::docs::{self, Docs};
 use super::head;
+#[cfg(feature = "idempotency")]
+use super::idempotency::{self, Once};
 use super::mount::{Mounts, Responding, Serve};
 use super::next::Next;
 use super::operation::Operation;
@@ -154,6 +159,9 @@ struct Served<T> {
     limits: Limits,
     /// The names of the path's parameters, in order.
     names: Arc<[&'static str]>,
+    /// Whether requests may have an idempotency key.
+    #[cfg(feature = "idempotency")]
+    has_keys: bool,
 }
 
 struct Server<T, R> {
@@ -193,6 +201,8 @@ where
                 .into_iter()
                 .map(|route| Served {
                     limits: config.limits(route.operation),
+                    #[cfg(feature = "idempotency")]
+                    has_keys: idempotency::has_keys(route.operation),
                     names: routing::names(route.operation.path).collect(),
                     route,
                 })
@@ -273,11 +283,19 @@ where
             route,
             limits,
             names,
+            #[cfg(feature = "idempotency")]
+            has_keys,
         } = &self.routes[at];
         let operation = route.operation;
         let request = RequestSpan::new(operation, &parts, self.config.traces.as_ref());
         let parts = Arc::new(parts);
+        let asks = self.config.conditional_gets && is_conditional_get(&parts);
+        let asking = asks.then(|| Arc::clone(&parts));
+        #[cfg(feature = "idempotency")]
+        let once = self.once(*has_keys, &parts);
         let head = RequestHead::new(&parts);
+        #[cfg(feature = "idempotency")]
+        let head = head.with_once(once.clone());
         let call = Call {
             parts,
             body: Mutex::new(body),
@@ -286,9 +304,19 @@ where
             captures,
             limits: *limits,
             exceeded: None,
+            #[cfg(feature = "idempotency")]
+            once: once.clone(),
         };
         let outcome = head.scope((route.serve)(Arc::clone(&self.app), call));
+        #[cfg(feature = "idempotency")]
+        let outcome = match once {
+            Some(once) => Either::Left(request.span.in_scope(|| once.run(outcome))),
+            None => Either::Right(outcome),
+        };
         let mut response = self.settle(operation, outcome, &request.span).await;
+        if let Some(asking) = asking {
+            response = conditional::not_modified(&asking.headers, response);
+        }
         request.end(response.status());
         for (name, value) in lifetime(operation) {
             // A handler that sends one knows more about the resource.
@@ -300,6 +328,13 @@ where
             response.extensions_mut().insert(context);
         }
         response
+    }
+
+    /// Returns what a request needs that has an idempotency key, if keys are switched on.
+    #[cfg(feature = "idempotency")]
+    fn once(&self, has_keys: bool, parts: &Parts) -> Option<Arc<Once>> {
+        let idempotency = self.config.idempotency.as_ref()?;
+        (has_keys && Once::is_asked(&parts.headers)).then(|| Once::new(idempotency))
     }
 
     /// Waits for a route; a panic or a response that cannot be written becomes a 500.
@@ -367,6 +402,8 @@ where
                 captures: Captures::new(),
                 limits: self.config.limits(guard.operation),
                 exceeded: None,
+                #[cfg(feature = "idempotency")]
+                once: None,
             };
             let checked = head.scope((guard.serve)(Arc::clone(&self.app), call));
             let checked = AssertUnwindSafe(checked).catch_unwind().await;
@@ -425,6 +462,13 @@ where
         let operations = self.routes.iter().map(|served| served.route.operation);
         let added = operations.flat_map(lifetime).map(|(name, _)| name);
         let mut names: Vec<HeaderName> = listed.chain(added).collect();
+        #[cfg(feature = "idempotency")]
+        names.extend(
+            self.config
+                .idempotency
+                .as_ref()
+                .map(|_| idempotency::REPLAYED),
+        );
         names.sort_by(|one, other| one.as_str().cmp(other.as_str()));
         names.dedup();
         names
@@ -447,9 +491,18 @@ fn lifetime(operation: &Operation) -> impl Iterator<Item = (HeaderName, &'static
         .filter_map(|(name, value)| Some((name, value?)))
 }
 
+/// Returns whether a request asks for a representation that its caller does not have yet.
+fn is_conditional_get(parts: &Parts) -> bool {
+    matches!(parts.method, Method::GET | Method::HEAD)
+        && parts.headers.contains_key(header::IF_NONE_MATCH)
+}
+
 /// Makes the response to `HEAD`: everything but the body, with its length where that is known.
 fn without_body(mut response: Response) -> Response {
-    if let Some(length) = response.body().size_hint().exact() {
+    // A 304 has no body, but its length would be that of the 200 (RFC 9110, section 8.6).
+    let is_known = response.status() != StatusCode::NOT_MODIFIED;
+    let length = response.body().size_hint().exact();
+    if let Some(length) = length.filter(|_| is_known) {
         response
             .headers_mut()
             .entry(header::CONTENT_LENGTH)

@@ -204,6 +204,12 @@ const DOCS: (&str, &str) = (
     "a reference page at `/docs/`, which `server::Config::docs` switches on; off by default",
 );
 
+/// The row of the feature that keeps responses by idempotency key.
+const IDEMPOTENCY: (&str, &str) = (
+    names::IDEMPOTENCY,
+    "a request that is sent again with the same `Idempotency-Key` gets the response to the first one, which `server::Config::idempotency` switches on; off by default",
+);
+
 /// The row of the feature that derives the document.
 const DOCUMENT: (&str, &str) = (
     names::UTOIPA,
@@ -218,8 +224,8 @@ fn features(api: &Api<'_>, part: Part) -> String {
         .iter()
         .map(|tag| (tag.feature.clone(), purpose(api, tag)))
         .collect();
-    let fixed: &[(&str, &str)] = match part {
-        Part::Types => &[
+    let fixed: Vec<(&str, &str)> = match part {
+        Part::Types => vec![
             (
                 names::SCHEMAS,
                 "the contract's schemas, for validating JSON values; off by default",
@@ -237,11 +243,11 @@ fn features(api: &Api<'_>, part: Part) -> String {
                 "values for tests: implements `proptest::arbitrary::Arbitrary` for every type, and adds `example()`; off by default",
             ),
         ],
-        Part::Client => &[(
+        Part::Client => vec![(
             names::RUSTLS,
             "https through rustls, with the certificates that the platform trusts; if you build a `reqwest::Client` yourself, choose a rustls provider for it",
         )],
-        Part::Cli => &[
+        Part::Cli => vec![
             (
                 names::RUSTLS,
                 "https through rustls, with the certificates that the platform trusts",
@@ -255,14 +261,18 @@ fn features(api: &Api<'_>, part: Part) -> String {
                 "the command `mcp`, by which assistants call the operations with the Model Context Protocol; off by default: its library brings some twenty packages",
             ),
         ],
-        Part::Server if server::has_violations_feature(api) => &[VIOLATIONS, DOCS, DOCUMENT],
-        Part::Server => &[DOCS, DOCUMENT],
-        Part::Mock => &[],
+        Part::Server => {
+            let violations = server::has_violations_feature(api).then_some(VIOLATIONS);
+            let keys = server::has_idempotency_keys(api).then_some(IDEMPOTENCY);
+            let others = [violations, Some(DOCS), keys, Some(DOCUMENT)];
+            others.into_iter().flatten().collect()
+        }
+        Part::Mock => Vec::new(),
     };
     rows.extend(
         fixed
-            .iter()
-            .map(|(name, purpose)| ((*name).to_owned(), (*purpose).to_owned())),
+            .into_iter()
+            .map(|(name, purpose)| (name.to_owned(), purpose.to_owned())),
     );
     let rows: Vec<String> = rows
         .iter()

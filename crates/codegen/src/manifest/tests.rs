@@ -58,6 +58,40 @@ fn a_hostile_text_stays_a_string_of_toml() {
 }
 
 #[test]
+fn a_server_has_a_feature_for_idempotency_keys_if_its_contract_has_them() {
+    for (name, location, expected) in [
+        ("Idempotency-Key", "header", true),
+        ("idempotency-key", "header", true),
+        ("Idempotency-Key", "query", false),
+        ("Idempotency-Keys", "header", false),
+    ] {
+        let key = json!({"name": name, "in": location, "schema": {"type": "string"}});
+        let operation =
+            json!({"parameters": [key], "responses": {"204": {"description": "None."}}});
+        let document = json!({
+            "openapi": "3.1.0",
+            "info": {"title": "Small", "version": "1.0.0"},
+            "paths": {"/things": {"post": operation}},
+        });
+        let loaded = contract::load_text("small.json", document.to_string().as_bytes());
+        let contract = loaded.contract.expect("the document is a contract");
+        let files = files(&lower(&contract, "small"), None, &options());
+        let manifest = text_of(&files, "small-server/Cargo.toml");
+        let manifest: DocumentMut = manifest.parse().expect("a manifest is TOML");
+        let feature = manifest["features"].get("idempotency");
+        let feature = feature.map(|enables| enables.to_string().trim().to_owned());
+        let enables = expected.then(|| "[\"api-runtime/idempotency\"]".to_owned());
+        assert_eq!(feature, enables, "{name} {location}");
+        let readme = text_of(&files, "small-server/README.md");
+        assert_eq!(
+            readme.contains("| `idempotency` |"),
+            expected,
+            "{name} {location}"
+        );
+    }
+}
+
+#[test]
 fn the_example_of_a_client_calls_the_server_of_the_contract() {
     let any = "https://api.example.com";
     for (url, expected) in [

@@ -33,6 +33,19 @@ fn has_body(api: &Api<'_>, kind: MediaKind) -> bool {
         .any(|media| media.kind == kind)
 }
 
+/// Returns whether an operation has a header parameter.
+pub(super) fn has_header(api: &Api<'_>, name: &str) -> bool {
+    let mut operations = api.operations.iter();
+    operations.any(|operation| header(operation, name).is_some())
+}
+
+/// Returns the header parameter of an operation that has a name, in any case.
+fn header<'o>(operation: &'o Operation, name: &str) -> Option<&'o Parameter> {
+    operation.parameters.iter().find(|parameter| {
+        parameter.location == Location::Header && parameter.wire.eq_ignore_ascii_case(name)
+    })
+}
+
 /// Generates the struct of a request, and the enum of its bodies if there are several media types.
 pub(super) fn items(api: &Api<'_>, operation: &Operation) -> TokenStream {
     let [name, _, _] = type_names(operation);
@@ -66,6 +79,7 @@ pub(super) fn items(api: &Api<'_>, operation: &Operation) -> TokenStream {
     let own = body.map_or(&[][..], |body| &body.media).iter();
     let own = own.filter(|_| choices.is_none());
     let encodings = payload::encodings(api, &name, None, own.map(|media| (None, media)));
+    let conditions = conditions(operation);
     quote! {
         #words
         #[derive(Debug, #is_clone server::Request)]
@@ -74,9 +88,43 @@ pub(super) fn items(api: &Api<'_>, operation: &Operation) -> TokenStream {
             #upgrade
             #body_field
         }
+        #conditions
         #encodings
         #choices
     }
+}
+
+/// Generates the methods that return the conditions of a request, if it may have any: parsed, where
+/// the fields have the texts of the headers.
+fn conditions(operation: &Operation) -> Option<TokenStream> {
+    let [name, _, _] = type_names(operation);
+    let conditions = [
+        (
+            "If-Match",
+            "IfMatch",
+            "Returns the condition that the resource has one of the entity tags in `If-Match`.",
+        ),
+        (
+            "If-None-Match",
+            "IfNoneMatch",
+            "Returns the condition that the resource has none of the entity tags in `If-None-Match`.",
+        ),
+    ];
+    let methods: Vec<TokenStream> = conditions
+        .into_iter()
+        .filter_map(|(wire, ty, words)| {
+            let field = ident(&header(operation, wire)?.name);
+            let (ty, words) = (ident(ty), docs(words));
+            Some(quote! {
+                #words
+                #[must_use]
+                pub fn #field(&self) -> server::#ty {
+                    server::#ty::of(&self.#field)
+                }
+            })
+        })
+        .collect();
+    (!methods.is_empty()).then(|| quote!(impl #name { #(#methods)* }))
 }
 
 /// Generates the field of a parameter.

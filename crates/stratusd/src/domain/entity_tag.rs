@@ -5,6 +5,7 @@
 //! its virtual machines. These rows can change while the revision stays the same, and so can the
 //! state that the reconciler writes.
 
+use api_runtime::EntityTags;
 use api_types::{EntityTag, IfMatch};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -58,26 +59,12 @@ pub fn hash(representation: &impl Serialize) -> EntityTag {
 ///
 /// [`Refusal::Stale`] if it does not: the resource has changed since the caller saw it.
 pub fn ensure_match(known: &IfMatch, tag: &EntityTag) -> Result<(), Refusal> {
-    let known = known.as_str();
-    if known == "*" || tags(known).any(|known| known == tag.as_str()) {
+    let known = EntityTags::parse(known.as_str());
+    if known.is_some_and(|known| known.has_strong(tag.as_str())) {
         Ok(())
     } else {
         Err(Refusal::Stale)
     }
-}
-
-/// Returns the entity tags that the value of `If-Match` lists, each with its quotes. A weak tag
-/// keeps its `W/`, so it never equals a strong tag. The list is not split at commas, because a tag
-/// may contain commas.
-fn tags(mut list: &str) -> impl Iterator<Item = &str> {
-    std::iter::from_fn(move || {
-        list = list.trim_start_matches([' ', '\t', ',']);
-        let opening = list.find('"')?;
-        let closing = opening + 1 + list[opening + 1..].find('"')?;
-        let (tag, rest) = list.split_at(closing + 1);
-        list = rest;
-        Some(tag)
-    })
 }
 
 #[cfg(test)]
