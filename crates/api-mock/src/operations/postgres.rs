@@ -172,8 +172,9 @@ impl Mock {
     /// Set the maintenance window of a Postgres database
     ///
     /// Sets the hour of the day, in UTC, at which the maintenance window of a Postgres database starts.
-    /// A change of the size, which restarts the database, is made in this hour.
-    /// Without an hour, the window starts at 0, as that of a new database, and a change of the size is made at once.
+    /// A change of the size, which restarts the database, is made in this hour; 0 is midnight.
+    /// Without an hour, the database has no window, as a new one, and a change of the size is made at once.
+    /// Responses show 0 then too.
     ///
     /// `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/set-maintenance-window`
     pub fn postgres_set_maintenance_window(

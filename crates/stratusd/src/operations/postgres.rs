@@ -165,6 +165,7 @@ impl Create {
             parent: None,
             restored_from: None,
             restore_target: None,
+            maintenance_window_is_set: false,
             tags: stored_tags(self.body.tags.as_deref().unwrap_or_default()),
             firewall_rules: self.firewall_rules(),
             password: self.context.sealer.seal(

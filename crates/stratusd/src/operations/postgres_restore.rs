@@ -141,6 +141,7 @@ impl Restore {
             target_version: other.version.clone(),
             vm_size: other.target_vm_size.clone(),
             target_vm_size: other.target_vm_size.clone(),
+            maintenance_window_is_set: false,
             maintenance_window_start_at: MaintenanceHour::try_from(0).expect("midnight is an hour"),
             parent: Some(path(&other.location, &other.name)),
             restored_from: Some(other.id.clone()),

@@ -232,6 +232,32 @@ async fn a_service_starts_before_its_provisioner_and_offers_what_it_has_later() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_window_at_midnight_is_not_the_same_as_none() {
+    let home = Home::sqlite();
+    home.apply(&two_projects());
+    // Its window is always closed, if there is one.
+    let fake = Fake::start("").await;
+    let service = serve(&home, &fake.url, &[]);
+    let shop = caller(&home, &service);
+    create(&shop, ORDERS).await;
+    shop.wait_for(ORDERS, is_running).await;
+    let window = format!("{ORDERS}/set-maintenance-window");
+    let at = |hour: Value| json!({ "maintenance_window_start_at": hour });
+    let set = shop.post(&window, at(json!(0))).await.ok();
+    assert_eq!(set["maintenance_window_start_at"], 0);
+    let larger = json!({ "size": "standard-4", "storage_size": 128 });
+    shop.patch(ORDERS, larger).await.ok();
+    let grown = shop
+        .wait_for(ORDERS, |it| it["storage_size_gib"] == 128)
+        .await;
+    assert_eq!(grown["vm_size"], "standard-2");
+    let unset = shop.post(&window, at(json!(null))).await.ok();
+    assert_eq!(unset["maintenance_window_start_at"], 0);
+    shop.wait_for(ORDERS, |it| it["vm_size"] == "standard-4")
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn another_provisioner_is_refused_while_there_are_databases() {
     let home = Home::sqlite();
     home.apply(&two_projects());
