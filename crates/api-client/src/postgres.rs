@@ -178,7 +178,8 @@ pub trait ClientPostgresExt: crate::sealed::Sealed {
     ///
     /// - `details.name` if the name has the form of a Postgres database's id, or if the location already has a database with that name;
     /// - `details.restore_target` if the database cannot be restored to this time; the text says to which it can;
-    /// - `details.location` if the location does not offer Postgres any more; the text lists the locations that do.
+    /// - `details.location` if the location does not offer Postgres any more; the text lists the locations that do;
+    /// - `details.postgres_database_reference` if the other database has a version, flavor, size or storage that is not offered any more.
     ///
     /// `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/restore`
     fn postgres_restore(&self) -> PostgresRestore<'_> {
