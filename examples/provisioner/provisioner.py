@@ -23,6 +23,7 @@ PATH = re.compile(r"/database/(pg[0-9a-hjkmnp-tv-z]{24})/([a-z-]+)")
 FOLDER = tempfile.mkdtemp(prefix="provisioner-")
 DONE = {"state": "done"}
 FLAVORS = ["standard"]
+SIZES = {"standard-2": [64, 128, 256], "standard-4": [128, 256, 512]}  # storage in GiB
 
 
 class Problem(Exception):
@@ -89,6 +90,8 @@ class Database:
             shape["vm_size"] = self.shape["vm_size"]  # the rest of the change does not wait
         if int(shape["version"]) < int(self.shape["version"]):
             raise Problem(500, "Failed", "PostgreSQL cannot go back to an older version")
+        if shape["storage_size_gib"] < self.shape["storage_size_gib"]:
+            raise Problem(500, "Failed", "storage cannot become smaller")
         self.shape = shape
         return DONE if shape == wanted["shape"] else pending(60)
 
@@ -123,6 +126,8 @@ def respond(id, step, body):
     with LOCK:
         if step == "create" and wanted["flavor"] not in FLAVORS:
             raise Problem(500, "Failed", f"the flavor {wanted['flavor']} is not one of {FLAVORS}")
+        if step == "create" and shape["storage_size_gib"] not in SIZES.get(shape["vm_size"], []):
+            raise Problem(500, "Failed", f"the sizes and their storage are {SIZES}")
         if step == "create":
             return DATABASES.setdefault(id, Database(id, wanted)).create()
         if step == "delete":
@@ -151,7 +156,9 @@ class Handler(BaseHTTPRequestHandler):
             raise Problem(401, "InvalidCredentials", "the token is not that of this provisioner")
         if method == "GET" and self.path == "/provisioner":
             about = {"name": "example 1.0", "is_simulated": True}
-            return {**about, "versions": ["16", "17", "18"], "flavors": FLAVORS}
+            about |= {"versions": ["16", "17", "18"], "flavors": FLAVORS, "can_shrink_storage": False}
+            sizes = [{"vm_size": size, "storage_sizes_gib": storage} for size, storage in SIZES.items()]
+            return {**about, "sizes": sizes}
         found = PATH.fullmatch(self.path)
         if method != "POST" or not found or found[2] not in STEPS:
             raise Problem(404, "UnknownPath", "there is no such path")

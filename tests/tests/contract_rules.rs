@@ -1,5 +1,8 @@
 //! Rules for every operation, parameter and schema of `openapi.yaml`.
 
+#[path = "contract_rules/since_0_1_0.rs"]
+mod since_0_1_0;
+
 use contract::{LintSet, Options};
 use serde_json::{Map, Value};
 use tests::seed;

@@ -6,6 +6,7 @@ mod compile;
 mod generate;
 mod lsp;
 mod peers;
+mod pingora;
 
 use std::fs;
 use std::io::Write;
@@ -28,6 +29,8 @@ const PROCESSES: [&str; 6] = [
     "replicas",
     "databases",
 ];
+/// The benchmark of load balancers, one of [`PROCESSES`].
+const BALANCE: &str = PROCESSES[2];
 /// The benchmark of `cargo check` on generated crates.
 const CHECK: &str = "check";
 /// The CPU time and memory of `cargo check` on types and clients, beside those of another generator.
@@ -57,6 +60,9 @@ pub(crate) struct Arguments {
     /// usual one
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
     rounds: Option<u64>,
+    /// Also measure a load balancer on Pingora in `balance`, which is built first and takes minutes
+    #[arg(long)]
+    pingora: bool,
     /// The largest number of neighbours' rows of `cost`
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
     rows: Option<u32>,
@@ -69,6 +75,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     let is_lsp = arguments.only.as_deref() == Some(LSP);
     if !arguments.documents.is_empty() && !is_compile && !is_generate && !is_lsp {
         bail!("only the benchmarks `{COMPILE}`, `{GENERATE}` and `{LSP}` take documents");
+    }
+    if arguments.pingora && arguments.only.as_deref() != Some(BALANCE) {
+        bail!("only the benchmark `{BALANCE}` takes --pingora");
     }
     let is_wanted = |name: &str| arguments.only.as_deref().is_none_or(|only| only == name);
     writeln!(out, "{}", machine())?;
@@ -97,6 +106,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
         }
         if let Some(rows) = arguments.rows {
             command.env("STRATUS_BENCH_ROWS", rows.to_string());
+        }
+        if arguments.pingora {
+            command.env("STRATUS_BENCH_PINGORA", pingora::build(&root)?);
         }
         let status = command.status().context("failed to start cargo")?;
         if !status.success() {

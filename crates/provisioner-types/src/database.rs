@@ -2,7 +2,7 @@
 //! The types of the operations tagged `database`.
 
 use api_runtime::{Array, Enumeration, Object, Scalar};
-use crate::{Flavor, Version};
+use crate::{Flavor, StorageSizeGib, Version, VmSize};
 
 /// The id of a database: `pg` and 24 characters of `0-9` and `a-z` without `i`, `l`, `o` and `u`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
@@ -45,19 +45,6 @@ pub enum HaType {
     #[unlisted]
     Unlisted(String),
 }
-
-/// The size of the virtual machine that runs a database, by its name in the API of the service, such as `standard-2`.
-/// The number is that of virtual processors.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
-#[schema(examples = r#"["standard-2"]"#)]
-#[scalar(min_length = 1, max_length = 63)]
-pub struct VmSize(String);
-
-/// A size of storage in GiB, at least 1.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
-#[schema(examples = "[64]")]
-#[scalar(format = "int64", minimum = 1, maximum = 2147483647)]
-pub struct StorageSizeGib(i64);
 
 /// An hour of the day in UTC, from 0 to 23.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]

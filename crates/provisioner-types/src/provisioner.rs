@@ -2,7 +2,7 @@
 //! The types of the operations tagged `provisioner`.
 
 use api_runtime::{Array, Object, Scalar};
-use crate::{Flavor, Version};
+use crate::{Flavor, StorageSizeGib, Version, VmSize};
 
 /// What a provisioner is and can do.
 #[derive(Clone, Debug, PartialEq, Object)]
@@ -17,6 +17,25 @@ pub struct Provisioner {
     /// If it is missing, the service offers all of them, and a `create` with a flavor that the provisioner does not have fails.
     #[field(optional)]
     pub flavors: Option<ProvisionerFlavors>,
+    /// The sizes that databases can have, each at most once.
+    /// If it is missing, the service offers all of its sizes, and a `create` or a `resize` with a size that the provisioner does not have fails.
+    #[field(optional)]
+    pub sizes: Option<ProvisionerSizes>,
+    /// Whether the storage of a database can become smaller.
+    /// If it is `false`, the service refuses requests for less storage; if it is missing, it does not, and a `resize` that cannot be made fails.
+    #[field(optional)]
+    pub can_shrink_storage: Option<bool>,
+}
+
+/// A size that databases can have.
+#[derive(Clone, Debug, PartialEq, Object)]
+#[non_exhaustive]
+pub struct OfferedSize {
+    pub vm_size: VmSize,
+    /// The storage that a database of this size can have, in GiB.
+    /// If it is missing, the service offers what it has for the size.
+    #[field(optional)]
+    pub storage_sizes_gib: Option<OfferedSizeStorageSizesGib>,
 }
 
 /// The name of the program and its version, for the log of the service; 1 to 255 characters.
@@ -37,3 +56,17 @@ pub struct ProvisionerVersions(Vec<Version>);
 #[schema(inline)]
 #[array(min_items = 1, max_items = 32)]
 pub struct ProvisionerFlavors(Vec<Flavor>);
+
+/// The sizes that databases can have, each at most once.
+/// If it is missing, the service offers all of its sizes, and a `create` or a `resize` with a size that the provisioner does not have fails.
+#[derive(Clone, Debug, PartialEq, Array)]
+#[schema(inline)]
+#[array(min_items = 1, max_items = 64)]
+pub struct ProvisionerSizes(Vec<OfferedSize>);
+
+/// The storage that a database of this size can have, in GiB.
+/// If it is missing, the service offers what it has for the size.
+#[derive(Clone, Debug, PartialEq, Array)]
+#[schema(inline)]
+#[array(min_items = 1, max_items = 64)]
+pub struct OfferedSizeStorageSizesGib(Vec<StorageSizeGib>);

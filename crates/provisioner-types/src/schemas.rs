@@ -19,9 +19,7 @@ api_runtime::components! {
     "Version": crate::Version,
     #[cfg(feature = "database")]
     "HaType": crate::HaType,
-    #[cfg(feature = "database")]
     "VmSize": crate::VmSize,
-    #[cfg(feature = "database")]
     "StorageSizeGib": crate::StorageSizeGib,
     #[cfg(feature = "database")]
     "MaintenanceHour": crate::MaintenanceHour,
@@ -55,6 +53,8 @@ api_runtime::components! {
     "DatabaseSetPassword": crate::DatabaseSetPassword,
     #[cfg(feature = "provisioner")]
     "Provisioner": crate::Provisioner,
+    #[cfg(feature = "provisioner")]
+    "OfferedSize": crate::OfferedSize,
     #[cfg(feature = "provisioner")]
     "SoftwareName": crate::SoftwareName,
     #[cfg(feature = "database")]

@@ -37,6 +37,19 @@ pub enum Version {
     Unlisted(String),
 }
 
+/// The size of the virtual machine that runs a database, by its name in the API of the service, such as `standard-2`.
+/// The number is that of virtual processors.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
+#[schema(examples = r#"["standard-2"]"#)]
+#[scalar(min_length = 1, max_length = 63)]
+pub struct VmSize(String);
+
+/// A size of storage in GiB, at least 1.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
+#[schema(examples = "[64]")]
+#[scalar(format = "int64", minimum = 1, maximum = 2147483647)]
+pub struct StorageSizeGib(i64);
+
 /// What is wrong, for programs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Enumeration)]
 #[schema(extensions = r#"{"x-extensible-enum":true}"#)]

@@ -26,7 +26,7 @@ use api_types::ProjectId;
 
 use crate::domain::Refusal;
 use crate::domain::quota::{Kind, Quotas};
-use crate::provision::{Flavors, Versions};
+use crate::provision::Offers;
 use crate::seal::Sealer;
 use crate::storage::{self, Aborted, Connection};
 use crate::world::World;
@@ -47,10 +47,8 @@ pub struct Context {
     pub service_domain: String,
     /// The quotas of projects without their own.
     pub quotas: Quotas,
-    /// The versions of PostgreSQL that databases can be created with.
-    pub postgres_versions: Versions,
-    /// The flavors that databases can be created with.
-    pub postgres_flavors: Flavors,
+    /// What databases can be created with, and changed to.
+    pub postgres_offers: Offers,
     /// The number of idempotency keys that a project may have in use.
     pub idempotency_keys: u32,
 }

@@ -7,6 +7,7 @@ pub mod authority;
 pub mod check;
 mod line;
 pub mod local;
+mod offer;
 #[cfg(feature = "provisioners")]
 pub mod remote;
 #[cfg(feature = "provisioners")]
@@ -18,12 +19,11 @@ mod token;
 mod wire;
 
 pub(crate) use line::line;
+pub use offer::{Offer, Offers};
 
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use api_types::{PostgresFlavor, PostgresVersion};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use zeroize::Zeroizing;
@@ -220,40 +220,6 @@ pub struct Backup {
     pub key: String,
     /// When the backup was complete, in seconds since 1970.
     pub last_modified: i64,
-}
-
-/// The values of an enumeration that databases can be created with. Clones share them, so that they can
-/// change while the service runs.
-#[derive(Debug, Clone)]
-pub struct Offered<T>(Arc<RwLock<Option<Vec<T>>>>);
-
-/// The versions of PostgreSQL that databases can be created with.
-pub type Versions = Offered<PostgresVersion>;
-
-/// The flavors that databases can be created with.
-pub type Flavors = Offered<PostgresFlavor>;
-
-impl<T> Default for Offered<T> {
-    /// Returns what offers all values.
-    fn default() -> Self {
-        Self(Arc::default())
-    }
-}
-
-impl<T: Clone> Offered<T> {
-    /// Returns the values, or `None` for all.
-    #[must_use]
-    pub fn get(&self) -> Option<Vec<T>> {
-        self.0
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
-    }
-
-    /// Replaces the values. `None` stands for all.
-    pub fn set(&self, offered: Option<Vec<T>>) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = offered;
-    }
 }
 
 /// The progress of a step: of the creation of a database, or of a change to it.

@@ -137,8 +137,7 @@ pub async fn run(
         sealer: Arc::new(sealer),
         service_domain: process.service_domain.as_str().to_owned(),
         quotas,
-        postgres_versions: provisioner.versions(),
-        postgres_flavors: provisioner.flavors(),
+        postgres_offers: provisioner.offers(),
         idempotency_keys: settings.idempotency_keys.get(),
     };
     let retention = settings.audit_retention.get();

@@ -172,8 +172,7 @@ pub fn context(world: World) -> Context {
         sealer,
         service_domain: "stratus.example".to_owned(),
         quotas: QUOTAS,
-        postgres_versions: stratusd::provision::Versions::default(),
-        postgres_flavors: stratusd::provision::Flavors::default(),
+        postgres_offers: stratusd::provision::Offers::default(),
         idempotency_keys: 10,
     }
 }

@@ -172,8 +172,9 @@ impl Mock {
     /// Set the maintenance window of a Postgres database
     ///
     /// Sets the hour of the day, in UTC, at which the maintenance window of a Postgres database starts.
-    /// A change of the size, which restarts the database, is made in this hour.
-    /// Without an hour, the window starts at 0, as that of a new database, and a change of the size is made at once.
+    /// A change of the size, which restarts the database, is made in this hour; 0 is midnight.
+    /// Without an hour, the database has no window, as a new one, and a change of the size is made at once.
+    /// Responses show 0 then too.
     ///
     /// `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/set-maintenance-window`
     pub fn postgres_set_maintenance_window(
@@ -265,7 +266,8 @@ impl Mock {
     ///
     /// - `details.name` if the name has the form of a Postgres database's id, or if the location already has a database with that name;
     /// - `details.restore_target` if the database cannot be restored to this time; the text says to which it can;
-    /// - `details.location` if the location does not offer Postgres any more; the text lists the locations that do.
+    /// - `details.location` if the location does not offer Postgres any more; the text lists the locations that do;
+    /// - `details.postgres_database_reference` if the other database has a version, flavor, size or storage that is not offered any more.
     ///
     /// `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/restore`
     pub fn postgres_restore(

@@ -26,12 +26,14 @@ pub struct Arguments {
     /// The version of PostgreSQL of the databases [default: the last that the provisioner has]
     #[arg(long = "postgres-version", value_name = "VERSION")]
     postgres_version: Option<String>,
-    /// The size of the databases, and the size that one is changed to.
-    #[arg(long, value_name = "SIZE", num_args = 2, default_values = ["standard-2", "standard-4"])]
-    sizes: Vec<String>,
-    /// The storage of the databases in GiB, and the storage that one is changed to.
-    #[arg(long, value_name = "GIB", num_args = 2, default_values = ["64", "128"])]
-    storage: Vec<i64>,
+    /// The size of the databases, and the size that one is changed to [default: the first two that the
+    /// provisioner names, or else standard-2 and standard-4]
+    #[arg(long, value_name = "SIZE", num_args = 2)]
+    sizes: Option<Vec<String>>,
+    /// The storage of the databases in GiB, and the storage that one is changed to [default: the smallest
+    /// that the sizes can have]
+    #[arg(long, value_name = "GIB", num_args = 2)]
+    storage: Option<Vec<i64>>,
     /// Give no database a standby.
     #[arg(long)]
     no_standbys: bool,
@@ -72,8 +74,14 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
     let config = CheckConfig {
         patience: arguments.patience.get(),
         version: arguments.postgres_version.clone(),
-        sizes: arguments.sizes.clone().try_into().expect(two),
-        storage: arguments.storage.clone().try_into().expect(two),
+        sizes: arguments
+            .sizes
+            .clone()
+            .map(|sizes| sizes.try_into().expect(two)),
+        storage: arguments
+            .storage
+            .clone()
+            .map(|gib| gib.try_into().expect(two)),
         standbys: !arguments.no_standbys,
         connects: !arguments.no_connections,
     };

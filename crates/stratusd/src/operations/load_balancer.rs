@@ -238,7 +238,8 @@ impl Change for Update {
 }
 
 impl Update {
-    /// Returns the virtual machines that the request body lists, which the caller attaches to `of`.
+    /// Returns the virtual machines that the request body lists, which the caller attaches to `of`. They may be
+    /// in other private subnets, which contract 0.1.0 has never refused.
     ///
     /// # Errors
     ///

@@ -15,7 +15,8 @@ use crate::domain::id::{Id, Kind, Referred, name_of};
 use crate::domain::list::ListQuery;
 use crate::domain::postgres::{self, ensure_few_tags, fits, sealed_for};
 use crate::domain::refusal::{Invalid, Wrong, enumerate};
-use crate::domain::{Caller, Refusal, catalogue, password, quota};
+use crate::domain::{Caller, Refusal, password, quota};
+use crate::provision::Offer;
 use crate::seal::Sealer;
 use crate::storage::database::Part;
 use crate::storage::database::{Database, DatabaseSummary};
@@ -119,22 +120,24 @@ impl Create {
         let mut refused = Vec::new();
         refused.extend(ensure_no_id(self.reference.as_str()).err());
         refused.extend(ensure_offered(&self.scope.location, &self.offered_in).err());
-        if let Some(versions) = self.context.postgres_versions.get()
+        let offer = self.context.postgres_offers.get();
+        if let Some(versions) = &offer.versions
             && !versions.contains(&self.body.version)
         {
-            let wrong = format!("is not offered here: choose {}", enumerate(&versions));
+            let wrong = format!("is not offered here: choose {}", enumerate(versions));
             refused.push(Refusal::invalid("version", wrong));
         }
-        if let Some(flavors) = self.context.postgres_flavors.get()
+        if let Some(flavors) = &offer.flavors
             && !flavors.contains(&self.body.flavor)
         {
-            let wrong = format!("is not offered here: choose {}", enumerate(&flavors));
+            let wrong = format!("is not offered here: choose {}", enumerate(flavors));
             refused.push(Refusal::invalid("flavor", wrong));
         }
         refused.extend(ensure_few_tags(self.body.tags.as_deref().map_or(0, <[_]>::len)).err());
-        let sized = catalogue::size(&self.body.size).and_then(|size| {
-            catalogue::storage(&size, self.body.storage_size).map(|storage| (size, storage))
-        });
+        let (sizes, asked) = (&offer.sizes, self.body.storage_size);
+        let sized = sizes
+            .size(&self.body.size)
+            .and_then(|size| sizes.storage(&size, asked).map(|storage| (size, storage)));
         match sized {
             Ok(sized) if refused.is_empty() => Ok(sized),
             sized => {
@@ -162,6 +165,7 @@ impl Create {
             vm_size: size.clone(),
             target_vm_size: size,
             maintenance_window_start_at: MaintenanceHour::try_from(0).expect("midnight is an hour"),
+            maintenance_window_is_set: false,
             parent: None,
             restored_from: None,
             restore_target: None,
@@ -276,7 +280,7 @@ impl Change for Update {
         )
         .await?;
         let mut changed = match &self.body {
-            Some(body) => merged(&found, body)?,
+            Some(body) => merged(&found, body, &self.context.postgres_offers.get())?,
             None => found.clone(),
         };
         // An update that changes nothing must not wake the reconciler.
@@ -295,12 +299,17 @@ impl Change for Update {
 ///
 /// # Errors
 ///
-/// If the size does not exist, does not allow the storage size, or if the data does not fit into a
-/// smaller storage.
-fn merged(found: &Database, body: &PostgresUpdate) -> std::result::Result<Database, Refusal> {
+/// If the size is not offered, does not allow the storage size, or if the storage cannot shrink, at all or
+/// to less than the data needs.
+fn merged(
+    found: &Database,
+    body: &PostgresUpdate,
+    offer: &Offer,
+) -> std::result::Result<Database, Refusal> {
+    // What a database has already, it keeps, also if it is not offered any more.
     let size = match &body.size {
-        Some(size) => catalogue::size(size)?,
-        None => found.target_vm_size.clone(),
+        Some(size) if size.as_str() != found.target_vm_size.as_str() => offer.sizes.size(size)?,
+        Some(_) | None => found.target_vm_size.clone(),
     };
     let (has, target) = (found.storage_size_gib, found.target_storage_size_gib);
     let asked = match body.storage_size {
@@ -308,11 +317,22 @@ fn merged(found: &Database, body: &PostgresUpdate) -> std::result::Result<Databa
         None => PostgresStorageSizeInput::try_from(i64::from(target.get()))
             .expect("every stored size can be asked for"),
     };
+    let is_kept = size == found.target_vm_size && asked.get() == i64::from(target.get());
     // Checked even if only the size changes: each size has its own storage sizes.
-    let storage_size = catalogue::storage(&size, asked)?;
+    let storage_size = if is_kept {
+        target
+    } else {
+        offer.sizes.storage(&size, asked)?
+    };
     // A storage size that is the target already is no change, so the fit of the data is not checked
     // again.
     let shrinks = storage_size != target && storage_size < has.max(target);
+    if shrinks && !offer.can_shrink {
+        let wrong = format!(
+            "cannot shrink to {storage_size} GiB: here, the storage of a database can only grow"
+        );
+        return Err(Refusal::invalid("storage_size", wrong));
+    }
     if shrinks && !fits(found.used_bytes, storage_size.get().into()) {
         // Rounded up, so that the message never names less than is in use.
         let used = found.used_bytes.saturating_add((1 << 30) - 1) >> 30;

@@ -20,7 +20,7 @@ pub struct SetMaintenanceWindow {
     pub scope: Scope,
     /// The id or the name of the database.
     pub reference: Reference,
-    /// The request body, with the hour, or without one for 0, which means that none is set.
+    /// The request body, with the hour, or without one if there is to be no window.
     pub body: PostgresSetMaintenanceWindow,
     /// The `If-Match` of the request: the entity tags that the database may have, or `None` for
     /// any.
@@ -46,10 +46,14 @@ impl Change for SetMaintenanceWindow {
         let asked = self.body.maintenance_window_start_at.flatten();
         let hour = match asked {
             Some(hour) => hour,
+            // As responses show that there is none.
             None => MaintenanceHour::try_from(0).expect("midnight is an hour"),
         };
-        if found.maintenance_window_start_at != hour {
+        let is_same = found.maintenance_window_start_at == hour
+            && found.maintenance_window_is_set == asked.is_some();
+        if !is_same {
             found.maintenance_window_start_at = hour;
+            found.maintenance_window_is_set = asked.is_some();
             let (project, now) = (&self.scope.project, storage::clock::now(tx, world).await?);
             storage::database::set(tx, project, &found, Part::MaintenanceWindow, now).await?;
             found.revision += 1;

@@ -17,6 +17,7 @@ use crate::domain::id::Id;
 use crate::domain::list::LARGEST;
 use crate::domain::postgres::{ensure_few_tags, sealed_for, timestamp};
 use crate::domain::{Refusal, password, quota};
+use crate::provision::Offer;
 use crate::storage::database::Database;
 use crate::storage::{self, Change, Connection};
 
@@ -99,8 +100,8 @@ impl Change for Restore {
 }
 
 impl Restore {
-    /// Checks the name, the location and the number of tags of the new database, and the time, which is returned in
-    /// microseconds since 1970.
+    /// Checks the name, the location, what the new database has from the other one, the number of its tags, and
+    /// the time, which is returned in microseconds since 1970.
     ///
     /// # Errors
     ///
@@ -108,17 +109,15 @@ impl Restore {
     fn checked(&self, other: &Database) -> std::result::Result<i64, Refusal> {
         let name = ensure_no_id(self.body.name.as_str()).err();
         let location = ensure_offered(&self.scope.location, &self.offered_in).err();
+        let like = ensure_like(other, &self.context.postgres_offers.get()).err();
         let tags = ensure_few_tags(self.body.tags.as_deref().map_or(0, <[_]>::len)).err();
-        let until = until(self.body.restore_target.as_str(), other);
-        match until {
-            Ok(until) if name.is_none() && location.is_none() && tags.is_none() => Ok(until),
+        let mut refused: Vec<Refusal> =
+            [name, location, like, tags].into_iter().flatten().collect();
+        match until(self.body.restore_target.as_str(), other) {
+            Ok(until) if refused.is_empty() => Ok(until),
             until => {
-                let refused = name
-                    .into_iter()
-                    .chain(location)
-                    .chain(tags)
-                    .chain(until.err());
-                Err(together(refused.collect()))
+                refused.extend(until.err());
+                Err(together(refused))
             }
         }
     }
@@ -142,6 +141,7 @@ impl Restore {
             vm_size: other.target_vm_size.clone(),
             target_vm_size: other.target_vm_size.clone(),
             maintenance_window_start_at: MaintenanceHour::try_from(0).expect("midnight is an hour"),
+            maintenance_window_is_set: false,
             parent: Some(path(&other.location, &other.name)),
             restored_from: Some(other.id.clone()),
             restore_target: Some(until),
@@ -170,6 +170,39 @@ impl Restore {
         };
         other.iter().map(copy).collect()
     }
+}
+
+/// Checks that a database with the version, flavor, size and storage of another one can be created.
+///
+/// # Errors
+///
+/// If one of them is not offered any more.
+fn ensure_like(other: &Database, offer: &Offer) -> std::result::Result<(), Refusal> {
+    let (size, gib) = (&other.target_vm_size, other.target_storage_size_gib);
+    let (version, flavor) = (&other.version, &other.flavor);
+    let has = if offer
+        .versions
+        .as_ref()
+        .is_some_and(|all| !all.contains(version))
+    {
+        format!("the version {version}")
+    } else if offer
+        .flavors
+        .as_ref()
+        .is_some_and(|all| !all.contains(flavor))
+    {
+        format!("the flavor `{flavor}`")
+    } else if offer
+        .sizes
+        .allowed(size.as_str())
+        .is_none_or(|all| !all.contains(&gib.get()))
+    {
+        format!("the size `{size}` with {gib} GiB")
+    } else {
+        return Ok(());
+    };
+    let wrong = format!("has {has}, which is not offered any more");
+    Err(Refusal::invalid("postgres_database_reference", wrong))
 }
 
 /// Returns the path of a database, as the property `parent` has it.

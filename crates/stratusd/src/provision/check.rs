@@ -11,6 +11,7 @@ mod life;
 mod requests;
 mod rules;
 mod session;
+mod shapes;
 
 use std::fmt;
 use std::pin::pin;
@@ -27,6 +28,7 @@ use crate::settings::RemoteSettings;
 use crate::world::World;
 
 pub use rules::Rule;
+use shapes::Shapes;
 
 /// What a check does with its databases.
 #[derive(Debug, Clone)]
@@ -35,10 +37,12 @@ pub struct CheckConfig {
     pub patience: Duration,
     /// The version of PostgreSQL of the databases; the first one that the provisioner has if `None`.
     pub version: Option<String>,
-    /// The size of the databases, and the one that a database is changed to.
-    pub sizes: [String; 2],
-    /// The storage of the databases in GiB, and the one that a database is changed to.
-    pub storage: [i64; 2],
+    /// The size of the databases, and the one that a database is changed to. If `None`, the first two that the
+    /// provisioner names.
+    pub sizes: Option<[String; 2]>,
+    /// The storage of the databases in GiB, and the one that a database is changed to. If `None`, the
+    /// smallest that the sizes can have.
+    pub storage: Option<[i64; 2]>,
     /// Whether a database gets a standby.
     pub standbys: bool,
     /// Whether the check connects to its databases.
@@ -106,6 +110,8 @@ struct Check {
     world: World,
     /// What the provisioner says of itself.
     about: Option<provisioner_types::Provisioner>,
+    /// The shapes of the databases, by what the provisioner says of itself.
+    shapes: Shapes,
     /// The database whose life is checked, once it was created.
     main: Option<Subject>,
     /// The ids of all databases that may exist, with what was wanted of them.
@@ -145,6 +151,7 @@ pub async fn run(
         url: url.as_str().to_owned(),
         token: remote::token(settings)?,
         timeout: settings.provisioner_timeout.get(),
+        shapes: Shapes::choose(&config, None),
         config,
         world: World::real(),
         about: None,
@@ -217,8 +224,8 @@ impl Check {
                 "open_to": ["0.0.0.0/0", "::/0"],
                 "shape": {
                     "version": version,
-                    "vm_size": self.config.sizes[0],
-                    "storage_size_gib": self.config.storage[0],
+                    "vm_size": self.shapes.sizes[0],
+                    "storage_size_gib": self.shapes.storage[0],
                     "ha_type": "none",
                 },
             }),

@@ -23,9 +23,10 @@ use rustls::{ClientConfig, RootCertStore};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    ConnectionDetails, Flavors, Observed, Password, Progress, ProvisionError, Provisioner,
-    Versions, Wanted, line, token, wire as convert,
+    ConnectionDetails, Observed, Offer, Offers, Password, Progress, ProvisionError, Provisioner,
+    Wanted, line, token, wire as convert,
 };
+use crate::domain::catalogue::Catalogue;
 use crate::settings::{FilePath, ProvisionerUrl, RemoteSettings};
 
 /// The largest response that is read, in bytes.
@@ -53,8 +54,7 @@ const MOST_BUSY: Duration = Duration::from_mins(5);
 pub struct Remote {
     client: Client,
     url: ProvisionerUrl,
-    versions: Versions,
-    flavors: Flavors,
+    offers: Offers,
 }
 
 impl fmt::Debug for Remote {
@@ -84,21 +84,14 @@ impl Remote {
         Ok(Self {
             client,
             url,
-            versions: Versions::default(),
-            flavors: Flavors::default(),
+            offers: Offers::default(),
         })
     }
 
-    /// Returns the versions of PostgreSQL that the provisioner can run: all, until it has said.
+    /// Returns what the provisioner offers: everything, until it has said.
     #[must_use]
-    pub fn versions(&self) -> Versions {
-        self.versions.clone()
-    }
-
-    /// Returns the flavors that the provisioner can run: all, until it has said.
-    #[must_use]
-    pub fn flavors(&self) -> Flavors {
-        self.flavors.clone()
+    pub fn offers(&self) -> Offers {
+        self.offers.clone()
     }
 
     /// Asks the provisioner what it is, and logs it. A provisioner that does not respond is logged
@@ -118,7 +111,7 @@ impl Remote {
     /// Asks the provisioner every minute what it is, until it is stopped. Logs when it fails and when
     /// it works again.
     pub async fn watch(self, stop: CancellationToken) {
-        let mut works = self.versions.get().is_some();
+        let mut works = self.offers.get().versions.is_some();
         loop {
             let pause = if works { ASK_EVERY } else { ASK_AGAIN };
             tokio::select! {
@@ -157,12 +150,22 @@ impl Remote {
             );
         }
         self.offer(it);
+        if self.offers.get().sizes.is_empty() {
+            tracing::warn!(
+                %url, provisioner = name,
+                "the provisioner names no size that this service has, so no database can be created"
+            );
+        }
     }
 
-    /// Offers the versions and the flavors of the provisioner.
+    /// Offers what the provisioner has.
     fn offer(&self, it: &wire::Provisioner) {
-        self.versions.set(Some(versions(it)));
-        self.flavors.set(it.flavors.as_deref().map(flavors));
+        self.offers.set(Offer {
+            versions: Some(versions(it)),
+            flavors: it.flavors.as_deref().map(flavors),
+            sizes: sizes(it.sizes.as_deref()),
+            can_shrink: it.can_shrink_storage != Some(false),
+        });
     }
 
     async fn view(&self) -> Result<wire::Provisioner, ProvisionError> {
@@ -277,6 +280,22 @@ fn flavors(of: &[wire::Flavor]) -> Vec<PostgresFlavor> {
         .filter(|flavor| super::wire::is_short(flavor))
         .map(|flavor| PostgresFlavor::from(&*flavor))
         .collect()
+}
+
+/// Returns those of the service's sizes, each with its storage, that a provisioner has.
+fn sizes(of: Option<&[wire::OfferedSize]>) -> Catalogue {
+    let all = Catalogue::default();
+    let Some(of) = of else {
+        return all;
+    };
+    all.only(|size, gib| {
+        let mut offered = of.iter();
+        offered.any(|it| {
+            let storage = it.storage_sizes_gib.as_deref();
+            it.vm_size.as_str() == size.as_str()
+                && storage.is_none_or(|storage| storage.iter().any(|it| it.get() == gib))
+        })
+    })
 }
 
 /// Returns the token that the settings name.

@@ -43,6 +43,10 @@ pub struct About {
     pub versions: Vec<String>,
     /// The flavors that databases can have.
     pub flavors: Vec<String>,
+    /// The sizes that databases can have, or `None` if any.
+    pub sizes: Option<Vec<String>>,
+    /// Whether the storage of a database can become smaller, or `None` if that is not said.
+    pub can_shrink: Option<bool>,
 }
 
 /// A provisioner that is served, with what it says of itself.
@@ -78,12 +82,15 @@ pub fn serve<P: Provisioner>(
         .iter()
         .map(|flavor| wire::Flavor::from(&**flavor))
         .collect();
+    let (sizes, can_shrink) = (about.sizes.as_deref().map(sizes), about.can_shrink);
     let mut about = wire::Provisioner::new(
         about.name.parse().context("the name is too long")?,
         about.is_simulated,
         versions.try_into().context("there are no versions")?,
     );
     about.flavors = Some(flavors.try_into().context("there are no flavors")?);
+    about.sizes = sizes.transpose()?;
+    about.can_shrink_storage = can_shrink;
     let calls = Arc::new(Semaphore::new(AT_ONCE));
     let config = Config::new()
         .head_limit(listener.header_limit.get())
@@ -103,6 +110,16 @@ pub fn serve<P: Provisioner>(
         });
     let served = Served { provisioner, about };
     Ok(router(served, Gate { tokens }, Problems, config))
+}
+
+/// Returns sizes as a response has them, each with all storage that the service has for it.
+fn sizes(names: &[String]) -> Result<wire::ProvisionerSizes> {
+    let sizes = names
+        .iter()
+        .map(|name| name.parse().map(wire::OfferedSize::new));
+    let sizes: Result<Vec<_>, _> = sizes.collect();
+    let sizes = sizes.context("the name of a size is too long")?;
+    sizes.try_into().context("there are no sizes")
 }
 
 impl<P: Provisioner> ProvisionerApi<()> for Served<P> {

@@ -43,10 +43,10 @@ pub(super) fn wanted(due: &Due) -> Wanted {
             storage_size_gib: database.target_storage_size_gib.get().into(),
             ha_type: database.ha_type.to_string(),
         },
-        // The contract has no other way to say that none is set.
+        // An hour that was set before it was recorded whether one is.
         maintenance_window: u8::try_from(database.maintenance_window_start_at.get())
             .ok()
-            .filter(|hour| *hour != 0),
+            .filter(|hour| *hour != 0 || database.maintenance_window_is_set),
         restored: restored.map(|(from, until)| Restored {
             from: from.to_string(),
             until,

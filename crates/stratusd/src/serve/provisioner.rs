@@ -20,6 +20,7 @@ use super::provisioning::{Choice, Chosen};
 use super::serving::Serving;
 use super::signals::Signals;
 use super::tls;
+use crate::domain::catalogue;
 use crate::provision::authority::Authority;
 use crate::provision::local::Local;
 use crate::provision::served::{self, About};
@@ -130,33 +131,39 @@ fn served(
     listener: &ListenerSettings,
     stop: &CancellationToken,
 ) -> Result<(Router, Option<JoinHandle<()>>)> {
-    let about = |kind: &str, versions: Vec<String>, flavors: Vec<String>| About {
-        name: format!("stratusd {}, {kind}", env!("CARGO_PKG_VERSION")),
-        is_simulated: kind == SIMULATED,
-        versions,
-        flavors,
-    };
+    let name = |kind: &str| format!("stratusd {}, {kind}", env!("CARGO_PKG_VERSION"));
     match chosen {
         Chosen::Local(local) => {
-            let versions = local.versions().map(str::to_owned).collect();
-            let about = about("local", versions, vec![Local::FLAVOR.to_string()]);
+            let about = About {
+                name: name("local"),
+                is_simulated: false,
+                versions: local.versions().map(str::to_owned).collect(),
+                flavors: vec![Local::FLAVOR.to_string()],
+                sizes: Some(catalogue::sizes().map(|size| size.to_string()).collect()),
+                can_shrink: Some(true),
+            };
             let router = served::serve(local.clone(), &about, provision, listener)?;
             let supervisor = tokio::spawn(local.supervise(stop.clone()));
             Ok((router, Some(supervisor)))
         }
         Chosen::Simulated(simulator) => {
-            let all = PostgresVersion::VALUES.iter().map(ToString::to_string);
+            let versions = PostgresVersion::VALUES.iter().map(ToString::to_string);
             let flavors = PostgresFlavor::VALUES.iter().map(ToString::to_string);
-            let about = about(SIMULATED, all.collect(), flavors.collect());
+            let about = About {
+                name: name("simulated"),
+                is_simulated: true,
+                versions: versions.collect(),
+                flavors: flavors.collect(),
+                // It takes whatever it is asked for.
+                sizes: None,
+                can_shrink: None,
+            };
             let router = served::serve(*simulator, &about, provision, listener)?;
             Ok((router, None))
         }
         Chosen::Remote(_) => bail!("a provisioner in another process is not served again"),
     }
 }
-
-/// The kind of the simulator, as its name has it.
-const SIMULATED: &str = "simulated";
 
 fn management_router(health: Health) -> Router {
     let ready = move || {

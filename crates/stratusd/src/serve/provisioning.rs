@@ -15,7 +15,7 @@ use crate::provision::local::{Binaries, Local, LocalConfig, Owner, Sharing};
 #[cfg(feature = "provisioners")]
 use crate::provision::remote::Remote;
 use crate::provision::simulator::{Simulator, SimulatorConfig};
-use crate::provision::{Flavors, Versions};
+use crate::provision::{Offer, Offers};
 use crate::reconcile::{Reconciler, ReconcilerConfig, Steps};
 use crate::settings::{
     Folders, ProcessSettings, ProvisionerChoice, ProvisionerSettings, RemoteSettings, Switch,
@@ -277,31 +277,17 @@ pub async fn foresee(
 }
 
 impl Chosen {
-    /// Returns the versions of PostgreSQL that databases can have.
-    pub(super) fn versions(&self) -> Versions {
+    /// Returns what databases can be created with, and changed to.
+    pub(super) fn offers(&self) -> Offers {
         match self {
-            Self::Local(local) => {
-                let versions = Versions::default();
-                versions.set(Some(local.versions().map(PostgresVersion::from).collect()));
-                versions
-            }
-            Self::Simulated(_) => Versions::default(),
+            Self::Local(local) => Offers::from(Offer {
+                versions: Some(local.versions().map(PostgresVersion::from).collect()),
+                flavors: Some(vec![Local::FLAVOR]),
+                ..Offer::default()
+            }),
+            Self::Simulated(_) => Offers::default(),
             #[cfg(feature = "provisioners")]
-            Self::Remote(remote) => remote.versions(),
-        }
-    }
-
-    /// Returns the flavors that databases can have.
-    pub(super) fn flavors(&self) -> Flavors {
-        match self {
-            Self::Local(_) => {
-                let flavors = Flavors::default();
-                flavors.set(Some(vec![Local::FLAVOR]));
-                flavors
-            }
-            Self::Simulated(_) => Flavors::default(),
-            #[cfg(feature = "provisioners")]
-            Self::Remote(remote) => remote.flavors(),
+            Self::Remote(remote) => remote.offers(),
         }
     }
 

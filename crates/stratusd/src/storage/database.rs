@@ -54,6 +54,8 @@ record! {
         pub target_vm_size: PostgresSize,
         /// The hour of the day, in UTC, at which the maintenance window starts.
         pub maintenance_window_start_at: MaintenanceHour,
+        /// Whether the owner has set that hour, which tells midnight from no window.
+        pub maintenance_window_is_set: bool,
         /// The path of the database that this one was created from, as in the API, or `None` if
         /// there is none.
         pub parent: Option<PostgresParent>,

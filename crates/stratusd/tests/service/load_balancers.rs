@@ -161,6 +161,10 @@ on_both! {
         let both = shop.post(&attach, vm(&one)).await.ok();
         assert_eq!(both["vms"].as_array().map(Vec::len), Some(2));
         assert_eq!(shop.get(&balancer("new")).await.ok(), both);
+        // An update has never looked at the subnet.
+        let all = json!({ "algorithm": "round_robin", "dst_port": 80, "src_port": 80, "health_check_endpoint": "/", "vms": [one, two] });
+        let updated = shop.patch(&balancer("new"), all).await.ok();
+        assert_eq!(updated["vms"].as_array().map(Vec::len), Some(2));
         assert_eq!(shop.post(&balancer("none/attach-vm"), vm(&one)).await.error(), (404, "ResourceNotFound"));
     }
 

@@ -232,6 +232,120 @@ async fn a_service_starts_before_its_provisioner_and_offers_what_it_has_later() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_a_provisioner_does_not_have_is_refused_in_words() {
+    let home = Home::sqlite();
+    home.apply(&two_projects());
+    let fake = Fake::start("").await;
+    let service = serve(&home, &fake.url, &[]);
+    let shop = caller(&home, &service);
+    create(&shop, ORDERS).await;
+    shop.wait_for(ORDERS, is_running).await;
+    let other = "/location/eu-central-h1/postgres/other";
+    let refused = shop
+        .post(other, json!({ "size": "standard-8", "storage_size": 512 }))
+        .await;
+    assert_eq!(refused.error(), (400, "InvalidRequest"));
+    let only = "must be one of standard-2 and standard-4";
+    assert_eq!(refused.detail("size"), only);
+    let refused = shop
+        .post(other, json!({ "size": "standard-2", "storage_size": 256 }))
+        .await;
+    assert_eq!(refused.error(), (400, "InvalidRequest"));
+    let only = "`standard-2` allows 64 and 128 GiB";
+    assert_eq!(refused.detail("storage_size"), only);
+
+    let refused = shop.patch(ORDERS, json!({ "size": "hobby-1" })).await;
+    assert_eq!(
+        refused.detail("size"),
+        "must be one of standard-2 and standard-4"
+    );
+    shop.patch(ORDERS, json!({ "storage_size": 128 }))
+        .await
+        .ok();
+    shop.wait_for(ORDERS, |it| it["storage_size_gib"] == 128)
+        .await;
+    let refused = shop.patch(ORDERS, json!({ "storage_size": 64 })).await;
+    assert_eq!(refused.error(), (400, "InvalidRequest"));
+    assert_eq!(
+        refused.detail("storage_size"),
+        "cannot shrink to 64 GiB: here, the storage of a database can only grow"
+    );
+    let larger = json!({ "size": "standard-4", "storage_size": 512 });
+    let refused = shop.patch(ORDERS, larger).await;
+    assert_eq!(
+        refused.detail("storage_size"),
+        "`standard-4` allows 128 and 256 GiB"
+    );
+    // Values that the database has already are not checked, and other parts of the request count.
+    let same = json!({ "size": "standard-2", "storage_size": 128, "tags": [{ "key": "a", "value": "b" }] });
+    let same = shop.patch(ORDERS, same).await.ok();
+    assert_eq!(same["target_storage_size_gib"], 128);
+    shop.patch(ORDERS, json!({ "size": "standard-4" }))
+        .await
+        .ok();
+    shop.wait_for(ORDERS, |it| it["vm_size"] == "standard-4")
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_keeps_a_size_that_is_not_offered_any_more() {
+    let home = Home::sqlite();
+    home.apply(&two_projects());
+    let address = free_address(own_host());
+    let mut provisioner = provision(&home, &address, &[]);
+    let mut service = serve(&home, &provisioner.base, &[]);
+    let body = json!({ "size": "hobby-1", "storage_size": 16 });
+    caller(&home, &service).post(ORDERS, body).await.ok();
+    service.kill();
+    provisioner.kill();
+    let _fake = Fake::start_at(&address, "").await;
+    let service = serve(&home, &format!("http://{address}"), &[]);
+    let shop = caller(&home, &service);
+    let kept = json!({ "storage_size": 16, "ha_type": "async" });
+    assert_eq!(shop.patch(ORDERS, kept).await.ok()["ha_type"], "async");
+    let refused = shop.patch(ORDERS, json!({ "storage_size": 32 })).await;
+    assert_eq!(refused.error(), (400, "InvalidRequest"));
+    assert_eq!(
+        refused.detail("size"),
+        "is `hobby-1`, which is not offered any more: choose one of standard-2 and standard-4"
+    );
+    // Another one like it cannot be created.
+    let copy = json!({ "name": "copy", "restore_target": "2026-03-01T09:00:00Z" });
+    let refused = shop.post(&format!("{ORDERS}/restore"), copy).await;
+    assert_eq!(refused.error(), (400, "InvalidRequest"));
+    assert_eq!(
+        refused.detail("postgres_database_reference"),
+        "has the size `hobby-1` with 16 GiB, which is not offered any more"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_window_at_midnight_is_not_the_same_as_none() {
+    let home = Home::sqlite();
+    home.apply(&two_projects());
+    // Its window is always closed, if there is one.
+    let fake = Fake::start("").await;
+    let service = serve(&home, &fake.url, &[]);
+    let shop = caller(&home, &service);
+    create(&shop, ORDERS).await;
+    shop.wait_for(ORDERS, is_running).await;
+    let window = format!("{ORDERS}/set-maintenance-window");
+    let at = |hour: Value| json!({ "maintenance_window_start_at": hour });
+    let set = shop.post(&window, at(json!(0))).await.ok();
+    assert_eq!(set["maintenance_window_start_at"], 0);
+    let larger = json!({ "size": "standard-4", "storage_size": 128 });
+    shop.patch(ORDERS, larger).await.ok();
+    let grown = shop
+        .wait_for(ORDERS, |it| it["storage_size_gib"] == 128)
+        .await;
+    assert_eq!(grown["vm_size"], "standard-2");
+    let unset = shop.post(&window, at(json!(null))).await.ok();
+    assert_eq!(unset["maintenance_window_start_at"], 0);
+    shop.wait_for(ORDERS, |it| it["vm_size"] == "standard-4")
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn another_provisioner_is_refused_while_there_are_databases() {
     let home = Home::sqlite();
     home.apply(&two_projects());

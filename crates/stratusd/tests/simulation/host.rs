@@ -310,8 +310,7 @@ impl Host {
             sealer: Arc::new(Sealer::parse(KEY).expect("the key is valid")),
             service_domain: "stratus.example".to_owned(),
             quotas: QUOTAS,
-            postgres_versions: stratusd::provision::Versions::default(),
-            postgres_flavors: stratusd::provision::Flavors::default(),
+            postgres_offers: stratusd::provision::Offers::default(),
             idempotency_keys: 1000,
         };
         let served = Config::new().without_contract();

@@ -85,7 +85,7 @@ impl Check {
         let subject = self.main()?;
         // With another shape, which is not that of the database: a creation does not resize.
         let mut other = subject.clone();
-        other.wanted["shape"]["storage_size_gib"] = json!(self.config.storage[1]);
+        other.wanted["shape"]["storage_size_gib"] = json!(self.shapes.storage[1]);
         for subject in [&subject, &other] {
             let progress = self.step("create", subject, json!({})).await?;
             if progress.state != wire::ProgressState::Done {
@@ -96,7 +96,7 @@ impl Check {
         }
         let observed = self.observed(&subject).await?;
         let observed = observed.ok_or("the database is gone".to_owned())?;
-        if observed.shape.storage_size_gib.get() != self.config.storage[0] {
+        if observed.shape.storage_size_gib.get() != self.shapes.storage[0] {
             return Err("the database has another storage size".to_owned().into());
         }
         Ok(())
@@ -196,8 +196,8 @@ impl Check {
     }
 
     pub(super) async fn storage(&mut self) -> Checked {
-        let gib = self.config.storage[1];
-        if gib == self.config.storage[0] {
+        let gib = self.shapes.storage[1];
+        if gib == self.shapes.storage[0] {
             return Err(Broken::Skipped("both of --storage are the same".to_owned()));
         }
         let written = self.write().await?;
@@ -215,7 +215,7 @@ impl Check {
 
     /// Checks that the check has two sizes: from one to itself, nothing changes.
     fn ensure_two_sizes(&self) -> Checked {
-        let [before, after] = &self.config.sizes;
+        let [before, after] = &self.shapes.sizes;
         if before == after {
             return Err(Broken::Skipped("both of --sizes are the same".to_owned()));
         }
@@ -228,7 +228,7 @@ impl Check {
         let now = Timestamp::from_millisecond(self.world.now());
         let now = now.map_err(|error| error.to_string())?;
         let hour = now.to_zoned(TimeZone::UTC).hour();
-        subject.wanted["shape"]["vm_size"] = json!(self.config.sizes[1]);
+        subject.wanted["shape"]["vm_size"] = json!(self.shapes.sizes[1]);
         // Far from now, also if the hour ends in this moment.
         subject.wanted["maintenance_window"] = json!((hour + 12).rem_euclid(24));
         let progress = self.step("resize", &subject, json!({})).await?;
@@ -239,7 +239,7 @@ impl Check {
         tokio::time::sleep(Duration::from_millis(300)).await;
         let observed = self.observed(&subject).await?;
         let observed = observed.ok_or("the database is gone".to_owned())?;
-        if observed.shape.vm_size.as_str() != self.config.sizes[0] {
+        if observed.shape.vm_size.as_str() != self.shapes.sizes[0] {
             return Err("the database has the new size outside of the window"
                 .to_owned()
                 .into());
@@ -249,7 +249,7 @@ impl Check {
 
     pub(super) async fn size(&mut self) -> Checked {
         self.ensure_two_sizes()?;
-        let size = self.config.sizes[1].clone();
+        let size = self.shapes.sizes[1].clone();
         let subject = self.want("vm_size", json!(size))?;
         self.until_done("resize", &subject, json!({})).await?;
         let observed = self

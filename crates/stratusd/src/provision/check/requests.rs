@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use super::caller::{PAUSE, body, is_missing};
-use super::{Broken, Check, Checked, Subject};
+use super::{Broken, Check, Checked, Shapes, Subject};
 
 /// The bytes of a body that is much larger than the contract allows.
 const LARGE: usize = 2 << 20;
@@ -36,6 +36,14 @@ impl Check {
         if once.len() != names.len() {
             return Err(format!("a version is listed twice: {}", names.join(", ")).into());
         }
+        let sizes = about.sizes.as_deref().unwrap_or_default();
+        let mut names: Vec<&str> = sizes.iter().map(|it| it.vm_size.as_str()).collect();
+        names.sort_unstable();
+        let mut pairs = names.windows(2);
+        if let Some([twice, _]) = pairs.find(|pair| matches!(pair, [one, other] if one == other)) {
+            return Err(format!("the size {twice} is listed twice").into());
+        }
+        self.shapes = Shapes::choose(&self.config, Some(&about));
         self.about = Some(about);
         Ok(())
     }

@@ -37,7 +37,7 @@ macro_rules! rules {
 }
 
 rules! {
-    View "view" "says what it is, with its versions of PostgreSQL and its flavors" view
+    View "view" "says what it is, with its versions of PostgreSQL, its flavors and its sizes" view
     NoToken "no-token" "a call without a token gets 401" no_token
     WrongToken "wrong-token" "a call with another token gets 401 and changes nothing" wrong_token
     UnknownPath "unknown-path" "an unknown path gets 404, and another code than DatabaseNotFound" unknown_path
@@ -51,6 +51,7 @@ rules! {
     Lost "lost" "a database that the service knows and the provisioner does not is not made up" lost
     Create "create" "a creation ends, and the database is available with the wanted shape" create
     Flavor "flavor" "a creation with a flavor that it does not name fails with 500, and makes nothing" flavor
+    OfferedSizes "offered-sizes" "a creation with a size or a storage that it does not name fails with 500, and makes nothing" offered_sizes
     CreateAgain "create-again" "a creation that is repeated is done and changes nothing" create_again
     Observe "observe" "times and backups are in their order" observe
     Connection "connection" "the host stays the same, and the certificate is for it, by the authority" connection
@@ -61,6 +62,7 @@ rules! {
     Restart "restart" "a restart ends, and one that is repeated is done at once" restart
     RestartOnce "restart-once" "a restart with the same or a smaller number restarts nothing" restart_once
     Storage "storage" "the storage grows, and what was written stays" storage
+    Shrink "shrink" "the storage becomes smaller, or a change to less of it fails with 500 and changes nothing, as it says" shrink
     Window "window" "a change of the size waits for the maintenance window" window
     Size "size" "a change of the size ends, without a maintenance window" size
     Older "older" "a change to an older version fails with 500, and nothing changes" older

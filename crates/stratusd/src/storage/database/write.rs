@@ -140,8 +140,12 @@ pub async fn set(
     }
     let touched = match part {
         Part::FirewallRules => write!("firewall_rules", &changed.firewall_rules),
+        Part::MaintenanceWindow if changed.maintenance_window_is_set => write!(
+            "maintenance_window_is_set = TRUE, maintenance_window_start_at",
+            &changed.maintenance_window_start_at
+        ),
         Part::MaintenanceWindow => write!(
-            "maintenance_window_start_at",
+            "maintenance_window_is_set = FALSE, maintenance_window_start_at",
             &changed.maintenance_window_start_at
         ),
         Part::Password => write!("password_is_set = FALSE, password", &changed.password),

@@ -1,6 +1,7 @@
-//! The throughput of the data plane of load balancers, beside that of HAProxy and of a direct
-//! connection.
+//! The throughput of the data plane of load balancers, beside that of HAProxy, of a load balancer on
+//! Pingora (`tests/pingora`) and of a direct connection.
 
+use std::env;
 use std::fs;
 use std::io;
 use std::net::SocketAddr;
@@ -24,6 +25,8 @@ const VMS: u8 = 4;
 const CALLERS: usize = 32;
 /// Where Debian has HAProxy.
 const HAPROXY: &str = "/usr/sbin/haproxy";
+/// The variable that names the load balancer on Pingora, if it is to be measured.
+const PINGORA: &str = "STRATUS_BENCH_PINGORA";
 /// The ticks of a second by which Linux counts the time of a process.
 const TICKS: f64 = 100.0;
 /// The size of a small response.
@@ -59,7 +62,7 @@ const LOADS: [Load; 3] = [
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "a benchmark, which `cargo xtask bench balance` runs"]
-async fn throughput_beside_haproxy() {
+async fn throughput_beside_others() {
     let net = Net::random();
     for number in 1..=VMS {
         let listener = TcpListener::bind((net.vm(number), DST)).await;
@@ -73,19 +76,18 @@ async fn throughput_beside_haproxy() {
     let inventory = net.inventory(VMS, &[&web]);
     let cloud = Cloud::start(Home::sqlite(), net, &inventory, &["--log", "warn"]);
     let ours = cloud.address("web", usize::from(VMS)).await;
-    let haproxy = HaProxy::start(cloud.home.path(), net).await;
-    if haproxy.is_none() {
-        println!("skipped: HAProxy is not installed");
-    }
+    let rivals = [
+        Rival::haproxy(cloud.home.path(), net).await,
+        Rival::pingora(net).await,
+    ];
     let mut ways = vec![
         ("direct", SocketAddr::from((net.vm(1), DST)), None),
         ("ours", ours, Some(cloud.plane.id())),
     ];
-    ways.extend(
-        haproxy
-            .as_ref()
-            .map(|it| ("HAProxy", it.address, Some(it.child.id()))),
-    );
+    let rivals: Vec<Rival> = rivals.into_iter().flatten().collect();
+    let others = rivals.iter();
+    ways.extend(others.map(|it| (it.name, it.address, Some(it.child.id()))));
+    let haproxy = ways.iter().position(|(name, ..)| *name == "HAProxy");
     let columns = [
         "load",
         "way",
@@ -117,7 +119,7 @@ async fn throughput_beside_haproxy() {
                 (percentile(&mut rates, 50), cost, failed)
             })
             .collect();
-        let of = medians.get(2).copied();
+        let of = haproxy.map(|at| medians[at]);
         for ((way, ..), (rate, cost, failed)) in ways.iter().zip(medians) {
             let ratio = of.map_or("–".to_owned(), |(of, ..)| format!("{:.2}", rate / of));
             let costs = cost.map_or("–".to_owned(), |cost| format!("{cost:.1} µs"));
@@ -226,16 +228,18 @@ fn cpu(process: u32) -> f64 {
     ticks.sum::<f64>() / TICKS
 }
 
-/// HAProxy with the same virtual machines.
-struct HaProxy {
+/// Another load balancer with the same virtual machines.
+struct Rival {
+    name: &'static str,
     child: Child,
     address: SocketAddr,
 }
 
-impl HaProxy {
+impl Rival {
     /// Starts HAProxy. Returns `None` if it is not installed.
-    async fn start(folder: &Path, net: Net) -> Option<Self> {
+    async fn haproxy(folder: &Path, net: Net) -> Option<Self> {
         if !Path::new(HAPROXY).exists() {
+            println!("skipped: HAProxy is not installed");
             return None;
         }
         let address = SocketAddr::from((net.vm(100), SRC));
@@ -252,20 +256,41 @@ impl HaProxy {
         );
         let file = folder.join("haproxy.cfg");
         fs::write(&file, config).expect("the folder is writable");
-        let child = Command::new(HAPROXY)
-            .args(["-db", "-f"])
-            .arg(&file)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("HAProxy starts");
+        let mut command = Command::new(HAPROXY);
+        command.args(["-db", "-f"]).arg(&file);
+        Some(Self::start("HAProxy", command, address).await)
+    }
+
+    /// Starts the load balancer on Pingora. Returns `None` if it is not to be measured.
+    async fn pingora(net: Net) -> Option<Self> {
+        let Some(program) = env::var_os(PINGORA) else {
+            println!("skipped: {PINGORA} does not name the load balancer on Pingora");
+            return None;
+        };
+        let address = SocketAddr::from((net.vm(101), SRC));
+        let mut command = Command::new(program);
+        command.arg(address.to_string());
+        command.args((1..=VMS).map(|number| SocketAddr::from((net.vm(number), DST)).to_string()));
+        Some(Self::start("Pingora", command, address).await)
+    }
+
+    async fn start(name: &'static str, mut command: Command, address: SocketAddr) -> Self {
+        let command = command.stdout(Stdio::null()).stderr(Stdio::null());
+        let child = command.spawn();
+        // Ended also if it does not listen.
+        let rival = Self {
+            name,
+            child: child.unwrap_or_else(|error| panic!("{name} does not start: {error}")),
+            address,
+        };
         let listens = async || TcpStream::connect(address).await.ok();
-        eventually(listens).await.expect("HAProxy listens");
-        Some(Self { child, address })
+        let listening = eventually(listens).await;
+        listening.unwrap_or_else(|| panic!("{name} does not listen"));
+        rival
     }
 }
 
-impl Drop for HaProxy {
+impl Drop for Rival {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -20,7 +20,7 @@ async fn another_size_waits_for_the_maintenance_window() {
     let made = create(&caller, "orders", json!({})).await;
     let before = ask(&made, CONNECTIONS).await.expect("it answers");
 
-    // An hour that does not begin during the test. 0 would mean that no window is set.
+    // An hour that does not begin during the test.
     let now = now().to_zoned(jiff::tz::TimeZone::UTC);
     let hour = (i32::from(now.hour()) + 1) % 22 + 2;
     let window = format!("{path}/set-maintenance-window");

@@ -146,3 +146,81 @@ async fn a_copy_that_a_killed_service_has_left_holds_up_nothing() {
     kill_process(tar, Signal::CONT).expect("it is still there");
     streaming(&reset, 1).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_promotion_waits_for_the_copy_of_the_only_standby() {
+    let Some(servers) = Servers::new() else {
+        return;
+    };
+    let service = servers.serve(&[]);
+    let caller = servers.caller(&service);
+    let path = format!("{PLACE}/postgres/orders");
+    let made = create(&caller, "orders", json!({})).await;
+    let client = connect(&made).await.expect("the owner can connect");
+    client
+        .batch_execute("CREATE TABLE note (text text)")
+        .await
+        .expect("it can write");
+    let tar = begin(&servers, &caller, &path).await;
+    let id = made["id"].as_str().expect("it has an id");
+    let primary = servers.pid(id).expect("it runs");
+    caller.post_nothing(&format!("{path}/promote")).await.ok();
+
+    // Longer than the pause after which the promotion is tried again. The owner notices nothing of it.
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    client
+        .batch_execute("INSERT INTO note VALUES ('during the copy')")
+        .await
+        .expect("the session goes on");
+    assert!(test_kill_process(tar).is_ok(), "the copy has ended");
+    assert_eq!(servers.pid(id), Some(primary));
+
+    // What was committed during the copy is there after the switch, and the primary before is the standby.
+    kill_process(tar, Signal::CONT).expect("it is still there");
+    let timeline = "SELECT timeline_id::text FROM pg_control_checkpoint()";
+    says("the promotion", &made, timeline, "2").await;
+    let kept = ask(&made, "SELECT text FROM note").await;
+    assert_eq!(kept.expect("it answers"), "during the copy");
+    streaming(&made, 1).await;
+    let member = servers.folder().join("databases").join(id).join("a/data");
+    assert!(member.join("standby.signal").exists(), "a is the primary");
+    says("the promotion", &made, timeline, "2").await;
+    service.terminate();
+    let (is_clean, said) = service.wait();
+    assert!(is_clean, "{said}");
+    assert!(!said.contains("a step failed"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upgrade_ends_the_copy_of_a_standby_which_then_begins_anew() {
+    let Some(servers) = Servers::upgradable() else {
+        return;
+    };
+    let service = servers.serve(&[]);
+    let caller = servers.caller(&service);
+    let path = format!("{PLACE}/postgres/orders");
+    let made = create(&caller, "orders", json!({ "version": "16" })).await;
+    let client = connect(&made).await.expect("the owner can connect");
+    client
+        .batch_execute("CREATE TABLE note AS SELECT 'kept' AS text")
+        .await
+        .expect("it can write");
+    drop(client);
+    let tar = begin(&servers, &caller, &path).await;
+    servers.upgrade(&made, "18");
+    ends("the upgrade", tar).await;
+    let is_upgraded = |now: &Value| is_running(now) && now["version"] == "18";
+    let upgraded = caller.wait_for(&path, is_upgraded);
+    soon("the upgrade", upgraded).await;
+
+    // The standby has the new version, or it could not read the log.
+    streaming(&made, 1).await;
+    says("the upgrade", &made, "SELECT text FROM note", "kept").await;
+    let slots = "SELECT count(*)::text FROM pg_replication_slots";
+    assert_eq!(ask(&made, slots).await.expect("it answers"), "1");
+    service.terminate();
+    let (is_clean, said) = service.wait();
+    assert!(is_clean, "{said}");
+    assert!(said.contains("the copy of a standby is given up"), "{said}");
+    assert!(!said.contains("a step failed"), "{said}");
+}

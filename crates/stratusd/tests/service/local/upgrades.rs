@@ -317,3 +317,34 @@ async fn an_upgrade_that_cannot_be_made_leaves_the_database_as_it_is() {
         "{log}"
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_can_get_each_version_after_the_other() {
+    let Some(servers) = Servers::upgradable() else {
+        return;
+    };
+    let service = servers.serve(&[]);
+    let caller = servers.caller(&service);
+    let made = create(&caller, "orders", json!({ "version": "16" })).await;
+    let client = connect(&made).await.expect("the owner can connect");
+    client
+        .batch_execute("CREATE TABLE note AS SELECT '16' AS text")
+        .await
+        .expect("the owner can write");
+    drop(client);
+    for (version, kept) in [("17", "16"), ("18", "16 17")] {
+        servers.upgrade(&made, version);
+        let is_there = |now: &Value| is_running(now) && now["version"] == version;
+        let now = caller.wait_for(ORDERS, is_there).await;
+        let server = eventually(async || ask(&now, "SHOW server_version_num").await.ok()).await;
+        assert!(server.expect("it answers").starts_with(version));
+        let rows = "SELECT string_agg(text, ' ' ORDER BY text) FROM note";
+        assert_eq!(ask(&now, rows).await.expect("it answers"), kept);
+        let client = connect(&now).await.expect("the owner can connect");
+        let write = format!("INSERT INTO note VALUES ('{version}')");
+        client
+            .batch_execute(&write)
+            .await
+            .expect("the owner can write");
+    }
+}

@@ -13,7 +13,7 @@ use crate::support::provisioner::{Fake, TOKEN};
 use crate::support::{Home, eventually, leave_out};
 
 /// The rules that can be broken without a server to connect to.
-const RULES: [&str; 30] = [
+const RULES: [&str; 32] = [
     "view",
     "no-token",
     "wrong-token",
@@ -28,6 +28,7 @@ const RULES: [&str; 30] = [
     "lost",
     "create",
     "flavor",
+    "offered-sizes",
     "create-again",
     "observe",
     "connection",
@@ -35,6 +36,7 @@ const RULES: [&str; 30] = [
     "set-password",
     "restart",
     "storage",
+    "shrink",
     "window",
     "size",
     "older",
@@ -48,6 +50,9 @@ const RULES: [&str; 30] = [
 
 /// The rules that are checked through a connection to a database.
 const CONNECTED: [&str; 3] = ["password-opens", "restrict-closes", "restart-once"];
+
+/// The rules that a simulator cannot be checked for.
+const TAKEN: [&str; 4] = ["lost", "flavor", "offered-sizes", "shrink"];
 
 /// Checks a provisioner. Returns whether it passes, and what is printed.
 async fn check(url: &str, more: &'static [&'static str]) -> (bool, String) {
@@ -80,13 +85,13 @@ async fn a_provisioner_that_keeps_the_rules_passes() {
     let provisioner = provision(&home, "127.0.0.1:0", &[]);
     let (is_kept, said) = check(&provisioner.base, &[]).await;
     assert!(is_kept, "{said}");
-    // A simulator may take over what it does not know, and has all flavors.
-    let is_checked = |rule: &&str| !["lost", "flavor"].contains(rule);
+    // A simulator may take over what it does not know, and takes whatever it is asked for.
+    let is_checked = |rule: &&str| !TAKEN.contains(rule);
     let all: Vec<&str> = RULES.into_iter().filter(is_checked).collect();
     assert_eq!(rules(&said, "passed "), all, "{said}");
     assert_eq!(
         rules(&said, "skipped ").len(),
-        2 + CONNECTED.len(),
+        TAKEN.len() + CONNECTED.len(),
         "{said}"
     );
     let fake = Fake::start("").await;
@@ -179,7 +184,7 @@ async fn changes_to_the_same_size_are_not_checked() {
     ];
     let (is_kept, said) = check(&fake.url, more).await;
     assert!(is_kept, "{said}");
-    for rule in ["storage", "window", "size"] {
+    for rule in ["storage", "shrink", "window", "size"] {
         assert!(rules(&said, "skipped ").contains(&rule), "{rule}: {said}");
     }
 }

