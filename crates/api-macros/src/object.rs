@@ -174,7 +174,7 @@ impl Object<'_> {
                 let ty = property.wire_type();
                 let wire = &property.wire;
                 let mut schema = quote!(<#ty as ::api_runtime::Described>::reference());
-                if let Some(Some(media_type)) = &property.json_text {
+                if let Some(media_type) = property.media_type() {
                     schema = quote! {
                         ::api_runtime::described::with(#schema, &[("contentMediaType", json!(#media_type))])
                     };

@@ -34,16 +34,15 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let variants = variants(input)?;
     let ident = &input.ident;
     let annotations = Annotations::read_to_describe(&input.attrs)?;
-    let described = schema::described(input, &annotations, || match &rules.check {
+    let described = schema::described(input, &annotations, || {
         // What stands beside the alternatives is in the schema alone that checks the value.
-        Some(check) => (
-            quote!(::api_runtime::__private::schema_at(&crate::schemas::SCHEMAS, #check)),
-            Vec::new(),
-        ),
-        None => {
-            let types = variants.iter().map(|variant| variant.ty.clone());
-            (keywords(&rules, &variants), types.collect())
+        if let Some(check) = &rules.check {
+            let schema =
+                quote!(::api_runtime::__private::schema_at(&crate::schemas::SCHEMAS, #check));
+            return (schema, Vec::new());
         }
+        let types = variants.iter().map(|variant| variant.ty.clone());
+        (keywords(&rules, &variants), types.collect())
     });
     let choose = match &rules.tag {
         Some(tag) => by_tag(tag, &variants),

@@ -28,16 +28,26 @@ pub(super) struct Property {
     pub(super) optional: bool,
     pub(super) nullable: bool,
     pub(super) default: Option<String>,
-    /// Set if the property is a string that holds the JSON of the type, to its `contentMediaType`.
-    pub(super) json_text: Option<Option<LitStr>>,
+    /// Set if the property is a string that holds the JSON of the type.
+    pub(super) json_text: Option<JsonText>,
     pub(super) annotations: Annotations,
     pub(super) attributes: Vec<syn::Attribute>,
+}
+
+/// A string that holds JSON, with its `contentMediaType` if the schema has it.
+pub(super) struct JsonText {
+    pub(super) media_type: Option<LitStr>,
 }
 
 impl Property {
     /// Returns whether the property must be in the object: it is not optional and has no default.
     pub(super) fn is_required(&self) -> bool {
         !self.optional && self.default.is_none()
+    }
+
+    /// Returns the `contentMediaType` of a string that holds JSON, if the schema has it.
+    pub(super) fn media_type(&self) -> Option<&LitStr> {
+        self.json_text.as_ref()?.media_type.as_ref()
     }
 
     /// Returns the type of the property's value: for an optional field the type inside the outer
@@ -128,7 +138,8 @@ pub(super) fn read(input: &DeriveInput) -> Result<Object<'_>> {
                     "json_text" => {
                         let has_value = meta.input.peek(Token![=]);
                         let media_type = has_value.then(|| meta.value()?.parse::<LitStr>());
-                        property.json_text = Some(media_type.transpose()?);
+                        let media_type = media_type.transpose()?;
+                        property.json_text = Some(JsonText { media_type });
                     }
                     _ => {
                         return Err(meta.error(

@@ -49,11 +49,10 @@ pub(super) fn contents(
 
 /// Returns the only text that a schema lists.
 fn constant(keywords: &Keywords) -> Option<String> {
-    let listed = match (&keywords.constant, keywords.enumeration.as_deref()) {
-        (Some(Value::String(text)), _) | (None, Some([Value::String(text)])) => text,
-        _ => return None,
-    };
-    Some(listed.clone())
+    match (&keywords.constant, keywords.enumeration.as_deref()) {
+        (Some(Value::String(text)), _) | (None, Some([Value::String(text)])) => Some(text.clone()),
+        _ => None,
+    }
 }
 
 fn keywords(contract: &Contract, id: SchemaId) -> Option<&Keywords> {

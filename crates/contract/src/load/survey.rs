@@ -59,11 +59,10 @@ impl Keys {
     fn below(self, key: &str) -> Self {
         match self {
             Self::Sections => Self::Names,
-            // A name says nothing of what it names: a property may be called `headers`.
-            Self::Names => Self::Fields,
             Self::Fields if key == "components" => Self::Sections,
             Self::Fields if MAPS.contains(&key) => Self::Names,
-            Self::Fields => Self::Fields,
+            // A name says nothing of what it names: a property may be called `headers`.
+            Self::Names | Self::Fields => Self::Fields,
         }
     }
 }
