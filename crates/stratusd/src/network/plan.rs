@@ -136,10 +136,12 @@ impl<'d> Planner<'_> {
     fn public(&mut self, vm: &DeclaredVm) -> Vec<IpAddr> {
         let declared = [vm.ip4.map(IpAddr::from), vm.ip6.map(IpAddr::from)];
         let mut public = Vec::new();
-        for address in declared.into_iter().flatten() {
+        // A loopback address is one of this machine, such as those of `balance_http_ports`.
+        let elsewhere = |address: &IpAddr| !address.is_loopback();
+        for address in declared.into_iter().flatten().filter(elsewhere) {
             let is_reserved = PRIVATE
                 .iter()
-                .chain(&["169.254.0.0/16", "fc00::/8", "127.0.0.0/8", "::1/128"])
+                .chain(&["169.254.0.0/16", "fc00::/8"])
                 .filter_map(|network| Network::parse(network))
                 .any(|network| network.contains(address));
             if is_reserved || !self.terms.pools.contain(address) {

@@ -35,7 +35,7 @@ use shapes::Shapes;
 pub struct CheckConfig {
     /// How long a step may take until it is done.
     pub patience: Duration,
-    /// The version of PostgreSQL of the databases; the first one that the provisioner has if `None`.
+    /// The version of PostgreSQL of the databases; the last one that the provisioner names if `None`.
     pub version: Option<String>,
     /// The size of the databases, and the one that a database is changed to. If `None`, the first two that the
     /// provisioner names.

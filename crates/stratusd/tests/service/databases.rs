@@ -3,13 +3,14 @@
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
+use stratusd::world::World;
 
 use crate::audit::trail;
 use crate::on_both;
-use crate::support::Home;
 use crate::support::caller::{Caller, JsonResponse};
 use crate::support::inventory::{SHOP, two_projects};
 use crate::support::process::Service;
+use crate::support::{Home, eventually};
 
 const PLACE: &str = "/location/eu-central-h1";
 
@@ -19,6 +20,11 @@ fn begin(home: &Home) -> (Service, Caller, Caller) {
     let shop = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
     let reader = Caller::new(&service.base, SHOP, &home.token("shop", &["--read-only"]));
     (service, shop, reader)
+}
+
+/// Returns the hour of the day in UTC.
+fn hour() -> i64 {
+    World::real().now() / (60 * 60 * 1000) % 24
 }
 
 fn database(path: &str) -> String {
@@ -247,6 +253,27 @@ on_both! {
         }
         let none = database("none/set-maintenance-window");
         assert_eq!(shop.post(&none, at(json!(3))).await.error(), (404, "ResourceNotFound"));
+    }
+
+    async fn a_size_changes_while_its_window_is_open(home: Home) {
+        home.apply(&two_projects());
+        let service = home.serve(&["--simulate-delay", "0s", "--simulate-jitter", "0s"]);
+        let shop = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
+        let orders = database("orders");
+        create(&shop, &orders, false).await;
+        let window = format!("{orders}/set-maintenance-window");
+        // The hour may end meanwhile, but not each time.
+        for size in ["standard-4", "standard-2", "standard-4"] {
+            let hour = hour();
+            shop.post(&window, json!({ "maintenance_window_start_at": hour })).await.ok();
+            shop.patch(&orders, json!({ "size": size, "storage_size": 128 })).await.ok();
+            let is_changed = async || (shop.get(&orders).await.ok()["vm_size"] == size).then_some(());
+            if eventually(is_changed).await.is_some() {
+                return;
+            }
+            assert_ne!(self::hour(), hour, "the size waits, though the window is open");
+        }
+        panic!("the hour has ended each time");
     }
 
     async fn rules_of_a_database_are_added_once_and_removed(home: Home) {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::on_both;
 use crate::support::caller::Caller;
 use crate::support::inventory::{RIVAL, SHOP};
-use crate::support::lab::{Lab, connect, request};
+use crate::support::lab::{Lab, LabVm, connect, request};
 use crate::support::process::Service;
 use crate::support::{Home, eventually};
 
@@ -94,6 +94,36 @@ fn two_projects() -> String {
         project("shop", SHOP, 21),
         project("rival", RIVAL, 22)
     )
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_demo_is_made_as_it_stands() {
+    let Some(mut lab) = Lab::new() else {
+        return;
+    };
+    let home = Home::sqlite();
+    lab.let_reach(&home);
+    home.apply(include_str!("../../demo.yaml"));
+    let network = lab.network(&home, &[]);
+    // All but `batch-1`, which waits for capacity.
+    let status = lab.settled(&network, 5).await;
+    let [hello, app] = ["hello-1", "app-1"].map(|name| LabVms(&status).first(name, SHOP));
+    let [hello_2, app_2] = ["hello-2", "app-2"].map(|name| LabVms(&status).first(name, SHOP));
+    let ask = |from: &LabVm, to: &LabVm| from.ask(&format!("{}:8080", to.private[0])).ok();
+    assert_eq!(ask(&hello, &hello_2).as_deref(), Some("hello-2"));
+    assert_eq!(ask(&app, &app_2).as_deref(), Some("app-2"));
+    assert_eq!(
+        lab.ask("203.0.113.21:80")
+            .expect("its firewall lets the web in"),
+        "app-1"
+    );
+    // The machine's own, where `cargo xtask serve` has servers.
+    assert_eq!(hello.public, Vec::<String>::new());
+    let ready = lab.management(&network, "/readyz");
+    assert!(
+        ready.starts_with("HTTP/1.1 200") || ready.starts_with("HTTP/1.0 200"),
+        "{ready}"
+    );
 }
 
 on_both! {

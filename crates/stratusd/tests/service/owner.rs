@@ -1,5 +1,5 @@
 //! What an owner does with the generated client, who then uses what was made: a database is connected
-//! to, and a load balancer answers, before and after the service is killed in the middle of each change.
+//! to, and a load balancer answers, before and after the service is killed in the middle of changes.
 
 use std::net::SocketAddr;
 

@@ -145,3 +145,23 @@ async fn https_checks_take_any_certificate_and_ask_the_host_of_a_url() {
         "{asked}"
     );
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn by_tcp_a_vm_is_up_as_long_as_it_accepts_connections() {
+    let net = Net::random();
+    let vms = Vm::start_all(net, 2).await;
+    // By HTTP it would be down.
+    vms[0].status.store(503, Ordering::SeqCst);
+    let web = format!(
+        "name: web, src_port: {SRC}, health_check_endpoint: /up, health_check_protocol: tcp, stack: ipv4, vms: [vm-1, vm-2]"
+    );
+    let inventory = net.inventory(2, &[&web]);
+    let cloud = Cloud::start(Home::sqlite(), net, &inventory, &[]);
+    let address = cloud.address("web", 2).await;
+    vms[0].stop();
+    let status = cloud.wait_for("web", |status| states(status, "up") == ["vm-2"]);
+    assert_eq!(states(&status.await, "down"), ["vm-1"]);
+    for _ in 0..4 {
+        assert_eq!(ask(address).await.expect("vm-2 is up"), "vm-2");
+    }
+}

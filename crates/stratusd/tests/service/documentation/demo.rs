@@ -5,8 +5,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::support::cluster::binaries::lookup_binary;
 use crate::support::cluster::free_port;
-use crate::support::{eventually, servers};
+use crate::support::{eventually, leave_out, servers};
 
 use super::{Machine, PROGRAM, ROOT};
 
@@ -165,4 +166,22 @@ async fn the_demo_prints_how_to_connect_where_databases_run() {
         .await
         .expect("its owner can connect");
     client.query_one("SELECT 1", &[]).await.expect("it answers");
+    // The line as it stands, with a query in place of a terminal.
+    let (Some(psql), Some(_)) = (lookup_binary("psql"), lookup_binary("curl")) else {
+        leave_out("psql or curl is not installed");
+        return;
+    };
+    let (command, _) = line("psql").split_once("    #").expect("it has a comment");
+    let command = format!("{command} --no-psqlrc --tuples-only --command 'SELECT 40 + 2'");
+    let folder = psql.parent().expect("it is in a folder").to_owned();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths(std::env::split_paths(&path).chain([folder]));
+    let typed = Command::new("sh")
+        .args(["-c", &command])
+        .env("PATH", path.expect("folders without a colon"))
+        .output()
+        .expect("there is a shell");
+    let [said, wrong] =
+        [&typed.stdout, &typed.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
+    assert_eq!(said.trim(), "42", "{command}: {wrong}");
 }
