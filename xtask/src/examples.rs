@@ -195,7 +195,12 @@ fn output(
     let mut path = folder.join("program/bin").into_os_string();
     path.push(":");
     path.push(env::var_os("PATH").unwrap_or_default());
-    let output = Command::new(&program)
+    let mut started = if program.as_os_str() == "cargo" {
+        launch::cargo()
+    } else {
+        Command::new(&program)
+    };
+    let output = started
         .args(arguments)
         .env("PATH", path)
         .current_dir(folder)
