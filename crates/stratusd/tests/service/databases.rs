@@ -261,6 +261,7 @@ on_both! {
         let shop = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
         let orders = database("orders");
         create(&shop, &orders, false).await;
+        shop.wait_for(&orders, |it| it["state"] == "running").await;
         let window = format!("{orders}/set-maintenance-window");
         // The hour may end meanwhile, but not each time.
         for size in ["standard-4", "standard-2", "standard-4"] {
