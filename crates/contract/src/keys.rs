@@ -39,6 +39,11 @@ const MAPS: [&str; 23] = [
     "webhooks",
 ];
 
+/// Returns whether the value of a keyword is a map with names of the author.
+pub(crate) fn is_map(keyword: &str) -> bool {
+    MAPS.contains(&keyword)
+}
+
 /// What the keys of an object are.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Keys {
@@ -56,7 +61,10 @@ impl Keys {
         if is_keyword && VALUES.contains(&key) {
             return None;
         }
-        let is_map = is_keyword && MAPS.contains(&key);
-        Some(if is_map { Self::Names } else { Self::Keywords })
+        Some(if is_keyword && is_map(key) {
+            Self::Names
+        } else {
+            Self::Keywords
+        })
     }
 }

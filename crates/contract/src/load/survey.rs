@@ -7,6 +7,7 @@ use std::rc::Rc;
 use jsonschema::Uri;
 
 use crate::documents::METASCHEMA;
+use crate::keys::is_map;
 use crate::node::{Node, NodeValue};
 use crate::uri::{absolute, is_scheme_uri, local_file};
 
@@ -30,29 +31,8 @@ enum Keys {
     Names,
 }
 
-/// The fields whose value is a map of names, and whose keys are never extensions: unlike
-/// `responses`, whose keys are statuses outside of `components`.
-const MAPS: [&str; 19] = [
-    "$defs",
-    "callbacks",
-    "content",
-    "definitions",
-    "dependentSchemas",
-    "encoding",
-    "examples",
-    "headers",
-    "links",
-    "mediaTypes",
-    "parameters",
-    "pathItems",
-    "patternProperties",
-    "properties",
-    "requestBodies",
-    "schemas",
-    "securitySchemes",
-    "variables",
-    "webhooks",
-];
+/// The maps that may have extensions beside names, except as sections of `components`.
+const EXTENSIBLE: [&str; 3] = ["paths", "responses", "scopes"];
 
 impl Keys {
     /// Returns what the keys of the value of a key are.
@@ -60,7 +40,8 @@ impl Keys {
         match self {
             Self::Sections => Self::Names,
             Self::Fields if key == "components" => Self::Sections,
-            Self::Fields if MAPS.contains(&key) => Self::Names,
+            Self::Fields if key == "examples" => Self::Names,
+            Self::Fields if is_map(key) && !EXTENSIBLE.contains(&key) => Self::Names,
             // A name says nothing of what it names: a property may be called `headers`.
             Self::Names | Self::Fields => Self::Fields,
         }
