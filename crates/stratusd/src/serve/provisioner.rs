@@ -154,7 +154,7 @@ fn served(
                 is_simulated: true,
                 versions: versions.collect(),
                 flavors: flavors.collect(),
-                // It takes whatever it is asked for.
+                // The simulator accepts every size.
                 sizes: None,
                 can_shrink: None,
             };

@@ -8,7 +8,7 @@ use super::caller::is_missing;
 use super::{Broken, Check, CheckConfig, Checked};
 use crate::domain::catalogue::{self, Catalogue};
 
-/// The sizes if neither the settings nor the provisioner name any.
+/// The sizes of the databases, unless the settings or the provisioner name others.
 const SIZES: [&str; 2] = ["standard-2", "standard-4"];
 /// The storage, in GiB, of a size that the service does not have, if nobody names any.
 const STORAGE: [i64; 2] = [64, 128];
