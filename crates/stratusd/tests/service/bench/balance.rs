@@ -1,12 +1,12 @@
 //! The throughput of the data plane of load balancers, beside that of HAProxy, of a load balancer on
-//! Pingora (`tests/pingora`) and of a direct connection.
+//! Pingora (`tests/pingora`) and of a direct connection; in [`changes`], what a change costs.
 
-use std::env;
-use std::fs;
+mod changes;
+mod processes;
+mod rival;
+
 use std::io;
 use std::net::SocketAddr;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -14,21 +14,17 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
+use self::processes::cpu;
+use self::rival::Rival;
 use super::{percentile, print_head, rounds};
+use crate::support::Home;
 use crate::support::balancing::{Cloud, DST, Net, SRC};
-use crate::support::{Home, eventually};
 
 const ROUNDS: u64 = 7;
 /// How long each measurement of a round lasts.
 const LENGTH: Duration = Duration::from_secs(1);
 const VMS: u8 = 4;
 const CALLERS: usize = 32;
-/// Where Debian has HAProxy.
-const HAPROXY: &str = "/usr/sbin/haproxy";
-/// The variable that names the load balancer on Pingora, if it is to be measured.
-const PINGORA: &str = "STRATUS_BENCH_PINGORA";
-/// The ticks of a second by which Linux counts the time of a process.
-const TICKS: f64 = 100.0;
 /// The size of a small response.
 const SMALL: usize = 256;
 /// The size of a large response.
@@ -209,90 +205,5 @@ async fn respond(listener: TcpListener) {
                 }
             }
         });
-    }
-}
-
-/// Returns the seconds that a process and its threads have computed.
-fn cpu(process: u32) -> f64 {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    // The name of the program, in brackets, may have spaces.
-    let fields: Vec<&str> = stat
-        .rsplit(')')
-        .next()
-        .unwrap_or_default()
-        .split_whitespace()
-        .collect();
-    let ticks = fields[11..13]
-        .iter()
-        .filter_map(|field| field.parse::<f64>().ok());
-    ticks.sum::<f64>() / TICKS
-}
-
-/// Another load balancer with the same virtual machines.
-struct Rival {
-    name: &'static str,
-    child: Child,
-    address: SocketAddr,
-}
-
-impl Rival {
-    /// Starts HAProxy. Returns `None` if it is not installed.
-    async fn haproxy(folder: &Path, net: Net) -> Option<Self> {
-        if !Path::new(HAPROXY).exists() {
-            println!("skipped: HAProxy is not installed");
-            return None;
-        }
-        let address = SocketAddr::from((net.vm(100), SRC));
-        let servers = (1..=VMS).map(|number| {
-            format!(
-                "    server vm-{number} {}:{DST} check inter 5s\n",
-                net.vm(number)
-            )
-        });
-        let config = format!(
-            "global\n    maxconn 4000\n    nbthread 2\ndefaults\n    mode tcp\n    timeout connect 2s\n    \
-             timeout client 10m\n    timeout server 10m\nlisten web\n    bind {address}\n    balance roundrobin\n{}",
-            servers.collect::<String>()
-        );
-        let file = folder.join("haproxy.cfg");
-        fs::write(&file, config).expect("the folder is writable");
-        let mut command = Command::new(HAPROXY);
-        command.args(["-db", "-f"]).arg(&file);
-        Some(Self::start("HAProxy", command, address).await)
-    }
-
-    /// Starts the load balancer on Pingora. Returns `None` if it is not to be measured.
-    async fn pingora(net: Net) -> Option<Self> {
-        let Some(program) = env::var_os(PINGORA) else {
-            println!("skipped: {PINGORA} does not name the load balancer on Pingora");
-            return None;
-        };
-        let address = SocketAddr::from((net.vm(101), SRC));
-        let mut command = Command::new(program);
-        command.arg(address.to_string());
-        command.args((1..=VMS).map(|number| SocketAddr::from((net.vm(number), DST)).to_string()));
-        Some(Self::start("Pingora", command, address).await)
-    }
-
-    async fn start(name: &'static str, mut command: Command, address: SocketAddr) -> Self {
-        let command = command.stdout(Stdio::null()).stderr(Stdio::null());
-        let child = command.spawn();
-        // Ended also if it does not listen.
-        let rival = Self {
-            name,
-            child: child.unwrap_or_else(|error| panic!("{name} does not start: {error}")),
-            address,
-        };
-        let listens = async || TcpStream::connect(address).await.ok();
-        let listening = eventually(listens).await;
-        listening.unwrap_or_else(|| panic!("{name} does not listen"));
-        rival
-    }
-}
-
-impl Drop for Rival {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
