@@ -60,12 +60,13 @@ pub(crate) struct Arguments {
 const EXTERNAL: &str = "additions any_document anywhere containment corpus_crates json_schema_suite lenient mocked_values rust_verdicts standalone";
 
 /// The tests that take longest, as an expression of nextest: of the service those with real databases,
-/// networks, kills and power cuts, and two files that compile crates. A newcomer need not wait for them.
-/// Without nextest, which alone can choose them, they run with all others.
-const LONG: &str = "(binary(service)&test(/^(crash|local|networks|power_cuts)::/))|binary(/^(mock_crates|testing_page)$/)";
+/// networks, kills, power cuts and hundreds of readers, the files that compile crates for long, and those
+/// of random documents and schemas. A newcomer need not wait for them. Without nextest, which alone can
+/// choose them, they run with all others.
+const LONG: &str = "(binary(service)&test(/^(crash|local|networks|power_cuts|provisioners::local|postgres_server::turns)::/))|binary(/^(any_document|containment|features|mock_crates|testing_page)$/)";
 
-/// The test files that have [`LONG`] tests.
-const WITH_LONG: &str = "service mock_crates testing_page";
+/// The test files that have [`LONG`] tests and are not [`EXTERNAL`].
+const WITH_LONG: &str = "service features mock_crates testing_page";
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let root = workspace::root()?;

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use super::site::{Site, object, text};
 use crate::diagnostic::Severity;
+use crate::keys::is_map;
 use crate::node::{Entry, Node, NodeValue};
 use crate::number::compare;
 use crate::source::Span;
@@ -33,32 +34,11 @@ const OUTSIDE: [&str; 8] = [
     "writeOnly",
 ];
 
-/// The keys of maps whose own keys are names, so that `default` in one of them is no keyword.
-const MAPS: [&str; 18] = [
-    "$defs",
-    "callbacks",
-    "content",
-    "definitions",
-    "dependentSchemas",
-    "encoding",
-    "examples",
-    "headers",
-    "links",
-    "parameters",
-    "pathItems",
-    "patternProperties",
-    "properties",
-    "requestBodies",
-    "responses",
-    "schemas",
-    "securitySchemes",
-    "variables",
-];
-
 /// Drops a default that its schema rejects.
 pub(super) fn drop_default(site: &mut Site<'_>) -> Option<()> {
     // The span may be that of a part of the default, which can have a key of this name too.
-    let up = site.outermost("default", &MAPS)?;
+    let is_map = |key: &str| is_map(key) || key == "examples";
+    let up = site.outermost("default", is_map)?;
     // Without its default, a variable of a server would be empty in the URL.
     let is_server = matches!(site.key(up + 3), None | Some("server"));
     if site.key(up + 2) == Some("variables") && is_server {

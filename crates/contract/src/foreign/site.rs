@@ -324,13 +324,13 @@ impl<'s> Site<'s> {
     }
 
     /// Returns the number of levels up to the outermost node at a key, or that node itself as 0. A key
-    /// of one of these maps is a name and does not count.
-    pub(super) fn outermost(&self, key: &str, maps: &[&str]) -> Option<usize> {
+    /// below one that holds a map is a name and does not count.
+    pub(super) fn outermost(&self, key: &str, holds_map: impl Fn(&str) -> bool) -> Option<usize> {
         // A name can be that of a map, such as a property called `headers`, so each level needs to
         // know what the one above is.
         let mut is_name = false;
         (0..self.path.len()).rev().find(|up| {
-            let is_map = self.key(up + 1).is_some_and(|map| maps.contains(&map));
+            let is_map = self.key(up + 1).is_some_and(&holds_map);
             is_name = is_map && !is_name;
             self.key(*up) == Some(key) && !is_name
         })
