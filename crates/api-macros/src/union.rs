@@ -8,8 +8,8 @@ use crate::impls;
 use crate::schema::{self, Annotations};
 use crate::shape::wrong_shape;
 
-/// The arguments of `#[union(…)]`: what selects the variant, which is `tag`, `one_of` or `any_of`, and
-/// in `check` the pointer of a compiled schema that every value must satisfy as well.
+/// The arguments of `#[union(…)]`: what selects the variant, which is `tag`, `one_of` or `any_of`, or
+/// `tag` and for values without it one of the others, and in `check` the pointer of a compiled schema that every value must satisfy as well.
 #[derive(Default)]
 struct Rules {
     tag: Option<LitStr>,
@@ -45,6 +45,10 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
         (keywords(&rules, &variants), types.collect())
     });
     let choose = match &rules.tag {
+        Some(tag) if rules.one_of || rules.any_of => {
+            let trial = by_trial(&variants, rules.one_of);
+            by_optional_tag(tag, &variants, &trial)
+        }
         Some(tag) => by_tag(tag, &variants),
         None => by_trial(&variants, rules.one_of),
     };
@@ -84,8 +88,8 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     Ok(quote! { #wire #(#conversions)* #described })
 }
 
-/// Parses the arguments of `#[union(…)]`. Exactly one of `tag`, `one_of` and `any_of` must be
-/// there.
+/// Parses the arguments of `#[union(…)]`. One of `tag`, `one_of` and `any_of` must be there, and the
+/// last two exclude each other.
 fn rules(input: &DeriveInput) -> Result<Rules> {
     let mut rules = Rules::default();
     for attribute in input
@@ -110,11 +114,11 @@ fn rules(input: &DeriveInput) -> Result<Rules> {
             Ok(())
         })?;
     }
-    if usize::from(rules.tag.is_some()) + usize::from(rules.one_of) + usize::from(rules.any_of) != 1
-    {
+    let is_tried = rules.one_of || rules.any_of;
+    if (rules.tag.is_none() && !is_tried) || (rules.one_of && rules.any_of) {
         return Err(wrong_shape(
             input,
-            "the variant of a union is selected by exactly one of tag, one_of and any_of",
+            "the variant of a union is selected by tag, or by one of one_of and any_of, or by both",
         ));
     }
     Ok(rules)
@@ -175,13 +179,7 @@ fn variants(input: &DeriveInput) -> Result<Vec<Variant>> {
 ///
 /// The tag may be anywhere in the object, so the whole value has to be read as JSON before.
 fn by_tag(tag: &LitStr, variants: &[Variant]) -> TokenStream {
-    let tagged = variants.iter().filter(|variant| !variant.tags.is_empty());
-    let arms = tagged.map(|variant| {
-        let (name, tags) = (&variant.ident, &variant.tags);
-        quote! {
-            #(::core::option::Option::Some(#tags))|* => ::api_runtime::__private::variant(value, Self::#name),
-        }
-    });
+    let arms = arms(variants);
     if let Some(default) = variants.iter().find(|variant| variant.is_default) {
         let name = &default.ident;
         return quote! {
@@ -201,6 +199,34 @@ fn by_tag(tag: &LitStr, variants: &[Variant]) -> TokenStream {
             _ => ::core::result::Result::Err(::api_runtime::__private::unknown_tag(#tag, &[#(#all),*])),
         }
     }
+}
+
+/// Generates an expression that decodes `value` as the variant that its property `tag` selects, and
+/// by `trial` if it has no text there. Returns an error if no variant has that tag.
+fn by_optional_tag(tag: &LitStr, variants: &[Variant], trial: &TokenStream) -> TokenStream {
+    let arms = arms(variants);
+    let all = variants.iter().flat_map(|variant| &variant.tags);
+    quote! {
+        let tag = ::api_runtime::__private::optional_tag(&value, #tag);
+        match tag.as_deref() {
+            #(#arms)*
+            ::core::option::Option::Some(_) => ::core::result::Result::Err(
+                ::api_runtime::__private::unknown_tag(#tag, &[#(#all),*])
+            ),
+            ::core::option::Option::None => #trial,
+        }
+    }
+}
+
+/// Generates an arm of `match` for each variant with tags, over an `Option<&str>`.
+fn arms(variants: &[Variant]) -> impl Iterator<Item = TokenStream> {
+    let tagged = variants.iter().filter(|variant| !variant.tags.is_empty());
+    tagged.map(|variant| {
+        let (name, tags) = (&variant.ident, &variant.tags);
+        quote! {
+            #(::core::option::Option::Some(#tags))|* => ::api_runtime::__private::variant(value, Self::#name),
+        }
+    })
 }
 
 /// Generates an expression that decodes `value` by trying each variant. If several accept it,

@@ -11,7 +11,7 @@ mod parts;
 mod types;
 
 pub use item::{
-    Additional, Array, Enumeration, Field, JsonText, Map, Object, Scalar, Selection, Union,
+    Additional, Array, Enumeration, Field, JsonText, Map, Object, Scalar, Selection, Trial, Union,
     Variant, format_is_enforced,
 };
 pub use operation::{Body, Media, MediaKind, Operation, Parameter, Response};

@@ -12,8 +12,10 @@ use api_runtime::__private::{
     tag, unknown_tag,
 };
 use api_runtime::{ConstraintError, Pattern, Schemas, Wire, format};
-use codegen::ir::{Api, Enumeration, Scalar, Selection, TypeDef, TypeId, TypeKind, TypeRef, Union};
-use codegen::ir::{Primitive, Variant};
+use codegen::ir::{
+    Api, Enumeration, Primitive, Scalar, Selection, Trial, TypeDef, TypeId, TypeKind, TypeRef,
+    Union, Variant,
+};
 use contract::model::SchemaKind;
 use serde::de::{DeserializeSeed, Deserializer, Error};
 use serde::{Deserialize, Serialize, Serializer};
@@ -317,22 +319,25 @@ impl Expected {
 
     fn union<E: Error>(self, union: &'static Union, value: Value) -> Result<Value, E> {
         let read = |variant: &'static Variant, value: Value| self.typed(&variant.ty, value);
-        let Selection::Tag(property) = &union.selection else {
+        let trial = |trial: Trial| {
             let fitting = union
                 .variants
                 .iter()
                 .filter(|variant| read(variant, value.clone()).is_ok());
             // Two are enough to refuse a `oneOf`, and one to accept an `anyOf`.
-            let most = if union.selection == Selection::OneOf {
-                2
-            } else {
-                1
-            };
-            return match fitting.take(most).count() {
+            let most = if trial == Trial::OneOf { 2 } else { 1 };
+            match fitting.take(most).count() {
                 0 => Err(E::custom(NONE_MATCHES)),
-                1 => Ok(value),
+                1 => Ok(value.clone()),
                 _ => Err(E::custom(SEVERAL_MATCH)),
-            };
+            }
+        };
+        let property = match &union.selection {
+            Selection::Trial(kind) => return trial(*kind),
+            Selection::OptionalTag(property, kind) if optional_tag(&value, property).is_none() => {
+                return trial(*kind);
+            }
+            Selection::OptionalTag(property, _) | Selection::Tag(property) => property,
         };
         let default = union.variants.iter().find(|variant| variant.is_default);
         // A variant that is the default also takes values without the property.

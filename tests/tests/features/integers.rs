@@ -1,8 +1,11 @@
-//! Integers of every width, whose format is a range.
+//! Integers of every width, whose format is a range, and one whose default is beyond `i64::MAX`.
 
 use features_client::prelude::*;
 use features_server::integers::{AddError, AddRequest, AddResponse, IntegersApi};
 use features_types::Integers;
+
+/// The default of `most` in the contract.
+const MOST: u64 = 9_223_372_036_854_776_000;
 
 impl IntegersApi for crate::Features {
     async fn add(&self, request: AddRequest) -> Result<AddResponse, AddError> {
@@ -16,6 +19,7 @@ impl IntegersApi for crate::Features {
             u32,
             u64,
             port,
+            most,
             ..
         } = request.body;
         let signed = i64.unwrap_or(0)
@@ -25,6 +29,8 @@ impl IntegersApi for crate::Features {
                 .sum::<i64>();
         let port = port.map(u16::from);
         let unsigned = u64.unwrap_or(0)
+            // The sum has no room for the default.
+            + Some(most).filter(|most| *most != MOST).unwrap_or(0)
             + [
                 u8.map(u64::from),
                 u16.map(u64::from),
@@ -76,6 +82,7 @@ pub async fn check(client: &Client, url: &str) {
         ("u16", 0, u16::MAX.into()),
         ("u32", 0, u32::MAX.into()),
         ("u64", 0, u32::MAX.into()),
+        ("most", 0, u32::MAX.into()),
         ("port", 1, u16::MAX.into()),
     ] {
         for inside in [low, high] {
@@ -90,7 +97,7 @@ pub async fn check(client: &Client, url: &str) {
             400,
             "{name}"
         );
-        let beyond = if name == "u64" {
+        let beyond = if ["u64", "most"].contains(&name) {
             i128::from(u64::MAX) + 1
         } else {
             high + 1

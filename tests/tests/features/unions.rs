@@ -6,6 +6,7 @@ use features_server::unions::{
     KeyViewError, KeyViewRequest, KeyViewResponse, PetEchoError, PetEchoRequest, PetEchoResponse,
     PointEchoError, PointEchoRequest, PointEchoResponse, ShapeEchoError, ShapeEchoRequest,
     ShapeEchoResponse, StateEchoError, StateEchoRequest, StateEchoResponse, UnionsApi,
+    UserEchoError, UserEchoRequest, UserEchoResponse,
 };
 use features_types::{
     Cat, Circle, Dog, Key, KeyViewOkBody as AnyKey, Mark, NamedKey, NamedPoint, Pet, Point, Shapes,
@@ -24,6 +25,10 @@ impl UnionsApi for crate::Features {
         &self,
         request: StateEchoRequest,
     ) -> Result<StateEchoResponse, StateEchoError> {
+        Ok(request.body.into())
+    }
+
+    async fn user_echo(&self, request: UserEchoRequest) -> Result<UserEchoResponse, UserEchoError> {
         Ok(request.body.into())
     }
 
@@ -120,6 +125,28 @@ pub async fn check(client: &Client, url: &str) {
         "{}",
     ] {
         assert_eq!(post(wrong).await.status(), 400, "{wrong}");
+    }
+    // Without the property of the discriminator, each branch is tried.
+    for (user, status) in [
+        (r#"{"login":"ada"}"#, 200),
+        (r#"{"login":"ada","email":"a@b.c"}"#, 200),
+        (r#"{"view":"public","login":"ada"}"#, 200),
+        (r#"{"view":"private","login":"ada","email":"a@b.c"}"#, 200),
+        (r#"{"view":"private","login":"ada"}"#, 400),
+        (r#"{"view":"other","login":"ada"}"#, 400),
+        (r#"{"view":1,"login":"ada"}"#, 400),
+        (r#"{"email":"a@b.c"}"#, 400),
+    ] {
+        let request = reqwest::Client::new()
+            .post(format!("{url}/users"))
+            .header("content-type", "application/json")
+            .body(user);
+        let response = request.send().await.expect("a response");
+        assert_eq!(response.status(), status, "{user}");
+        if status == 200 {
+            let body: serde_json::Value = response.json().await.expect("a body of JSON");
+            assert_eq!(body.to_string(), user);
+        }
     }
     for (state, status) in [
         (r#"{"type":"active"}"#, 200),

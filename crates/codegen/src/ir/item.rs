@@ -181,10 +181,30 @@ pub struct Union {
 pub enum Selection {
     /// The value of this property names the variant.
     Tag(String),
-    /// The one variant that accepts the value; a value that two accept is rejected.
+    /// The value of this property names the variant, and a value without it is tried.
+    OptionalTag(String, Trial),
+    /// Each variant is tried.
+    Trial(Trial),
+}
+
+/// Which variant is selected of those that accept a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trial {
+    /// The one that does; a value that two accept is rejected.
     OneOf,
-    /// The variant that accepts the value and keeps the most of it; the first of several that do.
+    /// The one that keeps the most of it; the first of several that do.
     AnyOf,
+}
+
+impl Trial {
+    /// Returns the trial of `oneOf`, if `exactly_one` is set, or else of `anyOf`.
+    pub(crate) fn of(exactly_one: bool) -> Self {
+        if exactly_one {
+            Self::OneOf
+        } else {
+            Self::AnyOf
+        }
+    }
 }
 
 /// A variant of a union.

@@ -33,6 +33,8 @@ pub(super) struct FlatSchema {
     pub exclusive_minimum: Option<Number>,
     pub exclusive_maximum: Option<Number>,
     pub multiple_of: Option<Number>,
+    /// Whether a default is an integer beyond `i64::MAX` that a `u64` holds.
+    pub has_unsigned_default: bool,
     pub min_length: Option<u64>,
     pub max_length: Option<u64>,
     pub pattern: Option<String>,
@@ -289,6 +291,8 @@ impl FlatSchema {
         // The first step is kept and not the least common multiple, which may be too large for a
         // number.
         self.residual |= keep_first(&mut self.multiple_of, k.multiple_of.as_ref());
+        let default = k.default.as_ref();
+        self.has_unsigned_default |= default.is_some_and(|it| it.is_u64() && !it.is_i64());
     }
 
     /// Adds the keywords of strings.

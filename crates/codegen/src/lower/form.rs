@@ -7,7 +7,7 @@ use super::flatten::{AdditionalProperties, FlatSchema};
 use super::integer::{integer, is_exact};
 use super::lowering::Lowering;
 use super::scalar::{number, string};
-use crate::ir::{Primitive, Selection, TypeKind, TypeRef, Union, Variant};
+use crate::ir::{Primitive, Selection, Trial, TypeKind, TypeRef, Union, Variant};
 
 /// The Rust form of a schema, and whether the schema accepts null as well.
 pub(super) struct NullableForm {
@@ -196,7 +196,7 @@ fn form_of_several(types: Types, flat: &FlatSchema, subject: &Subject<'_>) -> Fo
         (Types::OBJECT, "Object", TypeRef::Map(any())),
     ];
     Form::Item(TypeKind::Union(Union {
-        selection: Selection::AnyOf,
+        selection: Selection::Trial(Trial::AnyOf),
         variants: members
             .into_iter()
             .filter(|(member, ..)| types.contains(*member))

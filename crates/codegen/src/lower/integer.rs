@@ -8,7 +8,8 @@ use crate::ir::Primitive;
 /// Returns the integer type of a schema.
 ///
 /// The format decides, and not the bounds: `format: int32` with `maximum: 65535` is an `i32` and
-/// not a `u16`, so that a bound that moves changes no type in the code of a caller.
+/// not a `u16`, so that a bound that moves changes no type in the code of a caller. Without a format,
+/// it is an `i64`, unless that cannot hold the maximum or the default.
 pub(super) fn integer(flat: &FlatSchema) -> Primitive {
     let not_negative = flat
         .minimum
@@ -32,6 +33,10 @@ pub(super) fn integer(flat: &FlatSchema) -> Primitive {
             .is_some_and(|high| high.as_i64().is_none() && high.is_u64())
             && not_negative =>
         {
+            Primitive::U64
+        }
+        // So can such a default, as a program that rounds writes that of Kafka: 9223372036854776000.
+        _ if flat.has_unsigned_default && (flat.minimum.is_none() || not_negative) => {
             Primitive::U64
         }
         _ => Primitive::I64,

@@ -16,7 +16,7 @@ use super::enumeration::variants_of;
 use super::flatten::{Alternatives, FlatSchema};
 use super::form::{Form, NullableForm, Subject};
 use super::lowering::Lowering;
-use crate::ir::{Selection, TypeKind, TypeRef, Union, Variant};
+use crate::ir::{Selection, Trial, TypeKind, TypeRef, Union, Variant};
 use crate::names;
 
 impl Lowering<'_> {
@@ -142,11 +142,18 @@ impl Lowering<'_> {
         }
         // Only now, when the types of all variants are known.
         mark_convertible(&mut variants);
+        let trial = Trial::of(alternatives.exactly_one);
+        // The default takes values without the tag.
+        let is_everywhere = default.is_some()
+            || tags.as_ref().is_some_and(|(property, _)| {
+                let mut requires = members.iter();
+                requires.all(|member| self.requires(*member, property))
+            });
         Union {
             selection: match tags {
-                Some((property, _)) => Selection::Tag(property),
-                None if alternatives.exactly_one => Selection::OneOf,
-                None => Selection::AnyOf,
+                Some((property, _)) if is_everywhere => Selection::Tag(property),
+                Some((property, _)) => Selection::OptionalTag(property, trial),
+                None => Selection::Trial(trial),
             },
             variants,
             check: None,
@@ -220,8 +227,7 @@ impl Lowering<'_> {
         Some(Union {
             selection: match tags {
                 Some((property, _)) => Selection::Tag(property),
-                None if alternatives.exactly_one => Selection::OneOf,
-                None => Selection::AnyOf,
+                None => Selection::Trial(Trial::of(alternatives.exactly_one)),
             },
             variants,
             check: Some(subject.check.clone()),

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::attributes::{self, Arguments, text_literal};
 use crate::ir::{
     Additional, Api, Array, Enumeration, Field, JsonText, Map, Object, Primitive, Scalar,
-    Selection, TypeDef, TypeKind, TypeRef, Union,
+    Selection, Trial, TypeDef, TypeKind, TypeRef, Union,
 };
 use crate::tokens::{docs, ident, primitive_tokens, type_tokens};
 
@@ -344,11 +344,21 @@ fn union_arguments(union: &Union) -> Arguments {
     let mut arguments = Arguments::default();
     match &union.selection {
         Selection::Tag(property) => arguments.text("tag", Some(property)),
-        Selection::OneOf => arguments.flag("one_of", true),
-        Selection::AnyOf => arguments.flag("any_of", true),
+        Selection::OptionalTag(property, trial) => {
+            arguments.text("tag", Some(property));
+            arguments.flag(trial_flag(*trial), true);
+        }
+        Selection::Trial(trial) => arguments.flag(trial_flag(*trial), true),
     }
     arguments.text("check", union.check.as_deref());
     arguments
+}
+
+fn trial_flag(trial: Trial) -> &'static str {
+    match trial {
+        Trial::OneOf => "one_of",
+        Trial::AnyOf => "any_of",
+    }
 }
 
 /// Generates the variants of a union.

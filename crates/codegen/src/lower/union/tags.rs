@@ -72,21 +72,37 @@ impl Lowering<'_> {
     /// Returns whether a schema declares a property: itself, or each of its alternatives. `seen`
     /// holds the schemas that led to it.
     fn declares(&self, schema: SchemaId, property: &str, seen: &mut Vec<SchemaId>) -> bool {
+        let is_declared = |flat: &FlatSchema| flat.properties.contains_key(property);
+        self.everywhere(schema, &is_declared, seen)
+    }
+
+    /// Returns whether a schema requires a property: itself, or each of its alternatives.
+    pub(super) fn requires(&self, schema: SchemaId, property: &str) -> bool {
+        let is_required = |flat: &FlatSchema| flat.required.contains(property);
+        self.everywhere(schema, &is_required, &mut Vec::new())
+    }
+
+    /// Returns whether a condition holds for a schema, or for each of its alternatives. `seen` holds
+    /// the schemas that led to it.
+    fn everywhere(
+        &self,
+        schema: SchemaId,
+        holds: &dyn Fn(&FlatSchema) -> bool,
+        seen: &mut Vec<SchemaId>,
+    ) -> bool {
         let schema = self.contract.resolve(schema);
         if seen.contains(&schema) {
             return false;
         }
         seen.push(schema);
         let flat = FlatSchema::of(self.contract, &[schema]);
-        let declares = flat.properties.contains_key(property)
+        let is_everywhere = holds(&flat)
             || flat.choices.iter().any(|choice| {
-                choice
-                    .members
-                    .iter()
-                    .all(|member| self.declares(*member, property, seen))
+                let mut members = choice.members.iter();
+                members.all(|member| self.everywhere(*member, holds, seen))
             });
         seen.pop();
-        declares
+        is_everywhere
     }
 
     /// Returns the first property that every member requires, and for which each has a constant
