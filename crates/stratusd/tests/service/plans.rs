@@ -74,7 +74,10 @@ fn a_statement_that_reads_its_neighbours_is_refused_on_sqlite() {
             "searches vm by project_id alone",
         ),
         // Whether another table refers to the row.
-        ("DELETE FROM location WHERE name = $1", "reads all of vm"),
+        (
+            "DELETE FROM project WHERE id = $1",
+            "searches vm by project_id alone",
+        ),
         // The statement that was sent before the order of its join was fixed.
         (
             "SELECT t.id FROM firewall_subnet AS attached JOIN firewall AS t ON t.project_id = attached.project_id \

@@ -1,0 +1,2 @@
+-- Only SQLite needs other indexes: see the migration of the same name.
+SELECT 1;
