@@ -151,15 +151,22 @@ pub async fn replace(c: &mut Connection<'_>, new: &Stored) -> Result<(), Storage
 pub async fn sweep(c: &mut Connection<'_>, now: i64, limit: i64) -> Result<usize, StorageError> {
     c.wrote = true;
     // As for leases, PostgreSQL skips rows that another replica is deleting, and the subquery is
-    // materialized, or the planner could run it again for each row and exceed the limit.
+    // materialized, or the planner could run it again for each row and exceed the limit. In one statement, SQLite
+    // may search for the keys by their project alone, and read all of its rows for each of them.
     let sql = statement! {
-        sqlite: "DELETE FROM idempotency WHERE (project_id, id) IN (SELECT project_id, id FROM idempotency \
-                 WHERE expires_at <= $1 ORDER BY expires_at LIMIT CAST($2 AS BIGINT)) RETURNING project_id, id",
+        sqlite: "SELECT project_id, id FROM idempotency WHERE expires_at <= $1 \
+                 ORDER BY expires_at LIMIT CAST($2 AS BIGINT)",
         postgres: "WITH gone AS MATERIALIZED (SELECT project_id, id FROM idempotency WHERE expires_at <= $1 \
                    ORDER BY expires_at LIMIT CAST($2 AS BIGINT) FOR UPDATE SKIP LOCKED) DELETE FROM idempotency AS t USING gone \
                    WHERE t.project_id = gone.project_id AND t.id = gone.id RETURNING t.project_id, t.id",
     };
     let gone = c.fetch_all::<Gone>(sql, &[&now, &limit]).await?;
+    if !c.is_postgres() {
+        let delete = statement!("DELETE FROM idempotency WHERE project_id = $1 AND id = $2");
+        for Gone { project_id, id } in &gone {
+            c.execute(delete, &[project_id, id]).await?;
+        }
+    }
     let keys = gone.iter().map(|row| (&row.project_id, &row.id[..]));
     count::subtract_hashes(c, Responses, keys).await?;
     Ok(gone.len())

@@ -121,6 +121,7 @@ const ALLOWED: &[Allowed] = &[
         "number",
         "all changes since the data plane has last looked",
     ),
+    ("WITH gone", "audit", "at", "the entries of a millisecond"),
     ("", "vm", "location", ONE_IN_LOCATION),
     ("", "private_subnet", "location", ONE_IN_LOCATION),
     ("", "firewall", "location", ONE_IN_LOCATION),
