@@ -2,9 +2,11 @@
 
 use api_types::ProjectId;
 
+use super::clock::postgres_now;
 use super::record::record;
 use super::statement::statement;
 use super::{Connection, StorageError};
+use crate::world::World;
 
 record! {
     /// An entry of the trail.
@@ -12,7 +14,8 @@ record! {
     pub struct Entry in "audit" {
         /// The project that owns the resource, which may have been removed since.
         pub project_id: ProjectId,
-        /// When the change was made, in milliseconds since 1970.
+        /// When the change was made by the [clock of the database](super::clock), in milliseconds since
+        /// 1970.
         pub at: i64,
         /// The id of the caller's token, or [`OPERATOR`](crate::domain::audit::OPERATOR) or
         /// [`RECONCILER`](crate::domain::audit::RECONCILER).
@@ -25,6 +28,21 @@ record! {
         pub request_id: Option<String>,
     }
     columns entry_columns;
+}
+
+/// An entry to insert. The database gives it the time.
+#[derive(Debug, Clone)]
+pub struct NewEntry {
+    /// The project that owns the resource.
+    pub project_id: ProjectId,
+    /// The principal.
+    pub principal: String,
+    /// The operation.
+    pub operation: String,
+    /// The id of the resource.
+    pub resource: String,
+    /// The id of the request. `None` if the change is made without one.
+    pub request_id: Option<String>,
 }
 
 /// Which entries to read.
@@ -47,19 +65,30 @@ pub struct Filter {
 }
 
 /// Inserts an entry, after those that the project has of the same time.
-pub async fn insert(c: &mut Connection<'_>, new: &Entry) -> Result<(), StorageError> {
+///
+/// The time is that of the database when the statement runs. So of two changes of which one waits for
+/// the other, such as those of one resource, the later one has the later entry, whichever replica makes
+/// it.
+pub async fn insert(
+    c: &mut Connection<'_>,
+    new: &NewEntry,
+    world: &World,
+) -> Result<(), StorageError> {
     let sql = statement! {
         sqlite: "INSERT INTO audit (project_id, at, number, principal, operation, resource, request_id) VALUES ($1, $2, \
                  COALESCE((SELECT t.number + 1 FROM audit AS t WHERE t.project_id = $1 AND t.at = $2 \
                  ORDER BY t.number DESC LIMIT 1), 0), $3, $4, $5, $6)",
-        postgres: "INSERT INTO audit (project_id, at, principal, operation, resource, request_id) \
-                   VALUES ($1, $2, $3, $4, $5, $6)",
+        postgres: concat!(
+            "INSERT INTO audit (project_id, at, principal, operation, resource, request_id) VALUES ($1, ",
+            postgres_now!(),
+            ", $3, $4, $5, $6)"
+        ),
     };
     c.insert(
         sql,
         &[
             &new.project_id,
-            &new.at,
+            &world.database_now(),
             &new.principal,
             &new.operation,
             &new.resource,

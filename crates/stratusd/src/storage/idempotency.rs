@@ -4,7 +4,7 @@
 
 use api_types::ProjectId;
 
-use super::clock::Time;
+use super::clock::{Time, postgres_now};
 use super::count::{self, Responses};
 use super::record::record;
 use super::statement::statement;
@@ -51,8 +51,7 @@ pub async fn lock(
 ) -> Result<i64, StorageError> {
     let sql = statement! {
         sqlite: "SELECT $2 AS now WHERE $1 IS NOT NULL",
-        postgres: "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT) AS now \
-                   FROM pg_advisory_xact_lock($1)",
+        postgres: concat!("SELECT ", postgres_now!(), " AS now FROM pg_advisory_xact_lock($1)"),
     };
     // Two ids that begin with the same bytes only wait for each other.
     let number = i64::from_be_bytes(std::array::from_fn(|at| id[at]));
