@@ -9,7 +9,7 @@ use crate::domain::audit::OPERATOR;
 use crate::domain::id;
 use crate::domain::refusal::enumerate;
 use crate::domain::token::{generate, hash};
-use crate::storage::audit::{Entry, insert};
+use crate::storage::audit::{NewEntry, insert};
 use crate::storage::project::Project;
 use crate::storage::token::Token;
 use crate::storage::{self, Aborted, Change, Connection, StorageError, Store};
@@ -55,11 +55,7 @@ impl Change for Issue {
             revoked_at: None,
         };
         storage::token::insert(tx, &row).await?;
-        insert(
-            tx,
-            &entry(&row.project_id, "token_issue", &id, row.created_at),
-        )
-        .await?;
+        insert(tx, &entry(&row.project_id, "token_issue", &id), &self.world).await?;
         Ok(Issued { token, id })
     }
 }
@@ -83,16 +79,15 @@ impl Change for Revoke {
         let Some(project) = storage::token::revoke(tx, &self.id, now).await? else {
             return Ok(false);
         };
-        insert(tx, &entry(&project, "token_revoke", &self.id, now)).await?;
+        insert(tx, &entry(&project, "token_revoke", &self.id), &self.world).await?;
         Ok(true)
     }
 }
 
-/// Returns the entry of the audit trail about a token. The time is in milliseconds since 1970.
-fn entry(project: &ProjectId, operation: &str, token: &str, at: i64) -> Entry {
-    Entry {
+/// Returns the entry of the audit trail about a token.
+fn entry(project: &ProjectId, operation: &str, token: &str) -> NewEntry {
+    NewEntry {
         project_id: project.clone(),
-        at,
         principal: OPERATOR.to_owned(),
         operation: operation.to_owned(),
         resource: token.to_owned(),

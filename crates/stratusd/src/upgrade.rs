@@ -6,7 +6,7 @@ use thiserror::Error;
 use crate::domain::audit::OPERATOR;
 use crate::provision::local::{Binaries, CannotUpgrade};
 use crate::serve::runs_here;
-use crate::storage::audit::{Entry, insert};
+use crate::storage::audit::{NewEntry, insert};
 use crate::storage::database::Part;
 use crate::storage::{self, Aborted, Change, Connection};
 use crate::world::World;
@@ -84,15 +84,14 @@ impl Change for Upgrade {
             found.target_version = self.to.clone();
             let now = storage::clock::now(tx, &self.world).await?;
             storage::database::set(tx, &self.project, &found, Part::TargetVersion, now).await?;
-            let entry = Entry {
+            let entry = NewEntry {
                 project_id: self.project.clone(),
-                at: self.world.now(),
                 principal: OPERATOR.to_owned(),
                 operation: "postgres_upgrade".to_owned(),
                 resource: self.id.as_str().to_owned(),
                 request_id: None,
             };
-            insert(tx, &entry).await?;
+            insert(tx, &entry, &self.world).await?;
         }
         Ok(found.version)
     }

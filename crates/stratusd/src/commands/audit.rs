@@ -12,8 +12,8 @@ use stratusd::domain::id::Kind;
 use stratusd::domain::token::Presented;
 use stratusd::issue::find_project;
 use stratusd::settings::{Lifetime, SettingsFile, StoreArguments};
-use stratusd::storage::Store;
 use stratusd::storage::audit::{Entry, Filter, newest};
+use stratusd::storage::{Store, clock};
 use stratusd::world::World;
 
 use super::output::print;
@@ -112,14 +112,16 @@ fn parse_resource(text: &str) -> Result<String, &'static str> {
 pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> Result<()> {
     let settings = arguments.store.resolve(matches, file)?;
     let principal = arguments.principal.as_deref().map(principal).transpose()?;
-    let now = World::real().now();
-    let millis = |moment: Option<Moment>| moment.map(|moment| moment.millis(now));
     let mut entries = block_on(async {
         let store = open(&settings).await?;
         let project = match &arguments.project {
             Some(reference) => Some(project(&store, reference).await?),
             None => None,
         };
+        let now = now(&store)
+            .await
+            .context("failed to read the time of the database")?;
+        let millis = |moment: Option<Moment>| moment.map(|moment| moment.millis(now));
         let filter = Filter {
             project,
             principal,
@@ -140,6 +142,12 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
         Format::Table => print_table(&entries),
         Format::Json => entries.iter().try_for_each(|entry| print(json(entry))),
     }
+}
+
+/// Returns the time of the database in milliseconds since 1970: entries have their time by its clock.
+async fn now(store: &Store) -> Result<i64> {
+    let mut reader = store.reader().await?;
+    Ok(clock::now(&mut reader.connection(), &World::real()).await?)
 }
 
 async fn read(store: &Store, filter: &Filter) -> Result<Vec<Entry>> {

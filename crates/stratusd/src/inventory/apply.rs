@@ -98,7 +98,7 @@ impl Change for Apply {
         run.prune_projects(&self.inventory, &existing).await?;
         run.prune_locations(&self.inventory).await?;
         let Run { steps, entries, .. } = run;
-        entries.insert(tx, self.world.now()).await?;
+        entries.insert(tx, &self.world).await?;
         if self.mode.is_dry_run {
             Err(Aborted::Refused(ApplyRefusal::DryRun(steps)))
         } else {

@@ -10,7 +10,7 @@ use super::Result;
 use crate::domain::Refusal;
 use crate::domain::audit::Author;
 use crate::domain::entity_tag::Tagged;
-use crate::storage::audit::{Entry, insert};
+use crate::storage::audit::{NewEntry, insert};
 use crate::storage::{Change, Connection, standby};
 use crate::world::World;
 
@@ -22,7 +22,7 @@ pub struct Audited<C> {
     pub change: C,
     /// The request that makes it.
     pub author: Author,
-    /// The source of time.
+    /// The source of time, for a database without a clock.
     pub world: World,
 }
 
@@ -43,15 +43,14 @@ where
                 operation,
                 request_id,
             } = &self.author;
-            let entry = Entry {
+            let entry = NewEntry {
                 project_id: caller.project_id.clone(),
-                at: self.world.now(),
                 principal: caller.token_id.clone(),
                 operation: (*operation).to_owned(),
                 resource: output.id().to_owned(),
                 request_id: request_id.clone(),
             };
-            insert(tx, &entry).await?;
+            insert(tx, &entry, &self.world).await?;
         } else {
             // What it has found may be a change whose commit no standby has yet.
             standby::confirm(tx).await?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::millis;
 use super::room::{self, Room};
 use crate::domain::audit::{POSTGRES_RECONCILE, RECONCILER};
-use crate::storage::audit::{Entry, insert};
+use crate::storage::audit::{NewEntry, insert};
 use crate::storage::lease::{
     Due, Lane, Lease, StepRecord, bring_forward, delete, free_all, prolong, put_off, settle,
     take_due,
@@ -108,15 +108,14 @@ impl Change for Settle {
             None => delete(tx, &self.due, &self.lease).await?,
         };
         if is_settled && self.is_change() {
-            let entry = Entry {
+            let entry = NewEntry {
                 project_id: self.due.project_id.clone(),
-                at: self.world.now(),
                 principal: RECONCILER.to_owned(),
                 operation: POSTGRES_RECONCILE.to_owned(),
                 resource: self.due.database.id.to_string(),
                 request_id: None,
             };
-            insert(tx, &entry).await?;
+            insert(tx, &entry, &self.world).await?;
         }
         Ok(is_settled)
     }

@@ -2,9 +2,11 @@
 
 use api_types::ProjectId;
 
+use super::clock::postgres_now;
 use super::record::record;
 use super::statement::statement;
 use super::{Connection, StorageError};
+use crate::world::World;
 
 record! {
     /// An entry of the trail.
@@ -12,7 +14,8 @@ record! {
     pub struct Entry in "audit" {
         /// The project that owns the resource, which may have been removed since.
         pub project_id: ProjectId,
-        /// When the change was made, in milliseconds since 1970.
+        /// When the change was made by the [clock of the database](super::clock), in milliseconds since
+        /// 1970.
         pub at: i64,
         /// The id of the caller's token, or [`OPERATOR`](crate::domain::audit::OPERATOR) or
         /// [`RECONCILER`](crate::domain::audit::RECONCILER).
@@ -25,6 +28,21 @@ record! {
         pub request_id: Option<String>,
     }
     columns entry_columns;
+}
+
+/// An entry to insert. The database gives it the time.
+#[derive(Debug, Clone)]
+pub struct NewEntry {
+    /// The project that owns the resource.
+    pub project_id: ProjectId,
+    /// The principal.
+    pub principal: String,
+    /// The operation.
+    pub operation: String,
+    /// The id of the resource.
+    pub resource: String,
+    /// The id of the request. `None` if the change is made without one.
+    pub request_id: Option<String>,
 }
 
 /// Which entries to read.
@@ -47,19 +65,30 @@ pub struct Filter {
 }
 
 /// Inserts an entry, after those that the project has of the same time.
-pub async fn insert(c: &mut Connection<'_>, new: &Entry) -> Result<(), StorageError> {
+///
+/// The time is that of the database when the statement runs. So of two changes of which one waits for
+/// the other, such as those of one resource, the later one has the later entry, whichever replica makes
+/// it.
+pub async fn insert(
+    c: &mut Connection<'_>,
+    new: &NewEntry,
+    world: &World,
+) -> Result<(), StorageError> {
     let sql = statement! {
         sqlite: "INSERT INTO audit (project_id, at, number, principal, operation, resource, request_id) VALUES ($1, $2, \
                  COALESCE((SELECT t.number + 1 FROM audit AS t WHERE t.project_id = $1 AND t.at = $2 \
                  ORDER BY t.number DESC LIMIT 1), 0), $3, $4, $5, $6)",
-        postgres: "INSERT INTO audit (project_id, at, principal, operation, resource, request_id) \
-                   VALUES ($1, $2, $3, $4, $5, $6)",
+        postgres: concat!(
+            "INSERT INTO audit (project_id, at, principal, operation, resource, request_id) VALUES ($1, ",
+            postgres_now!(),
+            ", $3, $4, $5, $6)"
+        ),
     };
     c.insert(
         sql,
         &[
             &new.project_id,
-            &new.at,
+            &world.database_now(),
             &new.principal,
             &new.operation,
             &new.resource,
@@ -74,18 +103,17 @@ pub async fn insert(c: &mut Connection<'_>, new: &Entry) -> Result<(), StorageEr
 /// The entries of a project, and those of all projects, are each read along an index that is in the
 /// order of time. Those that the other properties of the filter leave out are read and dropped.
 pub async fn newest(c: &mut Connection<'_>, of: &Filter) -> Result<Vec<Entry>, StorageError> {
-    macro_rules! sql {
-        ($project:literal, $order:literal) => {
-            statement!(concat!(
+    macro_rules! selected {
+        ($columns:expr, $project:literal, $order:literal) => {
+            concat!(
                 "SELECT ",
-                entry_columns!(),
+                $columns,
                 " FROM audit AS t WHERE ",
                 $project,
                 "t.at >= $1 AND t.at < $2 AND ($3 IS NULL OR t.principal = $3) \
                  AND ($4 IS NULL OR t.operation = $4) AND ($5 IS NULL OR t.resource = $5) ORDER BY ",
-                $order,
-                " LIMIT CAST($6 AS BIGINT)"
-            ))
+                $order
+            )
         };
     }
     let Filter {
@@ -98,16 +126,47 @@ pub async fn newest(c: &mut Connection<'_>, of: &Filter) -> Result<Vec<Entry>, S
         limit,
     } = of;
     if let Some(project) = project {
-        let sql = sql!("t.project_id = $7 AND ", "t.at DESC, t.number DESC");
+        let sql = statement!(concat!(
+            selected!(
+                entry_columns!(),
+                "t.project_id = $7 AND ",
+                "t.at DESC, t.number DESC"
+            ),
+            " LIMIT CAST($6 AS BIGINT)"
+        ));
         c.fetch_all(
             sql,
             &[since, until, principal, operation, resource, limit, project],
         )
         .await
     } else {
-        let sql = sql!("", "t.at DESC, t.project_id DESC, t.number DESC");
+        // The index of PostgreSQL has the times alone, so what has the time of the last entry is read too.
+        // Otherwise, the planner may sort all entries by the other columns.
+        let sql = statement! {
+            sqlite: concat!(
+                selected!(entry_columns!(), "", "t.at DESC, t.project_id DESC, t.number DESC"),
+                " LIMIT CAST($6 AS BIGINT)"
+            ),
+            postgres: concat!(
+                "SELECT ",
+                entry_columns!(),
+                " FROM (",
+                selected!("*", "", "t.at DESC"),
+                " FETCH FIRST (CAST($6 AS BIGINT)) ROWS WITH TIES) AS t \
+                 ORDER BY t.at DESC, t.project_id DESC, t.number DESC LIMIT CAST($6 AS BIGINT)"
+            ),
+        };
         c.fetch_all(sql, &[since, until, principal, operation, resource, limit])
             .await
+    }
+}
+
+record! {
+    /// The key of an entry that is too old.
+    struct Old in "audit" {
+        project_id: ProjectId,
+        at: i64,
+        number: i64,
     }
 }
 
@@ -115,12 +174,24 @@ pub async fn newest(c: &mut Connection<'_>, of: &Filter) -> Result<Vec<Entry>, S
 /// their number. The time is in milliseconds since 1970.
 pub async fn sweep(c: &mut Connection<'_>, before: i64, limit: i64) -> Result<usize, StorageError> {
     // As in the sweep of idempotency keys.
-    let sql = statement! {
-        sqlite: "DELETE FROM audit WHERE (project_id, at, number) IN (SELECT project_id, at, number FROM audit \
-                 WHERE at < $1 ORDER BY at LIMIT CAST($2 AS BIGINT))",
-        postgres: "WITH gone AS MATERIALIZED (SELECT project_id, at, number FROM audit WHERE at < $1 \
+    if c.is_postgres() {
+        let sql = "WITH gone AS MATERIALIZED (SELECT project_id, at, number FROM audit WHERE at < $1 \
                    ORDER BY at LIMIT CAST($2 AS BIGINT) FOR UPDATE SKIP LOCKED) DELETE FROM audit AS t USING gone \
-                   WHERE t.project_id = gone.project_id AND t.at = gone.at AND t.number = gone.number",
-    };
-    c.execute(sql, &[&before, &limit]).await
+                   WHERE t.project_id = gone.project_id AND t.at = gone.at AND t.number = gone.number";
+        return c.execute(sql, &[&before, &limit]).await;
+    }
+    let old = statement!(
+        "SELECT project_id, at, number FROM audit WHERE at < $1 ORDER BY at LIMIT CAST($2 AS BIGINT)"
+    );
+    let old = c.fetch_all::<Old>(old, &[&before, &limit]).await?;
+    let delete = statement!("DELETE FROM audit WHERE project_id = $1 AND at = $2 AND number = $3");
+    for Old {
+        project_id,
+        at,
+        number,
+    } in &old
+    {
+        c.execute(delete, &[project_id, at, number]).await?;
+    }
+    Ok(old.len())
 }

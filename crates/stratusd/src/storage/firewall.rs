@@ -96,7 +96,7 @@ pub async fn page(
         Order::Id => {
             fetch(
                 c,
-                sql!("id", " INDEXED BY firewall_by_location"),
+                sql!("id", " INDEXED BY firewall_of_location"),
                 &parameters,
             )
             .await

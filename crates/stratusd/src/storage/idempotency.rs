@@ -4,7 +4,7 @@
 
 use api_types::ProjectId;
 
-use super::clock::Time;
+use super::clock::{Time, postgres_now};
 use super::count::{self, Responses};
 use super::record::record;
 use super::statement::statement;
@@ -51,8 +51,7 @@ pub async fn lock(
 ) -> Result<i64, StorageError> {
     let sql = statement! {
         sqlite: "SELECT $2 AS now WHERE $1 IS NOT NULL",
-        postgres: "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT) AS now \
-                   FROM pg_advisory_xact_lock($1)",
+        postgres: concat!("SELECT ", postgres_now!(), " AS now FROM pg_advisory_xact_lock($1)"),
     };
     // Two ids that begin with the same bytes only wait for each other.
     let number = i64::from_be_bytes(std::array::from_fn(|at| id[at]));
@@ -151,15 +150,22 @@ pub async fn replace(c: &mut Connection<'_>, new: &Stored) -> Result<(), Storage
 pub async fn sweep(c: &mut Connection<'_>, now: i64, limit: i64) -> Result<usize, StorageError> {
     c.wrote = true;
     // As for leases, PostgreSQL skips rows that another replica is deleting, and the subquery is
-    // materialized, or the planner could run it again for each row and exceed the limit.
+    // materialized, or the planner could run it again for each row and exceed the limit. In one statement, SQLite
+    // may search for the keys by their project alone, and read all of its rows for each of them.
     let sql = statement! {
-        sqlite: "DELETE FROM idempotency WHERE (project_id, id) IN (SELECT project_id, id FROM idempotency \
-                 WHERE expires_at <= $1 ORDER BY expires_at LIMIT CAST($2 AS BIGINT)) RETURNING project_id, id",
+        sqlite: "SELECT project_id, id FROM idempotency WHERE expires_at <= $1 \
+                 ORDER BY expires_at LIMIT CAST($2 AS BIGINT)",
         postgres: "WITH gone AS MATERIALIZED (SELECT project_id, id FROM idempotency WHERE expires_at <= $1 \
                    ORDER BY expires_at LIMIT CAST($2 AS BIGINT) FOR UPDATE SKIP LOCKED) DELETE FROM idempotency AS t USING gone \
                    WHERE t.project_id = gone.project_id AND t.id = gone.id RETURNING t.project_id, t.id",
     };
     let gone = c.fetch_all::<Gone>(sql, &[&now, &limit]).await?;
+    if !c.is_postgres() {
+        let delete = statement!("DELETE FROM idempotency WHERE project_id = $1 AND id = $2");
+        for Gone { project_id, id } in &gone {
+            c.execute(delete, &[project_id, id]).await?;
+        }
+    }
     let keys = gone.iter().map(|row| (&row.project_id, &row.id[..]));
     count::subtract_hashes(c, Responses, keys).await?;
     Ok(gone.len())

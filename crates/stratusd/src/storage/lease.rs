@@ -174,14 +174,15 @@ pub async fn take_due(
     // The rows are returned by the statement that leases them: a search for the lease would read all
     // databases that are due. PostgreSQL skips rows that another replica is leasing, instead of
     // waiting for it. The subquery is materialized, or the planner could run it again for each row
-    // and exceed the limit.
+    // and exceed the limit. Without it, SQLite may search for the keys by their project alone.
     let sql = in_lane!(lane, |condition| Sql {
         sqlite: concat!(
-            "UPDATE postgres_database SET lease = $1, lease_until = $2 WHERE (project_id, id) IN \
+            "UPDATE postgres_database AS t SET lease = $1, lease_until = $2 FROM \
              (SELECT project_id, id FROM postgres_database WHERE due_at <= $3 AND ",
             condition!(),
             " AND (lease_until IS NULL OR lease_until < $3 OR lease_until > $5) \
-             ORDER BY due_at LIMIT CAST($4 AS BIGINT)) \
+             ORDER BY due_at LIMIT CAST($4 AS BIGINT)) AS free \
+             WHERE t.project_id = free.project_id AND t.id = free.id \
              RETURNING project_id, password_is_set, restarts, target_restarts, promotions, \
              target_promotions, attempts, ",
             database_columns!(bare)

@@ -85,7 +85,7 @@ pub async fn page(
         let parameters: [&dyn Parameter; 4] = [&project, &page.after, &page.size, &location];
         match page.order {
             Order::Id => {
-                let sql = of_location!("id", " INDEXED BY load_balancer_by_location");
+                let sql = of_location!("id", " INDEXED BY load_balancer_of_location");
                 fetch(c, sql, &parameters).await
             }
             Order::Name => fetch(c, of_location!("name", ""), &parameters).await,

@@ -46,6 +46,26 @@ pub async fn delete(
     c: &mut Connection<'_>,
     name: &api_types::Location,
 ) -> Result<(), StorageError> {
+    // The foreign keys reject the deletion too. PostgreSQL reads up to the first resource for that, and
+    // SQLite all of the location.
+    if !c.is_postgres() {
+        macro_rules! first {
+            ($table:literal) => {
+                concat!("SELECT id FROM ", $table, " WHERE location = $1 LIMIT 1")
+            };
+        }
+        for sql in [
+            first!("vm"),
+            first!("private_subnet"),
+            first!("firewall"),
+            first!("load_balancer"),
+            first!("postgres_database"),
+        ] {
+            if c.exists(sql, &[&name]).await? {
+                return Err(StorageError::Conflict);
+            }
+        }
+    }
     c.execute("DELETE FROM location WHERE name = $1", &[&name])
         .await?;
     Ok(())

@@ -124,7 +124,7 @@ pub async fn page(
         let parameters: [&dyn Parameter; 4] = [&project, &page.after, &page.size, &location];
         match page.order {
             Order::Id => {
-                let sql = of_location!("id", " INDEXED BY private_subnet_by_location");
+                let sql = of_location!("id", " INDEXED BY private_subnet_of_location");
                 fetch(c, sql, &parameters).await
             }
             Order::Name => fetch(c, of_location!("name", ""), &parameters).await,

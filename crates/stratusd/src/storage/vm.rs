@@ -84,7 +84,7 @@ pub async fn page(
     }
     let parameters: [&dyn Parameter; 4] = [&project, &page.after, &page.size, &location];
     match page.order {
-        Order::Id => fetch(c, sql!("id", " INDEXED BY vm_by_location"), &parameters).await,
+        Order::Id => fetch(c, sql!("id", " INDEXED BY vm_of_location"), &parameters).await,
         Order::Name => fetch(c, sql!("name", ""), &parameters).await,
     }
 }

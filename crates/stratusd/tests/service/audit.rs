@@ -7,6 +7,7 @@ use futures_util::future::join_all;
 use insta::assert_snapshot;
 use reqwest::Method;
 use serde_json::{Value, json};
+use stratusd::world::World;
 
 use crate::on_both;
 use crate::support::bare::{Bare, BareRequest};
@@ -276,6 +277,10 @@ on_both! {
         for _ in 0..5 {
             assert_eq!(bare.call(&create).await.0, 200);
         }
+        // The clock of PostgreSQL is not that of the test.
+        if bare.home.database_url.starts_with("postgres") {
+            bare.ask(&format!("UPDATE audit SET at = {start} + 1000 * GREATEST(0, number + 5 - (SELECT max(number) FROM audit))"));
+        }
         let at = |seconds: i64| jiff::Timestamp::from_millisecond(start + seconds * 1000).expect("it is a time").to_string();
         let times = |filter: &[&str]| -> Vec<String> {
             let filter = [&["--operation", "inference_api_key_create"], filter].concat();
@@ -309,10 +314,13 @@ on_both! {
         for number in 0..600 {
             assert_eq!(bare.call(&tags(number)).await.0, 200);
         }
-        // An entry is a second older than the next one. The newest is as old as on SQLite.
+        // An entry is a second older than the next one, and those before the create are as old as each other.
         let sweep = async |kept: Duration| {
             if is_postgres {
-                bare.ask(&format!("UPDATE audit SET at = at - (SELECT max(at) FROM audit) + {NOW}"));
+                bare.ask(&format!(
+                    "UPDATE audit SET at = {NOW} - 1000 * ((SELECT max(number) FROM audit) - GREATEST(number, \
+                     (SELECT min(number) - 1 FROM audit WHERE operation = 'postgres_create')))"
+                ));
             }
             let kept = kept + Duration::from_millis(999);
             stratusd::sweep::once(&bare.store, &bare.context.world, kept).await.expect("it sweeps").entries
@@ -343,7 +351,6 @@ async fn a_replica_whose_clock_is_ahead_sweeps_nothing_too_early() {
     let headers = [("idempotency-key", "key")];
     let made = bare.call_with(&headers, &create).await;
     assert_eq!(made.0, 200);
-    bare.ask(&format!("UPDATE audit SET at = {NOW}"));
     let sweep = async || {
         let kept = Duration::from_hours(1);
         let swept = stratusd::sweep::once(&bare.store, &bare.context.world, kept).await;
@@ -358,6 +365,48 @@ async fn a_replica_whose_clock_is_ahead_sweeps_nothing_too_early() {
     bare.set_clock(-2 * years);
     bare.wait(DAY);
     assert_eq!(sweep().await, (1, true));
+}
+
+/// On SQLite there is a single replica.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn replicas_whose_clocks_differ_write_one_trail() {
+    let Some(home) = Home::postgres() else { return };
+    let bare = Bare::new(home).await;
+    let time = || {
+        let sql = "SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')";
+        bare.ask(sql)
+    };
+    let create = BareRequest {
+        method: "POST",
+        path: format!("/project/{SHOP}/inference-api-key"),
+        body: None,
+    };
+    let hour = 3_600_000;
+    let begin = time();
+    let mut made = Vec::new();
+    // A replica is ahead, one is right and one is behind.
+    let right = World::real().now() - bare.context.world.now();
+    for ahead in [hour, 0, -hour, hour, -hour, 0] {
+        bare.set_clock(right + ahead);
+        let (status, _, body) = bare.call(&create).await;
+        bare.set_clock(-right - ahead);
+        assert_eq!(status, 200);
+        let body: Value = serde_json::from_slice(&body).expect("it is JSON");
+        made.push(body["id"].clone());
+    }
+    let keys = |filter: &[&str]| -> Vec<Value> {
+        let filter = [&["--operation", "inference_api_key_create"], filter].concat();
+        let entries = trail(&bare.home, &filter);
+        entries
+            .iter()
+            .map(|entry| entry["resource"].clone())
+            .collect()
+    };
+    assert_eq!(keys(&[]), made);
+    // What one reader has seen and what the next one begins with leaves out none.
+    assert_eq!(keys(&["--since", &begin, "--until", &time()]), made);
+    assert_eq!(keys(&["--since", "30m"]), made);
+    assert_eq!(keys(&["--until", "30m"]), [Value::Null; 0]);
 }
 
 #[test]

@@ -8,22 +8,23 @@ use crate::domain::audit::OPERATOR;
 use crate::domain::id;
 use crate::inventory::StepKind;
 use crate::storage::Connection;
-use crate::storage::audit::{Entry, insert};
+use crate::storage::audit::{NewEntry, insert};
 use crate::storage::project::Project;
+use crate::world::World;
 
 /// The entries of a run. Locations belong to no project, so they have none.
 #[derive(Debug, Default)]
 pub(super) struct Entries {
-    all: Vec<Entry>,
+    all: Vec<NewEntry>,
     /// The ids of the resources that the run has created or updated.
     touched: HashSet<String>,
 }
 
 impl Entries {
-    /// Inserts the entries. `now` is in milliseconds since 1970.
-    pub(super) async fn insert(self, tx: &mut Connection<'_>, now: i64) -> Applied<()> {
-        for entry in self.all {
-            insert(tx, &Entry { at: now, ..entry }).await?;
+    /// Inserts the entries.
+    pub(super) async fn insert(self, tx: &mut Connection<'_>, world: &World) -> Applied<()> {
+        for entry in &self.all {
+            insert(tx, entry, world).await?;
         }
         Ok(())
     }
@@ -44,9 +45,8 @@ impl Run<'_, '_> {
             unreachable!("a resource has an id")
         };
         if is_first || step != StepKind::Update {
-            self.entries.all.push(Entry {
+            self.entries.all.push(NewEntry {
                 project_id: project.id.clone(),
-                at: 0,
                 principal: OPERATOR.to_owned(),
                 operation: format!("{}_{verb}", kind.name()),
                 resource: resource.to_owned(),

@@ -96,7 +96,7 @@ pub async fn page(
         let parameters: [&dyn Parameter; 4] = [&project, &page.after, &page.size, &location];
         match page.order {
             Order::Id => {
-                let sql = of_location!("id", " INDEXED BY postgres_database_by_location");
+                let sql = of_location!("id", " INDEXED BY postgres_database_of_location");
                 fetch(c, sql, &parameters).await
             }
             // A database that is being deleted may have the name of another one.

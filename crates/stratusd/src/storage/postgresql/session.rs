@@ -1,4 +1,4 @@
-//! The settings of each session with PostgreSQL: durability, and time limits by which the server
+//! The settings of each session with PostgreSQL: durability, plans, and time limits by which the server
 //! ends a statement, and a backend whose client is gone.
 
 use std::time::Duration;
@@ -66,9 +66,9 @@ impl Limits {
         self.without_client().max(AUTHENTICATION)
     }
 
-    /// Returns the statements that set these limits and durability in a session. They override the
-    /// settings of the database, the role and the URL, except for the stronger
-    /// `synchronous_commit = remote_apply`.
+    /// Returns the statements that set these limits, how statements are planned, and durability in a
+    /// session. They override the settings of the database, the role and the URL, except for the
+    /// stronger `synchronous_commit = remote_apply`.
     pub(super) fn set_up(self) -> String {
         let (statement, locks) = (millis(self.patience + MARGIN), millis(self.locks));
         let probe = self.probe;
@@ -81,10 +81,23 @@ impl Limits {
              SET tcp_keepalives_idle = {probe}; \
              SET tcp_keepalives_interval = {probe}; \
              SET tcp_keepalives_count = {PROBES}; \
+             {PLANS}; \
              {DURABLE}"
         )
     }
 }
+
+/// Statements after which the plan of a statement depends neither on its values nor on the state of its
+/// tables: each statement of the service has an index that finds its rows, one after the other.
+///
+/// By default, the server plans a statement anew for each project where projects are large, which takes
+/// longer than to run it. It reads a table without an index while that is small, and keeps this plan when
+/// the table has grown. To spare a row, it reads all entries of a project in an index that has all
+/// columns, if the table was vacuumed lately. A plan for all values supposes that a limit is a tenth of the rows, and
+/// so would join whole tables, and be compiled.
+const PLANS: &str = "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; \
+                     SET enable_indexonlyscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; \
+                     SET jit = off";
 
 /// A statement after which the server acknowledges a commit only when it is on disk, also on that
 /// of the synchronous standbys if there are any. It sets `synchronous_commit` to `on`, but keeps

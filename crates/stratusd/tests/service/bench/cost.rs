@@ -17,6 +17,8 @@ use crate::support::{Home, variable};
 
 /// The rows of neighbours in each table.
 const SIZES: [u32; 3] = [10, 20_000, 1_000_000];
+/// The other projects.
+const OTHERS: u32 = 2_000;
 const ROUNDS: u64 = 41;
 
 /// A service whose project has neighbours.
@@ -34,6 +36,7 @@ impl Target {
         let neighbours = Neighbours {
             project: SHOP,
             rows,
+            others: OTHERS,
             are_due: false,
         };
         match &cluster {

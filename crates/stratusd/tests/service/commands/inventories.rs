@@ -168,6 +168,12 @@ on_both! {
         assert!(said(other_id, &[]).contains("exists with the id pjj99grz61ddttq24cf6gc6atm, which cannot change"));
         let other_net = two_projects().replacen("net4: 10.61.7.0/26", "net4: 10.61.7.64/26", 1).replacen(", private_ipv4: 10.61.7.9", "", 1);
         assert!(said(other_net, &[]).contains("has the network 10.61.7.0/26, which cannot change"));
+        // What a caller has made there is in no inventory, so it is not pruned.
+        let service = home.serve(&[]);
+        let caller = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
+        caller.post_nothing("/location/eu-north-h1/firewall/of-a-caller").await.ok();
+        let fewer = two_projects().replacen("  - { name: eu-north-h1, postgres: false }\n", "", 1);
+        assert!(said(fewer, &["--prune"]).contains("cannot remove location eu-north-h1: it still has resources"));
         assert_eq!(home.apply(&two_projects()), "0 to create, 0 to update, 0 to delete: applied\n");
     }
 }

@@ -10,7 +10,7 @@ use super::seed::Neighbours;
 use super::{NEIGHBOURS, requests, seed};
 use crate::support::Home;
 use crate::support::cluster::{Cluster, binary};
-use crate::support::inventory::two_projects;
+use crate::support::inventory::{SHOP, two_projects};
 
 /// Creates a home with a server that logs the plan of every statement, also of those that check
 /// foreign keys. Returns `None` if the tests run without PostgreSQL.
@@ -41,7 +41,8 @@ pub fn fill(url: &str, neighbours: &Neighbours) {
         url,
         &format!("SET session_replication_role = replica; BEGIN; {neighbours} {changes}; COMMIT"),
     );
-    psql(url, "ANALYZE");
+    // As autovacuum does it within a minute. Then indexes can be read without their tables.
+    psql(url, "VACUUM ANALYZE");
 }
 
 /// Returns the statements that the service sends when every operation is called beside neighbours,
@@ -52,10 +53,7 @@ pub async fn statements(home: &Home, cluster: &Cluster) -> Vec<Statement> {
     let keys = keys(&cluster.url());
     let token = home.token("shop", &[]);
     let before = cluster.log().len();
-    // One connection for changes and one for queries, so that each statement runs often enough on
-    // one connection to be planned for all values.
-    let connections = ["--database-connections", "2"];
-    let service = home.serve(&[&connections, &requests::SETTINGS[..]].concat());
+    let service = home.serve(&requests::SETTINGS);
     requests::send(&token, &service).await;
     requests::read_load_balancers(home).await;
     for audit in requests::AUDITS {
@@ -69,6 +67,12 @@ pub async fn statements(home: &Home, cluster: &Cluster) -> Vec<Statement> {
         .iter()
         .filter_map(|explained| {
             let text = explained["Query Text"].as_str()?;
+            // A plan for one project would say nothing about the others.
+            let plan = explained["Plan"].to_string();
+            assert!(
+                !plan.contains(SHOP),
+                "{text} is planned for each value: {plan}"
+            );
             let mut statement = read(text, &explained["Plan"], &lookup);
             // The table of the migrations, and the system's own.
             let is_ours = |table: &str| !table.starts_with("__") && !table.starts_with("pg_");
@@ -114,23 +118,24 @@ fn keys(url: &str) -> Keys {
     listed.lines().filter_map(key).collect()
 }
 
-/// Returns the indexes that lack columns of their tables, of the tables whose primary keys have all
-/// columns.
-pub fn partial_indexes(url: &str) -> String {
+/// Returns the tables of which a planner may choose between several indexes that begin with the project,
+/// and is not told the size of projects.
+pub fn tables_of_usual_projects(url: &str) -> String {
     psql(
         url,
-        "SELECT i.indexrelid::regclass FROM pg_index AS p JOIN pg_class AS t ON t.oid = p.indrelid \
-         JOIN pg_index AS i ON i.indrelid = t.oid \
-         WHERE t.relnamespace = 'public'::regnamespace AND p.indisprimary AND p.indnatts = t.relnatts \
-         AND i.indnatts < t.relnatts",
+        "SELECT t.relname FROM pg_class AS t JOIN pg_attribute AS a ON a.attrelid = t.oid AND a.attname = 'project_id' \
+         WHERE t.relnamespace = 'public'::regnamespace AND t.relkind = 'r' \
+         AND (SELECT count(*) FROM pg_index AS i WHERE i.indrelid = t.oid AND i.indkey[0] = a.attnum) > 1 \
+         AND NOT COALESCE('n_distinct=100' = ANY (a.attoptions), FALSE)",
     )
 }
 
 /// Runs SQL without its plans in the log. Returns what it prints.
 fn psql(url: &str, sql: &str) -> String {
-    let sql = format!("SET auto_explain.log_min_duration = -1; {sql}");
+    let quiet = "SET auto_explain.log_min_duration = -1";
     let output = Command::new(binary("psql"))
-        .args([url, "-qAt", "-v", "ON_ERROR_STOP=1", "-c", &sql])
+        .args([url, "-qAt", "-v", "ON_ERROR_STOP=1"])
+        .args(["-c", quiet, "-c", sql])
         .output()
         .expect("psql starts");
     let error = String::from_utf8_lossy(&output.stderr);
@@ -190,11 +195,21 @@ fn walk(
                 filters,
             });
         }
-        "Sort" => statement.sorts = true,
+        "Sort" | "Incremental Sort" if !is_of_limited(node) => statement.sorts = true,
         _ => {}
     }
     for child in node["Plans"].as_array().into_iter().flatten() {
         walk(child, keys, statement);
+    }
+}
+
+/// Returns whether a limit has ended what a node reads.
+fn is_of_limited(node: &Value) -> bool {
+    let below = &node["Plans"][0];
+    match below["Node Type"].as_str() {
+        Some("Limit") => true,
+        Some("Subquery Scan") => is_of_limited(below),
+        _ => false,
     }
 }
 

@@ -121,6 +121,12 @@ const ALLOWED: &[Allowed] = &[
         "number",
         "all changes since the data plane has last looked",
     ),
+    ("WITH gone", "audit", "at", "the entries of a millisecond"),
+    ("", "vm", "location", ONE_IN_LOCATION),
+    ("", "private_subnet", "location", ONE_IN_LOCATION),
+    ("", "firewall", "location", ONE_IN_LOCATION),
+    ("", "load_balancer", "location", ONE_IN_LOCATION),
+    ("", "postgres_database", "location", ONE_IN_LOCATION),
     (
         "UPDATE postgres_database SET lease = NULL",
         "postgres_database",
@@ -128,6 +134,8 @@ const ALLOWED: &[Allowed] = &[
         "run once, at the start of a service that is alone",
     ),
 ];
+
+const ONE_IN_LOCATION: &str = "the first one forbids to delete the location";
 
 /// Columns by which a statement with a limit may drop rows: databases that are due and leased are as
 /// few as the workers, and by the others an operator filters the audit trail.

@@ -2,15 +2,14 @@
 
 use stratusd::world::World;
 
-/// The number of other projects, each with a few rows of each table. A planner that knows only the
-/// usual size of a project takes all for small.
-const OTHERS: u32 = 2_000;
-
 /// The neighbours of a project.
 pub struct Neighbours {
     pub project: &'static str,
     /// The number of rows of each table in the same project.
     pub rows: u32,
+    /// The number of other projects, each with a row of each table. A planner that knows only the usual
+    /// size of a project takes all for small.
+    pub others: u32,
     /// Whether the reconciler looks at their databases, after a few minutes.
     pub are_due: bool,
 }
@@ -23,7 +22,7 @@ pub fn statements(
     bytes: &str,
 ) -> String {
     let project = neighbours.project;
-    let (same, others) = (sequence(neighbours.rows), sequence(OTHERS));
+    let (same, others) = (sequence(neighbours.rows), sequence(neighbours.others));
     let id =
         |kind: &str| format!("'{kind}000000000000000' || substr(CAST(1000000000 + i AS TEXT), 2)");
     let (vm, subnet, nic) = (id("vm"), id("ps"), id("nc"));
@@ -52,7 +51,6 @@ pub fn statements(
          CREATE TEMPORARY TABLE neighbour (p TEXT, i BIGINT);
          INSERT INTO neighbour SELECT '{project}', i FROM ({same}) AS n;
          INSERT INTO neighbour SELECT {other}, i FROM ({others}) AS n;
-         INSERT INTO neighbour SELECT {other}, i + 1 FROM ({others}) AS n;
          INSERT INTO token (id, project_id, hash, read_only, description, created_at, expires_at, revoked_at) SELECT {token}, p, CAST('-' AS {bytes}), FALSE, '', 0, NULL, NULL FROM neighbour WHERE i < 5000
              ON CONFLICT DO NOTHING;
          INSERT INTO project_quota (project_id, kind, most) SELECT p, 'seed-' || i, 1 FROM neighbour;

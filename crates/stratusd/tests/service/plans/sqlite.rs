@@ -10,7 +10,7 @@ use diesel::{Connection, QueryableByName, RunQueryDsl, SqliteConnection, sql_que
 use serde_json::Value;
 use stratusd::settings::DatabaseUrl;
 use stratusd::storage::audit::{Filter, newest};
-use stratusd::storage::{SILENCE, Store, StoreConfig};
+use stratusd::storage::{SILENCE, Store, StoreConfig, location};
 use stratusd::world::World;
 use tracing::Level;
 
@@ -49,7 +49,7 @@ pub async fn statements(home: &Home) -> Vec<String> {
     service.terminate();
     let (_, log) = service.wait();
     let mut statements = sent(&log);
-    statements.extend(sent(&reading_the_trail(home).await));
+    statements.extend(sent(&commanding(home).await));
     statements.sort();
     statements.dedup();
     statements
@@ -64,9 +64,10 @@ fn sent(log: &str) -> Vec<String> {
     log.lines().filter_map(statement).collect()
 }
 
-/// Reads the audit trail as the operator's command does, which has no log of its own, and load
-/// balancers as the data plane does, and returns the log. On SQLite, statements that read run in the calling thread.
-async fn reading_the_trail(home: &Home) -> String {
+/// Reads the audit trail and deletes a location as the operator's commands do, which have no log of
+/// their own, and reads load balancers as the data plane does, and returns the log. On SQLite, statements that read
+/// run in the calling thread.
+async fn commanding(home: &Home) -> String {
     let url: DatabaseUrl = home.database_url.parse().expect("it is valid");
     let config = StoreConfig {
         database: url.database().expect("it names a database"),
@@ -98,6 +99,12 @@ async fn reading_the_trail(home: &Home) -> String {
         let entries = newest(&mut reader.connection(), &filter).await;
         assert_eq!(entries.expect("they can be read").len(), 10);
     }
+    // A reader writes nothing, but what it is asked to run is in the log.
+    let place = "eu-north-h1".parse().expect("it is a name");
+    let mut reader = store.reader().await.expect("there is one");
+    let deleted = location::delete(&mut reader.connection(), &place).await;
+    deleted.expect_err("a reader writes nothing");
+    drop(reader);
     requests::read_load_balancers(home).await;
     std::fs::read_to_string(&path).expect("it is text")
 }
