@@ -12,8 +12,8 @@ use crate::security;
 pub trait ProvisionerApi<P>: Send + Sync + 'static {
     /// View the provisioner
     ///
-    /// Returns what the provisioner is, and the versions of PostgreSQL, the flavors and the sizes that it can run.
-    /// The service asks at its start and every minute, and offers these only.
+    /// Returns what the provisioner is, the versions of PostgreSQL, the flavors and the sizes that it can run, and the upgrades that it can make.
+    /// The service asks at its start and every minute, and before it records an upgrade, and offers these only.
     ///
     /// `GET /provisioner`
     async fn provisioner_view(

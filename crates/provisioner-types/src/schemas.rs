@@ -54,6 +54,8 @@ api_runtime::components! {
     #[cfg(feature = "provisioner")]
     "Provisioner": crate::Provisioner,
     #[cfg(feature = "provisioner")]
+    "OfferedUpgrades": crate::OfferedUpgrades,
+    #[cfg(feature = "provisioner")]
     "OfferedSize": crate::OfferedSize,
     #[cfg(feature = "provisioner")]
     "SoftwareName": crate::SoftwareName,

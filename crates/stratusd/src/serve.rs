@@ -47,7 +47,9 @@ use listen::Listeners;
 use long_work::LongWork;
 use management::{Health, Management};
 use metrics::Metrics;
-pub(crate) use provisioning::runs_here;
+pub(crate) use provisioning::Kind;
+#[cfg(not(feature = "provisioners"))]
+pub(crate) use provisioning::WITHOUT;
 use provisioning::{Choice, Reconciling, folder_beside};
 pub use provisioning::{Foreseen, foresee};
 use requests::Requests;

@@ -12,6 +12,7 @@ mod requests;
 mod rules;
 mod session;
 mod shapes;
+mod upgrades;
 
 use std::fmt;
 use std::pin::pin;

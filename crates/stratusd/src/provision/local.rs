@@ -151,6 +151,11 @@ impl Local {
         self.0.config.binaries.versions()
     }
 
+    /// Returns each version with those that databases can be upgraded to from it.
+    pub fn offered_upgrades(&self) -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
+        self.0.config.binaries.upgrades()
+    }
+
     /// Locks a database for a step, and reads its record.
     async fn load(&self, wanted: &Wanted) -> Result<Database, ProvisionError> {
         let database = self.lookup(wanted).await?;

@@ -71,7 +71,7 @@ impl Remote {
     /// If the token or the authorities cannot be used.
     pub fn open(settings: &RemoteSettings) -> Result<Self> {
         let url = settings.provisioner_url.clone();
-        let url = url.context("provisioner_url is not set")?;
+        let url = url.context("set provisioner_url to the URL of the provisioner")?;
         let token = token(settings)?;
         let timeout = settings.provisioner_timeout.get();
         let client = Client::builder(url.as_str())
@@ -135,7 +135,7 @@ impl Remote {
 
     /// Logs what the provisioner is, and offers its versions.
     fn note(&self, it: &wire::Provisioner) {
-        let versions = versions(it);
+        let versions = versions(&it.versions);
         let names: Vec<String> = versions.iter().map(|it| line(&it.to_string())).collect();
         let (url, name, versions_text) = (&self.url, line(it.name.as_str()), names.join(", "));
         if it.is_simulated {
@@ -160,12 +160,16 @@ impl Remote {
 
     /// Offers what the provisioner has.
     fn offer(&self, it: &wire::Provisioner) {
-        self.offers.set(Offer {
-            versions: Some(versions(it)),
-            flavors: it.flavors.as_deref().map(flavors),
-            sizes: sizes(it.sizes.as_deref()),
-            can_shrink: it.can_shrink_storage != Some(false),
-        });
+        self.offers.set(offered(it));
+    }
+
+    /// Asks the provisioner what it offers.
+    ///
+    /// # Errors
+    ///
+    /// If it does not say so.
+    pub async fn ask(&self) -> Result<Offer, ProvisionError> {
+        Ok(offered(&self.view().await?))
     }
 
     async fn view(&self) -> Result<wire::Provisioner, ProvisionError> {
@@ -266,8 +270,25 @@ fn is_missing(error: &Error<wire::Problem>) -> bool {
             .is_some_and(|problem| problem.code == wire::ProblemCode::DatabaseNotFound)
 }
 
-fn versions(of: &wire::Provisioner) -> Vec<PostgresVersion> {
-    let versions = of.versions.iter().map(ToString::to_string);
+fn offered(it: &wire::Provisioner) -> Offer {
+    let upgrades = it.upgrades.as_deref().unwrap_or_default().iter();
+    let upgrades = upgrades.map(|it| {
+        (
+            PostgresVersion::from(&*it.from.to_string()),
+            versions(&it.to),
+        )
+    });
+    Offer {
+        versions: Some(versions(&it.versions)),
+        upgrades: upgrades.collect(),
+        flavors: it.flavors.as_deref().map(flavors),
+        sizes: sizes(it.sizes.as_deref()),
+        can_shrink: it.can_shrink_storage != Some(false),
+    }
+}
+
+fn versions(of: &[wire::Version]) -> Vec<PostgresVersion> {
+    let versions = of.iter().map(ToString::to_string);
     versions
         .filter(|version| super::wire::is_short(version))
         .map(|version| PostgresVersion::from(&*version))

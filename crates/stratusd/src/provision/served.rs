@@ -41,6 +41,8 @@ pub struct About {
     pub is_simulated: bool,
     /// The versions of PostgreSQL that databases can have.
     pub versions: Vec<String>,
+    /// The versions that databases can be upgraded to from each version, or `None` if to all later ones.
+    pub upgrades: Option<Vec<(String, Vec<String>)>>,
     /// The flavors that databases can have.
     pub flavors: Vec<String>,
     /// The sizes that databases can have, or `None` if any.
@@ -72,11 +74,8 @@ pub fn serve<P: Provisioner>(
         file.map(FilePath::as_path),
     )?;
     let tokens = Tokens::parse(&text).context("the tokens of the provisioner cannot be used")?;
-    let versions: Vec<_> = about
-        .versions
-        .iter()
-        .map(|version| wire::Version::from(&**version))
-        .collect();
+    let versions = versions(&about.versions);
+    let upgrades = about.upgrades.as_deref().map(upgrades).transpose()?;
     let flavors: Vec<_> = about
         .flavors
         .iter()
@@ -88,6 +87,7 @@ pub fn serve<P: Provisioner>(
         about.is_simulated,
         versions.try_into().context("there are no versions")?,
     );
+    about.upgrades = upgrades;
     about.flavors = Some(flavors.try_into().context("there are no flavors")?);
     about.sizes = sizes.transpose()?;
     about.can_shrink_storage = can_shrink;
@@ -110,6 +110,23 @@ pub fn serve<P: Provisioner>(
         });
     let served = Served { provisioner, about };
     Ok(router(served, Gate { tokens }, Problems, config))
+}
+
+fn versions(names: &[String]) -> Vec<wire::Version> {
+    let versions = names.iter().map(|name| wire::Version::from(&**name));
+    versions.collect()
+}
+
+/// Returns upgrades as a response has them.
+fn upgrades(of: &[(String, Vec<String>)]) -> Result<wire::ProvisionerUpgrades> {
+    let upgrades = of.iter().map(|(from, to)| {
+        let from = wire::Version::from(&**from);
+        let to = versions(to).try_into();
+        to.map(|to| wire::OfferedUpgrades::new(from, to))
+    });
+    let upgrades: Result<Vec<_>, _> = upgrades.collect();
+    let upgrades = upgrades.context("there are too many versions")?;
+    upgrades.try_into().context("there are too many versions")
 }
 
 /// Returns sizes as a response has them, each with all storage that the service has for it.

@@ -66,6 +66,7 @@ rules! {
     Window "window" "a change of the size waits for the maintenance window" window
     Size "size" "a change of the size ends, without a maintenance window" size
     Older "older" "a change to an older version fails with 500, and nothing changes" older
+    Upgrades "upgrades" "the upgrades that it names are to later versions that it has and end, and another one fails with 500 and changes nothing" upgrades
     PromoteAlone "promote-alone" "a promotion without standbys is done" promote_alone
     Promote "promote" "a promotion ends, one that is repeated is done, and what was written stays" promote
     Together "together" "two databases are created at the same time, with hosts of their own" together

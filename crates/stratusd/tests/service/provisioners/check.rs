@@ -13,7 +13,7 @@ use crate::support::provisioner::{Fake, TOKEN};
 use crate::support::{Home, eventually, leave_out};
 
 /// The rules that can be broken without a server to connect to.
-const RULES: [&str; 32] = [
+const RULES: [&str; 33] = [
     "view",
     "no-token",
     "wrong-token",
@@ -40,6 +40,7 @@ const RULES: [&str; 32] = [
     "window",
     "size",
     "older",
+    "upgrades",
     "promote-alone",
     "promote",
     "together",
@@ -113,6 +114,31 @@ async fn a_provisioner_that_breaks_a_rule_is_found_out() {
         assert!(!is_kept, "{rule}: {said}");
         assert!(rules(&said, "failed ").contains(&rule), "{rule}: {said}");
         assert!(said.contains("does not keep all rules"), "{said}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_offer_of_upgrades_that_cannot_be_is_found_out() {
+    let offers = [
+        (
+            "upgrades-earlier",
+            "it upgrades from 16 to 16, which is not later",
+        ),
+        (
+            "upgrades-unknown",
+            "it upgrades from 16 to 18, which is not one of its versions",
+        ),
+        ("upgrades-twice", "the upgrades from 16 are listed twice"),
+        ("upgrades-unnamed", "from 16 to 18: it responds with 200"),
+    ];
+    let checks = offers.map(|(broken, wrong)| async move {
+        let fake = Fake::start(broken).await;
+        let (_, said) = check(&fake.url, &["--no-connections", "--patience", "10s"]).await;
+        (wrong, said)
+    });
+    for (wrong, said) in join_all(checks).await {
+        assert_eq!(rules(&said, "failed "), ["upgrades"], "{said}");
+        assert!(said.contains(wrong), "{said}");
     }
 }
 

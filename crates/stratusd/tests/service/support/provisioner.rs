@@ -253,10 +253,14 @@ impl Known {
         if self.broken == "view" {
             versions.push(versions[0]);
         }
+        if self.broken == "upgrades-unknown" {
+            versions.retain(|version| *version != "18");
+        }
         ok(&json!({
             "name": "fake 1",
             "is_simulated": false,
             "versions": versions,
+            "upgrades": upgrades(self.broken),
             "flavors": ["standard"],
             "sizes": SIZES.map(|(size, gib)| json!({ "vm_size": size, "storage_sizes_gib": gib })),
             "can_shrink_storage": false,
@@ -441,6 +445,20 @@ impl Known {
     }
 }
 
+/// Returns the upgrades that a provisioner says it can make.
+fn upgrades(broken: Broken) -> Value {
+    let to = match broken {
+        "upgrades-earlier" => json!(["16"]),
+        "upgrades-unknown" => json!(["17", "18"]),
+        _ => json!(["17"]),
+    };
+    let from = |version: &str, to: &Value| json!({ "from": version, "to": to });
+    match broken {
+        "upgrades-twice" => json!([from("16", &to), from("16", &to)]),
+        _ => json!([from("16", &to)]),
+    }
+}
+
 fn nothing() -> Response {
     let response = Response::builder().status(StatusCode::NO_CONTENT);
     response.body(Body::empty()).expect("it is a response")
@@ -470,6 +488,15 @@ fn resize(database: &mut Database, body: &Value, broken: Broken) -> Response {
         if is_first && broken == "busy-now-and-then" {
             return busy("1");
         }
+        return problem(500, "Failed");
+    }
+    let versions = (version(&database.shape), version(wanted));
+    let is_upgrade = |from: &str, to: &str| {
+        versions.0.as_deref() == Some(from) && versions.1.as_deref() == Some(to)
+    };
+    if is_upgrade("16", "18") && broken != "upgrades-unnamed"
+        || is_upgrade("16", "17") && broken == "upgrades"
+    {
         return problem(500, "Failed");
     }
     let storage = |shape: &Value| shape["storage_size_gib"].as_i64();
