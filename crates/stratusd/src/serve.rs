@@ -55,7 +55,7 @@ pub use provisioning::{Foreseen, foresee};
 use requests::Requests;
 pub(crate) use requests::known_method;
 use serving::Serving;
-use signals::Signals;
+pub use signals::Signals;
 
 /// How long a statement may take before the request that needs it is rejected.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(10);
