@@ -2,7 +2,7 @@
 //! The types of the operations tagged `provisioner`.
 
 use api_runtime::{Array, Object, Scalar};
-use crate::{Flavor, StorageSizeGib, Version, VmSize};
+use crate::{DatabaseId, Flavor, StorageSizeGib, Version, VmSize};
 
 /// What a provisioner is and can do.
 #[derive(Clone, Debug, PartialEq, Object)]
@@ -30,6 +30,17 @@ pub struct Provisioner {
     /// If it is `false`, the service refuses requests for less storage; if it is missing, it does not, and a `resize` that cannot be made fails.
     #[field(optional)]
     pub can_shrink_storage: Option<bool>,
+    /// Whether the provisioner has the path `/provisioner/events`. If it is missing, the service does not follow events.
+    #[field(optional)]
+    pub sends_events: Option<bool>,
+}
+
+/// The data of an event.
+#[derive(Clone, Debug, PartialEq, Object)]
+#[non_exhaustive]
+pub struct DatabaseEvent {
+    /// The ids of databases whose state has changed. It is empty in an event that only shows that the stream is alive.
+    pub database_ids: DatabaseEventDatabaseIds,
 }
 
 /// The versions that databases of a version can be upgraded to.
@@ -86,6 +97,12 @@ pub struct ProvisionerFlavors(Vec<Flavor>);
 #[schema(inline)]
 #[array(min_items = 1, max_items = 64)]
 pub struct ProvisionerSizes(Vec<OfferedSize>);
+
+/// The ids of databases whose state has changed. It is empty in an event that only shows that the stream is alive.
+#[derive(Clone, Debug, PartialEq, Array)]
+#[schema(inline)]
+#[array(max_items = 100)]
+pub struct DatabaseEventDatabaseIds(Vec<DatabaseId>);
 
 /// Later ones of `versions`. If it is empty, databases of the version cannot be upgraded.
 #[derive(Clone, Debug, PartialEq, Array)]

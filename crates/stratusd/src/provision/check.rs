@@ -7,6 +7,7 @@
 //! connection to one.
 
 mod caller;
+mod events;
 mod life;
 mod requests;
 mod rules;

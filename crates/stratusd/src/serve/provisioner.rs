@@ -142,8 +142,9 @@ fn served(
                 flavors: vec![Local::FLAVOR.to_string()],
                 sizes: Some(catalogue::sizes().map(|size| size.to_string()).collect()),
                 can_shrink: Some(true),
+                sends_events: true,
             };
-            let router = served::serve(local.clone(), &about, provision, listener)?;
+            let router = served::serve(local.clone(), &about, provision, listener, stop)?;
             let supervisor = tokio::spawn(local.supervise(stop.clone()));
             Ok((router, Some(supervisor)))
         }
@@ -159,8 +160,9 @@ fn served(
                 // The simulator accepts every size and upgrade.
                 sizes: None,
                 can_shrink: None,
+                sends_events: false,
             };
-            let router = served::serve(*simulator, &about, provision, listener)?;
+            let router = served::serve(*simulator, &about, provision, listener, stop)?;
             Ok((router, None))
         }
         Chosen::Remote(_) => bail!("a provisioner in another process is not served again"),

@@ -2,6 +2,7 @@
 //! the protocol's rules.
 
 mod check;
+mod events;
 mod local;
 mod page;
 mod settings;
@@ -30,6 +31,11 @@ fn token_file(home: &Home) -> String {
 
 /// Starts a service whose databases are created by a provisioner.
 fn serve(home: &Home, url: &str, more: &[&str]) -> Service {
+    serve_observing(home, url, "100ms", more)
+}
+
+/// Starts such a service, which observes each database as often as it is told.
+fn serve_observing(home: &Home, url: &str, every: &str, more: &[&str]) -> Service {
     let file = token_file(home);
     let settings = [
         "--provisioner",
@@ -39,7 +45,7 @@ fn serve(home: &Home, url: &str, more: &[&str]) -> Service {
         "--provisioner-token-file",
         &file,
         "--observe-every",
-        "100ms",
+        every,
     ];
     home.serve(&[&settings, more].concat())
 }

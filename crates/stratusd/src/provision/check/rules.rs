@@ -38,6 +38,7 @@ macro_rules! rules {
 
 rules! {
     View "view" "says what it is, with its versions of PostgreSQL, its flavors and its sizes" view
+    Events "events" "a stream of events begins at once, with the media type text/event-stream, and not without a token" events
     NoToken "no-token" "a call without a token gets 401" no_token
     WrongToken "wrong-token" "a call with another token gets 401 and changes nothing" wrong_token
     UnknownPath "unknown-path" "an unknown path gets 404, and another code than DatabaseNotFound" unknown_path

@@ -40,7 +40,7 @@ impl Upgrades {
             }
         }
         let mut chosen = Self::default();
-        for from in about.versions.iter() {
+        for from in &about.versions {
             let listed = listed.iter().find(|it| it.from == *from);
             for to in about.versions.iter().filter(|to| is_later(to, from)) {
                 let is_offered = listed.is_none_or(|it| it.to.contains(to));
