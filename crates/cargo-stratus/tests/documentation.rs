@@ -410,6 +410,11 @@ const LANGUAGES: &[(&str, &str, &str)] = &[
     ),
     (
         "text",
+        "docs/provisioners.md",
+        "crates/stratusd/tests/service/provisioners/page.rs",
+    ),
+    (
+        "text",
         "docs/testing.md",
         "tests/tests/snapshots/expectations__the_verification_says_what_was_expected_and_what_was_received.snap",
     ),

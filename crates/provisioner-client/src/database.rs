@@ -34,7 +34,7 @@ pub trait ClientDatabaseExt: crate::sealed::Sealed {
     ///
     /// A change of `vm_size` interrupts the database, so it waits for `wanted.maintenance_window`, if that is there: for the hour of the day, in UTC, that begins at that hour.
     /// Outside of it, make the other parts of the change, and return `pending`.
-    /// A change that cannot be made, such as to an older version, fails with 500 and a `detail` for the operator.
+    /// A change that cannot be made, such as to an older version, or to one that `upgrades` does not name, fails with 500 and a `detail` for the operator.
     ///
     /// `POST /database/{database_id}/resize`
     fn database_resize(&self) -> DatabaseResize<'_> {

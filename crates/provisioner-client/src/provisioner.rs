@@ -8,12 +8,26 @@ use crate::types;
 pub trait ClientProvisionerExt: crate::sealed::Sealed {
     /// View the provisioner
     ///
-    /// Returns what the provisioner is, and the versions of PostgreSQL, the flavors and the sizes that it can run.
-    /// The service asks at its start and every minute, and offers these only.
+    /// Returns what the provisioner is, the versions of PostgreSQL, the flavors and the sizes that it can run, and the upgrades that it can make.
+    /// The service asks at its start and every minute, and before it records an upgrade, and offers these only.
     ///
     /// `GET /provisioner`
     fn provisioner_view(&self) -> ProvisionerView<'_> {
         ProvisionerView::new(self.transport())
+    }
+
+    /// Watch the databases for changes
+    ///
+    /// Returns a stream of server-sent events, which has no end.
+    /// Each event names databases whose state has changed since the stream has begun, so that the service observes them now.
+    /// Send the first event at once, and then one at least every 15 seconds, without ids if nothing has changed: the service takes a stream for broken that is silent for 45 seconds.
+    ///
+    /// The path is needed only by a provisioner whose `sends_events` is `true`; any other responds with 404 and the code `UnknownPath`, as for each unknown path.
+    /// Each replica of the service follows one stream.
+    ///
+    /// `GET /provisioner/events`
+    fn provisioner_watch(&self) -> ProvisionerWatch<'_> {
+        ProvisionerWatch::new(self.transport())
     }
 }
 
@@ -44,6 +58,45 @@ impl<'a> ProvisionerView<'a> {
         let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
+            400 | 401 | 500 | 503 => {
+                Err(runtime::Error::listed(runtime::decode(response).await?))
+            }
+            400..=599 => Err(runtime::Error::listed(runtime::decode(response).await?)),
+            _ => Err(runtime::Error::unlisted(response)),
+        }
+    }
+}
+
+/// Builder of [`ClientProvisionerExt::provisioner_watch`]: `GET /provisioner/events`.
+#[derive(Clone, Debug)]
+pub struct ProvisionerWatch<'a> {
+    client: runtime::Call<'a>,
+}
+
+impl<'a> ProvisionerWatch<'a> {
+    fn new(client: &'a runtime::Transport) -> Self {
+        Self {
+            client: client.call("provisioner_watch", "/provisioner/events"),
+        }
+    }
+
+    /// Sends the request. A listed status from 400 on is [`Error::ErrorResponse`](crate::Error).
+    ///
+    /// | Status | Body | Meaning |
+    /// |---|---|---|
+    /// | 200 | events with `DatabaseEvent` | The events. |
+    ///
+    /// Also the [responses of every operation](crate#responses-of-every-operation).
+    pub async fn send(
+        self,
+    ) -> runtime::Result<
+        runtime::ItemStream<runtime::TypedEvent<types::DatabaseEvent>>,
+        types::Problem,
+    > {
+        let request = self.client.get(&[])?.header("accept", "text/event-stream");
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
+        match response.status().as_u16() {
+            200 => Ok(runtime::items("text/event-stream", response)),
             400 | 401 | 500 | 503 => {
                 Err(runtime::Error::listed(runtime::decode(response).await?))
             }

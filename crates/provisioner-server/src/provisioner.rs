@@ -12,8 +12,8 @@ use crate::security;
 pub trait ProvisionerApi<P>: Send + Sync + 'static {
     /// View the provisioner
     ///
-    /// Returns what the provisioner is, and the versions of PostgreSQL, the flavors and the sizes that it can run.
-    /// The service asks at its start and every minute, and offers these only.
+    /// Returns what the provisioner is, the versions of PostgreSQL, the flavors and the sizes that it can run, and the upgrades that it can make.
+    /// The service asks at its start and every minute, and before it records an upgrade, and offers these only.
     ///
     /// `GET /provisioner`
     async fn provisioner_view(
@@ -21,6 +21,22 @@ pub trait ProvisionerApi<P>: Send + Sync + 'static {
         principal: P,
         request: ProvisionerViewRequest,
     ) -> Result<ProvisionerViewResponse, ProvisionerViewError>;
+
+    /// Watch the databases for changes
+    ///
+    /// Returns a stream of server-sent events, which has no end.
+    /// Each event names databases whose state has changed since the stream has begun, so that the service observes them now.
+    /// Send the first event at once, and then one at least every 15 seconds, without ids if nothing has changed: the service takes a stream for broken that is silent for 45 seconds.
+    ///
+    /// The path is needed only by a provisioner whose `sends_events` is `true`; any other responds with 404 and the code `UnknownPath`, as for each unknown path.
+    /// Each replica of the service follows one stream.
+    ///
+    /// `GET /provisioner/events`
+    async fn provisioner_watch(
+        &self,
+        principal: P,
+        request: ProvisionerWatchRequest,
+    ) -> Result<ProvisionerWatchResponse, ProvisionerWatchError>;
 }
 
 /// The request of `GET /provisioner`.
@@ -73,8 +89,58 @@ pub static PROVISIONER_VIEW: server::Operation = server::Operation {
     ..server::Operation::of::<ProvisionerViewRequest>()
 };
 
+/// The request of `GET /provisioner/events`.
+#[derive(Debug, Clone, server::Request)]
+pub struct ProvisionerWatchRequest {}
+
+/// The responses of `GET /provisioner/events`.
+#[derive(Debug, server::Responses)]
+pub enum ProvisionerWatchResponse {
+    /// The events.
+    #[response(200, items = "text/event-stream")]
+    Ok(server::ItemBody<server::TypedEvent<provisioner_types::DatabaseEvent>>),
+}
+
+/// The errors of `GET /provisioner/events`.
+#[derive(Debug, Clone, server::Responses)]
+#[responses(beside = ProvisionerWatchResponse)]
+pub enum ProvisionerWatchError {
+    /// The request does not match this document (`BadRequest`).
+    #[response(400)]
+    BadRequest(responses::BadRequest),
+    /// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
+    #[response(401)]
+    Unauthorized(responses::Unauthorized),
+    /// The step has failed (`Failed`).
+    #[response(500)]
+    InternalServerError(responses::Failed),
+    /// The provisioner cannot do the step now (`Unavailable`), because it is starting, busy, or still at work for an earlier call.
+    #[response(503)]
+    ServiceUnavailable(responses::Unavailable),
+    /// Any other error, such as 404 of an unknown path (`UnknownPath`), 405 (`MethodNotAllowed`), 408 and 431 (`BadRequest`), 413 (`PayloadTooLarge`) and 415 (`UnsupportedMediaType`).
+    #[response(default)]
+    Default {
+        /// The status.
+        status: server::DefaultStatus<ProvisionerWatchError>,
+        /// The body and headers.
+        response: responses::Other,
+    },
+}
+
+/// `GET /provisioner/events`.
+pub static PROVISIONER_WATCH: server::Operation = server::Operation {
+    id: "provisioner_watch",
+    method: server::Method::GET,
+    path: "/provisioner/events",
+    tag: Some("provisioner"),
+    responses: ProvisionerWatchResponse::LISTED,
+    errors: ProvisionerWatchError::LISTED,
+    security: security::BEARER,
+    ..server::Operation::of::<ProvisionerWatchRequest>()
+};
+
 /// Returns the route of each operation: checks credentials, reads the request, calls the handler.
-pub(crate) fn routes<A, S>() -> [server::Route<server::App<A, S>>; 1]
+pub(crate) fn routes<A, S>() -> [server::Route<server::App<A, S>>; 2]
 where
     A: ProvisionerApi<S::Principal>,
     S: security::Security,
@@ -85,6 +151,12 @@ where
                 let principal = security::check_bearer(&app.security, &call).await?;
                 let request = call.read::<ProvisionerViewRequest>().await?;
                 call.respond(app.api.provisioner_view(principal, request).await)
+            })),
+        PROVISIONER_WATCH
+            .route(|app, mut call| Box::pin(async move {
+                let principal = security::check_bearer(&app.security, &call).await?;
+                let request = call.read::<ProvisionerWatchRequest>().await?;
+                call.respond(app.api.provisioner_watch(principal, request).await)
             })),
     ]
 }

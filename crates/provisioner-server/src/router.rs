@@ -30,6 +30,8 @@ where
 pub static OPERATIONS: &[&server::Operation] = &[
     #[cfg(feature = "provisioner")]
     &crate::provisioner::PROVISIONER_VIEW,
+    #[cfg(feature = "provisioner")]
+    &crate::provisioner::PROVISIONER_WATCH,
     #[cfg(feature = "database")]
     &crate::database::DATABASE_OBSERVE,
     #[cfg(feature = "database")]

@@ -2,7 +2,7 @@
 //! The types of the operations tagged `provisioner`.
 
 use api_runtime::{Array, Object, Scalar};
-use crate::{Flavor, StorageSizeGib, Version, VmSize};
+use crate::{DatabaseId, Flavor, StorageSizeGib, Version, VmSize};
 
 /// What a provisioner is and can do.
 #[derive(Clone, Debug, PartialEq, Object)]
@@ -13,6 +13,11 @@ pub struct Provisioner {
     pub is_simulated: bool,
     /// The versions of PostgreSQL that databases can have.
     pub versions: ProvisionerVersions,
+    /// The versions that databases can be upgraded to, for each version at most once.
+    /// A database of a version that is not listed here can be upgraded to all later ones of `versions`.
+    /// The service refuses other upgrades; those that it asks for by `resize` must be possible for a database in good order.
+    #[field(optional)]
+    pub upgrades: Option<ProvisionerUpgrades>,
     /// The flavors that databases can have.
     /// If it is missing, the service offers all of them, and a `create` with a flavor that the provisioner does not have fails.
     #[field(optional)]
@@ -25,6 +30,27 @@ pub struct Provisioner {
     /// If it is `false`, the service refuses requests for less storage; if it is missing, it does not, and a `resize` that cannot be made fails.
     #[field(optional)]
     pub can_shrink_storage: Option<bool>,
+    /// Whether the provisioner has the path `/provisioner/events`. If it is missing, the service does not follow events.
+    #[field(optional)]
+    pub sends_events: Option<bool>,
+}
+
+/// The data of an event.
+#[derive(Clone, Debug, PartialEq, Object)]
+#[non_exhaustive]
+pub struct DatabaseEvent {
+    /// The ids of databases whose state has changed. It is empty in an event that only shows that the stream is alive.
+    pub database_ids: DatabaseEventDatabaseIds,
+}
+
+/// The versions that databases of a version can be upgraded to.
+#[derive(Clone, Debug, PartialEq, Object)]
+#[non_exhaustive]
+pub struct OfferedUpgrades {
+    /// The version of a database. It need not be among `versions`, by which new databases are created.
+    pub from: Version,
+    /// Later ones of `versions`. If it is empty, databases of the version cannot be upgraded.
+    pub to: OfferedUpgradesTo,
 }
 
 /// A size that databases can have.
@@ -50,6 +76,14 @@ pub struct SoftwareName(String);
 #[array(min_items = 1, max_items = 32)]
 pub struct ProvisionerVersions(Vec<Version>);
 
+/// The versions that databases can be upgraded to, for each version at most once.
+/// A database of a version that is not listed here can be upgraded to all later ones of `versions`.
+/// The service refuses other upgrades; those that it asks for by `resize` must be possible for a database in good order.
+#[derive(Clone, Debug, PartialEq, Array)]
+#[schema(inline)]
+#[array(max_items = 32)]
+pub struct ProvisionerUpgrades(Vec<OfferedUpgrades>);
+
 /// The flavors that databases can have.
 /// If it is missing, the service offers all of them, and a `create` with a flavor that the provisioner does not have fails.
 #[derive(Clone, Debug, PartialEq, Array)]
@@ -63,6 +97,18 @@ pub struct ProvisionerFlavors(Vec<Flavor>);
 #[schema(inline)]
 #[array(min_items = 1, max_items = 64)]
 pub struct ProvisionerSizes(Vec<OfferedSize>);
+
+/// The ids of databases whose state has changed. It is empty in an event that only shows that the stream is alive.
+#[derive(Clone, Debug, PartialEq, Array)]
+#[schema(inline)]
+#[array(max_items = 100)]
+pub struct DatabaseEventDatabaseIds(Vec<DatabaseId>);
+
+/// Later ones of `versions`. If it is empty, databases of the version cannot be upgraded.
+#[derive(Clone, Debug, PartialEq, Array)]
+#[schema(inline)]
+#[array(max_items = 32)]
+pub struct OfferedUpgradesTo(Vec<Version>);
 
 /// The storage that a database of this size can have, in GiB.
 /// If it is missing, the service offers what it has for the size.

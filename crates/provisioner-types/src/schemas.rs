@@ -7,7 +7,6 @@ use api_runtime::Schemas;
 pub static SCHEMAS: Schemas = Schemas::new(include_str!("schemas.json"));
 
 api_runtime::components! {
-    #[cfg(feature = "database")]
     "DatabaseId": crate::DatabaseId,
     #[cfg(feature = "database")]
     "ProjectId": crate::ProjectId,
@@ -53,6 +52,10 @@ api_runtime::components! {
     "DatabaseSetPassword": crate::DatabaseSetPassword,
     #[cfg(feature = "provisioner")]
     "Provisioner": crate::Provisioner,
+    #[cfg(feature = "provisioner")]
+    "DatabaseEvent": crate::DatabaseEvent,
+    #[cfg(feature = "provisioner")]
+    "OfferedUpgrades": crate::OfferedUpgrades,
     #[cfg(feature = "provisioner")]
     "OfferedSize": crate::OfferedSize,
     #[cfg(feature = "provisioner")]

@@ -3,6 +3,12 @@
 
 use api_runtime::{Array, Enumeration, Object, Scalar};
 
+/// The id of a database: `pg` and 24 characters of `0-9` and `a-z` without `i`, `l`, `o` and `u`.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
+#[schema(examples = r#"["pgt10a2ct09p45wb0b42xgnrf3"]"#)]
+#[scalar(pattern = "^pg[0-9a-hjkmnp-tv-z]{24}$")]
+pub struct DatabaseId(String);
+
 /// The kind of database.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Enumeration)]
 #[schema(extensions = r#"{"x-extensible-enum":true}"#)]

@@ -46,9 +46,9 @@ use tokio::sync::mpsc;
 
 use crate::log::LogQueue;
 use crate::seal::Sealer;
+use crate::serve::Signals;
 use crate::serve::listen::{bind, listen};
 use crate::serve::management::Management;
-use crate::serve::signals::Signals;
 use crate::settings::{BalanceSettings, HttpPorts, ProcessSettings, StoreSettings};
 use crate::watch::Watch;
 use crate::world::World;
@@ -80,6 +80,8 @@ pub struct DataPlane<'s> {
     pub log: Arc<LogQueue>,
     /// The backends that it may have on PostgreSQL.
     pub backends: u32,
+    /// The signals that end it. SIGHUP has nothing to reload, and must not end the process.
+    pub signals: Signals,
 }
 
 /// Runs the data plane until the process receives SIGTERM or SIGINT, then lets open connections end
@@ -98,13 +100,12 @@ pub async fn run(data_plane: DataPlane<'_>) -> Result<()> {
         sealer,
         log,
         backends,
+        signals: Signals {
+            stop,
+            hang_up: _hang_up,
+        },
     } = data_plane;
     settings.ensure_complete()?;
-    // SIGHUP has nothing to reload, and must not end the process.
-    let Signals {
-        stop,
-        hang_up: _hang_up,
-    } = Signals::listen()?;
     let database = store.database_url.database()?;
     let addresses = Addresses::load(settings)?;
     let listener = management_listener(management)?;

@@ -22,8 +22,10 @@ pub(crate) use line::line;
 pub use offer::{Offer, Offers};
 
 use std::fmt;
+use std::future;
 use std::time::Duration;
 
+use futures_util::stream::BoxStream;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use zeroize::Zeroizing;
@@ -101,7 +103,19 @@ pub trait Provisioner: Send + Sync + 'static {
         &self,
         wanted: &Wanted,
     ) -> impl Future<Output = Result<ConnectionDetails, ProvisionError>> + Send;
+
+    /// Begins to say which databases change for another reason than a call, such as a fail-over. Returns
+    /// `None` if the provisioner does not say so now, as by default: the reconciler asks again.
+    ///
+    /// An event is a hint, on which the reconciler observes the database. Events may be lost: it observes all
+    /// databases from time to time in any case.
+    fn events(&self) -> impl Future<Output = Result<Option<Events>, ProvisionError>> + Send {
+        future::ready(Ok(None))
+    }
 }
+
+/// The ids of databases whose state has changed, as they change. They end with an error, or without one.
+pub type Events = BoxStream<'static, Result<String, ProvisionError>>;
 
 /// The wanted state of a database, and the state that the service has recorded last.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,6 +6,7 @@
 //! once, never twice at the same time while its worker lives, and several replicas share the work.
 
 mod changes;
+mod events;
 mod failure;
 mod orphans;
 mod record;
@@ -80,6 +81,10 @@ pub struct Steps {
     pub nearly_full: AtomicU64,
     /// Databases that were due and not tried, because their projects had no room for more steps.
     pub put_off: AtomicU64,
+    /// Databases that events of the provisioner have named.
+    pub events: AtomicU64,
+    /// Streams of events that the provisioner has begun to send.
+    pub event_streams: AtomicU64,
 }
 
 /// Brings the databases of a store to their targets.
@@ -130,7 +135,7 @@ impl<P: Provisioner> Reconciler<P> {
         }
         let tasks = TaskTracker::new();
         let [prompt, retried] = Lane::ALL.map(|lane| this.run_lane(lane, &stop, &tasks));
-        tokio::join!(prompt, retried);
+        tokio::join!(prompt, retried, this.follow(&stop));
         tasks.close();
         if timeout(this.config.grace, tasks.wait()).await.is_err() {
             tracing::warn!(

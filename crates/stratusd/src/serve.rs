@@ -47,13 +47,15 @@ use listen::Listeners;
 use long_work::LongWork;
 use management::{Health, Management};
 use metrics::Metrics;
-pub(crate) use provisioning::runs_here;
+pub(crate) use provisioning::Kind;
+#[cfg(not(feature = "provisioners"))]
+pub(crate) use provisioning::WITHOUT;
 use provisioning::{Choice, Reconciling, folder_beside};
 pub use provisioning::{Foreseen, foresee};
 use requests::Requests;
 pub(crate) use requests::known_method;
 use serving::Serving;
-use signals::Signals;
+pub use signals::Signals;
 
 /// How long a statement may take before the request that needs it is rejected.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(10);

@@ -4,11 +4,21 @@ use api_types::{PostgresId, PostgresState, PostgresVersion, ProjectId};
 use thiserror::Error;
 
 use crate::domain::audit::OPERATOR;
+use crate::domain::refusal::enumerate;
+use crate::provision::Offer;
 use crate::provision::local::{Binaries, CannotUpgrade};
+<<<<<<< HEAD
 use crate::serve::runs_here;
 use crate::storage::audit::{NewEntry, insert};
+=======
+#[cfg(feature = "provisioners")]
+use crate::provision::remote::Remote;
+use crate::serve::Kind;
+use crate::settings::RemoteSettings;
+use crate::storage::audit::{Entry, insert};
+>>>>>>> h31
 use crate::storage::database::Part;
-use crate::storage::{self, Aborted, Change, Connection};
+use crate::storage::{self, Aborted, Change, Connection, StorageError, Store};
 use crate::world::World;
 
 /// The change that records the version that a database is to have, to which the reconciler then brings it.
@@ -21,10 +31,95 @@ pub struct Upgrade {
     pub id: PostgresId,
     /// The version. That which the database has takes an upgrade back that has not been made.
     pub to: PostgresVersion,
-    /// The programs of PostgreSQL on this machine, for databases that are servers here.
-    pub programs: Binaries,
+    /// The upgrades that can be made.
+    pub possible: Possible,
     /// The source of time.
     pub world: World,
+}
+
+/// What says which upgrades can be made.
+#[derive(Debug)]
+pub enum Possible {
+    /// The programs of PostgreSQL on this machine, on which the databases are servers.
+    Programs(Binaries),
+    /// What the provisioner offers.
+    Offered(Offer),
+    /// The provisioner has not said it, for this reason.
+    Unknown(String),
+}
+
+impl Possible {
+    /// Returns which upgrades the databases of a store can get. Asks the provisioner if it is another process.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails.
+    pub async fn find(
+        store: &Store,
+        programs: Binaries,
+        remote: &RemoteSettings,
+    ) -> Result<Self, StorageError> {
+        let mut reader = store.reader().await?;
+        let kind = Kind::lookup(&mut reader.connection()).await?;
+        drop(reader);
+        Ok(match kind {
+            Some(Kind::Local) => Self::Programs(programs),
+            Some(Kind::Http) => Self::ask(remote).await,
+            Some(Kind::Simulated) | None => Self::Offered(Offer::default()),
+        })
+    }
+
+    #[cfg(feature = "provisioners")]
+    async fn ask(remote: &RemoteSettings) -> Self {
+        let remote = match Remote::open(remote) {
+            Ok(remote) => remote,
+            Err(error) => return Self::Unknown(format!("{error:#}")),
+        };
+        match remote.ask().await {
+            Ok(offer) => Self::Offered(offer),
+            Err(error) => Self::Unknown(error.to_string()),
+        }
+    }
+
+    #[cfg(not(feature = "provisioners"))]
+    #[expect(clippy::unused_async, reason = "it is with the feature")]
+    async fn ask(_: &RemoteSettings) -> Self {
+        Self::Unknown(crate::serve::WITHOUT.to_owned())
+    }
+
+    /// Checks that databases can be upgraded from one version to a later one.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot, or if that is not known.
+    fn ensure(&self, from: &PostgresVersion, to: &PostgresVersion) -> Result<(), UpgradeRefused> {
+        match self {
+            Self::Programs(programs) => {
+                Ok(programs.ensure_upgrade(&from.to_string(), &to.to_string())?)
+            }
+            Self::Offered(offer) => {
+                let offered = offer.upgrades_from(from);
+                if offered.contains(to) {
+                    return Ok(());
+                }
+                Err(UpgradeRefused::NotOffered(NotOffered {
+                    from: from.clone(),
+                    to: to.clone(),
+                    offered,
+                }))
+            }
+            Self::Unknown(reason) => Err(UpgradeRefused::NotSaid(reason.clone())),
+        }
+    }
+}
+
+/// An upgrade that the provisioner does not offer.
+#[derive(Debug, Error)]
+#[error("the provisioner cannot upgrade a database of version {from} to {to}: {}", ways(.offered))]
+pub struct NotOffered {
+    from: PostgresVersion,
+    to: PostgresVersion,
+    offered: Vec<PostgresVersion>,
 }
 
 /// Why a database is not upgraded. Nothing is recorded.
@@ -45,6 +140,23 @@ pub enum UpgradeRefused {
     /// The databases are servers on this machine, which lacks what an upgrade needs.
     #[error(transparent)]
     Programs(#[from] CannotUpgrade),
+    /// The provisioner does not offer it.
+    #[error(transparent)]
+    NotOffered(NotOffered),
+    /// It is not known what the provisioner offers.
+    #[error(
+        "the provisioner must say which upgrades it can make, and it has not: {0}; the command needs the settings of \
+         the service for it, such as provisioner_url and provisioner_token_file"
+    )]
+    NotSaid(String),
+}
+
+/// Says which upgrades are possible.
+fn ways(offered: &[PostgresVersion]) -> String {
+    match offered {
+        [] => "its databases of that version cannot be upgraded".to_owned(),
+        offered => format!("it can upgrade to {}", enumerate(offered)),
+    }
 }
 
 impl From<UpgradeRefused> for Aborted<UpgradeRefused> {
@@ -75,10 +187,8 @@ impl Change for Upgrade {
         if self.to != found.version && !restored.is_empty() {
             return Err(UpgradeRefused::Restored.into());
         }
-        if self.to != found.version && runs_here(tx).await? {
-            let (from, to) = (found.version.to_string(), self.to.to_string());
-            let possible = self.programs.ensure_upgrade(&from, &to);
-            possible.map_err(UpgradeRefused::from)?;
+        if self.to != found.version {
+            self.possible.ensure(&found.version, &self.to)?;
         }
         if found.target_version != self.to {
             found.target_version = self.to.clone();

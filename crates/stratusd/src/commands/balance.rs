@@ -5,6 +5,7 @@ use anyhow::{Context, Result};
 use clap::ArgMatches;
 use stratusd::balance::{BACKENDS, DataPlane};
 use stratusd::log::LogQueue;
+use stratusd::serve::Signals;
 use stratusd::settings::{
     BalanceArguments, BalanceManagementArguments, KeyArguments, ProcessArguments, SettingsFile,
     StoreArguments,
@@ -54,13 +55,17 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
         .enable_all()
         .build()
         .context("failed to start the runtime")?;
-    runtime.block_on(stratusd::balance::run(DataPlane {
-        store: &store,
-        process: &process,
-        settings: &balance,
-        management: management.balance_management_listen.get(),
-        sealer,
-        log,
-        backends: BACKENDS,
-    }))
+    runtime.block_on(async {
+        stratusd::balance::run(DataPlane {
+            store: &store,
+            process: &process,
+            settings: &balance,
+            management: management.balance_management_listen.get(),
+            sealer,
+            log,
+            backends: BACKENDS,
+            signals: Signals::listen()?,
+        })
+        .await
+    })
 }

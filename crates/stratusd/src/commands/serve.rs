@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use clap::ArgMatches;
 use stratusd::balance::DataPlane;
 use stratusd::log::LogQueue;
-use stratusd::serve::Telemetry;
+use stratusd::serve::{Signals, Telemetry};
 use stratusd::settings::{
     BalanceArguments, BalanceManagementArguments, GatewayArguments, KeyArguments,
     ListenerArguments, ProcessArguments, ProvisionerArguments, QuotaArguments, RemoteArguments,
@@ -71,10 +71,18 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
         .enable_all()
         .build()
         .context("failed to start the runtime")?;
-    let balancing = async {
-        if service.balance == Switch::Off {
-            return Ok(());
+    // Before the service starts: the data plane starts after it, and must not miss a signal.
+    let signals = match service.balance {
+        Switch::On => {
+            let _entered = runtime.enter();
+            Some(Signals::listen()?)
         }
+        Switch::Off => None,
+    };
+    let balancing = async {
+        let Some(signals) = signals else {
+            return Ok(());
+        };
         stratusd::balance::run(DataPlane {
             store: &store,
             process: &process,
@@ -83,6 +91,7 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
             sealer: data_plane_sealer,
             log: Arc::clone(&log),
             backends: service.backends_of_data_plane(),
+            signals,
         })
         .await
     };

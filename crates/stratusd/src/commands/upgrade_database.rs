@@ -5,9 +5,11 @@ use api_types::{PostgresId, PostgresVersion};
 use clap::ArgMatches;
 use stratusd::issue::find_project;
 use stratusd::provision::local::Binaries;
-use stratusd::settings::{Folders, ProvisionerArguments, SettingsFile, StoreArguments};
+use stratusd::settings::{
+    Folders, ProvisionerArguments, RemoteArguments, SettingsFile, StoreArguments,
+};
 use stratusd::storage::Aborted;
-use stratusd::upgrade::Upgrade;
+use stratusd::upgrade::{Possible, Upgrade};
 use stratusd::world::World;
 
 use super::output::print;
@@ -18,7 +20,8 @@ use super::store::{block_on, open};
 /// The version is recorded, and the service then asks its provisioner for it, which interrupts the
 /// database. `stratusd databases` prints why an upgrade fails; to take it back, give the version that the
 /// database has. For databases on this machine (`provisioner = "local"`), the folders of both versions need
-/// the programs of an upgrade, such as `pg_upgrade`; otherwise it is refused.
+/// the programs of an upgrade, such as `pg_upgrade`; otherwise it is refused. A provisioner in another process
+/// is asked whether it can make the upgrade, with the settings of the service.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// The id of the database, as the API shows it.
@@ -34,11 +37,14 @@ pub struct Arguments {
     store: StoreArguments,
     #[command(flatten)]
     provisioner: ProvisionerArguments,
+    #[command(flatten)]
+    remote: RemoteArguments,
 }
 
 pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> Result<()> {
     let settings = arguments.store.resolve(matches, file)?;
     let provisioner = arguments.provisioner.resolve(matches, file)?;
+    let remote = arguments.remote.resolve(matches, file)?;
     let folders = provisioner.local_binaries.as_ref();
     let programs = Binaries::find(&folders.map_or_else(Vec::new, Folders::paths));
     let to = PostgresVersion::from(&*arguments.to);
@@ -52,11 +58,12 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
     let from = block_on(async {
         let store = open(&settings).await?;
         let project = find_project(&store, &arguments.project).await?.id;
+        let possible = Possible::find(&store, programs, &remote).await;
         let upgrade = Upgrade {
             project,
             id,
             to: to.clone(),
-            programs,
+            possible: possible.context("failed to read what creates the databases")?,
             world: World::real(),
         };
         let from = store.change(upgrade).await;

@@ -7,11 +7,13 @@
 //! connection to one.
 
 mod caller;
+mod events;
 mod life;
 mod requests;
 mod rules;
 mod session;
 mod shapes;
+mod upgrades;
 
 use std::fmt;
 use std::pin::pin;

@@ -35,7 +35,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use api_types::PostgresFlavor;
-use tokio::sync::Semaphore;
+use futures_util::{StreamExt as _, stream};
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{Semaphore, broadcast};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep};
 
@@ -47,7 +49,8 @@ pub use owner::{Owner, OwnerError, Sharing};
 
 use super::authority::Authority;
 use super::{
-    ConnectionDetails, Observed, Password, Progress, ProvisionError, Provisioner, Shape, Wanted,
+    ConnectionDetails, Events, Observed, Password, Progress, ProvisionError, Provisioner, Shape,
+    Wanted,
 };
 use crate::domain::catalogue;
 use crate::domain::refusal::enumerate;
@@ -62,6 +65,9 @@ const LOCK_WAIT: Duration = Duration::from_secs(5);
 
 /// The number of standbys that are copied at the same time.
 const COPIES: usize = 2;
+
+/// The number of events that are kept for those who follow them. Who is further behind loses the earlier ones.
+const EVENTS: usize = 1024;
 
 /// The settings of the local provisioner.
 #[derive(Debug, Clone)]
@@ -102,6 +108,8 @@ struct Inner {
     restorations: Restorations,
     /// The databases whose backups take more room than they may.
     full_archives: Mutex<HashSet<String>>,
+    /// The ids of databases that the supervisor has found or made to change.
+    changed: broadcast::Sender<String>,
 }
 
 impl fmt::Debug for Local {
@@ -140,6 +148,7 @@ impl Local {
             upgrades: Upgrades::default(),
             restorations: Restorations::default(),
             full_archives: Mutex::default(),
+            changed: broadcast::Sender::new(EVENTS),
         })))
     }
 
@@ -149,6 +158,11 @@ impl Local {
     /// Returns the versions of PostgreSQL that databases can have.
     pub fn versions(&self) -> impl Iterator<Item = &'static str> {
         self.0.config.binaries.versions()
+    }
+
+    /// Returns each version with those that databases can be upgraded to from it.
+    pub fn offered_upgrades(&self) -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
+        self.0.config.binaries.upgrades()
     }
 
     /// Locks a database for a step, and reads its record.
@@ -175,6 +189,12 @@ impl Local {
 }
 
 impl Inner {
+    /// Tells those who follow events that a database has changed.
+    fn tell(&self, id: &str) {
+        // An error if nobody does, which is fine.
+        let _ = self.changed.send(id.to_owned());
+    }
+
     /// Locks a database for a step. Waits for at most [`LOCK_WAIT`]: the supervisor may wait for a server
     /// that recovers, and a program of an earlier process may still run.
     async fn lock(&self, id: &str) -> Result<Locked, ProvisionError> {
@@ -415,5 +435,20 @@ impl Provisioner for Local {
             host: address.to_string(),
             ca_certificates: self.0.authority.certificate().to_owned(),
         })
+    }
+
+    async fn events(&self) -> Result<Option<Events>, ProvisionError> {
+        let events = self.0.changed.subscribe();
+        let ids = stream::unfold(events, async |mut events| {
+            loop {
+                match events.recv().await {
+                    Ok(id) => return Some((Ok(id), events)),
+                    // Those databases are observed in their turn.
+                    Err(RecvError::Lagged(_)) => {}
+                    Err(RecvError::Closed) => return None,
+                }
+            }
+        });
+        Ok(Some(ids.boxed()))
     }
 }

@@ -11,6 +11,9 @@ use crate::domain::catalogue::Catalogue;
 pub struct Offer {
     /// The versions of PostgreSQL, or `None` for all.
     pub versions: Option<Vec<PostgresVersion>>,
+    /// The versions that a database of a version can be upgraded to. From a version that is not listed, these
+    /// are all later ones of `versions`.
+    pub upgrades: Vec<(PostgresVersion, Vec<PostgresVersion>)>,
     /// The flavors, or `None` for all.
     pub flavors: Option<Vec<PostgresFlavor>>,
     /// The sizes, each with its storage.
@@ -24,11 +27,38 @@ impl Default for Offer {
     fn default() -> Self {
         Self {
             versions: None,
+            upgrades: Vec::new(),
             flavors: None,
             sizes: Catalogue::default(),
             can_shrink: true,
         }
     }
+}
+
+impl Offer {
+    /// Returns the versions that a database of a version can be upgraded to, the earliest first.
+    #[must_use]
+    pub fn upgrades_from(&self, from: &PostgresVersion) -> Vec<PostgresVersion> {
+        let mut listed = self.upgrades.iter();
+        let listed = listed.find(|(version, _)| version == from);
+        let mut to = match (listed, &self.versions) {
+            (Some((_, to)), _) => to.clone(),
+            (None, Some(versions)) => versions.clone(),
+            (None, None) => {
+                let all = PostgresVersion::VALUES.iter();
+                all.map(|version| PostgresVersion::from(*version)).collect()
+            }
+        };
+        // The numbers, since a provisioner may name others than those of the contract.
+        to.retain(|version| number(version) > number(from));
+        to.sort_by_key(number);
+        to
+    }
+}
+
+/// Returns the number of a major version, or `None` if it is none.
+fn number(version: &PostgresVersion) -> Option<u32> {
+    version.to_string().parse().ok()
 }
 
 /// The offer that counts now: everything, until it is set. Clones share it, so that it can change while

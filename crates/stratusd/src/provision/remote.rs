@@ -4,33 +4,41 @@
 //! that does not fit the contract is a failed step. An error names the provisioner and the reason, but
 //! no secret.
 
+use std::collections::VecDeque;
 use std::error::Error as _;
 use std::fmt;
 use std::fs;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use api_types::{PostgresFlavor, PostgresVersion};
+use futures_util::{StreamExt as _, stream};
 use http::{HeaderMap, StatusCode, header};
 use provisioner_client::database::ClientDatabaseExt as _;
 use provisioner_client::provisioner::ClientProvisionerExt as _;
-use provisioner_client::{Client, Error, ResponseValue};
+use provisioner_client::{Client, Error, ItemError, ItemStream, ResponseValue, TypedEvent};
 use provisioner_types as wire;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::{ClientConfig, RootCertStore};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    ConnectionDetails, Observed, Offer, Offers, Password, Progress, ProvisionError, Provisioner,
-    Wanted, line, token, wire as convert,
+    ConnectionDetails, Events, Observed, Offer, Offers, Password, Progress, ProvisionError,
+    Provisioner, Wanted, line, token, wire as convert,
 };
 use crate::domain::catalogue::Catalogue;
 use crate::settings::{FilePath, ProvisionerUrl, RemoteSettings};
 
 /// The largest response that is read, in bytes.
 const MOST_BYTES: usize = 1 << 20;
+/// The largest event that is read, in bytes.
+const MOST_EVENT_BYTES: usize = 16 << 10;
+/// The longest time without an event, of which the provisioner sends one at least every 15 seconds.
+const SILENCE: Duration = Duration::from_secs(45);
 /// How long a connection may take, with TLS.
 const CONNECT: Duration = Duration::from_secs(5);
 /// How long a connection is kept for another call: shorter than many servers keep one, since a call on
@@ -54,7 +62,10 @@ const MOST_BUSY: Duration = Duration::from_mins(5);
 pub struct Remote {
     client: Client,
     url: ProvisionerUrl,
+    timeout: Duration,
     offers: Offers,
+    /// Whether it says that it sends events.
+    sends_events: Arc<AtomicBool>,
 }
 
 impl fmt::Debug for Remote {
@@ -71,7 +82,7 @@ impl Remote {
     /// If the token or the authorities cannot be used.
     pub fn open(settings: &RemoteSettings) -> Result<Self> {
         let url = settings.provisioner_url.clone();
-        let url = url.context("provisioner_url is not set")?;
+        let url = url.context("set provisioner_url to the URL of the provisioner")?;
         let token = token(settings)?;
         let timeout = settings.provisioner_timeout.get();
         let client = Client::builder(url.as_str())
@@ -84,7 +95,9 @@ impl Remote {
         Ok(Self {
             client,
             url,
+            timeout,
             offers: Offers::default(),
+            sends_events: Arc::default(),
         })
     }
 
@@ -135,7 +148,7 @@ impl Remote {
 
     /// Logs what the provisioner is, and offers its versions.
     fn note(&self, it: &wire::Provisioner) {
-        let versions = versions(it);
+        let versions = versions(&it.versions);
         let names: Vec<String> = versions.iter().map(|it| line(&it.to_string())).collect();
         let (url, name, versions_text) = (&self.url, line(it.name.as_str()), names.join(", "));
         if it.is_simulated {
@@ -160,12 +173,18 @@ impl Remote {
 
     /// Offers what the provisioner has.
     fn offer(&self, it: &wire::Provisioner) {
-        self.offers.set(Offer {
-            versions: Some(versions(it)),
-            flavors: it.flavors.as_deref().map(flavors),
-            sizes: sizes(it.sizes.as_deref()),
-            can_shrink: it.can_shrink_storage != Some(false),
-        });
+        self.offers.set(offered(it));
+        let sends_events = it.sends_events == Some(true);
+        self.sends_events.store(sends_events, Ordering::Relaxed);
+    }
+
+    /// Asks the provisioner what it offers.
+    ///
+    /// # Errors
+    ///
+    /// If it does not say so.
+    pub async fn ask(&self) -> Result<Offer, ProvisionError> {
+        Ok(offered(&self.view().await?))
     }
 
     async fn view(&self) -> Result<wire::Provisioner, ProvisionError> {
@@ -186,6 +205,8 @@ impl Remote {
 
 /// The call that asks the provisioner what it is, for errors.
 const VIEW: &str = "/provisioner (GET)";
+/// The call whose response are the events.
+const EVENTS: &str = "/provisioner/events (GET)";
 
 /// A call of the provisioner, as errors name it.
 struct Call(String);
@@ -266,8 +287,25 @@ fn is_missing(error: &Error<wire::Problem>) -> bool {
             .is_some_and(|problem| problem.code == wire::ProblemCode::DatabaseNotFound)
 }
 
-fn versions(of: &wire::Provisioner) -> Vec<PostgresVersion> {
-    let versions = of.versions.iter().map(ToString::to_string);
+fn offered(it: &wire::Provisioner) -> Offer {
+    let upgrades = it.upgrades.as_deref().unwrap_or_default().iter();
+    let upgrades = upgrades.map(|it| {
+        (
+            PostgresVersion::from(&*it.from.to_string()),
+            versions(&it.to),
+        )
+    });
+    Offer {
+        versions: Some(versions(&it.versions)),
+        upgrades: upgrades.collect(),
+        flavors: it.flavors.as_deref().map(flavors),
+        sizes: sizes(it.sizes.as_deref()),
+        can_shrink: it.can_shrink_storage != Some(false),
+    }
+}
+
+fn versions(of: &[wire::Version]) -> Vec<PostgresVersion> {
+    let versions = of.iter().map(ToString::to_string);
     versions
         .filter(|version| super::wire::is_short(version))
         .map(|version| PostgresVersion::from(&*version))
@@ -361,6 +399,45 @@ fn tls(url: &ProvisionerUrl, settings: &RemoteSettings) -> Result<ClientConfig> 
         .with_root_certificates(roots)
         .with_no_client_auth();
     Ok(config)
+}
+
+/// The events of the provisioner, and the ids of those that were read.
+struct Following {
+    call: Call,
+    items: ItemStream<TypedEvent<wire::DatabaseEvent>>,
+    ids: VecDeque<wire::DatabaseId>,
+}
+
+impl Following {
+    /// Returns the next id that an event names, or why there are no more.
+    async fn next(&mut self) -> Option<Result<String, ProvisionError>> {
+        loop {
+            if let Some(id) = self.ids.pop_front() {
+                return Some(Ok(id.to_string()));
+            }
+            let event = match timeout(SILENCE, self.items.next()).await {
+                Ok(Some(event)) => event,
+                Ok(None) => return Some(Err(self.call.wrong("the stream has ended"))),
+                Err(_) => {
+                    let wrong = format!("there is no event for {SILENCE:?}");
+                    return Some(Err(self.call.wrong(&wrong)));
+                }
+            };
+            match event {
+                Ok(event) => self.ids.extend(event.data.database_ids.iter().cloned()),
+                Err(error) => return Some(Err(self.call.wrong(&unfit(&error)))),
+            }
+        }
+    }
+}
+
+/// Returns why an event cannot be read.
+fn unfit(error: &ItemError) -> String {
+    match error {
+        ItemError::TooLarge(bytes) => format!("an event has more than {bytes} bytes"),
+        ItemError::Interrupted(_) => "the stream is cut off".to_owned(),
+        _ => "an event does not fit the contract".to_owned(),
+    }
 }
 
 /// Returns the id of a database, for a path.
@@ -467,5 +544,26 @@ impl Provisioner for Remote {
         let at = self.of(wanted, "connection");
         let connection = at.result(call.send().await)?;
         convert::read_connection(&connection).map_err(|error| at.unfit(&error))
+    }
+
+    async fn events(&self) -> Result<Option<Events>, ProvisionError> {
+        if !self.sends_events.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let call = self.at(EVENTS);
+        // The time-out of a client holds for the whole response, which has no end.
+        let client = self.client.with_timeout(None);
+        let asked = timeout(self.timeout, client.provisioner_watch().send()).await;
+        let asked = asked.map_err(|_| call.wrong("it does not respond in time"))?;
+        let following = Following {
+            items: call.result(asked)?.max_item_bytes(MOST_EVENT_BYTES),
+            call,
+            ids: VecDeque::new(),
+        };
+        let ids = stream::unfold(following, async |mut following| {
+            let next = following.next().await?;
+            Some((next, following))
+        });
+        Ok(Some(ids.boxed()))
     }
 }

@@ -5,28 +5,42 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
+use futures_util::stream::{self, ReadyChunks, Stream, StreamExt as _};
+use http::StatusCode;
 use provisioner_server::database as operation;
 use provisioner_server::database::DatabaseApi;
 use provisioner_server::provisioner::{
     ProvisionerApi, ProvisionerViewError, ProvisionerViewRequest, ProvisionerViewResponse,
+    ProvisionerWatchError, ProvisionerWatchRequest, ProvisionerWatchResponse,
 };
-use provisioner_server::responses::{BadRequest, DatabaseNotFound, Failed, Progress, Unavailable};
+use provisioner_server::responses::{
+    BadRequest, DatabaseNotFound, Failed, Other, Progress, Unavailable,
+};
 use provisioner_server::server::{
-    AuthError, Bearer, Config, Operation, Rejection, RejectionKind, RenderRejection, Router,
+    AuthError, Bearer, Config, DefaultStatus, ItemBody, Operation, Rejection, RejectionKind,
+    RenderRejection, Router, TypedEvent,
 };
 use provisioner_server::{Security, router};
 use provisioner_types as wire;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
 
 use super::line;
 use super::token::{self, Tokens};
-use super::{Password, ProvisionError, Provisioner, Wanted, wire as convert};
+use super::{Events, Password, ProvisionError, Provisioner, Wanted, wire as convert};
 use crate::settings::{FilePath, ListenerSettings, ProvisionSettings};
 
 /// The largest body of a request, in bytes, as the contract says.
 const MOST_BYTES: usize = 64 << 10;
 /// The number of calls at a time. A replica of the service makes at most 160.
 const AT_ONCE: usize = 256;
+/// The number of streams of events at a time. A replica of the service follows one.
+const STREAMS: usize = 32;
+/// The most ids in an event, as the contract says.
+const MOST_IDS: usize = 100;
+/// The longest time without an event. The contract says 15 seconds.
+const ALIVE_EVERY: Duration = Duration::from_secs(10);
 /// The time after which a call that was too many may be repeated.
 const AGAIN: Duration = Duration::from_secs(1);
 /// The most violations of the contract that a response lists.
@@ -41,21 +55,28 @@ pub struct About {
     pub is_simulated: bool,
     /// The versions of PostgreSQL that databases can have.
     pub versions: Vec<String>,
+    /// The versions that databases can be upgraded to from each version, or `None` if to all later ones.
+    pub upgrades: Option<Vec<(String, Vec<String>)>>,
     /// The flavors that databases can have.
     pub flavors: Vec<String>,
     /// The sizes that databases can have, or `None` if any.
     pub sizes: Option<Vec<String>>,
     /// Whether the storage of a database can become smaller, or `None` if that is not said.
     pub can_shrink: Option<bool>,
+    /// Whether it says when databases change.
+    pub sends_events: bool,
 }
 
 /// A provisioner that is served, with what it says of itself.
 struct Served<P> {
     provisioner: P,
     about: wire::Provisioner,
+    streams: Arc<Semaphore>,
+    stop: CancellationToken,
 }
 
-/// Returns the router that serves a provisioner to the callers whose tokens the settings name.
+/// Returns the router that serves a provisioner to the callers whose tokens the settings name. Streams of
+/// events end when `stop` is cancelled.
 ///
 /// # Errors
 ///
@@ -65,6 +86,7 @@ pub fn serve<P: Provisioner>(
     about: &About,
     settings: &ProvisionSettings,
     listener: &ListenerSettings,
+    stop: &CancellationToken,
 ) -> Result<Router> {
     let file = settings.provision_token_file.as_ref();
     let text = token::text(
@@ -72,25 +94,25 @@ pub fn serve<P: Provisioner>(
         file.map(FilePath::as_path),
     )?;
     let tokens = Tokens::parse(&text).context("the tokens of the provisioner cannot be used")?;
-    let versions: Vec<_> = about
-        .versions
-        .iter()
-        .map(|version| wire::Version::from(&**version))
-        .collect();
+    let versions = versions(&about.versions);
+    let upgrades = about.upgrades.as_deref().map(upgrades).transpose()?;
     let flavors: Vec<_> = about
         .flavors
         .iter()
         .map(|flavor| wire::Flavor::from(&**flavor))
         .collect();
     let (sizes, can_shrink) = (about.sizes.as_deref().map(sizes), about.can_shrink);
+    let sends_events = about.sends_events;
     let mut about = wire::Provisioner::new(
         about.name.parse().context("the name is too long")?,
         about.is_simulated,
         versions.try_into().context("there are no versions")?,
     );
+    about.upgrades = upgrades;
     about.flavors = Some(flavors.try_into().context("there are no flavors")?);
     about.sizes = sizes.transpose()?;
     about.can_shrink_storage = can_shrink;
+    about.sends_events = Some(sends_events);
     let calls = Arc::new(Semaphore::new(AT_ONCE));
     let config = Config::new()
         .head_limit(listener.header_limit.get())
@@ -108,8 +130,30 @@ pub fn serve<P: Provisioner>(
                 Ok(next.run(request).await)
             })
         });
-    let served = Served { provisioner, about };
+    let served = Served {
+        provisioner,
+        about,
+        streams: Arc::new(Semaphore::new(STREAMS)),
+        stop: stop.clone(),
+    };
     Ok(router(served, Gate { tokens }, Problems, config))
+}
+
+fn versions(names: &[String]) -> Vec<wire::Version> {
+    let versions = names.iter().map(|name| wire::Version::from(&**name));
+    versions.collect()
+}
+
+/// Returns upgrades as a response has them.
+fn upgrades(of: &[(String, Vec<String>)]) -> Result<wire::ProvisionerUpgrades> {
+    let upgrades = of.iter().map(|(from, to)| {
+        let from = wire::Version::from(&**from);
+        let to = versions(to).try_into();
+        to.map(|to| wire::OfferedUpgrades::new(from, to))
+    });
+    let upgrades: Result<Vec<_>, _> = upgrades.collect();
+    let upgrades = upgrades.context("there are too many versions")?;
+    upgrades.try_into().context("there are too many versions")
 }
 
 /// Returns sizes as a response has them, each with all storage that the service has for it.
@@ -129,6 +173,78 @@ impl<P: Provisioner> ProvisionerApi<()> for Served<P> {
         _: ProvisionerViewRequest,
     ) -> Result<ProvisionerViewResponse, ProvisionerViewError> {
         Ok(self.about.clone().into())
+    }
+
+    async fn provisioner_watch(
+        &self,
+        (): (),
+        _: ProvisionerWatchRequest,
+    ) -> Result<ProvisionerWatchResponse, ProvisionerWatchError> {
+        let Ok(place) = Arc::clone(&self.streams).try_acquire_owned() else {
+            let reason = format!("there are {STREAMS} streams of events: try again later");
+            let wait = AGAIN;
+            return Err(failed("events", "", &ProvisionError::Busy { reason, wait }));
+        };
+        match self.provisioner.events().await {
+            Ok(Some(events)) => {
+                let sending = Sending {
+                    ids: events.ready_chunks(MOST_IDS),
+                    is_new: true,
+                    stop: self.stop.clone(),
+                    _place: place,
+                };
+                Ok(ItemBody::new(sending.events()).into())
+            }
+            Ok(None) => {
+                let detail = "this provisioner sends no events";
+                let code = wire::ProblemCode::UnknownPath;
+                let status = DefaultStatus::new(StatusCode::NOT_FOUND).expect("it is not listed");
+                let response = Other::new(problem(code, 404, "Not Found", detail));
+                Err(ProvisionerWatchError::Default { status, response })
+            }
+            Err(error) => Err(failed("events", "", &error)),
+        }
+    }
+}
+
+/// A stream of events that is sent.
+struct Sending {
+    ids: ReadyChunks<Events>,
+    is_new: bool,
+    stop: CancellationToken,
+    /// Counts the stream until it ends.
+    _place: OwnedSemaphorePermit,
+}
+
+impl Sending {
+    /// Returns the events, with those that only show that the stream is alive.
+    fn events(
+        self,
+    ) -> impl Stream<Item = Result<TypedEvent<wire::DatabaseEvent>, ProvisionError>> + Send + 'static
+    {
+        stream::unfold(self, async |mut sending| {
+            let event = sending.next().await?;
+            Some((event, sending))
+        })
+    }
+
+    /// Returns the next event, or `None` once there are no more.
+    async fn next(&mut self) -> Option<Result<TypedEvent<wire::DatabaseEvent>, ProvisionError>> {
+        let ids = if std::mem::take(&mut self.is_new) {
+            Vec::new()
+        } else {
+            tokio::select! {
+                biased;
+                () = self.stop.cancelled() => return None,
+                ids = self.ids.next() => ids?,
+                () = sleep(ALIVE_EVERY) => Vec::new(),
+            }
+        };
+        let ids: Result<Vec<String>, _> = ids.into_iter().collect();
+        Some(
+            ids.and_then(|ids| convert::event(&ids))
+                .map(TypedEvent::new),
+        )
     }
 }
 

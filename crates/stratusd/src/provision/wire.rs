@@ -156,6 +156,14 @@ pub(super) fn connection(of: &ConnectionDetails) -> Result<wire::Connection, Pro
     ))
 }
 
+/// Returns an event that names databases.
+pub(super) fn event(ids: &[String]) -> Result<wire::DatabaseEvent, ProvisionError> {
+    let ids: Result<Vec<wire::DatabaseId>, _> = ids.iter().map(|id| id.parse()).collect();
+    let ids = ids.map_err(|_| unfit("the id of a database"))?;
+    let ids = ids.try_into().map_err(|_| unfit("the number of ids"))?;
+    Ok(wire::DatabaseEvent::new(ids))
+}
+
 /// Returns a database as a request says that it is wanted.
 ///
 /// # Errors

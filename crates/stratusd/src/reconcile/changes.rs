@@ -3,13 +3,15 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
+use api_types::PostgresId;
+
 use super::millis;
 use super::room::{self, Room};
 use crate::domain::audit::{POSTGRES_RECONCILE, RECONCILER};
 use crate::storage::audit::{NewEntry, insert};
 use crate::storage::lease::{
-    Due, Lane, Lease, StepRecord, bring_forward, delete, free_all, prolong, put_off, settle,
-    take_due,
+    Due, Lane, Lease, StepRecord, bring_forward, delete, free_all, make_due, prolong, put_off,
+    settle, take_due,
 };
 use crate::storage::{self, Aborted, Change, Connection, Corrupt};
 use crate::world::World;
@@ -157,6 +159,25 @@ impl Change for Prolong {
         let now = storage::clock::now(tx, &self.world).await?;
         let until = now.saturating_add(millis(self.time));
         Ok(prolong(tx, &self.due, &self.lease, until).await?)
+    }
+}
+
+/// The change that makes databases due now, of which some may not exist.
+pub(super) struct MakeDue {
+    pub(super) ids: Vec<PostgresId>,
+    pub(super) world: World,
+}
+
+impl Change for MakeDue {
+    type Output = ();
+    type Refusal = Infallible;
+
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<(), Aborted<Infallible>> {
+        let now = storage::clock::now(tx, &self.world).await?;
+        for id in &self.ids {
+            make_due(tx, id, now).await?;
+        }
+        Ok(())
     }
 }
 

@@ -166,6 +166,8 @@ impl Collector for StepsCollector {
             missing,
             nearly_full,
             put_off,
+            events,
+            event_streams,
         } = &*self.0;
         let counts = [
             (
@@ -202,6 +204,16 @@ impl Collector for StepsCollector {
                 "reconcile_steps_put_off",
                 "Steps of the reconciler that began later because others of their project are slow or fail",
                 put_off,
+            ),
+            (
+                "reconcile_events",
+                "Databases that events of the provisioner have named",
+                events,
+            ),
+            (
+                "reconcile_event_streams",
+                "Streams of events that the provisioner has begun to send",
+                event_streams,
             ),
         ];
         for (name, help, count) in counts {

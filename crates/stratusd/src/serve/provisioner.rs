@@ -138,11 +138,13 @@ fn served(
                 name: name("local"),
                 is_simulated: false,
                 versions: local.versions().map(str::to_owned).collect(),
+                upgrades: Some(upgrades(&local)),
                 flavors: vec![Local::FLAVOR.to_string()],
                 sizes: Some(catalogue::sizes().map(|size| size.to_string()).collect()),
                 can_shrink: Some(true),
+                sends_events: true,
             };
-            let router = served::serve(local.clone(), &about, provision, listener)?;
+            let router = served::serve(local.clone(), &about, provision, listener, stop)?;
             let supervisor = tokio::spawn(local.supervise(stop.clone()));
             Ok((router, Some(supervisor)))
         }
@@ -153,16 +155,28 @@ fn served(
                 name: name("simulated"),
                 is_simulated: true,
                 versions: versions.collect(),
+                upgrades: None,
                 flavors: flavors.collect(),
-                // The simulator accepts every size.
+                // The simulator accepts every size and upgrade.
                 sizes: None,
                 can_shrink: None,
+                sends_events: false,
             };
-            let router = served::serve(*simulator, &about, provision, listener)?;
+            let router = served::serve(*simulator, &about, provision, listener, stop)?;
             Ok((router, None))
         }
         Chosen::Remote(_) => bail!("a provisioner in another process is not served again"),
     }
+}
+
+/// Returns the versions that databases can be upgraded to from each version.
+fn upgrades(local: &Local) -> Vec<(String, Vec<String>)> {
+    let upgrades = local.offered_upgrades();
+    let upgrades = upgrades.map(|(from, to)| {
+        let to = to.into_iter().map(str::to_owned);
+        (from.to_owned(), to.collect())
+    });
+    upgrades.collect()
 }
 
 fn management_router(health: Health) -> Router {

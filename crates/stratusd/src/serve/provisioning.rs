@@ -30,7 +30,7 @@ const NAME: &str = "provisioner";
 
 /// Why this program calls no provisioner.
 #[cfg(not(feature = "provisioners"))]
-const WITHOUT: &str = "databases are to be created by another process, and this program was built without the feature \
+pub(crate) const WITHOUT: &str = "databases are to be created by another process, and this program was built without the feature \
                        `provisioners`: build it with that feature";
 
 /// What creates the databases of this service.
@@ -282,6 +282,7 @@ impl Chosen {
         match self {
             Self::Local(local) => Offers::from(Offer {
                 versions: Some(local.versions().map(PostgresVersion::from).collect()),
+                upgrades: local.offered_upgrades().map(upgrade).collect(),
                 flavors: Some(vec![Local::FLAVOR]),
                 ..Offer::default()
             }),
@@ -326,6 +327,11 @@ impl Chosen {
     }
 }
 
+fn upgrade((from, to): (&str, Vec<&str>)) -> (PostgresVersion, Vec<PostgresVersion>) {
+    let to = to.into_iter().map(PostgresVersion::from);
+    (PostgresVersion::from(from), to.collect())
+}
+
 /// What the reconciler needs beside a provisioner.
 pub(super) struct Reconciling {
     pub(super) store: Store,
@@ -336,20 +342,29 @@ pub(super) struct Reconciling {
 
 /// What creates the databases of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(crate) enum Kind {
     Local,
     Simulated,
     Http,
 }
 
-/// Returns whether the databases of a store are servers on its machine.
-///
-/// # Errors
-///
-/// If the store fails.
-pub(crate) async fn runs_here(c: &mut Connection<'_>) -> Result<bool, StorageError> {
-    let recorded = storage::service_state::lookup(c, NAME).await?;
-    Ok(recorded.as_deref() == Some(b"local"))
+impl Kind {
+    /// Returns what creates the databases of a store, or `None` if that was not chosen yet.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails.
+    pub(crate) async fn lookup(c: &mut Connection<'_>) -> Result<Option<Self>, StorageError> {
+        let recorded = storage::service_state::lookup(c, NAME).await?;
+        Ok(match recorded.as_deref() {
+            Some(b"local") => Some(Self::Local),
+            Some(b"http") => Some(Self::Http),
+            Some(_) => Some(Self::Simulated),
+            // A store of an earlier version, whose databases were all simulated.
+            None if storage::database::is_any(c).await? => Some(Self::Simulated),
+            None => None,
+        })
+    }
 }
 
 /// The change that records what creates databases from now on, and returns it. Returns `None`, and
@@ -364,15 +379,7 @@ struct Record {
 impl Record {
     /// Returns what creates databases from now on, or `None` if there are databases of the other kind.
     async fn choose(&self, c: &mut Connection<'_>) -> Result<Option<Kind>, StorageError> {
-        let recorded = storage::service_state::lookup(c, NAME).await?;
-        let recorded = match recorded.as_deref() {
-            Some(b"local") => Some(Kind::Local),
-            Some(b"http") => Some(Kind::Http),
-            Some(_) => Some(Kind::Simulated),
-            // A store of an earlier version, whose databases were all simulated.
-            None if storage::database::is_any(c).await? => Some(Kind::Simulated),
-            None => None,
-        };
+        let recorded = Kind::lookup(c).await?;
         let kind = self.kind.or(recorded).unwrap_or(self.possible);
         if recorded.is_some_and(|recorded| recorded != kind) && storage::database::is_any(c).await?
         {

@@ -11,7 +11,8 @@ const INTERRUPTED: i32 = 130;
 
 /// The signals that the process handles. Once it listens for them, none of them ends the process by
 /// default.
-pub(crate) struct Signals {
+#[derive(Debug)]
+pub struct Signals {
     /// Cancelled on the first SIGTERM or SIGINT.
     pub(crate) stop: CancellationToken,
     /// SIGHUP, on which the certificate is reloaded.
@@ -19,7 +20,13 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    pub(crate) fn listen() -> Result<Self> {
+    /// Listens for signals from now on, in a Tokio runtime. What starts later and must end by a signal needs
+    /// them before: a signal is not kept for it.
+    ///
+    /// # Errors
+    ///
+    /// If the operating system refuses to tell them.
+    pub fn listen() -> Result<Self> {
         let hang_up = signal(SignalKind::hangup()).context("failed to listen for SIGHUP")?;
         Ok(Self {
             stop: stop_token()?,

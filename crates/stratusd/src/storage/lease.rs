@@ -7,8 +7,8 @@
 use std::time::Duration;
 
 use api_types::{
-    CaCertificates, PostgresBackup, PostgresSize, PostgresState, PostgresVersion, ProjectId,
-    StorageSizeGib,
+    CaCertificates, PostgresBackup, PostgresId, PostgresSize, PostgresState, PostgresVersion,
+    ProjectId, StorageSizeGib,
 };
 
 use super::database::{Database, database_columns};
@@ -35,10 +35,12 @@ pub struct Due {
     pub target_promotions: i64,
     /// The number of steps that have failed since the last success.
     pub attempts: i64,
+    /// Since when the database was due as it was leased, in milliseconds since 1970.
+    pub due_at: i64,
 }
 
 impl Record for Due {
-    const COLUMNS: usize = 7 + Database::COLUMNS;
+    const COLUMNS: usize = 8 + Database::COLUMNS;
 
     fn read(row: &dyn Row) -> Result<Self, Corrupt> {
         Ok(Self {
@@ -49,6 +51,7 @@ impl Record for Due {
             promotions: column(row, "postgres_database", "promotions")?,
             target_promotions: column(row, "postgres_database", "target_promotions")?,
             attempts: column(row, "postgres_database", "attempts")?,
+            due_at: column(row, "postgres_database", "due_at")?,
             database: Database::read(row)?,
         })
     }
@@ -152,6 +155,22 @@ pub async fn bring_forward(
     Ok(())
 }
 
+/// The statement of [`make_due`]. The time of a leased database is that at which it became due, so now is a
+/// later one, and [`settle`] sees it.
+pub const MAKE_DUE: &str =
+    "UPDATE postgres_database SET due_at = $2 WHERE id = $1 AND (due_at > $2 OR lease IS NOT NULL)";
+
+/// Makes a database due now, also one that a worker has leased: what the worker has observed may be older.
+/// `now` is in milliseconds since 1970.
+pub async fn make_due(
+    c: &mut Connection<'_>,
+    id: &PostgresId,
+    now: i64,
+) -> Result<(), StorageError> {
+    c.execute(statement!(MAKE_DUE), &[&id, &now]).await?;
+    Ok(())
+}
+
 /// A lease that is given to databases. Times are in milliseconds since 1970.
 #[derive(Debug, Clone, Copy)]
 pub struct Lease<'l> {
@@ -184,7 +203,7 @@ pub async fn take_due(
              ORDER BY due_at LIMIT CAST($4 AS BIGINT)) AS free \
              WHERE t.project_id = free.project_id AND t.id = free.id \
              RETURNING project_id, password_is_set, restarts, target_restarts, promotions, \
-             target_promotions, attempts, ",
+             target_promotions, attempts, due_at, ",
             database_columns!(bare)
         ),
         postgres: concat!(
@@ -195,7 +214,7 @@ pub async fn take_due(
              UPDATE postgres_database AS t SET lease = $1, lease_until = $2 FROM free \
              WHERE t.project_id = free.project_id AND t.id = free.id \
              RETURNING t.project_id, t.password_is_set, t.restarts, t.target_restarts, t.promotions, \
-             t.target_promotions, t.attempts, ",
+             t.target_promotions, t.attempts, t.due_at, ",
             database_columns!()
         ),
     });
@@ -261,8 +280,9 @@ pub struct StepRecord {
 /// Writes the result of a step and releases the lease. Returns whether the worker still held it; if
 /// not, nothing is written.
 ///
-/// If an operation has changed the database since the step began, the database stays due at once,
-/// because the step knew nothing of the change, and a database that is being deleted keeps this state.
+/// If an operation has changed the database since the step began, or [`make_due`] has made it due, the
+/// database stays due at once, because the step knew nothing of the change, and a database that is being
+/// deleted keeps this state.
 /// `now` is in milliseconds since 1970.
 pub async fn settle(
     c: &mut Connection<'_>,
@@ -279,7 +299,7 @@ pub async fn settle(
         "UPDATE postgres_database SET state = CASE WHEN state = 'deleting' THEN state ELSE $4 END, storage_size_gib = $5, version = $6, vm_size = $7, \
                password_is_set = ($8 AND revision = $9), host = $10, ca_certificates = $11, \
                earliest_restore_time = $12, latest_restore_time = $13, used_bytes = $14, attempts = $15, \
-               due_at = CASE WHEN revision = $9 THEN $16 ELSE due_at END, restarts = $17, promotions = $18, \
+               due_at = CASE WHEN revision = $9 AND due_at = $21 THEN $16 ELSE due_at END, restarts = $17, promotions = $18, \
                backups = COALESCE($19, backups), \
                failure = CASE WHEN $15 = 0 THEN NULL ELSE COALESCE($20, failure) END, lease = NULL, lease_until = NULL \
                WHERE project_id = $1 AND id = $2 AND lease = $3"
@@ -309,6 +329,7 @@ pub async fn settle(
                 &record.promotions,
                 &record.backups,
                 &record.failure,
+                &due.due_at,
             ],
         )
         .await?;

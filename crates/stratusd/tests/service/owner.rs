@@ -151,7 +151,7 @@ async fn a_database_is_used_from_its_creation_to_its_deletion() {
     let Some(servers) = upgradable.or_else(Servers::new) else {
         return;
     };
-    let (service, shop) = again(&servers);
+    let (mut service, shop) = again(&servers);
     let size = "hobby-1".try_into().expect("it is a size");
     let storage = 16.try_into().expect("it is a storage size");
     let mut wanted = PostgresCreate::new(size, storage);
@@ -163,6 +163,9 @@ async fn a_database_is_used_from_its_creation_to_its_deletion() {
         .send()
         .await
         .expect("the database is created");
+    // Before it runs, or just after.
+    service.kill();
+    let (service, shop) = again(&servers);
     let made = running(&shop, |_| true).await;
     let table = "CREATE TABLE note (text text, at timestamptz DEFAULT clock_timestamp())";
     let owner = connect(&made).await.expect("the owner can connect");
@@ -385,6 +388,8 @@ async fn a_load_balancer_is_used_from_its_creation_to_its_deletion() {
         .send()
         .await
         .expect("the load balancer is created");
+    cloud.service.kill();
+    let shop = serve_again(&mut cloud, &token);
     for name in ["vm-1", "vm-2"] {
         let vm = shop
             .vm_view()

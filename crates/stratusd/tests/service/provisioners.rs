@@ -2,6 +2,7 @@
 //! the protocol's rules.
 
 mod check;
+mod events;
 mod local;
 mod page;
 mod settings;
@@ -30,6 +31,11 @@ fn token_file(home: &Home) -> String {
 
 /// Starts a service whose databases are created by a provisioner.
 fn serve(home: &Home, url: &str, more: &[&str]) -> Service {
+    serve_observing(home, url, "100ms", more)
+}
+
+/// Starts such a service, which observes each database as often as it is told.
+fn serve_observing(home: &Home, url: &str, every: &str, more: &[&str]) -> Service {
     let file = token_file(home);
     let settings = [
         "--provisioner",
@@ -39,7 +45,7 @@ fn serve(home: &Home, url: &str, more: &[&str]) -> Service {
         "--provisioner-token-file",
         &file,
         "--observe-every",
-        "100ms",
+        every,
     ];
     home.serve(&[&settings, more].concat())
 }
@@ -285,6 +291,90 @@ async fn what_a_provisioner_does_not_have_is_refused_in_words() {
         .ok();
     shop.wait_for(ORDERS, |it| it["vm_size"] == "standard-4")
         .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upgrade_that_the_provisioner_does_not_offer_is_refused_before_it_is_recorded() {
+    let home = Home::sqlite();
+    home.apply(&two_projects());
+    let fake = Fake::start("").await;
+    let service = serve(&home, &fake.url, &[]);
+    let shop = caller(&home, &service);
+    let body = json!({ "size": "standard-2", "storage_size": 64, "version": "16" });
+    shop.post(ORDERS, body).await.ok();
+    let made = shop.wait_for(ORDERS, is_running).await;
+    let (id, file) = (
+        made["id"].as_str().expect("it has an id"),
+        token_file(&home),
+    );
+    let upgrade = |to: &str, url: Option<&str>| {
+        let words = ["upgrade-database", id, "--project", "shop", "--to", to];
+        let token = ["--provisioner-token-file", &file];
+        let url = url.map(|url| ["--provisioner-url", url]);
+        let url = url.as_ref().map_or(&[][..], |url| &url[..]);
+        let output = home.run(&[&words[..], &token, url].concat());
+        let said = [output.stdout, output.stderr].concat();
+        (
+            output.status.success(),
+            String::from_utf8_lossy(&said).into_owned(),
+        )
+    };
+    let nobody = "http://127.0.0.1:1";
+    for (to, url, wrong) in [
+        (
+            "18",
+            Some(&*fake.url),
+            "the provisioner cannot upgrade a database of version 16 to 18: it can upgrade to 17",
+        ),
+        (
+            "17",
+            Some(nobody),
+            "has not: the provisioner at http://127.0.0.1:1/provisioner",
+        ),
+        (
+            "17",
+            None,
+            "has not: set provisioner_url to the URL of the provisioner",
+        ),
+    ] {
+        let (succeeded, said) = upgrade(to, url);
+        assert!(!succeeded && said.contains(wrong), "{said}");
+        assert!(!said.contains(TOKEN), "{said}");
+    }
+    assert_eq!(shop.get(ORDERS).await.ok()["target_version"], "16");
+    // Nobody needs to be asked for what takes an upgrade back.
+    let (succeeded, said) = upgrade("16", Some(nobody));
+    assert!(succeeded && said.contains("and keeps it"), "{said}");
+    // It names none for version 17, so all later ones can be.
+    for to in ["17", "18"] {
+        let (succeeded, said) = upgrade(to, Some(&fake.url));
+        assert!(succeeded, "{said}");
+        shop.wait_for(ORDERS, |it| it["version"] == to).await;
+    }
+    let audit = [
+        "audit",
+        "--operation",
+        "postgres_upgrade",
+        "--format",
+        "json",
+    ];
+    assert_eq!(home.succeed(&audit).lines().count(), 2);
+
+    *fake.known.versions.lock().unwrap() = vec!["16", "17"];
+    let newest = "/location/eu-central-h1/postgres/newest";
+    create(&shop, newest).await;
+    let made = shop.wait_for(newest, is_running).await;
+    let id = made["id"].as_str().expect("it has an id");
+    let words = ["upgrade-database", id, "--project", "shop", "--to", "18"];
+    let by = [
+        "--provisioner-url",
+        &fake.url,
+        "--provisioner-token-file",
+        &file,
+    ];
+    let refused = home.fail(&[&words[..], &by].concat());
+    let wrong = "of version 17 to 18: its databases of that version cannot be upgraded";
+    assert!(refused.contains(wrong), "{refused}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -237,6 +237,42 @@ async fn health_and_metrics_are_on_a_port_of_their_own() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_is_only_recorded_is_said_at_the_start() {
+    let home = Home::sqlite();
+    let balanced = [
+        "--balance",
+        "on",
+        "--balance-management-listen",
+        "127.0.0.1:0",
+    ];
+    for (settings, said) in [
+        (
+            &[][..],
+            "records virtual machines, private subnets, firewalls and load balancers: `stratusd network` makes \
+             networks of them, and `stratusd balance` forwards connections",
+        ),
+        (
+            &balanced,
+            "records virtual machines, private subnets and firewalls, and `stratusd network` makes networks of them; \
+             it forwards the connections of load balancers",
+        ),
+    ] {
+        let service = home.serve(settings);
+        service.terminate();
+        let (is_well, log) = service.wait();
+        assert!(is_well, "{log}");
+        let lines = log
+            .lines()
+            .filter(|line| line.contains("this process records"));
+        let lines: Vec<_> = lines.collect();
+        let [line] = lines[..] else {
+            panic!("{settings:?}: {log}");
+        };
+        assert!(line.ends_with(said), "{line}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn each_request_is_logged_without_its_path_and_query() {
     let lines = access_log("info").await;
     let said =

@@ -37,7 +37,7 @@ impl Check {
     }
 
     /// Does what the service does once a database is created: it may be available only then.
-    async fn let_in(&self, subject: &Subject) -> Result<(), String> {
+    pub(super) async fn let_in(&self, subject: &Subject) -> Result<(), String> {
         let password = format!("Check-{}-1a", self.world.letters_and_digits(24));
         for (step, more) in [
             ("restrict", json!({})),
@@ -403,7 +403,7 @@ impl Check {
 }
 
 /// Returns what the service records of a database, for later requests.
-fn recorded(observed: &wire::ObservedDatabase) -> Value {
+pub(super) fn recorded(observed: &wire::ObservedDatabase) -> Value {
     let mut known = serde_json::to_value(observed).unwrap_or_default();
     if let Some(known) = known.as_object_mut() {
         known.remove("backups");

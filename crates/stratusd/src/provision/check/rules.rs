@@ -38,6 +38,7 @@ macro_rules! rules {
 
 rules! {
     View "view" "says what it is, with its versions of PostgreSQL, its flavors and its sizes" view
+    Events "events" "a stream of events begins at once, with the media type text/event-stream, and not without a token" events
     NoToken "no-token" "a call without a token gets 401" no_token
     WrongToken "wrong-token" "a call with another token gets 401 and changes nothing" wrong_token
     UnknownPath "unknown-path" "an unknown path gets 404, and another code than DatabaseNotFound" unknown_path
@@ -66,6 +67,7 @@ rules! {
     Window "window" "a change of the size waits for the maintenance window" window
     Size "size" "a change of the size ends, without a maintenance window" size
     Older "older" "a change to an older version fails with 500, and nothing changes" older
+    Upgrades "upgrades" "the upgrades that it names are to later versions that it has and end, and another one fails with 500 and changes nothing" upgrades
     PromoteAlone "promote-alone" "a promotion without standbys is done" promote_alone
     Promote "promote" "a promotion ends, one that is repeated is done, and what was written stays" promote
     Together "together" "two databases are created at the same time, with hosts of their own" together

@@ -63,6 +63,16 @@ impl Binaries {
         self.0.get(version).map(PathBuf::as_path)
     }
 
+    /// Returns each version with those that databases can be upgraded to from it.
+    pub fn upgrades(&self) -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
+        // In order, since all have two digits.
+        self.versions().map(|from| {
+            let later = self.versions().filter(|to| *to > from);
+            let to = later.filter(|to| self.ensure_upgrade(from, to).is_ok());
+            (from, to.collect())
+        })
+    }
+
     /// Checks that all programs are there which upgrade a database from one version to another.
     ///
     /// # Errors

@@ -142,7 +142,11 @@ impl Local {
         let has_ended = database.record.promoted.is_some() || server::pid(&data)?.is_none();
         if has_ended {
             tracing::warn!(database = id, "the server has ended");
-            self.0.recover(&mut database).await?;
+            self.0.tell(id);
+            let recovered = self.0.recover(&mut database).await;
+            // Before the standbys, which may take long to copy.
+            self.0.tell(id);
+            recovered?;
         }
         self.0.ensure_standbys(database).await?;
         Ok(has_ended)

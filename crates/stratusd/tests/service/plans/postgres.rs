@@ -56,6 +56,7 @@ pub async fn statements(home: &Home, cluster: &Cluster) -> Vec<Statement> {
     let service = home.serve(&requests::SETTINGS);
     requests::send(&token, &service).await;
     requests::read_load_balancers(home).await;
+    requests::make_due(home).await;
     for audit in requests::AUDITS {
         home.succeed(audit);
     }

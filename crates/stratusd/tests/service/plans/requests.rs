@@ -1,12 +1,17 @@
 //! Requests that call every operation of the contract, in each way that leads to other statements.
 
+use std::convert::Infallible;
+
 use api_server::OPERATIONS;
 use api_server::server::{Method as HttpMethod, Operation};
 use reqwest::Method;
 use serde_json::{Value, json};
 use stratusd::settings::DatabaseUrl;
 use stratusd::storage::load_balancer_change::Seen;
-use stratusd::storage::{ReadOnlyStore, SILENCE, StoreConfig, balanced, load_balancer};
+use stratusd::storage::{
+    Aborted, Change, Connection, ReadOnlyStore, SILENCE, Store, StoreConfig, balanced, lease,
+    load_balancer,
+};
 use stratusd::world::World;
 
 use crate::support::caller::Caller;
@@ -84,18 +89,8 @@ async fn check_keys(shop: &Caller, service: &Service) {
 /// Reads load balancers as the data plane does, in the process of the test: the data plane itself would
 /// listen for all neighbours.
 pub async fn read_load_balancers(home: &Home) {
-    let url: DatabaseUrl = home.database_url.parse().expect("it is valid");
-    let config = StoreConfig {
-        database: url.database().expect("it names a database"),
-        connections: 1,
-        patience: PATIENCE,
-        silence: SILENCE,
-        lock_wait: PATIENCE,
-        world: World::real(),
-    };
-    let store = ReadOnlyStore::open(&config)
-        .await
-        .expect("the database opens");
+    let store = ReadOnlyStore::open(&config(home)).await;
+    let store = store.expect("the database opens");
     for _ in 0..ROUNDS {
         let mut reader = store.snapshot().await.expect("the database can be read");
         let c = &mut reader.connection();
@@ -116,6 +111,47 @@ pub async fn read_load_balancers(home: &Home) {
             .expect("they can be read");
     }
     store.close().await;
+}
+
+/// A change that makes a database due as an event of a provisioner does.
+struct MakeDue;
+
+impl Change for MakeDue {
+    type Output = ();
+    type Refusal = Infallible;
+
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<(), Aborted<Infallible>> {
+        let id = "pgt10a2ct09p45wb0b42xgnrf3"
+            .try_into()
+            .expect("it is an id");
+        Ok(lease::make_due(tx, &id, 2_000_000_000_000).await?)
+    }
+}
+
+/// Makes databases due, in the process of the test: a simulator sends no events.
+pub async fn make_due(home: &Home) {
+    let store = Store::open(&config(home)).await;
+    let store = store.expect("the database opens");
+    for _ in 0..ROUNDS {
+        store
+            .change(MakeDue)
+            .await
+            .expect("the database can be written");
+    }
+    store.close().await;
+}
+
+/// Returns how the process of the test uses the database.
+fn config(home: &Home) -> StoreConfig {
+    let url: DatabaseUrl = home.database_url.parse().expect("it is valid");
+    StoreConfig {
+        database: url.database().expect("it names a database"),
+        connections: 1,
+        patience: PATIENCE,
+        silence: SILENCE,
+        lock_wait: PATIENCE,
+        world: World::real(),
+    }
 }
 
 /// Returns the status of an operation that succeeds.

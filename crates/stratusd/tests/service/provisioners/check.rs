@@ -13,8 +13,9 @@ use crate::support::provisioner::{Fake, TOKEN};
 use crate::support::{Home, eventually, leave_out};
 
 /// The rules that can be broken without a server to connect to.
-const RULES: [&str; 32] = [
+const RULES: [&str; 34] = [
     "view",
+    "events",
     "no-token",
     "wrong-token",
     "unknown-path",
@@ -40,6 +41,7 @@ const RULES: [&str; 32] = [
     "window",
     "size",
     "older",
+    "upgrades",
     "promote-alone",
     "promote",
     "together",
@@ -52,7 +54,7 @@ const RULES: [&str; 32] = [
 const CONNECTED: [&str; 3] = ["password-opens", "restrict-closes", "restart-once"];
 
 /// The rules that a simulator cannot be checked for.
-const TAKEN: [&str; 4] = ["lost", "flavor", "offered-sizes", "shrink"];
+const TAKEN: [&str; 5] = ["events", "lost", "flavor", "offered-sizes", "shrink"];
 
 /// Checks a provisioner. Returns whether it passes, and what is printed.
 async fn check(url: &str, more: &'static [&'static str]) -> (bool, String) {
@@ -113,6 +115,56 @@ async fn a_provisioner_that_breaks_a_rule_is_found_out() {
         assert!(!is_kept, "{rule}: {said}");
         assert!(rules(&said, "failed ").contains(&rule), "{rule}: {said}");
         assert!(said.contains("does not keep all rules"), "{said}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_offer_of_upgrades_that_cannot_be_is_found_out() {
+    let offers = [
+        (
+            "upgrades-earlier",
+            "it upgrades from 16 to 16, which is not later",
+        ),
+        (
+            "upgrades-unknown",
+            "it upgrades from 16 to 18, which is not one of its versions",
+        ),
+        ("upgrades-twice", "the upgrades from 16 are listed twice"),
+        ("upgrades-unnamed", "from 16 to 18: it responds with 200"),
+    ];
+    let checks = offers.map(|(broken, wrong)| async move {
+        let fake = Fake::start(broken).await;
+        let (_, said) = check(&fake.url, &["--no-connections", "--patience", "10s"]).await;
+        (wrong, said)
+    });
+    for (wrong, said) in join_all(checks).await {
+        assert_eq!(rules(&said, "failed "), ["upgrades"], "{said}");
+        assert!(said.contains(wrong), "{said}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_of_events_that_does_not_fit_is_found_out() {
+    let streams = [
+        (
+            "events",
+            "it responds with 200 and the media type `application/json`",
+        ),
+        (
+            "events-unfit",
+            "the event data: {\"ids\": []} does not fit the contract",
+        ),
+        ("events-silent", "no event has come after 10s"),
+        ("events-open", "without a token: it has no end"),
+    ];
+    let checks = streams.map(|(broken, wrong)| async move {
+        let fake = Fake::start(broken).await;
+        let (_, said) = check(&fake.url, &["--no-connections"]).await;
+        (wrong, said)
+    });
+    for (wrong, said) in join_all(checks).await {
+        assert_eq!(rules(&said, "failed "), ["events"], "{said}");
+        assert!(said.contains(wrong), "{said}");
     }
 }
 
@@ -259,5 +311,6 @@ async fn the_example_in_python_passes() {
     listens.await.expect("the example listens");
     let (is_kept, said) = check(&url, &[]).await;
     assert!(is_kept, "{said}");
-    assert_eq!(rules(&said, "passed ").len(), RULES.len() - 1, "{said}");
+    // It is simulated, and sends no events.
+    assert_eq!(rules(&said, "passed ").len(), RULES.len() - 2, "{said}");
 }

@@ -117,8 +117,17 @@ async fn servers_of_another_process_keep_the_rules_and_outlive_it() {
         &file,
     ]);
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{said}");
+    // Whether there is another version depends on the machine.
+    let skipped: Vec<_> = said
+        .lines()
+        .filter(|line| line.starts_with("skipped"))
+        .collect();
     assert!(
-        output.status.success() && !said.contains("skipped"),
+        matches!(
+            skipped[..],
+            [] | ["skipped  upgrades: it has no later version"]
+        ),
         "{said}"
     );
     assert_eq!(servers.ids(), Vec::<String>::new());
@@ -175,7 +184,9 @@ async fn a_database_of_another_process_is_upgraded_with_the_rights_of_the_unit()
         .expect("it is written");
     let id = made["id"].as_str().expect("it has an id");
     let words = ["upgrade-database", id, "--project", "shop", "--to", "18"];
-    servers.home.succeed(&words);
+    let by = ["--provisioner-url", &provisioner.base];
+    let token = ["--provisioner-token-file", &file];
+    servers.home.succeed(&[&words[..], &by, &token].concat());
     let is_upgraded = |it: &Value| is_known(it) && it["version"] == "18";
     let now = shop.wait_for(ORDERS, is_upgraded).await;
     let rows = eventually(async || {

@@ -6,7 +6,9 @@ use std::net::Ipv4Addr;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 
+use provisioner_types::DatabaseEvent;
 use rustix::process::{Pid, Signal, kill_process_group};
+use serde_json::Value;
 use tokio::net::TcpStream;
 
 use super::free_address;
@@ -77,6 +79,29 @@ fn start(home: &Home, line: &str, port: &str) -> (Running, String) {
     let read = BufReader::new(stdout).read_line(&mut first);
     read.expect("it prints text");
     (running, first)
+}
+
+#[test]
+fn the_events_of_the_page_are_the_example_of_the_protocol() {
+    let page = fs::read_to_string(format!("{ROOT}/docs/provisioners.md"));
+    let page = page.expect("the page is there");
+    let shown = page.split("```text\n").nth(1);
+    let shown = shown.and_then(|block| block.split("```").next());
+    let protocol = include_str!("../../../provisioner.yaml");
+    let protocol: Value = serde_saphyr::from_str(protocol).expect("it is YAML");
+    let stream = &protocol["paths"]["/provisioner/events"]["get"]["responses"]["200"];
+    let examples = &stream["content"]["text/event-stream"]["examples"];
+    let example = examples["changed"]["value"].as_str();
+    assert_eq!(shown.map(str::trim_end), example.map(str::trim_end));
+    let events = example.into_iter().flat_map(str::lines);
+    let events = events.filter_map(|line| line.strip_prefix("data: "));
+    let events: Result<Vec<DatabaseEvent>, _> = events.map(serde_json::from_str).collect();
+    let events = events.expect("they fit the contract");
+    let ids: Vec<_> = events
+        .iter()
+        .map(|event| event.database_ids.len())
+        .collect();
+    assert_eq!(ids, [0, 1]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

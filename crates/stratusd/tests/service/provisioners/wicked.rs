@@ -144,7 +144,7 @@ async fn databases_that_failed_and_hang_do_not_hold_up_those_of_another_project_
 }
 
 /// Returns a metric of a service without labels.
-async fn metric(service: &Service, name: &str) -> u64 {
+pub(super) async fn metric(service: &Service, name: &str) -> u64 {
     let metrics = reqwest::get(format!("{}/metrics", service.management)).await;
     let metrics = metrics.expect("it responds").text().await;
     let metrics = metrics.expect("it is text");

@@ -15,6 +15,7 @@ use axum::response::Response;
 use http::{Method, StatusCode, header};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use serde_json::{Value, json};
+use tokio::sync::broadcast;
 
 /// The token of the provisioner.
 pub const TOKEN: &str = "0123456789abcdef0123456789abcdef";
@@ -52,6 +53,23 @@ pub struct Known {
     ending: Mutex<HashSet<SocketAddr>>,
     /// The observations that were asked for, if each fourth is postponed.
     observations: AtomicUsize,
+    /// How long the response of an observation is on its way.
+    pub observation: Mutex<Duration>,
+    /// What is sent to those who follow events.
+    pub events: broadcast::Sender<Sent>,
+    /// The number of streams of events that have begun.
+    pub streams: AtomicUsize,
+}
+
+/// What is sent in a stream of events.
+#[derive(Debug, Clone)]
+pub enum Sent {
+    /// An event that names databases.
+    Ids(Vec<String>),
+    /// A text as it is.
+    Text(String),
+    /// The end of the stream.
+    End,
 }
 
 /// A database.
@@ -62,6 +80,10 @@ pub struct Database {
     is_created: bool,
     /// Whether its server was restarted.
     is_up: bool,
+    /// Whether it accepts no connections.
+    pub is_down: bool,
+    /// How often it was observed.
+    pub observed: u32,
     passwords: u32,
     connections: u32,
     pub password: String,
@@ -93,6 +115,9 @@ impl Fake {
             hanging: Arc::default(),
             ending: Mutex::default(),
             observations: AtomicUsize::new(0),
+            observation: Mutex::default(),
+            events: broadcast::Sender::new(8192),
+            streams: AtomicUsize::new(0),
         });
         let router = Router::new()
             .fallback(respond)
@@ -154,6 +179,10 @@ async fn respond(State(known): State<Arc<Known>>, request: Request) -> Response 
     }
     let given = parts.headers.get(header::AUTHORIZATION);
     let is_missing = given.is_none();
+    let path = parts.uri.path().to_owned();
+    if path == "/provisioner/events" && known.broken == "events-open" {
+        return known.follow();
+    }
     let is_right =
         given.is_some_and(|given| given.as_bytes() == format!("Bearer {TOKEN}").as_bytes());
     let lets_in = is_right
@@ -162,9 +191,11 @@ async fn respond(State(known): State<Arc<Known>>, request: Request) -> Response 
     if !lets_in {
         return problem(401, "InvalidCredentials");
     }
-    let path = parts.uri.path().to_owned();
     if path == "/provisioner" && parts.method == Method::GET {
         return known.about();
+    }
+    if path == "/provisioner/events" && parts.method == Method::GET {
+        return known.follow();
     }
     let steps = path
         .strip_prefix("/database/")
@@ -227,7 +258,7 @@ async fn respond(State(known): State<Arc<Known>>, request: Request) -> Response 
     if known.broken == "busy" {
         return busy("1");
     }
-    known.step(id, step, &body)
+    known.step_in_time(id, step, &body).await
 }
 
 /// A call that gets no response, until its connection is closed.
@@ -253,14 +284,50 @@ impl Known {
         if self.broken == "view" {
             versions.push(versions[0]);
         }
+        if self.broken == "upgrades-unknown" {
+            versions.retain(|version| *version != "18");
+        }
         ok(&json!({
             "name": "fake 1",
             "is_simulated": false,
             "versions": versions,
+            "upgrades": upgrades(self.broken),
             "flavors": ["standard"],
             "sizes": SIZES.map(|(size, gib)| json!({ "vm_size": size, "storage_sizes_gib": gib })),
             "can_shrink_storage": false,
+            "sends_events": true,
         }))
+    }
+
+    /// Responds with the events from now on.
+    fn follow(&self) -> Response {
+        let events = self.events.subscribe();
+        self.streams.fetch_add(1, Ordering::SeqCst);
+        let media_type = match self.broken {
+            "events" => "application/json",
+            _ => "text/event-stream",
+        };
+        let first = match self.broken {
+            "events-unfit" => Sent::Text("data: {\"ids\": []}\n\n".to_owned()),
+            _ => Sent::Ids(Vec::new()),
+        };
+        let is_silent = self.broken == "events-silent";
+        let first = (!is_silent).then_some(first);
+        let texts = futures_util::stream::unfold((first, events), async |(first, mut events)| {
+            let sent = match first {
+                Some(first) => first,
+                None => events.recv().await.ok()?,
+            };
+            let text = match sent {
+                Sent::Ids(ids) => format!("data: {}\n\n", json!({ "database_ids": ids })),
+                Sent::Text(text) => text,
+                Sent::End => return None,
+            };
+            Some((Ok::<_, std::io::Error>(text), (None, events)))
+        });
+        let response = Response::builder().header(header::CONTENT_TYPE, media_type);
+        let response = response.body(Body::from_stream(texts));
+        response.expect("it is a response")
     }
 
     /// Responds as a provisioner that is out of order, if the name of a database asks for that.
@@ -333,6 +400,16 @@ impl Known {
         }
     }
 
+    /// Makes a step, and lets the response of an observation be on its way for a time.
+    async fn step_in_time(&self, id: &str, step: &str, body: &Value) -> Response {
+        let response = self.step(id, step, body);
+        if step == "observe" {
+            let on_its_way = *self.observation.lock().unwrap();
+            tokio::time::sleep(on_its_way).await;
+        }
+        response
+    }
+
     fn step(&self, id: &str, step: &str, body: &Value) -> Response {
         let (wanted, broken) = (&body["wanted"], self.broken);
         let mut databases = self.databases.lock().unwrap();
@@ -397,7 +474,10 @@ impl Known {
             return problem(404, "DatabaseNotFound");
         };
         match step {
-            "observe" => ok(&observed(database, broken)),
+            "observe" => {
+                database.observed += 1;
+                ok(&observed(database, broken))
+            }
             "resize" => resize(database, body, broken),
             "restart" | "promote" => numbered(database, step, body, broken),
             "restrict" => {
@@ -441,6 +521,20 @@ impl Known {
     }
 }
 
+/// Returns the upgrades that a provisioner says it can make.
+fn upgrades(broken: Broken) -> Value {
+    let to = match broken {
+        "upgrades-earlier" => json!(["16"]),
+        "upgrades-unknown" => json!(["17", "18"]),
+        _ => json!(["17"]),
+    };
+    let from = |version: &str, to: &Value| json!({ "from": version, "to": to });
+    match broken {
+        "upgrades-twice" => json!([from("16", &to), from("16", &to)]),
+        _ => json!([from("16", &to)]),
+    }
+}
+
 fn nothing() -> Response {
     let response = Response::builder().status(StatusCode::NO_CONTENT);
     response.body(Body::empty()).expect("it is a response")
@@ -453,7 +547,7 @@ fn observed(database: &Database, broken: Broken) -> Value {
         backups.reverse();
     }
     json!({
-        "is_available": broken != "opened-by-password" || database.passwords > 0,
+        "is_available": !database.is_down && (broken != "opened-by-password" || database.passwords > 0),
         "shape": database.shape,
         "used_bytes": 1,
         "earliest_restore_time": "2026-03-01T01:00:00Z",
@@ -470,6 +564,15 @@ fn resize(database: &mut Database, body: &Value, broken: Broken) -> Response {
         if is_first && broken == "busy-now-and-then" {
             return busy("1");
         }
+        return problem(500, "Failed");
+    }
+    let versions = (version(&database.shape), version(wanted));
+    let is_upgrade = |from: &str, to: &str| {
+        versions.0.as_deref() == Some(from) && versions.1.as_deref() == Some(to)
+    };
+    if is_upgrade("16", "18") && broken != "upgrades-unnamed"
+        || is_upgrade("16", "17") && broken == "upgrades"
+    {
         return problem(500, "Failed");
     }
     let storage = |shape: &Value| shape["storage_size_gib"].as_i64();
