@@ -7,16 +7,11 @@ use crate::domain::audit::OPERATOR;
 use crate::domain::refusal::enumerate;
 use crate::provision::Offer;
 use crate::provision::local::{Binaries, CannotUpgrade};
-<<<<<<< HEAD
-use crate::serve::runs_here;
-use crate::storage::audit::{NewEntry, insert};
-=======
 #[cfg(feature = "provisioners")]
 use crate::provision::remote::Remote;
 use crate::serve::Kind;
 use crate::settings::RemoteSettings;
-use crate::storage::audit::{Entry, insert};
->>>>>>> h31
+use crate::storage::audit::{NewEntry, insert};
 use crate::storage::database::Part;
 use crate::storage::{self, Aborted, Change, Connection, StorageError, Store};
 use crate::world::World;
