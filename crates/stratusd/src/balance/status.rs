@@ -5,7 +5,6 @@ use std::net::SocketAddr;
 use serde::{Deserialize, Serialize};
 
 use super::balancer::Balancer;
-use super::balancers::Balancers;
 use super::listener::Listener;
 use super::target::{Health, Target};
 
@@ -58,13 +57,8 @@ pub struct VmStatus {
     pub connections: usize,
 }
 
-/// Returns the status of all load balancers, sorted by project and id.
-pub(super) fn all(balancers: &Balancers) -> Vec<BalancerStatus> {
-    let balancers = balancers.all();
-    balancers.iter().map(|balancer| of(balancer)).collect()
-}
-
-fn of(balancer: &Balancer) -> BalancerStatus {
+/// Returns the status of a load balancer of the engine that forwards connections itself.
+pub(super) fn of(balancer: &Balancer) -> BalancerStatus {
     let declared = balancer.declared();
     let mut listeners: Vec<ListenerStatus> = balancer
         .listeners()
