@@ -25,6 +25,7 @@ mod connection;
 mod declared;
 mod director;
 mod engine;
+mod envoy;
 mod health;
 mod limits;
 mod listener;
@@ -53,7 +54,7 @@ use crate::serve::accept::AcceptFailures;
 use crate::serve::listen::{bind, listen};
 use crate::serve::management::Management;
 use crate::serve::signals::Signals;
-use crate::settings::{BalanceSettings, HttpPorts, ProcessSettings, StoreSettings};
+use crate::settings::{BalanceEngine, BalanceSettings, HttpPorts, ProcessSettings, StoreSettings};
 use crate::storage::DatabaseLocation;
 use crate::watch::{Reading, Watch};
 use crate::world::World;
@@ -62,6 +63,7 @@ pub use crate::watch::BACKENDS;
 use addresses::Addresses;
 use director::Director;
 use engine::Engine;
+use envoy::Envoy;
 use limits::Limits;
 use management::Health;
 use servers::Servers;
@@ -138,11 +140,16 @@ pub async fn run(data_plane: DataPlane<'_>) -> Result<()> {
         accept_failures: Arc::clone(&accept_failures),
         log,
     };
-    let limits = Limits::within_open_files(settings);
-    let shared = Shared::new(Timing::of(settings), limits, accept_failures);
-    frame
-        .run(Director::new(Arc::new(shared), parts, world))
-        .await
+    match settings.balance_engine {
+        BalanceEngine::Own => {
+            let limits = Limits::within_open_files(settings);
+            let shared = Shared::new(Timing::of(settings), limits, accept_failures);
+            frame
+                .run(Director::new(Arc::new(shared), parts, world))
+                .await
+        }
+        BalanceEngine::Envoy => frame.run(Envoy::start(settings, parts, world)?).await,
+    }
 }
 
 /// What all engines need around them: the reader of the database, and the management port.

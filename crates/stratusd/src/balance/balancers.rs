@@ -22,6 +22,11 @@ impl View for Balancers {
         self.all().iter().map(|it| status::of(it)).collect()
     }
 
+    /// Returns `None`: a listener that fails stops no other, and says so itself.
+    fn problem(&self) -> Option<String> {
+        None
+    }
+
     fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
         metrics::counts(&self.all(), encoder)
     }

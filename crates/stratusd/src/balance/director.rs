@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::addresses::Addresses;
 use super::balancer::{Balancer, addresses};
 use super::balancers::Balancers;
-use super::certificate::Certificate;
+use super::certificate::{self, Certificate, Issued};
 use super::declared::{Declared, Key};
 use super::engine::{Engine, View};
 use super::health;
@@ -174,7 +174,9 @@ impl Director {
         };
         let lifetime = self.shared.timing.certificate_lifetime;
         let now = self.world.now();
-        match Certificate::issue(authority, &declared.hostname, lifetime, now) {
+        let issued = Issued::new(authority, &declared.hostname, lifetime, now);
+        let certificate = issued.and_then(|issued| Ok(Certificate::try_from(issued)?));
+        match certificate {
             Ok(certificate) => balancer.set_certificate(certificate),
             Err(error) => tracing::error!(
                 error = format!("{error:#}"),
@@ -195,11 +197,8 @@ impl Director {
         for address in &wanted {
             let before = listeners.get(address);
             if lacks_certificate {
-                let words = "there is no certificate yet: the data plane needs the encryption keys, and an authority, \
-                             which `stratusd serve` makes at its first start";
-                if let Some(listener) =
-                    listeners.insert(*address, Listener::Failed(words.to_owned()))
-                {
+                let words = certificate::LACKING.to_owned();
+                if let Some(listener) = listeners.insert(*address, Listener::Failed(words)) {
                     listener.stop();
                 }
             } else if before.is_none_or(|listener| !listener.is_open()) {

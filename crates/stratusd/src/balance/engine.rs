@@ -3,7 +3,7 @@
 //!
 //! The reader (`watch`) knows nothing of sockets, and an engine nothing of the database. An engine may
 //! forward connections itself, as `director` does, or write the configuration of a program that
-//! forwards them.
+//! forwards them, as `envoy` does.
 
 use std::fmt;
 use std::sync::Arc;
@@ -44,6 +44,9 @@ pub(super) trait Engine {
 pub(super) trait View: fmt::Debug + Send + Sync + 'static {
     /// Returns the status of all load balancers, sorted by project and id.
     fn balancers(&self) -> Vec<BalancerStatus>;
+
+    /// Returns why the engine does not put in force what it gets, if it does not.
+    fn problem(&self) -> Option<String>;
 
     /// Encodes the metrics that this engine alone has.
     fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> Result<(), fmt::Error>;

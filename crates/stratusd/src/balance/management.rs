@@ -24,28 +24,34 @@ pub(super) struct Health {
 
 /// Returns the router of the management port.
 pub(super) fn router(health: Health, view: Arc<dyn View>, log: Arc<LogQueue>) -> Router {
-    let shown = Arc::clone(&view);
+    let (shown, checked) = (Arc::clone(&view), Arc::clone(&view));
     let metrics = Metrics::new(Arc::clone(&health.reading), view, log);
     let metrics = Arc::new(metrics);
     Router::new()
         .route("/healthz", get(|| ready("alive\n")))
-        .route("/readyz", get(move || ready(readiness(check(&health)))))
+        .route(
+            "/readyz",
+            get(move || ready(readiness(check(&health, &*checked)))),
+        )
         .route("/metrics", get(move || ready(exposition(metrics.text()))))
         .route("/load-balancers", get(move || ready(list(&*shown))))
 }
 
-/// Checks that the data plane knows what the database says now.
+/// Checks that the data plane knows what the database says now, and puts it in force.
 ///
 /// # Errors
 ///
 /// The reason why it does not, as the body of the response to the probe.
-fn check(health: &Health) -> Result<(), String> {
+fn check(health: &Health, view: &dyn View) -> Result<(), String> {
     if health.accept_failures.are_recent() {
         return Err("connections cannot be accepted\n".to_owned());
     }
     match health.reading.age() {
         None => Err("the database was not read yet\n".to_owned()),
-        Some(_) if health.reading.is_current() => Ok(()),
+        Some(_) if health.reading.is_current() => match view.problem() {
+            None => Ok(()),
+            Some(problem) => Err(format!("{problem}\n")),
+        },
         Some(age) => Err(format!(
             "the database cannot be read: balancing goes on with what was read {} seconds ago\n",
             age.as_secs()

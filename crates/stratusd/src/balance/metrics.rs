@@ -164,7 +164,7 @@ fn labels(balancer: &Balancer) -> [(&'static str, &str); 2] {
     ]
 }
 
-fn gauge<'e>(
+pub(super) fn gauge<'e>(
     encoder: &'e mut DescriptorEncoder<'_>,
     name: &'e str,
     help: &str,

@@ -51,7 +51,8 @@ pub struct VmStatus {
     pub name: String,
     /// The address with the port, or `None` if it has no public address.
     pub address: Option<SocketAddr>,
-    /// `up`, `down` or `detaching`.
+    /// `up`, `down`, `detaching`, or `unknown` while an Envoy that forwards the connections does not
+    /// respond.
     pub state: String,
     /// The number of open connections.
     pub connections: usize,
