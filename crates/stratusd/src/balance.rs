@@ -12,7 +12,9 @@
 //! `connection` serves it, `choose` chooses the virtual machine, and `relay` copies the bytes.
 //! `limits` has what may be open at a time, and the share of each project.
 //!
-//! This engine is written on tokio. docs/benchmarks.md compares it with HAProxy, and says why that
+//! In the other engine, `envoy`, an Envoy beside this process forwards the connections.
+//!
+//! The engine of this module is written on tokio. docs/benchmarks.md compares it with HAProxy, and says why that
 //! and Pingora are not used.
 
 mod addresses;

@@ -15,8 +15,8 @@ mod folder;
 mod resources;
 mod seen;
 
-use std::collections::{BTreeMap, HashSet};
-use std::path::PathBuf;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
@@ -49,8 +49,11 @@ use seen::{Seen, ServerInfo};
 /// longer one, so that Envoy spends at most a tenth of its main thread on it.
 const POLL: Duration = Duration::from_millis(250);
 /// How long Envoy may lack a listener or a cluster, before the lists are written again: it tries what
-/// has failed again then, such as an address that was not on this machine.
+/// has failed again then, such as an address that was not on this machine. Each time twice as long as
+/// the time before, because Envoy reads the whole lists.
 const RETRY: Duration = Duration::from_secs(2);
+/// How long it may lack something at most.
+const LONGEST_RETRY: Duration = Duration::from_mins(1);
 
 /// The engine.
 pub(super) struct Envoy {
@@ -69,8 +72,9 @@ pub(super) struct Envoy {
     is_read: bool,
     /// Whether the lists of clusters and listeners are to be made anew.
     is_changed: bool,
-    /// Since when Envoy has lacked something that it should have.
-    lacking: Option<Instant>,
+    /// When the lists are written again because Envoy lacks something, and how long it was waited for
+    /// that.
+    retry: Option<(Instant, Duration)>,
     _poll: AbortOnDropHandle<()>,
 }
 
@@ -186,7 +190,7 @@ impl Envoy {
             board,
             is_read: false,
             is_changed: false,
-            lacking: None,
+            retry: None,
             _poll: AbortOnDropHandle::new(tokio::spawn(poll.run())),
         })
     }
@@ -207,7 +211,7 @@ impl Envoy {
         let before = entry.declare(declared);
         let now = &entry.declared;
         self.is_changed |= is_new || before.row != now.row || before.callers != now.callers;
-        entry.listeners = wanted.into_iter().map(|address| (address, None)).collect();
+        entry.listen(wanted);
         self.certify(&key, entry);
         self.write_endpoints(&key, entry);
     }
@@ -282,92 +286,103 @@ impl Envoy {
 
     /// Writes the lists of clusters and listeners, and removes the files that they no longer name.
     fn write_lists(&mut self, entries: &mut BTreeMap<Key, Entry>) {
+        self.allot(entries);
         let (mut clusters, mut listeners) = (Vec::new(), Vec::new());
         let mut kept = HashSet::new();
-        let mut room = Room::new(self.listeners);
         for (key, entry) in entries {
             let endpoints = Resource::Endpoints(name(key));
-            let file = self.folder.file(&endpoints);
-            clusters.push(self.cluster(entry, file));
+            clusters.push(self.cluster(entry, &self.folder.file(&endpoints)));
             kept.insert(endpoints);
-            let is_secure = entry.declared.row.cert_enabled && entry.certificate.is_some();
-            let secret = is_secure.then(|| Resource::Secret(name(key)));
-            let file = secret.as_ref().map(|secret| self.folder.file(secret));
-            // Also without the listeners that name it: it may be enabled again.
-            kept.extend(
-                entry
-                    .certificate
-                    .as_ref()
-                    .map(|_| Resource::Secret(name(key))),
-            );
-            for (address, lack) in &mut entry.listeners {
-                *lack = if entry.declared.row.cert_enabled && entry.certificate.is_none() {
-                    Some(certificate::LACKING)
-                } else if room.take(&key.0) {
-                    None
-                } else {
-                    Some(listener::TOO_MANY)
-                };
-                if lack.is_none() {
-                    let file = file.as_deref();
-                    let listener =
-                        resources::listener(&entry.declared, *address, file, &self.timing);
-                    listeners.push(listener);
-                }
+            let secret = Resource::Secret(name(key));
+            let file = self.folder.file(&secret);
+            let file = entry.declared.row.cert_enabled.then_some(&*file);
+            for address in entry.open() {
+                let listener = resources::listener(&entry.declared, address, file, &self.timing);
+                listeners.push(listener);
+            }
+            // Also while no listener names it: certificates may be enabled again.
+            if entry.certificate.is_some() {
+                kept.insert(secret);
             }
         }
-        let clusters = resources::list(clusters);
+        let clusters = resources::list(&clusters);
         self.folder.write(Resource::Clusters, &clusters);
-        let listeners = resources::list(listeners);
+        let listeners = resources::list(&listeners);
         self.folder.write(Resource::Listeners, &listeners);
         self.folder.keep(&kept);
     }
 
-    fn cluster(&self, entry: &Entry, endpoints: PathBuf) -> Value {
-        resources::cluster(&entry.declared, &endpoints, self.connections, &self.timing)
+    /// Decides which addresses Envoy is told to listen on. Those that it listens on already come first,
+    /// so that no load balancer takes the place of another one.
+    fn allot(&self, entries: &mut BTreeMap<Key, Entry>) {
+        let mut room = Room::new(self.listeners);
+        for is_first in [true, false] {
+            for (key, entry) in entries.iter_mut() {
+                let row = &entry.declared.row;
+                let lacks_certificate = row.cert_enabled && entry.certificate.is_none();
+                let listeners = entry.listeners.iter_mut();
+                for listener in listeners.filter(|it| it.lack.is_none() == is_first) {
+                    listener.lack = if lacks_certificate {
+                        Some(certificate::LACKING)
+                    } else if room.take(&key.0) {
+                        None
+                    } else {
+                        Some(listener::TOO_MANY)
+                    };
+                }
+            }
+        }
+    }
+
+    fn cluster(&self, entry: &Entry, endpoints: &Path) -> Value {
+        resources::cluster(&entry.declared, endpoints, self.connections, &self.timing)
     }
 
     /// Has the lists written again if Envoy has lacked something of them for a time.
     fn retry(&mut self, entries: &BTreeMap<Key, Entry>, answer: &Answer) {
-        let Answer::Seen(seen) = answer else {
-            self.lacking = None;
-            return;
-        };
         let mut keys = entries.iter();
-        let lacks = keys.any(|(key, entry)| {
-            let mut open = entry.listeners.iter().filter(|(_, lack)| lack.is_none());
-            let has = |address| seen.has_listener(&resources::listener_name(key, address));
-            !seen.has_cluster(&name(key)) || open.any(|(address, _)| !has(*address))
-        });
-        let since = self.lacking.take().filter(|_| lacks);
-        self.lacking = lacks.then(|| since.unwrap_or_else(Instant::now));
-        if self.lacking.is_some_and(|since| since.elapsed() >= RETRY) {
-            self.folder.forget(&Resource::Clusters);
-            self.folder.forget(&Resource::Listeners);
-            (self.is_changed, self.lacking) = (true, None);
-        }
+        let lacks = match answer {
+            Answer::Seen(seen) => keys.any(|(key, entry)| {
+                let has = |address| seen.has_listener(&resources::listener_name(key, address));
+                !seen.has_cluster(&name(key)) || !entry.open().all(has)
+            }),
+            Answer::Failed(_) => false,
+        };
+        let now = Instant::now();
+        self.retry = match self.retry {
+            _ if !lacks => None,
+            None => Some((now + RETRY, RETRY)),
+            Some((at, pause)) if at <= now => {
+                self.folder.forget(&Resource::Clusters);
+                self.folder.forget(&Resource::Listeners);
+                self.is_changed = true;
+                let pause = LONGEST_RETRY.min(2 * pause);
+                Some((now + pause, pause))
+            }
+            waiting => waiting,
+        };
     }
 }
 
 /// How many addresses may still be listened on: of all load balancers, and of those of each project.
-struct Room<'k> {
+struct Room {
     left: usize,
     each: usize,
-    of_projects: BTreeMap<&'k ProjectId, usize>,
+    of_projects: HashMap<ProjectId, usize>,
 }
 
-impl<'k> Room<'k> {
+impl Room {
     fn new(listeners: usize) -> Self {
         Self {
             left: listeners,
             each: listeners.div_ceil(LISTENERS_OF_PROJECT),
-            of_projects: BTreeMap::new(),
+            of_projects: HashMap::new(),
         }
     }
 
     /// Takes one, if there is one left.
-    fn take(&mut self, project: &'k ProjectId) -> bool {
-        let taken = self.of_projects.entry(project).or_default();
+    fn take(&mut self, project: &ProjectId) -> bool {
+        let taken = self.of_projects.entry(project.clone()).or_default();
         let is_there = self.left > 0 && *taken < self.each;
         if is_there {
             *taken += 1;

@@ -70,8 +70,8 @@ impl Board {
     pub(super) fn listeners(&self) -> HashSet<String> {
         let entries = self.entries();
         let names = entries.iter().flat_map(|(key, entry)| {
-            let open = entry.listeners.iter().filter(|(_, lack)| lack.is_none());
-            open.map(|(address, _)| listener_name(key, *address))
+            let open = entry.open();
+            open.map(|address| listener_name(key, address))
         });
         names.collect()
     }
@@ -112,11 +112,11 @@ fn status(key: &Key, entry: &Entry, answer: &Answer) -> BalancerStatus {
     let mut listeners: Vec<ListenerStatus> = entry
         .listeners
         .iter()
-        .map(|(address, lack)| ListenerStatus {
-            address: *address,
-            problem: match lack {
-                Some(lack) => Some((*lack).to_owned()),
-                None => problem(key, &cluster, *address, answer),
+        .map(|it| ListenerStatus {
+            address: it.address,
+            problem: match it.lack {
+                Some(lack) => Some(lack.to_owned()),
+                None => problem(key, &cluster, it.address, answer),
             },
         })
         .collect();

@@ -13,16 +13,25 @@ use super::resources::Endpoint;
 /// How long Envoy may take to read a file. Only what it says later is about what the file has.
 const READ: Duration = Duration::from_secs(1);
 
+/// Why an address is not listened on before it was decided whether it may be.
+const NEW: &str = "it is about to be opened";
+
 /// A load balancer as Envoy should have it.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub declared: Declared,
-    /// The addresses to listen on, each with the reason why it is not, if there is one that Envoy does
-    /// not know.
-    pub listeners: Vec<(SocketAddr, Option<&'static str>)>,
+    pub listeners: Vec<Address>,
     /// When the certificate that was written last ends.
     pub certificate: Option<Term>,
     pub detaching: Vec<Detaching>,
+}
+
+/// An address of a load balancer.
+#[derive(Debug)]
+pub(super) struct Address {
+    pub address: SocketAddr,
+    /// Why Envoy is not told to listen there, or `None` if it is.
+    pub lack: Option<&'static str>,
 }
 
 /// A virtual machine that is not attached any more, and whose connections go on.
@@ -77,6 +86,27 @@ impl Entry {
             !attached.any(|vm| address_of(declared, vm) == Some(it.address))
         });
         before
+    }
+
+    /// Sets the addresses to listen on. Those that were there before stay as they are.
+    pub(super) fn listen(&mut self, addresses: Vec<SocketAddr>) {
+        let before = std::mem::take(&mut self.listeners);
+        let lack = |address| {
+            let mut before = before.iter();
+            let same = before.find(|it| it.address == address);
+            same.map_or(Some(NEW), |it| it.lack)
+        };
+        let addresses = addresses.into_iter().map(|address| Address {
+            address,
+            lack: lack(address),
+        });
+        self.listeners = addresses.collect();
+    }
+
+    /// Returns the addresses that Envoy is told to listen on.
+    pub(super) fn open(&self) -> impl Iterator<Item = SocketAddr> {
+        let open = self.listeners.iter().filter(|it| it.lack.is_none());
+        open.map(|it| it.address)
     }
 
     /// Returns the virtual machines as Envoy should have them.

@@ -298,13 +298,14 @@ impl Writer {
         }
         let failure = failure.map(|error| error.to_string());
         if failure != queue.failure {
-            match &failure {
-                Some(failure) => tracing::error!(
+            if let Some(failure) = &failure {
+                tracing::error!(
                     failure,
                     folder = %self.folder.display(),
                     "the files of Envoy cannot be written, so it goes on with what it has: the data plane tries again"
-                ),
-                None => tracing::info!("the files of Envoy can be written again"),
+                );
+            } else {
+                tracing::info!("the files of Envoy can be written again");
             }
         }
         queue.failure.clone_from(&failure);

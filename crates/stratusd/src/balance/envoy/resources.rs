@@ -32,7 +32,7 @@ pub(super) fn listener_name(key: &Key, address: SocketAddr) -> String {
 }
 
 /// Returns a list of resources as a file has it.
-pub(super) fn list(resources: Vec<Value>) -> Value {
+pub(super) fn list(resources: &[Value]) -> Value {
     json!({ "resources": resources })
 }
 
@@ -235,7 +235,7 @@ pub(super) fn endpoints(declared: &Declared, endpoints: &[Endpoint]) -> Value {
             "metadata": { "filter_metadata": { "envoy.lb": { "hash_key": it.vm } } },
         })
     };
-    list(vec![json!({
+    list(&[json!({
         "@type": "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment",
         "cluster_name": name(&declared.key()),
         "endpoints": [{ "lb_endpoints": endpoints.iter().map(endpoint).collect::<Vec<_>>() }],
@@ -244,7 +244,7 @@ pub(super) fn endpoints(declared: &Declared, endpoints: &[Endpoint]) -> Value {
 
 /// Returns the certificate of a load balancer with its private key, both in PEM.
 pub(super) fn secret(key: &Key, certificate: &str, private_key: &str) -> Value {
-    list(vec![json!({
+    list(&[json!({
         "@type": "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret",
         "name": name(key),
         "tls_certificate": {

@@ -124,7 +124,8 @@ struct Stat {
 struct HealthStatus {
     failed_active_health_check: bool,
     pending_active_hc: bool,
-    eds_health_status: String,
+    #[serde(rename = "eds_health_status")]
+    declared: String,
 }
 
 impl ClusterStatus {
@@ -140,7 +141,7 @@ impl ClusterStatus {
             let host = Host {
                 is_up: !health.failed_active_health_check
                     && !health.pending_active_hc
-                    && matches!(&*health.eds_health_status, "" | "UNKNOWN" | "HEALTHY"),
+                    && matches!(&*health.declared, "" | "UNKNOWN" | "HEALTHY"),
                 connections: connections.map_or(0, |it| it.value.parse().unwrap_or_default()),
             };
             Some((SocketAddr::new(address, port_value), host))
