@@ -5,13 +5,16 @@
 //! It forwards bytes of TCP and does not read what they mean. It goes on while the API is down, and
 //! with what it has read last while the database is.
 //!
-//! `crate::watch` reads the database on a thread of its own, by the rounds of `watch`. `director` makes the running load balancers
-//! match what was read: each is a `Balancer` with its listeners, its certificate and a `Target` for
-//! each virtual machine, which `health` checks. `listener` accepts a connection, `connection` serves
-//! it, `choose` chooses the virtual machine, and `relay` copies the bytes. `limits` has what may be
-//! open at a time, and the share of each project.
+//! `crate::watch` reads the database on a thread of its own, by the rounds of `watch`, and an `engine`
+//! puts in force what was read. In the engine of this module, `director` makes the running load
+//! balancers match what was read: each is a `Balancer` with its listeners, its certificate and a
+//! `Target` for each virtual machine, which `health` checks. `listener` accepts a connection,
+//! `connection` serves it, `choose` chooses the virtual machine, and `relay` copies the bytes.
+//! `limits` has what may be open at a time, and the share of each project.
 //!
-//! The data plane is written on tokio. docs/benchmarks.md compares it with HAProxy, and says why that
+//! In the other engine, `envoy`, an Envoy beside this process forwards the connections.
+//!
+//! The engine of this module is written on tokio. docs/benchmarks.md compares it with HAProxy, and says why that
 //! and Pingora are not used.
 
 mod addresses;
@@ -23,6 +26,8 @@ mod choose;
 mod connection;
 mod declared;
 mod director;
+mod engine;
+mod envoy;
 mod health;
 mod limits;
 mod listener;
@@ -43,20 +48,26 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 use crate::log::LogQueue;
 use crate::seal::Sealer;
 use crate::serve::Signals;
+use crate::serve::accept::AcceptFailures;
 use crate::serve::listen::{bind, listen};
 use crate::serve::management::Management;
-use crate::settings::{BalanceSettings, HttpPorts, ProcessSettings, StoreSettings};
-use crate::watch::Watch;
+use crate::settings::{BalanceEngine, BalanceSettings, HttpPorts, ProcessSettings, StoreSettings};
+use crate::storage::DatabaseLocation;
+use crate::watch::{Reading, Watch};
 use crate::world::World;
 
 pub use crate::watch::BACKENDS;
 use addresses::Addresses;
 use director::Director;
+use engine::Engine;
+use envoy::Envoy;
 use limits::Limits;
+use management::Health;
 use servers::Servers;
 use shared::{Shared, Timing};
 pub use status::{BalancerStatus, ListenerStatus, VmStatus};
@@ -111,43 +122,80 @@ pub async fn run(data_plane: DataPlane<'_>) -> Result<()> {
     let listener = management_listener(management)?;
     // Fails if a provider is installed already, which is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let limits = Limits::within_open_files(settings);
     let world = World::real();
-    let shared = Arc::new(Shared::new(Timing::of(settings), limits));
-    let failures = Arc::clone(&shared.accept_failures);
-    let balancers = Arc::default();
-    let router = management::router(&shared, &balancers, log);
-    let management = Management::start(listener, router, failures)?;
-    let (sender, updates) = mpsc::channel(1);
-    let watch = Watch {
-        database,
-        world: world.clone(),
-        reading: Arc::clone(&shared.reading),
-        stop: stop.clone(),
-        backends,
+    let accept_failures = Arc::<AcceptFailures>::default();
+    let ports = settings.balance_http_ports.as_ref();
+    let ports = ports.map_or(&[][..], HttpPorts::get);
+    let servers = Servers::new(ports, Arc::clone(&accept_failures));
+    let parts = (addresses, servers);
+    let frame = Frame {
         rounds: Reads {
             service_domain: process.service_domain.as_str().to_owned(),
             sealer,
             world: world.clone(),
             known: Known::default(),
         },
+        database,
+        world: world.clone(),
+        backends,
+        stop,
+        listener,
+        accept_failures: Arc::clone(&accept_failures),
+        log,
     };
-    let watching = watch.start(sender)?;
-    announce(management.address());
-    let ports = settings.balance_http_ports.as_ref();
-    let ports = ports.map_or(&[][..], HttpPorts::get);
-    let servers = Servers::new(ports, Arc::clone(&shared.accept_failures));
-    let director = Director::new(Arc::clone(&shared), balancers, (addresses, servers), world);
-    director.run(updates, &stop).await;
-    tracing::info!("stopping: accepting no more connections, letting the open ones end");
-    shared.drain().await;
-    // The thread has seen the signal too; it may be in a statement, which ends by itself.
-    drop(watching);
-    if !stop.is_cancelled() {
-        // Another process reads it again; this one would forward by what it has read for ever.
-        bail!("the database is not read any more, which is a bug: start the data plane again");
+    match settings.balance_engine {
+        BalanceEngine::Own => {
+            let limits = Limits::within_open_files(settings);
+            let shared = Shared::new(Timing::of(settings), limits, accept_failures);
+            frame
+                .run(Director::new(Arc::new(shared), parts, world))
+                .await
+        }
+        BalanceEngine::Envoy => frame.run(Envoy::start(settings, parts, world)?).await,
     }
-    Ok(())
+}
+
+/// What all engines need around them: the reader of the database, and the management port.
+struct Frame {
+    rounds: Reads,
+    database: DatabaseLocation,
+    world: World,
+    backends: u32,
+    stop: CancellationToken,
+    listener: std::net::TcpListener,
+    accept_failures: Arc<AcceptFailures>,
+    log: Arc<LogQueue>,
+}
+
+impl Frame {
+    async fn run(self, engine: impl Engine) -> Result<()> {
+        let health = Health {
+            reading: Arc::<Reading>::default(),
+            accept_failures: Arc::clone(&self.accept_failures),
+        };
+        let reading = Arc::clone(&health.reading);
+        let router = management::router(health, engine.view(), self.log);
+        let management = Management::start(self.listener, router, self.accept_failures)?;
+        let (sender, updates) = mpsc::channel(1);
+        let watch = Watch {
+            database: self.database,
+            world: self.world,
+            reading,
+            stop: self.stop.clone(),
+            backends: self.backends,
+            rounds: self.rounds,
+        };
+        let watching = watch.start(sender)?;
+        announce(management.address());
+        engine::run(engine, updates, &self.stop).await;
+        // The thread has seen the signal too; it may be in a statement, which ends by itself.
+        drop(watching);
+        if !self.stop.is_cancelled() {
+            // Another process reads it again; this one would forward by what it has read for ever.
+            bail!("the database is not read any more, which is a bug: start the data plane again");
+        }
+        Ok(())
+    }
 }
 
 fn management_listener(address: SocketAddr) -> Result<std::net::TcpListener> {

@@ -238,7 +238,7 @@ fn log_recorded(balance: Switch) {
         match balance {
             Switch::On => {
                 "this process records virtual machines, private subnets and firewalls, and `stratusd network` makes \
-             networks of them; it forwards the connections of load balancers"
+             networks of them; it is the data plane of load balancers"
             }
             Switch::Off => {
                 "this process records virtual machines, private subnets, firewalls and load balancers: `stratusd network` \

@@ -37,7 +37,8 @@ use crate::storage::lease::LONGEST_LEASE;
 const SHORTEST_RETENTION: std::time::Duration = std::time::Duration::from_hours(1);
 
 pub use balance::{
-    BalanceArguments, BalanceManagementArguments, BalanceManagementSettings, BalanceSettings,
+    BalanceArguments, BalanceEngine, BalanceManagementArguments, BalanceManagementSettings,
+    BalanceSettings,
 };
 pub use database_url::DatabaseUrl;
 pub use duration::{Duration, Lifetime};

@@ -108,7 +108,9 @@ impl Balancer {
     pub(super) fn certificate_ends(&self) -> Option<i64> {
         let certificate = self.certificate.read();
         let certificate = certificate.unwrap_or_else(PoisonError::into_inner);
-        certificate.as_ref().map(|certificate| certificate.ends)
+        certificate
+            .as_ref()
+            .map(|certificate| certificate.term.ends)
     }
 
     /// Returns whether the certificate in force is for the host name and need not be renewed yet.
@@ -116,7 +118,7 @@ impl Balancer {
         let certificate = self.certificate.read();
         let certificate = certificate.unwrap_or_else(PoisonError::into_inner);
         let in_force = certificate.as_ref();
-        in_force.is_some_and(|it| it.hostname == hostname && now < it.renewed_at)
+        in_force.is_some_and(|it| it.term.is_good(hostname, now))
     }
 
     /// Puts a certificate in force for new connections.

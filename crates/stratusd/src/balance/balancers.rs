@@ -1,15 +1,36 @@
 //! The load balancers that run.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
+
+use prometheus_client::encoding::DescriptorEncoder;
 
 use super::balancer::Balancer;
 use super::declared::Key;
+use super::engine::View;
 use super::limits::{Limits, Share};
+use super::metrics;
+use super::status::{self, BalancerStatus};
 
 /// All load balancers. The director alone changes which they are.
 #[derive(Debug, Default)]
 pub(super) struct Balancers(RwLock<BTreeMap<Key, Arc<Balancer>>>);
+
+impl View for Balancers {
+    fn balancers(&self) -> Vec<BalancerStatus> {
+        self.all().iter().map(|it| status::of(it)).collect()
+    }
+
+    /// Returns `None`: a listener that fails stops no other, and says so itself.
+    fn problem(&self) -> Option<String> {
+        None
+    }
+
+    fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        metrics::counts(&self.all(), encoder)
+    }
+}
 
 impl Balancers {
     /// Returns all load balancers, sorted by project and id: also those that are gone while connections of them go

@@ -5,54 +5,103 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
+use rcgen::KeyPair;
 use rustls::ServerConfig;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use tokio_rustls::TlsAcceptor;
+use zeroize::Zeroizing;
 
 use crate::provision::authority::Authority;
 
-/// A certificate with its private key, which is kept in memory alone.
-pub(super) struct Certificate {
+/// Why a load balancer with a certificate does not listen.
+pub(super) const LACKING: &str = "there is no certificate yet: the data plane needs the encryption keys, and an \
+     authority, which `stratusd serve` makes at its first start";
+
+/// How long a certificate is in force.
+#[derive(Debug, Clone)]
+pub(super) struct Term {
+    /// The host name that it is for.
     pub hostname: String,
-    pub acceptor: TlsAcceptor,
     /// When it ends, in milliseconds since 1970.
     pub ends: i64,
     /// When another one takes its place, in milliseconds since 1970: after two thirds of its time.
-    pub renewed_at: i64,
+    renewed_at: i64,
 }
 
-impl fmt::Debug for Certificate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Certificate")
-            .field("hostname", &self.hostname)
-            .finish_non_exhaustive()
+impl Term {
+    /// Returns whether the certificate is for a host name and need not be renewed yet. `now` is in
+    /// milliseconds since 1970.
+    pub(super) fn is_good(&self, hostname: &str, now: i64) -> bool {
+        self.hostname == hostname && now < self.renewed_at
     }
 }
 
-impl Certificate {
+/// A new certificate with its private key.
+pub(super) struct Issued {
+    certificate: rcgen::Certificate,
+    key: KeyPair,
+    pub term: Term,
+}
+
+impl Issued {
     /// Issues a certificate for a host name. `now` is in milliseconds since 1970.
     ///
     /// # Errors
     ///
     /// If it cannot be issued.
-    pub(super) fn issue(
+    pub(super) fn new(
         authority: &Authority,
         hostname: &str,
         lifetime: Duration,
         now: i64,
     ) -> Result<Self> {
         let (certificate, key) = authority.issue_for(hostname, lifetime)?;
-        let key = PrivatePkcs8KeyDer::from(key.serialize_der());
+        let lifetime = i64::try_from(lifetime.as_millis()).unwrap_or(i64::MAX);
+        Ok(Self {
+            certificate,
+            key,
+            term: Term {
+                hostname: hostname.to_owned(),
+                ends: now.saturating_add(lifetime),
+                renewed_at: now.saturating_add(lifetime / 3 * 2),
+            },
+        })
+    }
+
+    /// Returns the certificate and its private key, both in PEM.
+    pub(super) fn pem(&self) -> (String, Zeroizing<String>) {
+        let key = Zeroizing::new(self.key.serialize_pem());
+        (self.certificate.pem(), key)
+    }
+}
+
+/// A certificate with its private key, which is kept in memory alone.
+pub(super) struct Certificate {
+    pub acceptor: TlsAcceptor,
+    pub term: Term,
+}
+
+impl fmt::Debug for Certificate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Certificate")
+            .field("term", &self.term)
+            .finish_non_exhaustive()
+    }
+}
+
+impl TryFrom<Issued> for Certificate {
+    type Error = rustls::Error;
+
+    fn try_from(issued: Issued) -> Result<Self, Self::Error> {
+        let key = PrivatePkcs8KeyDer::from(issued.key.serialize_der());
+        let chain = vec![issued.certificate.der().clone()];
         // No protocols for ALPN: what is forwarded is the business of the virtual machines.
         let config = ServerConfig::builder()
             .with_no_client_auth()
-            .with_single_cert(vec![certificate.der().clone()], PrivateKeyDer::Pkcs8(key))?;
-        let lifetime = i64::try_from(lifetime.as_millis()).unwrap_or(i64::MAX);
+            .with_single_cert(chain, PrivateKeyDer::Pkcs8(key))?;
         Ok(Self {
-            hostname: hostname.to_owned(),
             acceptor: TlsAcceptor::from(Arc::new(config)),
-            ends: now.saturating_add(lifetime),
-            renewed_at: now.saturating_add(lifetime / 3 * 2),
+            term: issued.term,
         })
     }
 }

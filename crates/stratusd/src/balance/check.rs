@@ -68,7 +68,7 @@ where
 }
 
 /// Returns the host of an endpoint that is a URL, and its path with the query.
-fn parts(endpoint: &str) -> (Option<String>, String) {
+pub(super) fn parts(endpoint: &str) -> (Option<String>, String) {
     let endpoint = utf8_percent_encode(endpoint.trim(), PATH).to_string();
     let url: Option<Uri> = endpoint.parse().ok();
     if let Some(url) = url

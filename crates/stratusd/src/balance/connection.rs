@@ -18,9 +18,9 @@ use super::relay::relay;
 use super::target::Counted;
 
 /// How long a TLS handshake may take.
-const HANDSHAKE: Duration = Duration::from_secs(10);
+pub(super) const HANDSHAKE: Duration = Duration::from_secs(10);
 /// The number of virtual machines that one connection tries at most.
-const TRIES: usize = 10;
+pub(super) const TRIES: usize = 10;
 
 /// Serves a connection until it ends.
 pub(super) async fn serve(balancer: Arc<Balancer>, stream: TcpStream, ends: Ends) {

@@ -1,17 +1,15 @@
-//! Brings the load balancers that run to what was read from the database.
+//! The engine that forwards connections itself: brings the load balancers that run to what was read
+//! from the database.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::time::Duration;
-
-use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
 
 use super::addresses::Addresses;
 use super::balancer::{Balancer, addresses};
 use super::balancers::Balancers;
-use super::certificate::Certificate;
+use super::certificate::{self, Certificate, Issued};
 use super::declared::{Declared, Key};
+use super::engine::{Engine, View};
 use super::health;
 use super::listener::Listener;
 use super::servers::Servers;
@@ -19,10 +17,6 @@ use super::shared::Shared;
 use super::watch::Update;
 use crate::provision::authority::Authority;
 use crate::world::World;
-
-/// How often to look for listeners that have failed, certificates to renew, and virtual machines
-/// whose connections have ended.
-const TICK: Duration = Duration::from_millis(500);
 
 /// What load balancers there are, and what they need to run.
 pub(super) struct Director {
@@ -39,16 +33,45 @@ pub(super) struct Director {
     leaving: Vec<Arc<Balancer>>,
 }
 
+impl Engine for Director {
+    fn apply(&mut self, update: Update) {
+        self.update(update);
+        self.addresses.save();
+        self.serve();
+    }
+
+    fn tick(&mut self) {
+        self.look_after();
+        self.addresses.save();
+        self.serve();
+    }
+
+    fn view(&self) -> Arc<dyn View> {
+        Arc::<Balancers>::clone(&self.running)
+    }
+
+    /// Stops all listeners, waits until the file of their addresses is written, for a time, and lets
+    /// open connections end, for a time.
+    async fn stop(self) {
+        for balancer in self.balancers.values() {
+            balancer.listeners().values().for_each(Listener::stop);
+        }
+        self.addresses.close().await;
+        tracing::info!("stopping: accepting no more connections, letting the open ones end");
+        self.shared.drain().await;
+    }
+}
+
 impl Director {
+    /// Creates the engine without load balancers.
     pub(super) fn new(
         shared: Arc<Shared>,
-        running: Arc<Balancers>,
         (addresses, servers): (Addresses, Servers),
         world: World,
     ) -> Self {
         Self {
             shared,
-            running,
+            running: Arc::default(),
             world,
             addresses,
             servers,
@@ -58,34 +81,7 @@ impl Director {
         }
     }
 
-    /// Puts updates in force until `stop`, or until nobody sends any more, and then stops all
-    /// listeners, and waits until the file of their addresses is written, for a time.
-    pub(super) async fn run(
-        mut self,
-        mut updates: mpsc::Receiver<Update>,
-        stop: &CancellationToken,
-    ) {
-        let mut ticks = tokio::time::interval(TICK);
-        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        loop {
-            tokio::select! {
-                () = stop.cancelled() => break,
-                update = updates.recv() => match update {
-                    Some(update) => self.apply(update),
-                    None => break,
-                },
-                _ = ticks.tick() => self.tick(),
-            }
-            self.addresses.save();
-            self.serve();
-        }
-        for balancer in self.balancers.values() {
-            balancer.listeners().values().for_each(Listener::stop);
-        }
-        self.addresses.close().await;
-    }
-
-    fn apply(&mut self, update: Update) {
+    fn update(&mut self, update: Update) {
         match update {
             Update::All(all) => {
                 let keys: HashSet<Key> = all.iter().map(Declared::key).collect();
@@ -122,7 +118,7 @@ impl Director {
                 for balancer in self.balancers.values() {
                     self.issue(balancer, &balancer.declared());
                 }
-                self.tick();
+                self.look_after();
             }
         }
     }
@@ -178,7 +174,9 @@ impl Director {
         };
         let lifetime = self.shared.timing.certificate_lifetime;
         let now = self.world.now();
-        match Certificate::issue(authority, &declared.hostname, lifetime, now) {
+        let issued = Issued::new(authority, &declared.hostname, lifetime, now);
+        let certificate = issued.and_then(|issued| Ok(Certificate::try_from(issued)?));
+        match certificate {
             Ok(certificate) => balancer.set_certificate(certificate),
             Err(error) => tracing::error!(
                 error = format!("{error:#}"),
@@ -199,11 +197,8 @@ impl Director {
         for address in &wanted {
             let before = listeners.get(address);
             if lacks_certificate {
-                let words = "there is no certificate yet: the data plane needs the encryption keys, and an authority, \
-                             which `stratusd serve` makes at its first start";
-                if let Some(listener) =
-                    listeners.insert(*address, Listener::Failed(words.to_owned()))
-                {
+                let words = certificate::LACKING.to_owned();
+                if let Some(listener) = listeners.insert(*address, Listener::Failed(words)) {
                     listener.stop();
                 }
             } else if before.is_none_or(|listener| !listener.is_open()) {
@@ -232,7 +227,9 @@ impl Director {
         }
     }
 
-    fn tick(&mut self) {
+    /// Looks for listeners that have failed, certificates to renew, and virtual machines whose
+    /// connections have ended.
+    fn look_after(&mut self) {
         let balancers: Vec<_> = self.balancers.values().cloned().collect();
         for balancer in balancers {
             balancer.drain();

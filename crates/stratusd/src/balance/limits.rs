@@ -14,7 +14,7 @@ const CHECKS: u32 = 256;
 const CHECKS_OF_PROJECT: usize = 32;
 
 /// The part of the addresses that the load balancers of one project may have: one of so many.
-const LISTENERS_OF_PROJECT: usize = 4;
+pub(super) const LISTENERS_OF_PROJECT: usize = 4;
 
 /// The numbers of connections and addresses that may be open at a time.
 #[derive(Debug, Clone, Copy)]

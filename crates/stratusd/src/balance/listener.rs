@@ -18,7 +18,11 @@ use super::proxy_header::Ends;
 use crate::serve::accept::PAUSE;
 
 /// The maximum number of connections that the kernel queues before they are accepted.
-const BACKLOG: i32 = 1024;
+pub(super) const BACKLOG: i32 = 1024;
+
+/// Why a load balancer does not listen if too many others do.
+pub(super) const TOO_MANY: &str = "too many addresses are listened on, by all load balancers or by those of the \
+     project, which may have a quarter: raise balance_listeners";
 
 /// A socket on which a load balancer accepts connections, or the reason why there is none.
 #[derive(Debug)]
@@ -35,9 +39,7 @@ impl Listener {
         let limits = [&balancer.share.listeners, &balancer.shared.room.listeners];
         let places = limits.map(|limit| Arc::clone(limit).try_acquire_owned().ok());
         if places.iter().any(Option::is_none) {
-            let words = "too many addresses are listened on, by all load balancers or by those of the project, which \
-                         may have a quarter: raise balance_listeners";
-            return Self::Failed(words.to_owned());
+            return Self::Failed(TOO_MANY.to_owned());
         }
         match bind(address) {
             Ok(listener) => {

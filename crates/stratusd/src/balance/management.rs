@@ -8,41 +8,50 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use http::{StatusCode, header};
 
-use super::balancers::Balancers;
+use super::engine::View;
 use super::metrics::Metrics;
-use super::shared::Shared;
-use super::status;
 use crate::log::LogQueue;
+use crate::serve::accept::AcceptFailures;
 use crate::serve::management::{exposition, readiness};
+use crate::watch::Reading;
+
+/// What decides whether the data plane is ready.
+#[derive(Debug, Clone)]
+pub(super) struct Health {
+    pub reading: Arc<Reading>,
+    pub accept_failures: Arc<AcceptFailures>,
+}
 
 /// Returns the router of the management port.
-pub(super) fn router(
-    shared: &Arc<Shared>,
-    balancers: &Arc<Balancers>,
-    log: Arc<LogQueue>,
-) -> Router {
-    let (checked, shown) = (Arc::clone(shared), Arc::clone(balancers));
-    let metrics = Metrics::new(Arc::clone(shared), Arc::clone(balancers), log);
+pub(super) fn router(health: Health, view: Arc<dyn View>, log: Arc<LogQueue>) -> Router {
+    let (shown, checked) = (Arc::clone(&view), Arc::clone(&view));
+    let metrics = Metrics::new(Arc::clone(&health.reading), view, log);
     let metrics = Arc::new(metrics);
     Router::new()
         .route("/healthz", get(|| ready("alive\n")))
-        .route("/readyz", get(move || ready(readiness(check(&checked)))))
+        .route(
+            "/readyz",
+            get(move || ready(readiness(check(&health, &*checked)))),
+        )
         .route("/metrics", get(move || ready(exposition(metrics.text()))))
-        .route("/load-balancers", get(move || ready(list(&shown))))
+        .route("/load-balancers", get(move || ready(list(&*shown))))
 }
 
-/// Checks that the data plane knows what the database says now.
+/// Checks that the data plane knows what the database says now, and puts it in force.
 ///
 /// # Errors
 ///
 /// The reason why it does not, as the body of the response to the probe.
-fn check(shared: &Shared) -> Result<(), String> {
-    if shared.accept_failures.are_recent() {
+fn check(health: &Health, view: &dyn View) -> Result<(), String> {
+    if health.accept_failures.are_recent() {
         return Err("connections cannot be accepted\n".to_owned());
     }
-    match shared.reading.age() {
+    match health.reading.age() {
         None => Err("the database was not read yet\n".to_owned()),
-        Some(_) if shared.reading.is_current() => Ok(()),
+        Some(_) if health.reading.is_current() => match view.problem() {
+            None => Ok(()),
+            Some(problem) => Err(format!("{problem}\n")),
+        },
         Some(age) => Err(format!(
             "the database cannot be read: balancing goes on with what was read {} seconds ago\n",
             age.as_secs()
@@ -51,8 +60,8 @@ fn check(shared: &Shared) -> Result<(), String> {
 }
 
 /// Returns the response with the status of all load balancers, in JSON.
-fn list(balancers: &Balancers) -> Response {
-    match serde_json::to_vec(&status::all(balancers)) {
+fn list(view: &dyn View) -> Response {
+    match serde_json::to_vec(&view.balancers()) {
         Ok(body) => ([(header::CONTENT_TYPE, "application/json")], body).into_response(),
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }

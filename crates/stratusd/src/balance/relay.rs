@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep_until};
 
 /// The number of bytes that are read at once, and so the maximum that a connection holds in each
 /// direction. As much as HAProxy has by default.
-const CHUNK: usize = 16 << 10;
+pub(super) const CHUNK: usize = 16 << 10;
 
 thread_local! {
     /// What is read before it is written. Each poll writes it, or keeps the rest itself.

@@ -1,4 +1,4 @@
-//! What all parts of the data plane share: its times, its limits, and what is known of the database.
+//! What all parts of the engine that forwards connections itself share: its times and its limits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,6 @@ use tokio_util::task::TaskTracker;
 use super::limits::{Limits, Room};
 use crate::serve::accept::AcceptFailures;
 use crate::settings::{BalanceSettings, ProxyProtocol};
-use crate::watch::Reading;
 
 /// The times and numbers of the settings, except the limits.
 #[derive(Debug, Clone)]
@@ -41,7 +40,7 @@ impl Timing {
     }
 }
 
-/// What all parts of the data plane share.
+/// What all parts of the engine share.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub timing: Timing,
@@ -51,21 +50,23 @@ pub(super) struct Shared {
     pub tasks: TaskTracker,
     /// Cancelled when open connections have had their time to end.
     pub closing: CancellationToken,
-    pub reading: Arc<Reading>,
     pub accept_failures: Arc<AcceptFailures>,
 }
 
 impl Shared {
-    /// Creates the state of a data plane that has not read the database.
-    pub(super) fn new(timing: Timing, limits: Limits) -> Self {
+    /// Creates what is shared before there are load balancers.
+    pub(super) fn new(
+        timing: Timing,
+        limits: Limits,
+        accept_failures: Arc<AcceptFailures>,
+    ) -> Self {
         Self {
             timing,
             limits,
             room: Room::new(&limits),
             tasks: TaskTracker::new(),
             closing: CancellationToken::new(),
-            reading: Arc::default(),
-            accept_failures: Arc::default(),
+            accept_failures,
         }
     }
 

@@ -5,7 +5,6 @@ use std::net::SocketAddr;
 use serde::{Deserialize, Serialize};
 
 use super::balancer::Balancer;
-use super::balancers::Balancers;
 use super::listener::Listener;
 use super::target::{Health, Target};
 
@@ -52,19 +51,15 @@ pub struct VmStatus {
     pub name: String,
     /// The address with the port, or `None` if it has no public address.
     pub address: Option<SocketAddr>,
-    /// `up`, `down` or `detaching`.
+    /// `up`, `down`, `detaching`, or `unknown` while an Envoy that forwards the connections does not
+    /// respond.
     pub state: String,
     /// The number of open connections.
     pub connections: usize,
 }
 
-/// Returns the status of all load balancers, sorted by project and id.
-pub(super) fn all(balancers: &Balancers) -> Vec<BalancerStatus> {
-    let balancers = balancers.all();
-    balancers.iter().map(|balancer| of(balancer)).collect()
-}
-
-fn of(balancer: &Balancer) -> BalancerStatus {
+/// Returns the status of a load balancer of the engine that forwards connections itself.
+pub(super) fn of(balancer: &Balancer) -> BalancerStatus {
     let declared = balancer.declared();
     let mut listeners: Vec<ListenerStatus> = balancer
         .listeners()

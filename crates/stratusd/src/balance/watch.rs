@@ -59,7 +59,9 @@ impl Rounds for Reads {
         let failure = match authority {
             Ok(found) => {
                 let new = found.filter(|found| self.known.is_new(found));
-                updates.extend(new.map(|it| Update::Authority(Box::new(it))));
+                let new = new.map(|it| Update::Authority(Box::new(it)));
+                // First, so that those that need a certificate can have one at once.
+                updates.splice(0..0, new);
                 None
             }
             Err(error) => Some(error),

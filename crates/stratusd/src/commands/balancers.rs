@@ -22,7 +22,8 @@ const MAX_SIZE: u64 = 256 << 20;
 /// Print the load balancers as the running `stratusd balance` sees them
 ///
 /// Each has the addresses that it listens on, and the state of each of its virtual machines: `up`,
-/// `down`, or `detaching` while connections of a detached one go on.
+/// `down`, `detaching` while connections of a detached one go on, or `unknown` while an Envoy that
+/// forwards them does not respond.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Only load balancers of the project with this id.

@@ -1,5 +1,8 @@
 //! The settings of the data plane of load balancers.
 
+use std::fmt;
+use std::str::FromStr;
+
 use anyhow::{Result, bail};
 
 use super::network::HttpPorts;
@@ -17,6 +20,10 @@ settings! {
 settings! {
     /// The settings of `stratusd balance`.
     BalanceSettings, from BalanceArguments:
+    /// What forwards the connections: `own`, this process itself, or `envoy`, an Envoy beside it, for which it writes the configuration.
+    balance_engine("STRATUS_BALANCE_ENGINE", "ENGINE"): BalanceEngine = "own";
+    /// Envoy: the folder of its configuration, which no other process writes. Envoy starts with `bootstrap.json` there.
+    balance_envoy_folder("STRATUS_BALANCE_ENVOY_FOLDER", "FOLDER"): FilePath;
     /// The IPv4 addresses of load balancers, as a network. Each load balancer gets one of its own.
     balance_addresses("STRATUS_BALANCE_ADDRESSES", "NETWORK"): AddressPool = "127.1.0.0/16";
     /// The IPv6 addresses of load balancers, as a network. If they are fewer than load balancers, some share one.
@@ -53,12 +60,42 @@ settings! {
     balance_http_ports("STRATUS_BALANCE_HTTP_PORTS", "PORTS"): HttpPorts;
 }
 
+/// What forwards the connections of load balancers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BalanceEngine {
+    /// This process itself.
+    Own,
+    /// An Envoy, which reads the files that this process writes.
+    Envoy,
+}
+
+impl FromStr for BalanceEngine {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "own" => Ok(Self::Own),
+            "envoy" => Ok(Self::Envoy),
+            _ => Err("must be `own` or `envoy`"),
+        }
+    }
+}
+
+impl fmt::Display for BalanceEngine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Own => "own",
+            Self::Envoy => "envoy",
+        })
+    }
+}
+
 impl BalanceSettings {
     /// Checks what the types of the settings do not check.
     ///
     /// # Errors
     ///
-    /// If a network is of the wrong version of IP, or a limit has no effect.
+    /// If a network is of the wrong version of IP, a setting is missing, or a setting has no effect.
     pub fn ensure_complete(&self) -> Result<()> {
         if !self.balance_addresses.is_ipv4() {
             bail!("balance_addresses must be a network of IPv4, such as 127.1.0.0/16");
@@ -66,12 +103,32 @@ impl BalanceSettings {
         if self.balance_addresses_v6.is_ipv4() {
             bail!("balance_addresses_v6 must be a network of IPv6, such as ::1/128");
         }
+        let is_set = |name| {
+            let mut all = self.all().iter();
+            all.any(|it| it.name == name && it.origin != Origin::Default)
+        };
+        match (self.balance_engine, &self.balance_envoy_folder) {
+            (BalanceEngine::Envoy, None) => bail!(
+                "balance_engine = \"envoy\" needs balance_envoy_folder: set it to a folder that this process makes"
+            ),
+            (BalanceEngine::Own, Some(_)) => bail!(
+                "balance_envoy_folder has no effect without balance_engine = \"envoy\": set both or remove it"
+            ),
+            (BalanceEngine::Envoy, Some(_)) => {
+                if is_set("balance_connections_project") {
+                    bail!(
+                        "balance_connections_project has no effect with balance_engine = \"envoy\", which has no limit \
+                         for all load balancers of a project: remove it, and lower balance_connections_each"
+                    );
+                }
+                return Ok(());
+            }
+            (BalanceEngine::Own, None) => {}
+        }
         // The default may be above what an operator sets for projects.
-        let is_set = self
-            .all()
-            .iter()
-            .any(|it| it.name == "balance_connections_each" && it.origin != Origin::Default);
-        if is_set && self.balance_connections_each.get() > self.balance_connections_project.get() {
+        if is_set("balance_connections_each")
+            && self.balance_connections_each.get() > self.balance_connections_project.get()
+        {
             bail!(
                 "balance_connections_each has no effect above balance_connections_project: lower the first or raise \
                  the second"

@@ -1,6 +1,7 @@
 //! The data plane of load balancers, with real connections to virtual machines that the test runs.
 
 mod changes;
+mod envoy;
 mod firewalls;
 mod health;
 mod limits;

@@ -4,7 +4,7 @@ mod auth;
 mod failures;
 mod forwarding;
 mod limits;
-mod proxies;
+pub mod proxies;
 mod revocation;
 mod scene;
 mod settings;

@@ -8,6 +8,7 @@ use rustls::ServerConfig;
 use rustls::pki_types::PrivateKeyDer;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
 
 use super::web;
@@ -104,34 +105,7 @@ async fn a_vm_that_was_down_is_up_after_some_checks_in_a_row() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn https_checks_take_any_certificate_and_ask_the_host_of_a_url() {
     let net = Net::random();
-    let made = rcgen::generate_simple_self_signed(vec!["another.example".to_owned()])
-        .expect("a certificate can be made");
-    let key = PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .expect("the provider has these versions")
-        .with_no_client_auth()
-        .with_single_cert(vec![made.cert.der().clone()], key)
-        .expect("the key is that of the certificate");
-    let acceptor = TlsAcceptor::from(Arc::new(config));
-    let listener = TcpListener::bind((net.vm(1), DST))
-        .await
-        .expect("the address is free");
-    let asked = tokio::spawn(async move {
-        loop {
-            let (stream, _) = listener.accept().await.expect("the socket listens");
-            let Ok(mut stream) = acceptor.accept(stream).await else {
-                continue;
-            };
-            let mut head = vec![0; 1024];
-            let length = stream.read(&mut head).await.unwrap_or_default();
-            let _ = stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await;
-            let _ = stream.shutdown().await;
-            head.truncate(length);
-            return String::from_utf8(head).expect("a request is text");
-        }
-    });
+    let asked = https_vm(net, 1).await;
     let secure = format!(
         "name: web, src_port: {SRC}, health_check_endpoint: \"https://internal.example/health?deep\", health_check_protocol: https, stack: ipv4, vms: [vm-1]"
     );
@@ -164,4 +138,37 @@ async fn by_tcp_a_vm_is_up_as_long_as_it_accepts_connections() {
     for _ in 0..4 {
         assert_eq!(ask(address).await.expect("vm-2 is up"), "vm-2");
     }
+}
+
+/// Starts a virtual machine that responds to one request by HTTPS, with a certificate of another host.
+/// Returns what resolves to the request.
+pub async fn https_vm(net: Net, number: u8) -> JoinHandle<String> {
+    let made = rcgen::generate_simple_self_signed(vec!["another.example".to_owned()])
+        .expect("a certificate can be made");
+    let key = PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("the provider has these versions")
+        .with_no_client_auth()
+        .with_single_cert(vec![made.cert.der().clone()], key)
+        .expect("the key is that of the certificate");
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let listener = TcpListener::bind((net.vm(number), DST))
+        .await
+        .expect("the address is free");
+    tokio::spawn(async move {
+        loop {
+            let (stream, _) = listener.accept().await.expect("the socket listens");
+            let Ok(mut stream) = acceptor.accept(stream).await else {
+                continue;
+            };
+            let mut head = vec![0; 1024];
+            let length = stream.read(&mut head).await.unwrap_or_default();
+            let _ = stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await;
+            let _ = stream.shutdown().await;
+            head.truncate(length);
+            return String::from_utf8(head).expect("a request is text");
+        }
+    })
 }

@@ -55,7 +55,7 @@ impl Trusting {
     }
 
     /// Returns this client, which expects another host name.
-    fn expecting(&self, name: &str) -> Self {
+    pub fn expecting(&self, name: &str) -> Self {
         Self {
             connector: self.connector.clone(),
             name: named(name),

@@ -83,6 +83,15 @@ fn program(kind: Kind) -> Option<PathBuf> {
     program
 }
 
+/// Returns the program of Envoy, or prints a note if it is not installed.
+///
+/// # Panics
+///
+/// If it is not, and the environment has `CI`.
+pub fn envoy() -> Option<PathBuf> {
+    program(envoy::KIND)
+}
+
 /// A proxy in front of the upstream of a scene, with the page's configuration.
 struct Proxy {
     child: Child,
