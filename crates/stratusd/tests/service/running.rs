@@ -254,7 +254,7 @@ async fn what_is_only_recorded_is_said_at_the_start() {
         (
             &balanced,
             "records virtual machines, private subnets and firewalls, and `stratusd network` makes networks of them; \
-             it forwards the connections of load balancers",
+             it is the data plane of load balancers",
         ),
     ] {
         let service = home.serve(settings);
