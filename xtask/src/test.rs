@@ -60,13 +60,17 @@ pub(crate) struct Arguments {
 const EXTERNAL: &str = "additions any_document anywhere containment corpus_crates json_schema_suite lenient mocked_values rust_verdicts standalone";
 
 /// The tests that take longest, as an expression of nextest: of the service those with real databases,
-/// networks, kills, power cuts and hundreds of readers, the files that compile crates for long, and those
-/// of random documents and schemas. A newcomer need not wait for them. Without nextest, which alone can
-/// choose them, they run with all others.
-const LONG: &str = "(binary(service)&test(/^(crash|local|networks|power_cuts|provisioners::local|postgres_server::turns)::/))|binary(/^(any_document|containment|features|mock_crates|testing_page)$/)";
+/// networks, kills, power cuts, hundreds of readers, several replicas and whatever else stalls or breaks
+/// around it, its simulation, the files that compile crates for long, and those of random documents,
+/// schemas and values. A newcomer need not wait for them. Without nextest, which alone can choose them,
+/// they run with all others.
+const LONG: &str = "(binary(service)&test(/^(concurrency|crash|differential|local|networks|postgres_server|power_cuts|provisioners::local|running::stalled_log|soak)::/))\
+    |(binary(closed_loop)&test(/^a_/))\
+    |binary(/^(any_document|containment|features|mock_crates|simulation|testing_page|types_agree_with_json_schema)$/)";
 
 /// The test files that have [`LONG`] tests and are not [`EXTERNAL`].
-const WITH_LONG: &str = "service features mock_crates testing_page";
+const WITH_LONG: &str =
+    "service closed_loop features mock_crates simulation testing_page types_agree_with_json_schema";
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let root = workspace::root()?;
@@ -102,7 +106,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
         steps.push(if machine.has(Tool::Nextest) {
             let step = tests(&machine).targets(&format!("{EXTERNAL} {WITH_LONG}"));
             let step = step.arguments("--run-ignored all --filterset");
-            step.arguments(&format!("not(binary(service))|{LONG}"))
+            // What the first part runs of the others is not run again.
+            step.arguments(&format!("not(binary(/^(closed_loop|service)$/))|{LONG}"))
         } else {
             let step = tests(&machine).targets(EXTERNAL);
             step.arguments("-- --include-ignored")
