@@ -59,10 +59,10 @@ pub(crate) struct Arguments {
 /// minute, and are ignored elsewhere.
 const EXTERNAL: &str = "additions any_document anywhere containment corpus_crates json_schema_suite lenient mocked_values rust_verdicts standalone";
 
-/// The tests that take longest, as an expression of nextest: of the service those with real databases,
-/// networks, kills, power cuts, hundreds of readers, several replicas and whatever else stalls or breaks
-/// around it, its simulation, the files that compile crates for long, and those of random documents,
-/// schemas and values. A newcomer need not wait for them. Without nextest, which alone can choose them,
+/// The tests that take longest, as an expression of nextest. A newcomer need not wait for them. They are
+/// those of the service with real databases, networks, several replicas, kills, power cuts, and a
+/// PostgreSQL or a log that stalls; its simulation; those that compile crates for long; and those of
+/// random documents, schemas and values. Without nextest, which alone can choose them,
 /// they run with all others.
 const LONG: &str = "(binary(service)&test(/^(concurrency|crash|differential|local|networks|postgres_server|power_cuts|provisioners::local|running::stalled_log|soak)::/))\
     |(binary(closed_loop)&test(/^a_/))\

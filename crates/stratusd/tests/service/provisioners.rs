@@ -34,7 +34,7 @@ fn serve(home: &Home, url: &str, more: &[&str]) -> Service {
     serve_observing(home, url, "100ms", more)
 }
 
-/// Starts such a service, which observes each database as often as it is told.
+/// Starts such a service that observes each database at an interval, such as `100ms`.
 fn serve_observing(home: &Home, url: &str, every: &str, more: &[&str]) -> Service {
     let file = token_file(home);
     let settings = [

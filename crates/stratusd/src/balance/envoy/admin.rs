@@ -63,7 +63,7 @@ impl Admin {
     }
 }
 
-/// Connects to a Unix socket, whatever the address.
+/// Connects to the Unix socket at a path. The URI of a request names only a page.
 #[derive(Debug, Clone)]
 struct Connector(PathBuf);
 

@@ -195,7 +195,7 @@ async fn envoy_moves_hardly_a_caller_but_those_of_the_vm_that_goes() {
     ];
     let (cloud, _envoy) = start(&program, net, &inventory, &settings);
     let web = cloud.address("web", 5).await;
-    // The first failures do not count, of whatever status.
+    // It stays up: it goes down by 100 failures in a row, and no status takes it down sooner.
     vms[0].status.store(503, Ordering::SeqCst);
     let spread = async || {
         let mut spread = Vec::new();
@@ -507,7 +507,7 @@ async fn what_envoy_cannot_do_is_said() {
     drop(taken);
     cloud.wait_for("web", is_listening).await;
     assert_eq!(ask(address).await.expect("vm-1 responds"), "vm-1");
-    // The first one keeps its address, whatever the ids.
+    // The load balancer that was there first keeps its address, also if its id is the larger one.
     for number in 0..4 {
         let name = format!("more-{number}");
         let more = [&*web("round_robin", "vm-1"), &*bare(&name, "vms: []")];
