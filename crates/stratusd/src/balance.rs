@@ -18,6 +18,7 @@
 //! and Pingora are not used.
 
 mod addresses;
+mod background;
 mod balancer;
 mod balancers;
 mod certificate;

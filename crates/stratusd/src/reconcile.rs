@@ -44,6 +44,12 @@ const FIRST_WAIT: Duration = Duration::from_secs(1);
 /// The longest wait after a failure.
 const LONGEST_WAIT: Duration = Duration::from_mins(5);
 
+/// Returns the wait after [`FIRST_WAIT`] was doubled some times, up to a longest wait.
+fn doubled(times: u32, longest: Duration) -> Duration {
+    // 2¹⁶ seconds are far beyond the longest wait, and over 31 doublings would overflow.
+    FIRST_WAIT.saturating_mul(1 << times.min(16)).min(longest)
+}
+
 /// The settings of the reconciler.
 #[derive(Debug, Clone)]
 pub struct ReconcilerConfig {

@@ -1,25 +1,21 @@
-//! The file in which the addresses of load balancers are kept over restarts. It is written on a thread
-//! of its own, because a disk may be slow or full, and no change of a load balancer may wait for that.
+//! The file in which the addresses of load balancers are kept over restarts. It is written in the
+//! background.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use tokio::sync::oneshot;
 
 use super::addresses::Given;
+use super::background::Background;
 
 /// How long to wait after a failure before the file is written again, unless there is something new
 /// to write.
 const PAUSE: Duration = Duration::from_secs(5);
-/// How long the end of the process waits until the file is written.
-const LAST: Duration = Duration::from_secs(5);
 
 /// The addresses of load balancers, by the ids of project and load balancer, separated by a slash.
 pub(super) type Contents = BTreeMap<String, Given>;
@@ -29,10 +25,7 @@ pub(super) type Contents = BTreeMap<String, Given>;
 pub(super) struct StateFile {
     /// The contents that the thread writes next, if they have changed.
     next: Arc<Mutex<Option<Contents>>>,
-    /// Tells the thread that there is something new. Dropping it ends the thread.
-    news: SyncSender<()>,
-    /// Resolves when the thread has ended.
-    ended: oneshot::Receiver<()>,
+    writing: Background,
 }
 
 impl StateFile {
@@ -52,37 +45,25 @@ impl StateFile {
             }
         };
         let next = Arc::default();
-        // One is enough: it says that there is something new, and not how often.
-        let (news, received) = sync_channel(1);
-        let (end, ended) = oneshot::channel();
-        let writer = Writer {
+        let mut writer = Writer {
             path: path.to_owned(),
             next: Arc::clone(&next),
-            news: received,
             failure: None,
         };
-        let work = move || {
-            writer.work();
-            let _ = end.send(());
-        };
-        thread::Builder::new()
-            .name("state-file".to_owned())
-            .spawn(work)
+        let writing = Background::start("state-file", PAUSE, move || writer.write_next())
             .context("failed to start the thread that saves the addresses of load balancers")?;
-        Ok((Self { next, news, ended }, contents))
+        Ok((Self { next, writing }, contents))
     }
 
     /// Has the file written, in place of what was to be written before.
     pub(super) fn save(&self, contents: Contents) {
         *self.next.lock().unwrap_or_else(PoisonError::into_inner) = Some(contents);
-        // An error means that the thread knows already.
-        let _ = self.news.try_send(());
+        self.writing.tell();
     }
 
-    /// Waits until the last contents are written, but no longer than [`LAST`].
+    /// Waits until the last contents are written, for a time.
     pub(super) async fn close(self) {
-        drop(self.news);
-        let _ = tokio::time::timeout(LAST, self.ended).await;
+        self.writing.close().await;
     }
 }
 
@@ -90,26 +71,11 @@ impl StateFile {
 struct Writer {
     path: PathBuf,
     next: Arc<Mutex<Option<Contents>>>,
-    news: Receiver<()>,
     /// Why the file could not be written the last time.
     failure: Option<String>,
 }
 
 impl Writer {
-    fn work(mut self) {
-        let mut pause = None;
-        loop {
-            let told = match pause {
-                Some(pause) => self.news.recv_timeout(pause),
-                None => self.news.recv().map_err(RecvTimeoutError::from),
-            };
-            pause = self.write_next().is_err().then_some(PAUSE);
-            if told == Err(RecvTimeoutError::Disconnected) {
-                return;
-            }
-        }
-    }
-
     /// Writes the next contents, if there are some. A failure is logged once for each reason, since
     /// the addresses in force stay in force.
     fn write_next(&mut self) -> Result<(), ()> {

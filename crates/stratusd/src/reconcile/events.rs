@@ -18,7 +18,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::changes::MakeDue;
-use super::{FIRST_WAIT, Reconciler};
+use super::{Reconciler, doubled};
 use crate::causes::Causes;
 use crate::provision::{ProvisionError, Provisioner};
 use crate::storage::Aborted;
@@ -131,8 +131,7 @@ impl<P: Provisioner> Reconciler<P> {
 /// Returns how long to wait after a number of failures. It is random in part: the replicas of a service
 /// lose their provisioner in the same moment.
 fn pause(world: &World, failures: u32) -> Duration {
-    let doublings = failures.saturating_sub(1).min(16);
-    let wait = FIRST_WAIT.saturating_mul(1 << doublings).min(LONGEST_WAIT);
+    let wait = doubled(failures.saturating_sub(1), LONGEST_WAIT);
     wait / 2
         + (wait / 2).mul_f64(f64::from(u32::from_be_bytes(world.random())) / f64::from(u32::MAX))
 }

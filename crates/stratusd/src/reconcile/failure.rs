@@ -6,7 +6,7 @@ use std::time::Duration;
 use api_types::PostgresState;
 
 use super::record::{unchanged, wanted};
-use super::{FIRST_WAIT, LONGEST_WAIT, Reconciler};
+use super::{LONGEST_WAIT, Reconciler, doubled};
 use crate::provision::{ProvisionError, Provisioner, line};
 use crate::storage::lease::{Due, StepRecord};
 
@@ -82,7 +82,8 @@ impl<P: Provisioner> Reconciler<P> {
 /// Returns how long a database waits whose step has failed. It waits longer after each failure, so that a
 /// provisioner that is down is not asked all the time.
 fn wait(due: &Due) -> Duration {
-    // 2¹⁶ seconds are far beyond the longest wait, and over 31 doublings would overflow.
-    let doublings = u32::try_from(due.attempts).unwrap_or(u32::MAX).min(16);
-    FIRST_WAIT.saturating_mul(1 << doublings).min(LONGEST_WAIT)
+    doubled(
+        u32::try_from(due.attempts).unwrap_or(u32::MAX),
+        LONGEST_WAIT,
+    )
 }

@@ -1,6 +1,5 @@
 //! The folder that Envoy reads: a file for each list of resources, which Envoy takes up when another
-//! one is moved to its place. The files are written on a thread of their own, because a disk may be slow
-//! or full.
+//! one is moved to its place. The files are written in the background.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
@@ -8,20 +7,17 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use tokio::sync::oneshot;
+
+use super::super::background::Background;
 
 /// How long to wait after a failure before the files are written again.
 const PAUSE: Duration = Duration::from_secs(1);
-/// How long the end of the process waits until all files are written.
-const LAST: Duration = Duration::from_secs(5);
 /// The maximum length of the path of a Unix socket, in bytes.
 const MAX_SOCKET: usize = 107;
 
@@ -65,10 +61,7 @@ pub(super) struct Folder {
     /// The digests of the files as they are, or are about to be; `None` for those of an earlier process.
     known: HashMap<Resource, Option<[u8; 32]>>,
     queue: Arc<Mutex<Queue>>,
-    /// Tells the thread that there is something new. Dropping it ends the thread.
-    news: SyncSender<()>,
-    /// Resolves when the thread has ended.
-    ended: oneshot::Receiver<()>,
+    writing: Background,
     /// Locked, so that no other process writes here.
     _lock: File,
 }
@@ -108,28 +101,18 @@ impl Folder {
             format!("failed to use the folder {shown}, which is set by `balance_envoy_folder`")
         })?;
         let queue = Arc::<Mutex<Queue>>::default();
-        let (news, received) = sync_channel(1);
-        let (end, ended) = oneshot::channel();
         let writer = Writer {
             folder: path.clone(),
             queue: Arc::clone(&queue),
-            news: received,
         };
-        let work = move || {
-            writer.work();
-            let _ = end.send(());
-        };
-        thread::Builder::new()
-            .name("envoy-files".to_owned())
-            .spawn(work)
+        let writing = Background::start("envoy-files", PAUSE, move || writer.write_next())
             .context("failed to start the thread that writes the files of Envoy")?;
         let known = known(&path)?;
         Ok(Self {
             path,
             known,
             queue,
-            news,
-            ended,
+            writing,
             _lock: lock,
         })
     }
@@ -200,16 +183,14 @@ impl Folder {
         locked(&self.queue).failure.clone()
     }
 
-    /// Waits until the files are written, but no longer than [`LAST`].
+    /// Waits until the files are written, for a time.
     pub(super) async fn close(self) {
-        drop(self.news);
-        let _ = tokio::time::timeout(LAST, self.ended).await;
+        self.writing.close().await;
     }
 
     fn tell(&self, resource: Resource, text: Option<Vec<u8>>) {
         locked(&self.queue).next.insert(resource, text);
-        // An error means that the thread knows already.
-        let _ = self.news.try_send(());
+        self.writing.tell();
     }
 }
 
@@ -268,24 +249,9 @@ fn known(path: &Path) -> Result<HashMap<Resource, Option<[u8; 32]>>> {
 struct Writer {
     folder: PathBuf,
     queue: Arc<Mutex<Queue>>,
-    news: Receiver<()>,
 }
 
 impl Writer {
-    fn work(self) {
-        let mut pause = None;
-        loop {
-            let told = match pause {
-                Some(pause) => self.news.recv_timeout(pause),
-                None => self.news.recv().map_err(RecvTimeoutError::from),
-            };
-            pause = self.write_next().is_err().then_some(PAUSE);
-            if told == Err(RecvTimeoutError::Disconnected) {
-                return;
-            }
-        }
-    }
-
     /// Writes what is to be written, and then removes what is to be removed. A failure is logged once for
     /// each reason.
     fn write_next(&self) -> Result<(), ()> {
