@@ -8,6 +8,7 @@ mod balance;
 mod cost;
 mod databases;
 mod neighbours;
+mod processes;
 mod reconcile;
 mod replicas;
 

@@ -2,7 +2,6 @@
 //! Pingora (`tests/pingora`) and of a direct connection; in [`changes`], what a change costs.
 
 mod changes;
-mod processes;
 mod rival;
 
 use std::io;
@@ -14,8 +13,8 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use self::processes::cpu;
 use self::rival::Rival;
+use super::processes::cpu;
 use super::{percentile, print_head, rounds};
 use crate::support::Home;
 use crate::support::balancing::{Cloud, DST, Net, SRC};

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
+use super::processes::memory;
 use super::{percentile, print_head, rounds};
 use crate::support::caller::Caller;
 use crate::support::eventually;
@@ -91,22 +92,14 @@ async fn fail_over(servers: &Servers, caller: &Caller, ha_type: &str) -> Vec<f64
 }
 
 /// Returns the proportional set size of all processes that work in a folder, in MiB.
-fn memory(folder: &Path) -> f64 {
-    let mut kib = 0;
-    for process in fs::read_dir("/proc").expect("Linux has it").flatten() {
-        let works_there = fs::read_link(process.path().join("cwd"));
-        if works_there.is_ok_and(|at| at.starts_with(folder)) {
-            // It may end meanwhile.
-            let sizes = fs::read_to_string(process.path().join("smaps_rollup"));
-            let sizes = sizes.unwrap_or_default();
-            let size = sizes.lines().find_map(|line| line.strip_prefix("Pss:"));
-            let size = size.and_then(|size| size.trim().strip_suffix(" kB"));
-            kib += size
-                .and_then(|size| size.parse::<u32>().ok())
-                .unwrap_or_default();
-        }
-    }
-    f64::from(kib) / 1024.0
+fn memory_in(folder: &Path) -> f64 {
+    let processes = fs::read_dir("/proc").expect("Linux has it").flatten();
+    let there = processes.filter(|process| {
+        let works_in = fs::read_link(process.path().join("cwd"));
+        works_in.is_ok_and(|at| at.starts_with(folder))
+    });
+    let ids = there.filter_map(|process| process.file_name().to_str()?.parse().ok());
+    ids.map(memory).sum()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -125,7 +118,7 @@ async fn what_databases_take() {
         created.push(taken.as_secs_f64());
         tokio::time::sleep(IDLE).await;
         let id = made["id"].as_str().expect("it has an id");
-        sizes.push(memory(&servers.folder().join("databases").join(id)));
+        sizes.push(memory_in(&servers.folder().join("databases").join(id)));
         assert_eq!(caller.delete(&path(&name)).await.status, 204);
     }
     let on_async = fail_over(&servers, &caller, "async").await;

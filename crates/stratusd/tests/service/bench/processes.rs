@@ -11,12 +11,12 @@ const OWN: usize = 11;
 const ENDED: usize = 13;
 
 /// Returns the seconds that a process and its threads have computed.
-pub(super) fn cpu(process: u32) -> f64 {
+pub fn cpu(process: u32) -> f64 {
     seconds(&fields(process), OWN)
 }
 
 /// Returns a process and all below it.
-pub(super) fn tree(root: u32) -> Vec<u32> {
+pub fn tree(root: u32) -> Vec<u32> {
     let all: Vec<(u32, u32)> = fs::read_dir("/proc")
         .expect("Linux lists its processes")
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
@@ -33,7 +33,7 @@ pub(super) fn tree(root: u32) -> Vec<u32> {
 }
 
 /// Returns the seconds that a process and all below it have computed, those that have ended too.
-pub(super) fn cpu_of_tree(root: u32) -> f64 {
+pub fn cpu_of_tree(root: u32) -> f64 {
     let seconds = tree(root).into_iter().map(|process| {
         let fields = fields(process);
         seconds(&fields, OWN) + seconds(&fields, ENDED)
@@ -42,13 +42,17 @@ pub(super) fn cpu_of_tree(root: u32) -> f64 {
 }
 
 /// Returns the memory of a process and all below it, in MiB. Pages that several share are counted once.
-pub(super) fn memory_of_tree(root: u32) -> f64 {
-    let sizes = tree(root).into_iter().filter_map(|process| {
-        let sizes = fs::read_to_string(format!("/proc/{process}/smaps_rollup")).ok()?;
-        let size = sizes.lines().find_map(|line| line.strip_prefix("Pss:"))?;
-        size.trim().strip_suffix(" kB")?.parse::<f64>().ok()
-    });
-    sizes.sum::<f64>() / 1024.0
+pub fn memory_of_tree(root: u32) -> f64 {
+    tree(root).into_iter().map(memory).sum()
+}
+
+/// Returns the memory of a process in MiB, of what it shares only its part (the proportional set size).
+/// It is 0 if the process has ended.
+pub fn memory(process: u32) -> f64 {
+    let sizes = fs::read_to_string(format!("/proc/{process}/smaps_rollup")).unwrap_or_default();
+    let size = sizes.lines().find_map(|line| line.strip_prefix("Pss:"));
+    let kib = size.and_then(|size| size.trim().strip_suffix(" kB")?.parse::<f64>().ok());
+    kib.unwrap_or_default() / 1024.0
 }
 
 /// Returns the fields of a process after its name. There are none if it has ended.

@@ -16,9 +16,10 @@ use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
 
-use super::processes::{cpu_of_tree, memory_of_tree, tree};
-use super::rival::HAPROXY;
-use super::{VMS, percentile, print_head, rounds};
+use super::VMS;
+use super::rival::{DEFAULTS, GLOBAL, HAPROXY, haproxy_servers};
+use crate::bench::processes::{cpu_of_tree, memory_of_tree, tree};
+use crate::bench::{percentile, print_head, rounds};
 use crate::support::balancing::{Cloud, DST, Net, SRC, Vm, ask, ask_on};
 use crate::support::{Home, PATIENCE, eventually};
 
@@ -34,12 +35,33 @@ const SETTLE: Duration = Duration::from_millis(300);
 /// The port of the second load balancer, from which each change counts up.
 const OTHER: u16 = SRC + 1;
 
-/// The kinds of changes, and how HAProxy makes them.
-const CHANGES: [(&str, &str); 3] = [
-    ("a virtual machine is detached and attached", "socket"),
-    ("another algorithm, and back", "reload"),
-    ("another port", "reload"),
-];
+/// A kind of change.
+#[derive(Debug, Clone, Copy)]
+enum Change {
+    Attach,
+    Algorithm,
+    Port,
+}
+
+impl Change {
+    const ALL: [Self; 3] = [Self::Attach, Self::Algorithm, Self::Port];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Attach => "a virtual machine is detached and attached",
+            Self::Algorithm => "another algorithm, and back",
+            Self::Port => "another port",
+        }
+    }
+
+    /// Returns how HAProxy makes it.
+    fn of_haproxy(self) -> &'static str {
+        match self {
+            Self::Attach => "socket",
+            Self::Algorithm | Self::Port => "reload",
+        }
+    }
+}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "a benchmark, which `cargo xtask bench balance` runs"]
@@ -66,15 +88,20 @@ async fn changes_beside_haproxy() {
     for way in &mut ways {
         measured.push(way.measure().await);
     }
-    for (change, (name, _)) in CHANGES.into_iter().enumerate() {
+    for (at, change) in Change::ALL.into_iter().enumerate() {
         for (way, measured) in ways.iter().zip(&mut measured) {
-            let delays = &mut measured.delays[change];
+            let means = match way {
+                Way::Ours(_) => String::new(),
+                Way::Haproxy(_) => format!(", {}", change.of_haproxy()),
+            };
+            let delays = &mut measured.delays[at];
             println!(
-                "| {name} | {} | {:.0} ms | {:.0} ms | {:.1} ms | {} | {} |",
-                way.name(change),
+                "| {} | {}{means} | {:.0} ms | {:.0} ms | {:.1} ms | {} | {} |",
+                change.name(),
+                way.name(),
                 percentile(delays, 50),
                 percentile(delays, 100),
-                measured.costs[change],
+                measured.costs[at],
                 measured.requests,
                 measured.failed,
             );
@@ -91,7 +118,7 @@ async fn changes_beside_haproxy() {
     for (way, measured) in ways.iter().zip(&measured) {
         println!(
             "| {} | {} | {} | {:.1} MiB | {:.1} MiB |",
-            way.name(0).split(',').next().unwrap_or_default(),
+            way.name(),
             measured.kept,
             measured.processes,
             measured.memory,
@@ -100,9 +127,9 @@ async fn changes_beside_haproxy() {
     }
 }
 
-/// What was measured of one way, by the kind of change where it depends on it.
+/// What was measured of one way, in the order of [`Change::ALL`] where it depends on the kind of change.
 struct Measured {
-    /// How long each change took until it was in force, in milliseconds.
+    /// How long each change of a kind took until it was in force, in milliseconds.
     delays: [Vec<f64>; 3],
     /// The CPU time of a change, in milliseconds.
     costs: [f64; 3],
@@ -123,10 +150,10 @@ enum Way {
 }
 
 impl Way {
-    fn name(&self, change: usize) -> String {
+    fn name(&self) -> &'static str {
         match self {
-            Self::Ours(_) => "ours".to_owned(),
-            Self::Haproxy(_) => format!("HAProxy, {}", CHANGES[change].1),
+            Self::Ours(_) => "ours",
+            Self::Haproxy(_) => "HAProxy",
         }
     }
 
@@ -151,7 +178,7 @@ impl Way {
         let callers = Callers::start(self.web());
         let mut delays = [const { Vec::new() }; 3];
         for _ in 0..count {
-            for (change, delays) in delays.iter_mut().enumerate() {
+            for (change, delays) in Change::ALL.into_iter().zip(&mut delays) {
                 delays.push(self.change(change, Wait::UntilInForce).await);
             }
         }
@@ -159,7 +186,7 @@ impl Way {
         // Without callers, so that only the changes cost, and not what is forwarded meanwhile.
         let mut costs = [0.0; 3];
         let mut kept = Vec::new();
-        for (change, cost) in costs.iter_mut().enumerate() {
+        for (change, cost) in Change::ALL.into_iter().zip(&mut costs) {
             let before = cpu_of_tree(self.process());
             for _ in 0..count {
                 let mut open = TcpStream::connect(self.web()).await.expect("it listens");
@@ -188,11 +215,11 @@ impl Way {
     }
 
     /// Makes a change of a kind, and waits. Returns how long that took, in milliseconds.
-    async fn change(&mut self, change: usize, wait: Wait) -> f64 {
+    async fn change(&mut self, change: Change, wait: Wait) -> f64 {
         match change {
-            0 => self.attach(wait).await,
-            1 => self.choose(wait).await,
-            _ => self.listen(wait).await,
+            Change::Attach => self.attach(wait).await,
+            Change::Algorithm => self.choose(wait).await,
+            Change::Port => self.listen(wait).await,
         }
     }
 
@@ -425,19 +452,12 @@ impl Haproxy {
 
     fn configure(folder: &Path, net: Net, web: SocketAddr, other: SocketAddr, algorithm: &str) {
         let socket = folder.join("admin");
-        let servers = (1..=VMS).map(|number| {
-            format!(
-                "    server vm-{number} {}:{DST} check inter 5s\n",
-                net.vm(number)
-            )
-        });
         let config = format!(
-            "global\n    maxconn 4000\n    nbthread 2\n    stats socket {} level admin expose-fd listeners\n\
-             defaults\n    mode tcp\n    timeout connect 2s\n    timeout client 10m\n    timeout server 10m\n\
-             listen web\n    bind {web}\n    balance {algorithm}\n{}\
+            "global\n{GLOBAL}    stats socket {} level admin expose-fd listeners\n\
+             {DEFAULTS}listen web\n    bind {web}\n    balance {algorithm}\n{}\
              listen other\n    bind {other}\n    server vm {}:{DST} check inter 5s\n",
             socket.display(),
-            servers.collect::<String>(),
+            haproxy_servers(net),
             net.vm(VMS + 1),
         );
         fs::write(folder.join("haproxy.cfg"), config).expect("the folder is writable");

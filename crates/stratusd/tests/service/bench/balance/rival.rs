@@ -17,6 +17,23 @@ pub(super) const HAPROXY: &str = "/usr/sbin/haproxy";
 /// The variable that names the load balancer on Pingora, if it is to be measured.
 const PINGORA: &str = "STRATUS_BENCH_PINGORA";
 
+/// The bounds of HAProxy.
+pub(super) const GLOBAL: &str = "    maxconn 4000\n    nbthread 2\n";
+/// What all its load balancers have.
+pub(super) const DEFAULTS: &str = "defaults\n    mode tcp\n    timeout connect 2s\n    timeout client 10m\n    \
+                                   timeout server 10m\n";
+
+/// Returns the virtual machines as HAProxy's configuration has them.
+pub(super) fn haproxy_servers(net: Net) -> String {
+    let servers = (1..=VMS).map(|number| {
+        format!(
+            "    server vm-{number} {}:{DST} check inter 5s\n",
+            net.vm(number)
+        )
+    });
+    servers.collect()
+}
+
 /// Another load balancer with the same virtual machines.
 pub(super) struct Rival {
     pub(super) name: &'static str,
@@ -32,16 +49,9 @@ impl Rival {
             return None;
         }
         let address = SocketAddr::from((net.vm(100), SRC));
-        let servers = (1..=VMS).map(|number| {
-            format!(
-                "    server vm-{number} {}:{DST} check inter 5s\n",
-                net.vm(number)
-            )
-        });
         let config = format!(
-            "global\n    maxconn 4000\n    nbthread 2\ndefaults\n    mode tcp\n    timeout connect 2s\n    \
-             timeout client 10m\n    timeout server 10m\nlisten web\n    bind {address}\n    balance roundrobin\n{}",
-            servers.collect::<String>()
+            "global\n{GLOBAL}{DEFAULTS}listen web\n    bind {address}\n    balance roundrobin\n{}",
+            haproxy_servers(net)
         );
         let file = folder.join("haproxy.cfg");
         fs::write(&file, config).expect("the folder is writable");
