@@ -45,11 +45,11 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
         (keywords(&rules, &variants), types.collect())
     });
     let choose = match &rules.tag {
-        Some(tag) if rules.one_of || rules.any_of => {
-            let trial = by_trial(&variants, rules.one_of);
-            by_optional_tag(tag, &variants, &trial)
+        Some(tag) => {
+            let is_tried = rules.one_of || rules.any_of;
+            let trial = is_tried.then(|| by_trial(&variants, rules.one_of));
+            by_tag(tag, &variants, trial.as_ref())
         }
-        Some(tag) => by_tag(tag, &variants),
         None => by_trial(&variants, rules.one_of),
     };
     let check = rules.check.as_ref().map(
@@ -174,59 +174,55 @@ fn variants(input: &DeriveInput) -> Result<Vec<Variant>> {
     Ok(variants)
 }
 
-/// Generates an expression that decodes `value` as the variant that its property `tag` selects, and
-/// returns an error if no variant has that tag and none is the default.
+/// Generates an expression that decodes `value` as the variant that its property `tag` selects. A value
+/// without a text there is decoded by `trial`. Without `trial`, the default takes it, and values with
+/// a tag that no variant has. Where there is neither, such values are errors.
 ///
 /// The tag may be anywhere in the object, so the whole value has to be read as JSON before.
-fn by_tag(tag: &LitStr, variants: &[Variant]) -> TokenStream {
-    let arms = arms(variants);
-    if let Some(default) = variants.iter().find(|variant| variant.is_default) {
-        let name = &default.ident;
-        return quote! {
-            let tag = ::api_runtime::__private::optional_tag(&value, #tag);
-            match tag.as_deref() {
-                #(#arms)*
-                _ => ::api_runtime::__private::variant(value, Self::#name),
-            }
-        };
-    }
-    let all = variants.iter().flat_map(|variant| &variant.tags);
-    quote! {
-        // Copied, because the arms consume `value`.
-        let tag = ::api_runtime::__private::tag(&value, #tag)?.to_owned();
-        match ::core::option::Option::Some(tag.as_str()) {
-            #(#arms)*
-            _ => ::core::result::Result::Err(::api_runtime::__private::unknown_tag(#tag, &[#(#all),*])),
-        }
-    }
-}
-
-/// Generates an expression that decodes `value` as the variant that its property `tag` selects, and
-/// by `trial` if it has no text there. Returns an error if no variant has that tag.
-fn by_optional_tag(tag: &LitStr, variants: &[Variant], trial: &TokenStream) -> TokenStream {
-    let arms = arms(variants);
-    let all = variants.iter().flat_map(|variant| &variant.tags);
-    quote! {
-        let tag = ::api_runtime::__private::optional_tag(&value, #tag);
-        match tag.as_deref() {
-            #(#arms)*
-            ::core::option::Option::Some(_) => ::core::result::Result::Err(
-                ::api_runtime::__private::unknown_tag(#tag, &[#(#all),*])
-            ),
-            ::core::option::Option::None => #trial,
-        }
-    }
-}
-
-/// Generates an arm of `match` for each variant with tags, over an `Option<&str>`.
-fn arms(variants: &[Variant]) -> impl Iterator<Item = TokenStream> {
+fn by_tag(tag: &LitStr, variants: &[Variant], trial: Option<&TokenStream>) -> TokenStream {
     let tagged = variants.iter().filter(|variant| !variant.tags.is_empty());
-    tagged.map(|variant| {
+    let arms = tagged.map(|variant| {
         let (name, tags) = (&variant.ident, &variant.tags);
         quote! {
             #(::core::option::Option::Some(#tags))|* => ::api_runtime::__private::variant(value, Self::#name),
         }
-    })
+    });
+    let all = variants.iter().flat_map(|variant| &variant.tags);
+    let unknown = quote! {
+        ::core::result::Result::Err(::api_runtime::__private::unknown_tag(#tag, &[#(#all),*]))
+    };
+    let default = variants.iter().find(|variant| variant.is_default);
+    // Copied, because the arms consume `value`.
+    let optional = quote!(::api_runtime::__private::optional_tag(&value, #tag));
+    let (read, others) = match (trial, default) {
+        (Some(trial), _) => (
+            optional,
+            quote! {
+                ::core::option::Option::Some(_) => #unknown,
+                ::core::option::Option::None => #trial,
+            },
+        ),
+        (None, Some(default)) => {
+            let name = &default.ident;
+            let arm = quote!(_ => ::api_runtime::__private::variant(value, Self::#name),);
+            (optional, arm)
+        }
+        (None, None) => (
+            quote! {
+                ::core::option::Option::Some(
+                    ::api_runtime::__private::tag(&value, #tag)?.to_owned()
+                )
+            },
+            quote!(_ => #unknown,),
+        ),
+    };
+    quote! {
+        let tag: ::core::option::Option<::std::string::String> = #read;
+        match tag.as_deref() {
+            #(#arms)*
+            #others
+        }
+    }
 }
 
 /// Generates an expression that decodes `value` by trying each variant. If several accept it,

@@ -318,24 +318,10 @@ impl Expected {
     }
 
     fn union<E: Error>(self, union: &'static Union, value: Value) -> Result<Value, E> {
-        let read = |variant: &'static Variant, value: Value| self.typed(&variant.ty, value);
-        let trial = |trial: Trial| {
-            let fitting = union
-                .variants
-                .iter()
-                .filter(|variant| read(variant, value.clone()).is_ok());
-            // Two are enough to refuse a `oneOf`, and one to accept an `anyOf`.
-            let most = if trial == Trial::OneOf { 2 } else { 1 };
-            match fitting.take(most).count() {
-                0 => Err(E::custom(NONE_MATCHES)),
-                1 => Ok(value.clone()),
-                _ => Err(E::custom(SEVERAL_MATCH)),
-            }
-        };
         let property = match &union.selection {
-            Selection::Trial(kind) => return trial(*kind),
-            Selection::OptionalTag(property, kind) if optional_tag(&value, property).is_none() => {
-                return trial(*kind);
+            Selection::Trial(trial) => return self.tried(union, *trial, value),
+            Selection::OptionalTag(property, trial) if optional_tag(&value, property).is_none() => {
+                return self.tried(union, *trial, value);
             }
             Selection::OptionalTag(property, _) | Selection::Tag(property) => property,
         };
@@ -352,7 +338,7 @@ impl Expected {
                 .is_some_and(|tag| variant.tags.contains(tag))
         });
         if let Some(variant) = tagged.or(default) {
-            return read(variant, value).map_err(E::custom);
+            return self.typed(&variant.ty, value).map_err(E::custom);
         }
         let known: Vec<&str> = union
             .variants
@@ -360,6 +346,27 @@ impl Expected {
             .flat_map(|variant| variant.tags.iter().map(String::as_str))
             .collect();
         Err(unknown_tag(property, &known))
+    }
+
+    /// Returns a value of a union whose variants are tried.
+    fn tried<E: Error>(
+        self,
+        union: &'static Union,
+        trial: Trial,
+        value: Value,
+    ) -> Result<Value, E> {
+        let fits = |variant: &&'static Variant| self.typed(&variant.ty, value.clone()).is_ok();
+        let fitting = union.variants.iter().filter(fits);
+        // Two are enough to refuse a `oneOf`, and one to accept an `anyOf`.
+        let most = match trial {
+            Trial::OneOf => 2,
+            Trial::AnyOf => 1,
+        };
+        match fitting.take(most).count() {
+            0 => Err(E::custom(NONE_MATCHES)),
+            1 => Ok(value),
+            _ => Err(E::custom(SEVERAL_MATCH)),
+        }
     }
 }
 
