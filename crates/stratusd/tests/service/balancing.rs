@@ -133,7 +133,7 @@ async fn a_vm_that_refuses_costs_no_connection() {
     let settings = ["--balance-check-every", "1h"];
     let cloud = Cloud::start(Home::sqlite(), net, &inventory, &settings);
     let web = cloud.address("web", 3).await;
-    vms[1].stop();
+    vms[1].stop().await;
     // The kernel refuses once the task has dropped the socket.
     let refuses = async || tokio::net::TcpStream::connect(vms[1].address).await.err();
     eventually(refuses)

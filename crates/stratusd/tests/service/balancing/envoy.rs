@@ -142,7 +142,7 @@ async fn envoy_follows_the_api_and_spreads_connections_over_those_that_are_up() 
     set(200);
     cloud.address("web", 3).await;
     // One that refuses is skipped, also before its checks have failed.
-    vms[3].stop();
+    vms[3].stop().await;
     for _ in 0..10 {
         ask(web).await.expect("another one is tried");
     }

@@ -40,8 +40,8 @@ async fn only_healthy_vms_get_connections() {
         .wait_for("web", |status| states(status, "up").len() == 3)
         .await;
     assert_eq!(vms[1].served.load(Ordering::SeqCst), 0);
-    vms[0].stop();
-    vms[2].stop();
+    vms[0].stop().await;
+    vms[2].stop().await;
     cloud
         .wait_for("web", |status| states(status, "up") == ["vm-2"])
         .await;
@@ -132,7 +132,7 @@ async fn by_tcp_a_vm_is_up_as_long_as_it_accepts_connections() {
     let inventory = net.inventory(2, &[&web]);
     let cloud = Cloud::start(Home::sqlite(), net, &inventory, &[]);
     let address = cloud.address("web", 2).await;
-    vms[0].stop();
+    vms[0].stop().await;
     let status = cloud.wait_for("web", |status| states(status, "up") == ["vm-2"]);
     assert_eq!(states(&status.await, "down"), ["vm-1"]);
     for _ in 0..4 {

@@ -91,8 +91,12 @@ impl Vm {
     }
 
     /// Refuses connections from now on. Those that are open go on.
-    pub fn stop(&self) {
+    pub async fn stop(&self) {
         self.accepting.abort();
+        // The task ends a moment later. What connects before that is neither refused nor served.
+        while !self.accepting.is_finished() {
+            tokio::task::yield_now().await;
+        }
     }
 }
 
