@@ -133,7 +133,7 @@ impl Service {
         C::Output: Subject,
     {
         let project = author.caller.project_id.clone();
-        let change = self.audited(author, change);
+        let change = self.audited(author, change).await;
         self.store.change_of(&project, change).await
     }
 
@@ -150,7 +150,7 @@ impl Service {
         C::Output: Subject + Serialize + DeserializeOwned,
     {
         let project = author.caller.project_id.clone();
-        let change = self.audited(author, change);
+        let change = self.audited(author, change).await;
         let once = Once { change, key };
         let answer = self.store.change_of(&project, once).await?;
         let replayed = answer.is_replayed.then_some(IdempotencyReplayed::True);
@@ -158,8 +158,8 @@ impl Service {
     }
 
     /// Returns a change that also writes its entry of the audit trail.
-    fn audited<C>(&self, author: Author, change: C) -> Audited<C> {
-        rest();
+    async fn audited<C>(&self, author: Author, change: C) -> Audited<C> {
+        rest().await;
         Audited {
             change,
             author,
@@ -169,7 +169,7 @@ impl Service {
 
     /// Returns a connection in the turn of the caller's project.
     async fn reader(&self, caller: &Caller) -> Result<Reader, StorageError> {
-        rest();
+        rest().await;
         self.reader_of_long(caller).await
     }
 
@@ -183,7 +183,7 @@ impl Service {
     /// Returns a connection whose statements all see the same state, in the turn of the caller's
     /// project.
     async fn snapshot(&self, caller: &Caller) -> Result<Reader, StorageError> {
-        rest();
+        rest().await;
         let owner = Owner::Project(caller.project_id.clone());
         self.store.snapshot_for(&owner).await
     }
@@ -207,8 +207,8 @@ impl Service {
 
 /// Ends the turn of the current request among the long ones: it is parsed, and waits for the database
 /// now, which must not keep others from parsing theirs.
-fn rest() {
+async fn rest() {
     if let Some(Admitted(admission)) = Admitted::current() {
-        admission.rest();
+        admission.rest().await;
     }
 }

@@ -142,6 +142,7 @@ pub async fn run(
         postgres_offers: provisioner.offers(),
         idempotency_keys: settings.idempotency_keys.get(),
     };
+    let router = router((settings, listener), &store, &context, &metrics)?;
     let retention = settings.audit_retention.get();
     let sweeping = sweep::run(store.clone(), world.clone(), retention, stop.clone());
     let sweeping = tokio::spawn(sweeping);
@@ -154,7 +155,6 @@ pub async fn run(
     // The reconciler and the listeners stop on the same signal, so that their time to finish runs
     // at once.
     let reconciling = provisioner.start(reconciling, &stop);
-    let router = router((settings, listener), &store, &context, &metrics);
     let files = gateway.as_ref().map_or(0, GatewayConfig::files);
     let connections = raise_open_files(listener.max_connections.get(), files);
     let limited = Limited::new(connections, metrics.connections());
@@ -254,7 +254,7 @@ fn router(
     store: &Store,
     context: &operations::Context,
     metrics: &Arc<Metrics>,
-) -> Router {
+) -> Result<Router> {
     let limit = settings.rate_limit.map(|per_second| RateLimit {
         per_second: per_second.get(),
         burst: settings.rate_burst.unwrap_or(per_second).get(),
@@ -273,9 +273,13 @@ fn router(
     if settings.otlp_endpoint.is_some() {
         config = config.traces(traces::join);
     }
+    let work = LongWork::new(available_parallelism().map_or(1, NonZeroUsize::get));
+    let threads = work
+        .start_threads()
+        .context("failed to start the threads of long work")?;
     let budget = Arc::new(Budget::new(
         settings.body_budget.get(),
-        LongWork::new(available_parallelism().map_or(1, NonZeroUsize::get)),
+        work,
         metrics.body_bytes(),
         metrics.body_refusals(),
     ));
@@ -283,7 +287,8 @@ fn router(
         let budget = Arc::clone(&budget);
         Box::pin(async move { budget.handle(request, next).await })
     });
-    Requests::new(Arc::clone(metrics)).layer(api::router(store, context, limit, config))
+    let router = threads.layer(api::router(store, context, limit, config));
+    Ok(Requests::new(Arc::clone(metrics)).layer(router))
 }
 
 fn reconciler_config(

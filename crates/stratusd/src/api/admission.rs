@@ -24,7 +24,7 @@ pub trait Admission: Send + Sync {
     fn processor(&self) -> BoxFuture<'_, Result<(), Overload>>;
 
     /// Gives the turn and the processor back.
-    fn rest(&self);
+    fn rest(&self) -> BoxFuture<'_, ()>;
 }
 
 /// The error of a request that has waited too long for what it needs.

@@ -1,13 +1,18 @@
 //! Requests that keep a processor busy for milliseconds, in which no other request runs there: long
 //! pages, which are read (on SQLite, on a thread of the runtime) and written as JSON, and long bodies,
-//! which are parsed and checked. How many of them run at a time is limited here.
+//! which are parsed and checked. How many of them run at a time is limited here, and they run on threads
+//! of their own.
 
+mod threads;
+
+use std::io;
 use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::budget::Owner;
 use crate::shares::{Most, Part, Shares, Wanted};
+pub(super) use threads::{LongThreads, go_on};
 
 /// The bytes above which the body of a request is long.
 pub(super) const LONG_BODY: usize = 16 << 10;
@@ -15,6 +20,7 @@ pub(super) const LONG_BODY: usize = 16 << 10;
 /// The processors that long work may take, and the turns of each project.
 #[derive(Debug, Clone)]
 pub(super) struct LongWork {
+    most: usize,
     processors: Arc<Semaphore>,
     turns: Arc<Shares<Owner>>,
 }
@@ -24,6 +30,7 @@ impl LongWork {
     pub(super) fn new(processors: usize) -> Self {
         let most = (processors / 2).max(1);
         Self {
+            most,
             processors: Arc::new(Semaphore::new(most)),
             turns: Arc::new(Shares::new(Most {
                 all: usize::MAX,
@@ -31,6 +38,15 @@ impl LongWork {
                 leaves_as_much: false,
             })),
         }
+    }
+
+    /// Starts the threads that the work runs on, one for each processor that it may take.
+    ///
+    /// # Errors
+    ///
+    /// If the system has no threads left.
+    pub(super) fn start_threads(&self) -> io::Result<LongThreads> {
+        LongThreads::start(self.most)
     }
 
     /// Waits for a turn of a project. Work needs one before it waits for a processor, so that a project

@@ -3,6 +3,8 @@
 mod bodies;
 mod locks;
 mod pages;
+#[cfg(target_os = "linux")]
+mod priority;
 mod quota_races;
 mod quotas;
 mod volume;

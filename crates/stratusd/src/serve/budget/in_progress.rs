@@ -9,6 +9,7 @@ use futures_util::future::BoxFuture;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 
+use super::super::long_work::go_on;
 use super::{Charge, Owner, Pool};
 use crate::api::{Admission, Overload};
 use crate::shares::{Part, Wanted};
@@ -126,6 +127,7 @@ impl Admission for InProgress {
         async {
             let turn = timeout(WAIT, self.pool.work.turn(&self.owner())).await;
             self.held().turn = Some(turn.map_err(|_| self.give_up())?);
+            go_on(true).await;
             Ok(())
         }
         .boxed()
@@ -140,11 +142,15 @@ impl Admission for InProgress {
         .boxed()
     }
 
-    fn rest(&self) {
-        let (turn, processor) = {
-            let mut held = self.held();
-            (held.turn.take(), held.processor.take())
-        };
-        drop((processor, turn));
+    fn rest(&self) -> BoxFuture<'_, ()> {
+        async {
+            let (turn, processor) = {
+                let mut held = self.held();
+                (held.turn.take(), held.processor.take())
+            };
+            drop((processor, turn));
+            go_on(false).await;
+        }
+        .boxed()
     }
 }

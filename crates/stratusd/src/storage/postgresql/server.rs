@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use deadpool::managed::{Manager, Metrics, RecycleError, RecycleResult};
 use diesel_async::AsyncPgConnection;
+use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_postgres::config::{Host as HostName, LoadBalanceHosts, SslMode, TargetSessionAttrs};
@@ -35,6 +36,9 @@ pub struct Server {
     is_balanced: bool,
     tls: Option<MakeRustlsConnect>,
     links: TaskTracker,
+    /// Where all connections run, whoever makes them: long work has a runtime of its own, of a lower
+    /// priority.
+    runtime: Handle,
     limits: Limits,
     world: World,
 }
@@ -61,6 +65,10 @@ impl Server {
     ///
     /// [`StorageError::Unavailable`] if a file cannot be read or does not hold certificates or a
     /// key.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a runtime.
     pub(super) fn new(
         address: &Address,
         backends: usize,
@@ -84,6 +92,7 @@ impl Server {
             is_balanced,
             tls,
             links: TaskTracker::new(),
+            runtime: Handle::current(),
             limits,
             world,
         })
@@ -162,7 +171,7 @@ impl Server {
         };
         // In a task, which goes on if its caller goes away or waits no longer: the server may have begun
         // a backend, whose permit is held until it has responded or must have ended.
-        let making = self.links.spawn(making);
+        let making = self.links.spawn_on(making, &self.runtime);
         match timeout_at(until, making).await {
             Ok(Ok(made)) => made,
             _ => Err(silent()),
