@@ -259,19 +259,32 @@ pub fn excerpt(sources: &Sources, span: Span) -> String {
     // that columns stay aligned.
     let skip = at.column.saturating_sub(WIDTH / 2 + 1);
     let skip = if at.column <= WIDTH - 10 { 0 } else { skip };
+    let before = sources.before(span);
     for (number, text) in lines {
-        let shown: String = harmless(text).chars().skip(skip).take(WIDTH).collect();
+        let rest = if number == at.line {
+            // From the span backwards, and not from the start of a line of megabytes.
+            let cut = before
+                .char_indices()
+                .rev()
+                .take(at.column - 1 - skip)
+                .last();
+            text.get(cut.map_or(before.len(), |(at, _)| at)..)
+        } else {
+            text.char_indices().nth(skip).map(|(at, _)| &text[at..])
+        };
+        let end = |text: &str| {
+            text.char_indices()
+                .nth(WIDTH)
+                .map_or(text.len(), |(at, _)| at)
+        };
+        let rest = rest.unwrap_or_default();
+        let shown = harmless(&rest[..end(rest)]);
         out.push_str(format!("{number:gutter$} | {shown}").trim_end());
         out.push('\n');
         if number == at.line {
-            let left = text.chars().count().saturating_sub(at.column - 1);
-            let marked = sources
-                .text(span)
-                .lines()
-                .next()
-                .unwrap_or_default()
-                .chars()
-                .count();
+            let count = |text: &str| text.chars().take(WIDTH).count();
+            let left = text.get(before.len()..).map_or(0, count);
+            let marked = sources.text(span).lines().next().map_or(0, count);
             let carets = marked
                 .min(left)
                 .min(WIDTH - (at.column - 1 - skip).min(WIDTH - 1))

@@ -51,8 +51,51 @@ pub struct LineColumn {
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
     files: Vec<SourceFile>,
-    /// The offset of the start of each line, by file, computed when a diagnostic first needs it.
-    line_starts: Vec<OnceLock<Vec<usize>>>,
+    /// Where the lines and characters of each file are, computed when a diagnostic first needs it.
+    indices: Vec<OnceLock<Index>>,
+}
+
+/// The bytes of a block, at whose start the characters before it are known. A minified document is one
+/// line of megabytes, and thousands of diagnostics ask for their column in it.
+const BLOCK: usize = 4 << 10;
+
+/// Where the lines and characters of a file are.
+#[derive(Debug, Clone)]
+struct Index {
+    /// The offset of the start of each line.
+    line_starts: Vec<usize>,
+    /// The number of characters before each block.
+    characters: Vec<usize>,
+}
+
+impl Index {
+    fn of(text: &str) -> Self {
+        let after_feeds = text
+            .bytes()
+            .enumerate()
+            .filter(|(_, byte)| *byte == b'\n')
+            .map(|(at, _)| at + 1);
+        let blocks = text.as_bytes().chunks(BLOCK).scan(0, |before, block| {
+            *before += characters(block);
+            Some(*before)
+        });
+        Self {
+            line_starts: std::iter::once(0).chain(after_feeds).collect(),
+            characters: std::iter::once(0).chain(blocks).collect(),
+        }
+    }
+
+    /// Returns the number of characters of the file before an offset.
+    fn characters_before(&self, text: &str, offset: usize) -> usize {
+        let block = offset / BLOCK;
+        self.characters[block] + characters(&text.as_bytes()[block * BLOCK..offset])
+    }
+}
+
+/// Returns how many characters of UTF-8 begin in some bytes.
+fn characters(bytes: &[u8]) -> usize {
+    let begins = |byte: &&u8| **byte & 0b1100_0000 != 0b1000_0000;
+    bytes.iter().filter(begins).count()
 }
 
 impl Sources {
@@ -64,7 +107,7 @@ impl Sources {
     pub fn add(&mut self, file: SourceFile) -> FileId {
         let id = u16::try_from(self.files.len()).expect("the reader bounds the number of files");
         self.files.push(file);
-        self.line_starts.push(OnceLock::new());
+        self.indices.push(OnceLock::new());
         FileId(id)
     }
 
@@ -102,23 +145,40 @@ impl Sources {
     #[must_use]
     pub fn line_column(&self, span: Span) -> LineColumn {
         let text = &self.file(span.file).text;
+        let before = self.before(span);
+        let index = self.index(span.file);
+        let end = self.start(span);
+        let [first, last] = [end - before.len(), end].map(|at| index.characters_before(text, at));
+        LineColumn {
+            line: index.line_starts.partition_point(|line| *line <= end),
+            column: last - first + 1,
+        }
+    }
+
+    /// Returns the text before a span, in the line at which it starts.
+    pub(crate) fn before(&self, span: Span) -> &str {
+        let start = self.start(span);
+        let starts = &self.index(span.file).line_starts;
+        let line = starts.partition_point(|line| *line <= start);
+        &self.file(span.file).text[starts[line - 1]..start]
+    }
+
+    /// Returns the offset of the start of a span, or the nearest one before it that is in the file and not
+    /// in a character.
+    fn start(&self, span: Span) -> usize {
+        let text = &self.file(span.file).text;
         let mut start = (span.start as usize).min(text.len());
         while !text.is_char_boundary(start) {
             start -= 1;
         }
-        let starts = self.starts(span.file);
-        let line = starts.partition_point(|line| *line <= start).max(1);
-        LineColumn {
-            line,
-            column: text[starts[line - 1]..start].chars().count() + 1,
-        }
+        start
     }
 
     /// Returns the line at which a span starts and its two neighbours, with their numbers.
     #[must_use]
     pub fn lines_around(&self, span: Span) -> Vec<(usize, &str)> {
         let text = &self.file(span.file).text;
-        let starts = self.starts(span.file);
+        let starts = &self.index(span.file).line_starts;
         let line = self.line_column(span).line;
         (line.saturating_sub(1).max(1)..=(line + 1).min(starts.len()))
             .map(|number| {
@@ -133,17 +193,7 @@ impl Sources {
             .collect()
     }
 
-    fn starts(&self, file: FileId) -> &[usize] {
-        self.line_starts[usize::from(file.0)].get_or_init(|| {
-            let text = &self.file(file).text;
-            std::iter::once(0)
-                .chain(
-                    text.bytes()
-                        .enumerate()
-                        .filter(|(_, byte)| *byte == b'\n')
-                        .map(|(at, _)| at + 1),
-                )
-                .collect()
-        })
+    fn index(&self, file: FileId) -> &Index {
+        self.indices[usize::from(file.0)].get_or_init(|| Index::of(&self.file(file).text))
     }
 }

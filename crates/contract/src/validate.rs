@@ -1,9 +1,12 @@
 //! Validates the defaults, examples and listed values of a document against their schemas.
 
+mod beyond;
 mod cost;
 mod violation;
 
 pub(crate) use violation::Violation;
+
+use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
@@ -11,6 +14,7 @@ use crate::build::{Role, ValueSite};
 use crate::bundle::{MOST_WAYS, Ways, ends, schema_bundle, schema_reference};
 use crate::model::{Contract, Keywords, SchemaId, SchemaKind, Types};
 use crate::node::{Node, NodeValue};
+use crate::node_ref::address;
 use violation::{Annotated, violations};
 
 /// The stack size in bytes of the thread that validates. The validator recurses, and documents may
@@ -27,15 +31,36 @@ pub(crate) enum Validation<'a> {
     NoValidator(ValueSite<'a>),
 }
 
-/// Validates every value against its schema, in one run of one validator, so that the schemas are
-/// compiled once.
+/// Validates every value against its schema, and finds the valid defaults that no integer type holds.
 pub(crate) fn validate<'a>(contract: &Contract, values: &[ValueSite<'a>]) -> Validation<'a> {
     let ends = ends(contract);
+    let mut validation = by_validator(contract, &ends, values);
+    if let Validation::Judged(rejected) = &mut validation {
+        let wrong: HashSet<usize> = rejected
+            .iter()
+            .map(|(site, _)| address(site.node))
+            .collect();
+        let beyond = values.iter().filter_map(|site| {
+            let violation = beyond::violation(contract, &ends, site)?;
+            (!wrong.contains(&address(site.node))).then_some((*site, violation))
+        });
+        rejected.extend(beyond);
+    }
+    validation
+}
+
+/// Validates every value against its schema, in one run of one validator, so that the schemas are
+/// compiled once.
+fn by_validator<'a>(
+    contract: &Contract,
+    ends: &[SchemaId],
+    values: &[ValueSite<'a>],
+) -> Validation<'a> {
     // Compiling the schemas takes far longer than this look at plain values, and is not needed at
     // all if no other values are left.
     let sites: Vec<ValueSite<'a>> = values
         .iter()
-        .filter(|site| !is_plainly_right(contract, &ends, site))
+        .filter(|site| !is_plainly_right(contract, ends, site))
         .copied()
         .collect();
     let Some(first) = sites.first() else {

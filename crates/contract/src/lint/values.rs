@@ -93,11 +93,12 @@ impl<'l, 'a> Places<'l, 'a> {
         }
     }
 
-    /// Returns whether it is only a `format` that rejects the value, which has the right type: also the
+    /// Returns whether the value has the right type, and only a `format` rejects it: also the
     /// range of one such as `int32`, which validators know as bounds that the document does not have.
     fn is_of_format(&self, violation: &Violation) -> bool {
         let Some((owner, keyword)) = violation.keyword.rsplit_once('/') else {
-            return false;
+            // Valid, and only beyond what types hold.
+            return violation.keyword.is_empty();
         };
         if keyword == "format" {
             return true;

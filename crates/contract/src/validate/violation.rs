@@ -20,7 +20,7 @@ pub(crate) struct Violation {
     pub(crate) unexpected: Option<String>,
     /// The properties that are missing, if that is the reason.
     missing: Vec<String>,
-    /// The pointer of the keyword that rejects.
+    /// The pointer of the keyword that rejects. Empty if the value is valid, and no type holds it.
     pub(crate) keyword: String,
     pub(crate) message: String,
 }
@@ -52,6 +52,18 @@ impl Violation {
         self.missing.extend(other.missing);
         self.message = required(&self.missing);
         None
+    }
+
+    /// Returns the reason why a valid integer cannot be a default.
+    pub(super) fn beyond() -> Self {
+        Self {
+            index: 0,
+            tokens: Vec::new(),
+            unexpected: None,
+            missing: Vec::new(),
+            keyword: String::new(),
+            message: "no integer type of 64 bits holds it".to_owned(),
+        }
     }
 
     fn of(error: &ValidationError<'_>) -> Option<Self> {

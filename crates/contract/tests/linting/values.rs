@@ -50,6 +50,37 @@ fn values_fit_their_schema() {
         "{ type: integer, format: uint16, default: ⟦-1 }",
         "{ type: integer, format: uint16, default: 65535 }",
     );
+    // Valid, but beyond all integer types of 64 bits that hold -1 too.
+    warning(
+        "bad-default",
+        SCHEMA_31,
+        "{ type: integer, minimum: -1, default: ⟦9223372036854775808 }",
+        "{ type: integer, minimum: -1, default: 9223372036854775807 }",
+    );
+    warning(
+        "bad-default",
+        SCHEMA_31,
+        "{ type: integer, default: ⟦18446744073709551616 }",
+        "{ type: integer, default: 18446744073709551615 }",
+    );
+    warning(
+        "bad-default",
+        SCHEMA_31,
+        "{ type: [integer, 'null'], default: ⟦-1e30 }",
+        "{ type: [integer, 'null'], default: -1e18 }",
+    );
+    warning(
+        "bad-default",
+        SCHEMA_31,
+        "{ type: integer, minimum: 0, default: ⟦1e19 }",
+        "{ type: integer, minimum: 0, default: 10000000000000000000 }",
+    );
+    warning(
+        "bad-default",
+        SCHEMA_31,
+        "{ type: array, items: { properties: { a: { type: integer } } }, default: ⟦[{ a: 9223372036854775808 }] }",
+        "{ type: array, items: { properties: { a: { type: integer } } }, default: [{ a: 9223372036854775807 }] }",
+    );
     warning(
         "bad-example",
         SCHEMA_31,
@@ -122,6 +153,7 @@ fn a_default_that_is_only_at_odds_with_its_format_is_not_applied() {
         "{ type: string, format: date, default: today }",
         "{ type: integer, format: int32, default: 99999999999 }",
         "{ type: integer, format: int32, minimum: -99999999999, default: -9999999999 }",
+        "{ type: integer, minimum: -1, default: 9223372036854775808 }",
     ] {
         let loaded = load_text("a.yaml", SCHEMA_31.replace("@@", schema).as_bytes());
         let found = contract::render(&loaded.sources, &loaded.diagnostics);
