@@ -24,6 +24,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use api_server::server;
 use axum::Router;
+use tokio::time::timeout;
 
 use crate::api;
 use crate::domain::quota::Quotas;
@@ -35,7 +36,7 @@ use crate::rate::RateLimit;
 use crate::reconcile::{ReconcilerConfig, Steps};
 use crate::seal::Sealer;
 use crate::settings::{ListenerSettings, ServeSettings, ServiceSettings, Switch};
-use crate::storage::{DatabaseLocation, SILENCE, Store, StoreConfig, claim};
+use crate::storage::{DatabaseLocation, SILENCE, Store, StoreConfig, WAIT, claim};
 use crate::sweep;
 use crate::traces::{self, SpanCounts};
 use crate::world::World;
@@ -44,7 +45,7 @@ use accept::raise_open_files;
 use budget::Budget;
 use connections::Limited;
 use listen::Listeners;
-use long_work::LongWork;
+use long_work::{LongThreads, LongWork};
 use management::{Health, Management};
 use metrics::Metrics;
 pub(crate) use provisioning::Kind;
@@ -142,7 +143,7 @@ pub async fn run(
         postgres_offers: provisioner.offers(),
         idempotency_keys: settings.idempotency_keys.get(),
     };
-    let router = router((settings, listener), &store, &context, &metrics)?;
+    let (router, long_threads) = router((settings, listener), &store, &context, &metrics)?;
     let retention = settings.audit_retention.get();
     let sweeping = sweep::run(store.clone(), world.clone(), retention, stop.clone());
     let sweeping = tokio::spawn(sweeping);
@@ -193,6 +194,8 @@ pub async fn run(
     stop.cancel();
     // An error is ignored: the reconciler logs its failures, and the panic hook logs a panic.
     let _ = tokio::join!(reconciling, sweeping);
+    // Requests that were given up have no connection any more, but may still read.
+    let _ = timeout(WAIT, long_threads.rest()).await;
     // After the reconciler, whose workers write the results of their last steps.
     store.close().await;
     served
@@ -254,7 +257,7 @@ fn router(
     store: &Store,
     context: &operations::Context,
     metrics: &Arc<Metrics>,
-) -> Result<Router> {
+) -> Result<(Router, LongThreads)> {
     let limit = settings.rate_limit.map(|per_second| RateLimit {
         per_second: per_second.get(),
         burst: settings.rate_burst.unwrap_or(per_second).get(),
@@ -288,7 +291,7 @@ fn router(
         Box::pin(async move { budget.handle(request, next).await })
     });
     let router = threads.layer(api::router(store, context, limit, config));
-    Ok(Requests::new(Arc::clone(metrics)).layer(router))
+    Ok((Requests::new(Arc::clone(metrics)).layer(router), threads))
 }
 
 fn reconciler_config(

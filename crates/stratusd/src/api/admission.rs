@@ -17,13 +17,13 @@ pub trait Admission: Send + Sync {
     /// Waits for the request's place among those in progress.
     fn admit<'a>(&'a self, project: &'a ProjectId) -> BoxFuture<'a, Result<(), Overload>>;
 
-    /// Waits for a turn of the project to keep a processor busy.
+    /// Waits for a turn of the project to keep a processor busy. The request may go on in another thread.
     fn turn(&self) -> BoxFuture<'_, Result<(), Overload>>;
 
     /// Waits for a processor, in that turn.
     fn processor(&self) -> BoxFuture<'_, Result<(), Overload>>;
 
-    /// Gives the turn and the processor back.
+    /// Gives the turn and the processor back. The request may go on in another thread.
     fn rest(&self) -> BoxFuture<'_, ()>;
 }
 

@@ -1,5 +1,5 @@
 //! Requests that keep a processor busy for milliseconds, in which no other request runs there: long
-//! pages, which are read (on SQLite, on a thread of the runtime) and written as JSON, and long bodies,
+//! pages, which are read (on SQLite, on this very thread) and written as JSON, and long bodies,
 //! which are parsed and checked. How many of them run at a time is limited here, and they run on threads
 //! of their own.
 
@@ -44,7 +44,7 @@ impl LongWork {
     ///
     /// # Errors
     ///
-    /// If the system has no threads left.
+    /// If the system refuses it.
     pub(super) fn start_threads(&self) -> io::Result<LongThreads> {
         LongThreads::start(self.most)
     }

@@ -10,22 +10,29 @@ use std::io;
 use std::panic;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 
 use axum::Router;
 use axum::extract::Request;
 use axum::middleware::{self, Next};
 use tokio::runtime::{Builder, Handle, Runtime};
-use tokio::task::yield_now;
-use tokio_util::task::AbortOnDropHandle;
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
-/// How much less of a contended processor these threads get: a tenth of what another thread gets. Not
-/// less, since others may wait for a lock that such a thread holds.
+/// By how much the threads are nicer than the process: of a processor that another thread wants too, they
+/// get a tenth of what it gets. Not less, since others may wait for a lock that such a thread holds.
 #[cfg(target_os = "linux")]
-const NICE: i32 = 10;
+const NICER: i32 = 10;
 
 tokio::task_local! {
-    /// Whether the request that this task serves does long work.
-    static IS_LONG: Cell<bool>;
+    /// Where the request that this task serves runs.
+    static PLACE: Place;
+}
+
+/// Where a request runs: among long work (`true`) or among the others.
+struct Place {
+    is_long: bool,
+    /// Where it wants to run.
+    wanted: Cell<bool>,
 }
 
 /// The threads of long work.
@@ -35,6 +42,8 @@ pub(in crate::serve) struct LongThreads(Arc<Threads>);
 #[derive(Debug)]
 struct Threads {
     handle: Handle,
+    /// The requests that run here.
+    requests: TaskTracker,
     /// `Some` until this is dropped.
     runtime: Option<Runtime>,
 }
@@ -42,24 +51,40 @@ struct Threads {
 impl LongThreads {
     /// Starts a number of threads.
     pub(super) fn start(count: usize) -> io::Result<Self> {
-        let runtime = Builder::new_multi_thread()
+        let mut builder = Builder::new_multi_thread();
+        #[cfg(target_os = "linux")]
+        {
+            // Of the process, and not of the thread that starts: a thread that waits for a body to be read
+            // is started by one that is nicer already.
+            let own = rustix::process::getpriority_process(None)?;
+            builder.on_thread_start(move || lower_priority(own + NICER));
+        }
+        let runtime = builder
             .worker_threads(count)
             .thread_name("long-work")
-            .on_thread_start(lower_priority)
             .enable_all()
             .build()?;
         Ok(Self(Arc::new(Threads {
             handle: runtime.handle().clone(),
+            requests: TaskTracker::new(),
             runtime: Some(runtime),
         })))
     }
 
     /// Has a router do its long work on these threads.
-    pub(in crate::serve) fn layer(self, router: Router) -> Router {
+    pub(in crate::serve) fn layer(&self, router: Router) -> Router {
+        let threads = self.clone();
         router.layer(middleware::from_fn(move |request: Request, next: Next| {
-            let threads = self.clone();
+            let threads = threads.clone();
             async move { threads.run(next.run(request)).await }
         }))
+    }
+
+    /// Waits until no request runs here any more. A connection that ends does not wait for its request,
+    /// which may be reading from the database.
+    pub(in crate::serve) async fn rest(&self) {
+        self.0.requests.close();
+        self.0.requests.wait().await;
     }
 
     /// Runs a request, wherever its work belongs.
@@ -67,13 +92,16 @@ impl LongThreads {
     where
         F: Future<Output: Send> + Send + 'static,
     {
+        let Threads {
+            handle, requests, ..
+        } = &*self.0;
         let mut request = Box::pin(request);
         loop {
-            request = match until(request, true).await {
+            request = match run_at(false, request).await {
                 Ok(response) => return response,
                 Err(request) => request,
             };
-            let long = self.0.handle.spawn(until(request, false));
+            let long = requests.spawn_on(run_at(true, request), handle);
             request = match AbortOnDropHandle::new(long).await {
                 Ok(Ok(response)) => return response,
                 Ok(Err(request)) => request,
@@ -96,42 +124,125 @@ impl Drop for Threads {
 /// Has the current request go on among long work, or among the other requests. Without
 /// [`LongThreads`] around it, it stays where it is.
 pub(in crate::serve) async fn go_on(is_long: bool) {
-    let changed = IS_LONG.try_with(|noted| noted.replace(is_long) != is_long);
-    if changed == Ok(true) {
-        // Whoever runs it takes it elsewhere while it waits.
-        yield_now().await;
-    }
+    // Not `yield_now`, which has waited once it is polled again: what is between may do so at once.
+    poll_fn(|context| {
+        let arrived = PLACE.try_with(|place| {
+            place.wanted.set(is_long);
+            place.is_long == is_long
+        });
+        if arrived == Ok(false) {
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        Poll::Ready(())
+    })
+    .await;
 }
 
-/// Runs a request to its end, or until it goes on among long work (`is_long`) or among others, and
-/// returns it then.
-async fn until<F: Future>(request: Pin<Box<F>>, is_long: bool) -> Result<F::Output, Pin<Box<F>>> {
+/// Runs a request among long work or among the others, to its end, or until it wants to go on elsewhere
+/// and is returned.
+async fn run_at<F: Future>(is_long: bool, request: Pin<Box<F>>) -> Result<F::Output, Pin<Box<F>>> {
     let mut running = Some(request);
     poll_fn(|context| {
-        let Some(request) = &mut running else {
-            unreachable!("it is polled until it is returned");
+        let request = running.as_mut().expect("it is polled until it is returned");
+        let place = Place {
+            is_long,
+            wanted: Cell::new(is_long),
         };
-        let noted = Cell::new(!is_long);
-        let (polled, turned) = IS_LONG.sync_scope(noted, || {
-            let polled = request.as_mut().poll(context).map(Ok);
-            (polled, IS_LONG.with(Cell::get) == is_long)
+        let (polled, stays) = PLACE.sync_scope(place, || {
+            let polled = request.as_mut().poll(context);
+            (polled, PLACE.with(|place| place.wanted.get()) == is_long)
         });
-        match running.take_if(|_| polled.is_pending() && turned) {
-            Some(request) => std::task::Poll::Ready(Err(request)),
-            None => polled,
+        match polled {
+            Poll::Ready(output) => Poll::Ready(Ok(output)),
+            Poll::Pending if stays => Poll::Pending,
+            Poll::Pending => {
+                let request = running.take().expect("it was just polled");
+                Poll::Ready(Err(request))
+            }
         }
     })
     .await
 }
 
-/// Lowers the priority of this thread. The system refuses nobody that.
+/// Lowers the priority of this thread, which needs no privilege.
 #[cfg(target_os = "linux")]
-fn lower_priority() {
-    if let Err(error) = rustix::process::nice(NICE) {
+fn lower_priority(nice: i32) {
+    // On Linux, this is about the calling thread, and what is beyond 19 counts as 19.
+    if let Err(error) = rustix::process::setpriority_process(None, nice) {
         tracing::warn!(%error, "failed to lower the priority of a thread for long work");
     }
 }
 
-/// Elsewhere, only processes have a priority.
-#[cfg(not(target_os = "linux"))]
-fn lower_priority() {}
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    /// Returns whether this thread is one of long work.
+    fn is_there() -> bool {
+        thread::current().name() == Some("long-work")
+    }
+
+    #[tokio::test]
+    async fn a_request_runs_where_it_wants_to() {
+        let threads = LongThreads::start(1).expect("threads can be started");
+        let seen = threads.run(async {
+            let begin = is_there();
+            go_on(true).await;
+            let long = is_there();
+            go_on(true).await;
+            let same = is_there();
+            go_on(false).await;
+            [begin, long, same, is_there()]
+        });
+        assert_eq!(seen.await, [false, true, true, false]);
+        let ended = threads.run(async {
+            go_on(true).await;
+            is_there()
+        });
+        assert!(ended.await);
+    }
+
+    #[tokio::test]
+    async fn what_polls_twice_at_once_does_not_keep_it() {
+        let threads = LongThreads::start(1).expect("threads can be started");
+        let there = threads.run(async {
+            let mut work = Box::pin(async {
+                go_on(true).await;
+                is_there()
+            });
+            // As the run time reads a body that may have arrived.
+            match work.as_mut().now_or_never() {
+                Some(there) => there,
+                None => work.await,
+            }
+        });
+        assert!(there.await);
+    }
+
+    #[tokio::test]
+    async fn a_request_whose_caller_goes_away_is_waited_for() {
+        let threads = LongThreads::start(1).expect("threads can be started");
+        let (begun, is_begun) = tokio::sync::oneshot::channel();
+        let (end, may_end) = std::sync::mpsc::channel::<()>();
+        let work = async move {
+            go_on(true).await;
+            begun.send(()).expect("the test waits");
+            // As SQLite does, this keeps the thread.
+            may_end.recv().expect("the test ends it");
+        };
+        let others = threads.clone();
+        let request = tokio::spawn(async move { others.run(work).await });
+        is_begun.await.expect("it begins");
+        request.abort();
+        assert!(request.await.is_err());
+        let mut rest = Box::pin(threads.rest());
+        assert!(rest.as_mut().now_or_never().is_none());
+        end.send(()).expect("it waits");
+        rest.await;
+    }
+}

@@ -1,7 +1,6 @@
 //! Pooled connections to PostgreSQL, for queries.
 
 use deadpool::managed::Object;
-use tokio::runtime::Handle;
 
 use super::link::Link;
 use super::places::Place;
@@ -51,12 +50,12 @@ impl Drop for PostgresReader {
             link.leave();
         }
         // Not back to the pool with a statement that nobody waits for: the next reader would wait
-        // for it. Outside of a runtime the whole process ends.
+        // for it. Without a pool the whole process ends.
         if link.is_abandoned()
-            && let Ok(runtime) = Handle::try_current()
+            && let Some(pool) = Object::pool(&link)
         {
             let place = self.place.take();
-            runtime.spawn(async move {
+            pool.manager().spawn(async move {
                 if !link.reclaim().await {
                     drop(Object::take(*link));
                 }

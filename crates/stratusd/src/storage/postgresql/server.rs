@@ -178,6 +178,11 @@ impl Server {
         }
     }
 
+    /// Runs a task where the connections run.
+    pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.runtime.spawn(task);
+    }
+
     /// Returns the index of the host that is tried first.
     fn first(&self) -> usize {
         let drawn = if self.is_balanced {
@@ -264,6 +269,10 @@ impl Manager for Server {
     async fn recycle(&self, link: &mut Link, _: &Metrics) -> RecycleResult<StorageError> {
         if link.is_lost() {
             Err(RecycleError::message("the connection was lost"))
+        } else if link.is_abandoned() {
+            Err(RecycleError::message(
+                "nobody waits for its statement, and it was not reclaimed",
+            ))
         } else {
             Ok(())
         }

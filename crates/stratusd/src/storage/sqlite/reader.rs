@@ -12,7 +12,7 @@ use crate::storage::statement::{StatementText, Typed, statement};
 use crate::storage::{Reader, StorageError};
 
 /// The idle connections. There are as many as there were readers at one time: snapshots aside, no
-/// more than the runtime has threads, since a statement on SQLite does not suspend its task.
+/// more than the runtimes have threads, since a statement on SQLite does not suspend its task.
 pub(in crate::storage) struct Idle {
     pub(super) files: Arc<Files>,
     /// Connects to the database file at a path.
