@@ -170,14 +170,15 @@ impl Service {
     /// Returns a connection in the turn of the caller's project.
     async fn reader(&self, caller: &Caller) -> Result<Reader, StorageError> {
         rest().await;
-        self.reader_of_long(caller).await
-    }
-
-    /// Returns a connection in the turn of the caller's project, by a request that keeps its turn of long
-    /// work.
-    async fn reader_of_long(&self, caller: &Caller) -> Result<Reader, StorageError> {
         let owner = Owner::Project(caller.project_id.clone());
         self.store.reader_for(&owner).await
+    }
+
+    /// Returns a connection to read a long page with, in the turn of the caller's project, by a request that
+    /// keeps its turn of long work.
+    async fn reader_of_long(&self, caller: &Caller) -> Result<Reader, StorageError> {
+        let owner = Owner::Project(caller.project_id.clone());
+        self.store.long_reader_for(&owner).await
     }
 
     /// Returns a connection whose statements all see the same state, in the turn of the caller's

@@ -170,6 +170,16 @@ impl Store {
         self.backend.reader(owner).await
     }
 
+    /// Returns a connection to read a long page with, as [`reader_for`](Self::reader_for) does. The long
+    /// pages of all projects together never have all connections.
+    ///
+    /// # Errors
+    ///
+    /// As [`reader_for`](Self::reader_for).
+    pub async fn long_reader_for(&self, owner: &Owner) -> Result<Reader, StorageError> {
+        self.backend.long_reader(owner).await
+    }
+
     /// Returns a connection whose statements all read the same state.
     ///
     /// # Errors

@@ -34,7 +34,7 @@ use crate::world::World;
 pub use address::{Address, AddressError};
 pub(super) use link::Link;
 use link::Uncommitted;
-use places::Places;
+use places::{Length, Places};
 pub(super) use read_only::ReadOnlyPostgres;
 pub(super) use reader::PostgresReader;
 use schedule::Schedule;
@@ -118,9 +118,9 @@ const BUSY: StorageError = StorageError::Crowded("all connections are taken");
 
 impl Postgres {
     /// Waits for a place among the queries, and then for a connection, both for at most [`WAIT`].
-    async fn query(&self, owner: &Owner) -> Result<PostgresReader, StorageError> {
+    async fn query(&self, owner: &Owner, length: Length) -> Result<PostgresReader, StorageError> {
         let until = Instant::now() + WAIT;
-        let place = timeout_at(until, self.places.wait(owner)).await;
+        let place = timeout_at(until, self.places.wait(owner, length)).await;
         let place = place.map_err(|_| BUSY)??;
         let link = pooled(&self.readers, until).await?;
         Ok(PostgresReader::new(link, Some(place)))
@@ -140,12 +140,22 @@ async fn pooled(readers: &Pool<Server>, until: Instant) -> Result<Object<Server>
 
 impl Backend for Postgres {
     fn reader<'a>(&'a self, owner: &'a Owner) -> BoxFuture<'a, Result<Reader, StorageError>> {
-        Box::pin(async { Ok(Reader(Held::Postgres(self.query(owner).await?))) })
+        Box::pin(async {
+            let reader = self.query(owner, Length::Short).await?;
+            Ok(Reader(Held::Postgres(reader)))
+        })
+    }
+
+    fn long_reader<'a>(&'a self, owner: &'a Owner) -> BoxFuture<'a, Result<Reader, StorageError>> {
+        Box::pin(async {
+            let reader = self.query(owner, Length::Long).await?;
+            Ok(Reader(Held::Postgres(reader)))
+        })
     }
 
     fn snapshot<'a>(&'a self, owner: &'a Owner) -> BoxFuture<'a, Result<Reader, StorageError>> {
         Box::pin(async {
-            let mut reader = self.query(owner).await?;
+            let mut reader = self.query(owner, Length::Short).await?;
             reader.begin().await?;
             Ok(Reader(Held::Postgres(reader)))
         })

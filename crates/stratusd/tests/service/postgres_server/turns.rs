@@ -1,5 +1,6 @@
 //! Queries wait in turn: a project with hundreds of requests on slow connections to the server delays
-//! another project by a few statements, and makes no replica unready.
+//! another project by a few statements, and makes no replica unready. Nor do long pages of several
+//! projects.
 
 use std::time::{Duration, Instant};
 
@@ -7,6 +8,7 @@ use tokio::task::JoinSet;
 
 use crate::support::Home;
 use crate::support::caller::Caller;
+use crate::support::cluster::Session;
 use crate::support::inventory::{RIVAL, SHOP, two_projects};
 use crate::support::proxy::{Flow, Proxy};
 
@@ -65,4 +67,40 @@ async fn hundreds_of_reads_of_a_project_do_not_delay_those_of_another_one() {
     println!("a view takes {took:?}");
     assert!(attack.try_join_next().is_none(), "they go on");
     assert!(took.iter().all(|took| *took < QUICK), "{took:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn long_pages_of_several_projects_leave_a_connection_to_others() {
+    const GUEST: &str = "pjgggggggggggggggggggggggg";
+    let Some((home, cluster)) = Home::on_server(&[], &[]) else {
+        return;
+    };
+    let guest = format!("  - name: guest\n    id: {GUEST}\n");
+    home.apply(&(two_projects() + &guest));
+    let [shop, rival, guest] = ["shop", "rival", "guest"].map(|project| home.token(project, &[]));
+    // Half of them are for queries.
+    let service = home.serve(&["--log", "error", "--database-connections", "4"]);
+    let guest = Caller::new(&service.base, GUEST, &guest);
+    let vms = "/location/eu-central-h1/vm";
+    guest.get(vms).await.ok();
+    let mut lock = Session::with_locked(&cluster.url(), "load_balancer", "ACCESS EXCLUSIVE");
+    let mut pages = JoinSet::new();
+    for (project, token) in [(SHOP, shop), (RIVAL, rival)] {
+        let caller = Caller::new(&service.base, project, &token);
+        pages.spawn(async move { caller.get("/load-balancer?page_size=1000").await });
+    }
+    let waits = "count(*) = 2 FROM pg_locks WHERE NOT granted";
+    // Only one does, which a moment must show.
+    assert!(!lock.sees(waits, Duration::from_secs(1)).await);
+    assert_eq!(
+        lock.ask("SELECT count(*) FROM pg_locks WHERE NOT granted"),
+        "1"
+    );
+    let begun = Instant::now();
+    guest.get(vms).await.ok();
+    assert!(begun.elapsed() < QUICK, "{:?}", begun.elapsed());
+    drop(lock);
+    for page in pages.join_all().await {
+        page.ok();
+    }
 }
