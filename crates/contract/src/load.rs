@@ -26,7 +26,7 @@ use crate::gather::gather;
 use crate::lint::{self, LintSet};
 use crate::mapping::Mapping;
 use crate::model::{Contract, Dialect, Document as WholeDocument, Formats};
-use crate::node::Node;
+use crate::node::{Node, NodeValue};
 use crate::normalise::{
     correct_sections, drop_rejected_defaults, forget_rejected_defaults, normalise,
 };
@@ -567,18 +567,22 @@ impl Loader {
 /// Returns the address that a document of 3.2 gives itself (`$self`), without a fragment, or `None`
 /// if it has none or a relative one without a base.
 fn own_address(root: &Node, base: Option<&Uri<String>>) -> Option<Uri<String>> {
-    let version = root.get("openapi")?.as_str()?;
     let own = root.get("$self")?.as_str()?;
-    version
-        .starts_with("3.2")
-        .then(|| absolute(base, own))
-        .flatten()
+    is_32(root).then(|| absolute(base, own)).flatten()
 }
 
 /// Returns the path that a relative `$self` gives a document of 3.2, from the folder of its file, or
 /// `None` if it has none.
 fn own_path(root: &Node, folder: &Path) -> Option<PathBuf> {
-    let version = root.get("openapi")?.as_str()?;
     let own = local_file(root.get("$self")?.as_str()?)?;
-    (version.starts_with("3.2") && !own.starts_with('/')).then(|| clean(&folder.join(own)))
+    (is_32(root) && !own.starts_with('/')).then(|| clean(&folder.join(own)))
+}
+
+/// Returns whether a document is one of 3.2. Documents of others may have the version as a number.
+fn is_32(root: &Node) -> bool {
+    match root.get("openapi").map(|version| &version.value) {
+        Some(NodeValue::String(version)) => version.starts_with("3.2"),
+        Some(NodeValue::Number(version)) => version.to_string() == "3.2",
+        _ => false,
+    }
 }

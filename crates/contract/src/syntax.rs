@@ -45,7 +45,7 @@ use std::collections::HashSet;
 
 use crate::diagnostic::Diagnostic;
 use crate::model::Dialect;
-use crate::node::Entry;
+use crate::node::{Entry, Node, NodeValue};
 use crate::node_ref::address;
 use crate::resolve::Resolver;
 use walk::{Item, Walk};
@@ -203,7 +203,8 @@ impl<'a> Walk<'_, 'a> {
         for entry in entries {
             match grammar.field(&entry.key) {
                 Some(field) if field.is_in(self.dialect) => {
-                    if !(field.name == "$ref" && grammar.is_referable(self.dialect)) {
+                    let is_reference = field.name == "$ref" && grammar.is_referable(self.dialect);
+                    if !is_reference && !is_no_text(field, &entry.value) {
                         self.push(item, entry, field.shape);
                     }
                 }
@@ -216,7 +217,8 @@ impl<'a> Walk<'_, 'a> {
             }
         }
         for field in grammar.fields {
-            if field.need != Need::Optional && item.node.get(field.name).is_none() {
+            let value = item.node.get(field.name);
+            if field.need != Need::Optional && value.is_none_or(|value| is_no_text(field, value)) {
                 self.missing(item, field, grammar);
             }
         }
@@ -240,4 +242,12 @@ impl<'a> Walk<'_, 'a> {
             Err(problem) => self.report_reference(text, entry.value.span, problem),
         }
     }
+}
+
+/// Returns whether a text without which nothing can be generated is null, which says no more than if it was
+/// missing.
+fn is_no_text(field: &Field, value: &Node) -> bool {
+    field.need == Need::Essential
+        && matches!(field.shape, Shape::Text)
+        && matches!(value.value, NodeValue::Null)
 }

@@ -77,6 +77,18 @@ fn repaired(text: &str, rule: &str, pointer: &str, place: &str) -> Value {
 }
 
 #[test]
+fn a_version_without_quotes_has_what_the_version_brought() {
+    let text = with_schema(
+        "3.2",
+        "{ $ref: \"https://others.example/api.yaml#/components/schemas/Thing\" }",
+    );
+    let text = text.replacen('\n', "\n$self: https://others.example/api.yaml\n", 1);
+    let loaded = foreign(&text);
+    let printed = contract::render(&loaded.sources, &loaded.diagnostics);
+    assert!(loaded.contract.is_some(), "{printed}");
+}
+
+#[test]
 fn documents_may_miss_quotes_and_responses() {
     let text = "openapi: 3.0\ninfo: { title: Others, version: \"1\" }\npaths: {}\n";
     let version = repaired(text, "unsupported-version", "/openapi", "/openapi");

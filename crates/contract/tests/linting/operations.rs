@@ -46,6 +46,18 @@ fn locations_and_styles_exist() {
         "{ name: q, schema: {} }",
         "{ name: q, in: query, schema: {} }",
     );
+    // Null says no more.
+    for wrong in [
+        "{ name: q, in: , schema: {} }",
+        "{ name: null, in: query, schema: {} }",
+    ] {
+        error(
+            "missing-keyword",
+            &OPERATION.replace("@@", &ok("").replace("parameters: [", "parameters: [@@, ")),
+            wrong,
+            "{ name: q, in: query, schema: {} }",
+        );
+    }
     warning(
         "ignored-header",
         &OPERATION.replace(

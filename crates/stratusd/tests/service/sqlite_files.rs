@@ -133,8 +133,21 @@ async fn no_second_service_is_admitted_by_another_name_or_a_missing_lock() {
 }
 
 /// The system lets the service write no more than the first two MiB of a file.
+///
+/// If the log is full but for less than a commit, nobody knows of any change that fails whether it is made.
+/// That is seldom, and other ids fill the log otherwise.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_disk_that_fails_makes_the_service_unavailable_and_not_ready() {
+    for _ in 0..5 {
+        if changes_are_refused_where_the_disk_fails().await {
+            return;
+        }
+    }
+    panic!("nothing was refused with 503");
+}
+
+/// Returns whether a change was refused with 503, so that it was not made.
+async fn changes_are_refused_where_the_disk_fails() -> bool {
     let home = Home::sqlite();
     home.apply(&two_projects());
     let token = home.token("shop", &[]);
@@ -187,10 +200,10 @@ async fn a_disk_that_fails_makes_the_service_unavailable_and_not_ready() {
     for (path, body) in made.iter().rev().take(20) {
         assert_eq!(&caller.get(path).await.ok(), body);
     }
-    assert!(!refused.is_empty(), "nothing was refused with 503");
-    for path in refused {
-        assert_eq!(caller.get(&path).await.status, 404, "{path}");
+    for path in &refused {
+        assert_eq!(caller.get(path).await.status, 404, "{path}");
     }
+    !refused.is_empty()
 }
 
 /// Triggers fail each write of a probe, and callers send what changes nothing.
