@@ -272,13 +272,8 @@ pub fn excerpt(sources: &Sources, span: Span) -> String {
         } else {
             text.char_indices().nth(skip).map(|(at, _)| &text[at..])
         };
-        let end = |text: &str| {
-            text.char_indices()
-                .nth(WIDTH)
-                .map_or(text.len(), |(at, _)| at)
-        };
-        let rest = rest.unwrap_or_default();
-        let shown = harmless(&rest[..end(rest)]);
+        let shown: String = rest.unwrap_or_default().chars().take(WIDTH).collect();
+        let shown = harmless(&shown);
         out.push_str(format!("{number:gutter$} | {shown}").trim_end());
         out.push('\n');
         if number == at.line {

@@ -26,7 +26,7 @@ use crate::gather::gather;
 use crate::lint::{self, LintSet};
 use crate::mapping::Mapping;
 use crate::model::{Contract, Dialect, Document as WholeDocument, Formats};
-use crate::node::{Node, NodeValue};
+use crate::node::Node;
 use crate::normalise::{
     correct_sections, drop_rejected_defaults, forget_rejected_defaults, normalise,
 };
@@ -41,6 +41,7 @@ pub use drafting::{NotInContract, draft_overlay};
 pub use files::{OpenFiles, identity};
 
 use dialect::dialect;
+pub(crate) use dialect::is_32;
 use files::{clean, read_file, relative};
 use overlays::Pending;
 use survey::{Survey, Target};
@@ -576,13 +577,4 @@ fn own_address(root: &Node, base: Option<&Uri<String>>) -> Option<Uri<String>> {
 fn own_path(root: &Node, folder: &Path) -> Option<PathBuf> {
     let own = local_file(root.get("$self")?.as_str()?)?;
     (is_32(root) && !own.starts_with('/')).then(|| clean(&folder.join(own)))
-}
-
-/// Returns whether a document is one of 3.2. Documents of others may have the version as a number.
-fn is_32(root: &Node) -> bool {
-    match root.get("openapi").map(|version| &version.value) {
-        Some(NodeValue::String(version)) => version.starts_with("3.2"),
-        Some(NodeValue::Number(version)) => version.to_string() == "3.2",
-        _ => false,
-    }
 }

@@ -7,6 +7,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
 use crate::documents::{Documents, METASCHEMA, Unavailable};
+use crate::load::is_32;
 use crate::node::{Node, NodeValue};
 use crate::node_ref::{NodeRef, address, reference_of};
 use crate::pointer;
@@ -172,8 +173,7 @@ impl<'a> Resolver<'a> {
         if schemes.node.get(key).is_some() {
             return Some(key.to_owned());
         }
-        let version = self.root().node.get("openapi")?.as_str()?;
-        if !version.starts_with("3.2") {
+        if !is_32(self.root().node) {
             return None;
         }
         let target = self.resolve(0, holder, key).ok()?;

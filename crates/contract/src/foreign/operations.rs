@@ -4,6 +4,7 @@ use percent_encoding::percent_decode_str;
 
 use super::places::count;
 use super::site::{Site, object, text};
+use crate::load::is_32;
 use crate::model::{PathPart, StatusKey, split_label};
 use crate::node::{Node, NodeValue};
 use crate::pointer::tokens;
@@ -224,8 +225,7 @@ pub(super) fn require_parameter(site: &mut Site<'_>) -> Option<()> {
 /// Drops a security scheme that is not declared from the requirement that names it. One that is
 /// named by its URI exists somewhere, and an operation would lose its credential without it.
 pub(super) fn drop_scheme(site: &mut Site<'_>) -> Option<()> {
-    let version = site.root().get("openapi").and_then(Node::as_str);
-    if version.is_some_and(|version| version.starts_with("3.2")) && is_scheme_uri(site.key(0)?) {
+    if is_32(site.root()) && is_scheme_uri(site.key(0)?) {
         return None;
     }
     let is_alone = site.node(1)?.as_object()?.len() == 1;

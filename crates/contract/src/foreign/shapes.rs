@@ -4,6 +4,7 @@
 use super::operations::METHODS;
 use super::site::{Site, object};
 use crate::diagnostic::Severity;
+use crate::load::is_32;
 use crate::node::{Node, NodeValue};
 
 /// Returns whether the diagnostic is an error that reports this shape in place of the right one.
@@ -121,10 +122,8 @@ pub(super) fn http_scheme(site: &mut Site<'_>) -> Option<()> {
 pub(super) fn spell_location(site: &mut Site<'_>) -> Option<()> {
     let written = site.node(0)?.as_str()?;
     let meant = written.trim().to_ascii_lowercase();
-    let version = site.root().get("openapi").and_then(Node::as_str);
-    let is_32 = version.is_some_and(|version| version.starts_with("3.2"));
     let is_location = ["query", "header", "path", "cookie"].contains(&meant.as_str())
-        || (is_32 && meant == "querystring");
+        || (is_32(site.root()) && meant == "querystring");
     (is_location && meant != written).then_some(())?;
     site.node_mut(0)?.value = NodeValue::String(meant);
     Some(())

@@ -35,7 +35,8 @@ pub(super) fn check(
                 }
                 let is_default = site.role == Role::Default;
                 // JSON Schema merely recommends that a default fits, and 3.0 demands its type only.
-                let is_dropped = is_default && keywords.is_of_format(violation);
+                let is_dropped =
+                    is_default && (violation.is_beyond() || keywords.is_of_format(violation));
                 // Defaults become part of generated code; other values only illustrate.
                 let is_used = is_default && in_use[site.schema.index()];
                 let severity = if is_used && !is_dropped {
@@ -93,12 +94,11 @@ impl<'l, 'a> Places<'l, 'a> {
         }
     }
 
-    /// Returns whether the value has the right type, and only a `format` rejects it: also the
+    /// Returns whether it is only a `format` that rejects the value, which has the right type: also the
     /// range of one such as `int32`, which validators know as bounds that the document does not have.
     fn is_of_format(&self, violation: &Violation) -> bool {
         let Some((owner, keyword)) = violation.keyword.rsplit_once('/') else {
-            // Valid, and only beyond what types hold.
-            return violation.keyword.is_empty();
+            return false;
         };
         if keyword == "format" {
             return true;

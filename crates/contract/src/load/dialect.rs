@@ -4,6 +4,15 @@ use crate::diagnostic::Diagnostic;
 use crate::model::Dialect;
 use crate::node::{Node, NodeValue};
 
+/// Returns whether a document is one of 3.2, also if its version is a number, as in documents of others.
+pub(crate) fn is_32(root: &Node) -> bool {
+    match root.get("openapi").map(|version| &version.value) {
+        Some(NodeValue::String(version)) => is_version(version, "3.2"),
+        Some(NodeValue::Number(version)) => version.to_string() == "3.2",
+        _ => false,
+    }
+}
+
 /// Returns the version of OpenAPI that a document is written in. Reports an error and returns
 /// `None` if it is not 3.0, 3.1 or 3.2.
 pub(super) fn dialect(root: &Node, diagnostics: &mut Vec<Diagnostic>) -> Option<Dialect> {

@@ -20,7 +20,7 @@ pub(crate) struct Violation {
     pub(crate) unexpected: Option<String>,
     /// The properties that are missing, if that is the reason.
     missing: Vec<String>,
-    /// The pointer of the keyword that rejects. Empty if the value is valid, and no type holds it.
+    /// The pointer of the keyword that rejects. Empty if none does ([`is_beyond`](Self::is_beyond)).
     pub(crate) keyword: String,
     pub(crate) message: String,
 }
@@ -54,7 +54,7 @@ impl Violation {
         None
     }
 
-    /// Returns the reason why a valid integer cannot be a default.
+    /// Returns the reason why a default with a valid integer cannot be one: no type holds it.
     pub(super) fn beyond() -> Self {
         Self {
             index: 0,
@@ -64,6 +64,11 @@ impl Violation {
             keyword: String::new(),
             message: "no integer type of 64 bits holds it".to_owned(),
         }
+    }
+
+    /// Returns whether the value is valid, and only no type holds it.
+    pub(crate) fn is_beyond(&self) -> bool {
+        self.keyword.is_empty()
     }
 
     fn of(error: &ValidationError<'_>) -> Option<Self> {
