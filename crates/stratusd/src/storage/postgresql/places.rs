@@ -2,8 +2,9 @@
 //!
 //! Queries wait in a line for each project, and the lines are served in turn, as those of changes are
 //! (`lines.rs`). One project never has all places, so that slow statements of a project leave a
-//! connection to the others. Nor do the long pages of all projects together. The probes of readiness come before all lines: they are few, and
-//! otherwise callers could make a replica that works look as if it did not.
+//! connection to the others. Nor do the long pages of all projects together. The probes of readiness
+//! come before all lines: they are few, and otherwise callers could make a replica that works look as
+//! if it did not.
 
 use std::sync::Arc;
 

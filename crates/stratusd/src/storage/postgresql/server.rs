@@ -36,8 +36,8 @@ pub struct Server {
     is_balanced: bool,
     tls: Option<MakeRustlsConnect>,
     links: TaskTracker,
-    /// Where all connections run, whoever makes them: long work has a runtime of its own, of a lower
-    /// priority.
+    /// The runtime in which all connections run. A long page may be the first to need a connection, and
+    /// its own runtime has threads of a lower priority.
     runtime: Handle,
     limits: Limits,
     world: World,
