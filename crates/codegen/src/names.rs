@@ -70,8 +70,8 @@ const KEYWORDS: &[&str] = &[
 
 /// The names that no tag's module can have, because something else in a generated crate has them.
 ///
-/// These are files that cargo takes for a crate root, crates that the code names, re-exports of a
-/// root, the module of types that tags share, and features.
+/// These are files that cargo takes for a crate root, crates that the code names, re-exports and modules
+/// of a root that callers name, the module of types that tags share, and features.
 const RESERVED_MODULES: &[&str] = &[
     "self",
     "super",
@@ -85,6 +85,7 @@ const RESERVED_MODULES: &[&str] = &[
     "server",
     "runtime",
     "reqwest",
+    "prelude",
     "shared",
     "default",
     SCHEMAS,
@@ -240,9 +241,22 @@ pub(crate) fn module(words: &str) -> String {
     }
 }
 
-/// Returns the name of the file of a module outside ASCII: each letter that is not ASCII by its
-/// number, as in `caf_u00e9`.
+/// Returns whether a module's file can have the name of the module on every system.
+pub(crate) fn is_portable(module: &str) -> bool {
+    // Windows takes these for devices, with any extension.
+    let port = module
+        .strip_prefix("com")
+        .or_else(|| module.strip_prefix("lpt"));
+    let is_port = port.is_some_and(|number| matches!(number.as_bytes(), [b'1'..=b'9']));
+    module.is_ascii() && !is_port && !["aux", "con", "nul", "prn"].contains(&module)
+}
+
+/// Returns the name of the file of a module that is not [portable](is_portable): each letter that is not
+/// ASCII by its number, as in `caf_u00e9`, and `_` behind the name of a device.
 pub(crate) fn file(module: &str) -> String {
+    if module.is_ascii() {
+        return format!("{module}_");
+    }
     let mut name = String::new();
     for character in module.chars() {
         if character.is_ascii() {

@@ -87,12 +87,14 @@ fn init(arguments: &Init, out: &mut dyn Write, err: &mut dyn Write) -> anyhow::R
     };
     let folder = path.parent().unwrap_or(Path::new(""));
     write_new(path, &draft.text(&from_folder(document, folder)))?;
-    let (left, mended) = (draft.left.len(), draft.mended);
+    let actions = draft.actions.len();
+    let plural = if actions == 1 { "" } else { "s" };
     writeln!(
         out,
-        "wrote {}: {} actions that mend {mended}, and leave {left}",
+        "wrote {} with {actions} action{plural}: {} mended, {} left",
         path.display(),
-        draft.actions.len()
+        draft.mended,
+        draft.left.len()
     )?;
     Ok(Exit::Fresh)
 }

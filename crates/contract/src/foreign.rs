@@ -6,6 +6,7 @@
 //! answers a diagnostic that is reported too, and a mistake without a reading stays an error.
 
 mod ids;
+mod labels;
 mod mends;
 mod misplaced;
 mod moved;

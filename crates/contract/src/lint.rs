@@ -14,6 +14,7 @@ mod expressed;
 mod expressions;
 mod impossible;
 mod interoperable;
+mod labels;
 mod link_values;
 mod links;
 mod one_way;
@@ -97,6 +98,7 @@ pub(crate) fn check_operations(context: &Context<'_, '_>) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
     operations::check(context, &mut diagnostics);
     paths::check(context, &mut diagnostics);
+    labels::check(context, &mut diagnostics);
     querystring::check(context, &mut diagnostics);
     security::check(context, &mut diagnostics);
     diagnostics

@@ -10,7 +10,7 @@ mod overlays;
 mod survey;
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -28,7 +28,7 @@ use crate::mapping::Mapping;
 use crate::model::{Contract, Dialect, Document as WholeDocument, Formats};
 use crate::node::Node;
 use crate::normalise::{
-    correct_sections, drop_rejected_defaults, forget_rejected_defaults, normalise,
+    correct_sections, drop_null_texts, drop_rejected_defaults, forget_rejected_defaults, normalise,
 };
 use crate::read::{is_about_date, read};
 use crate::resolve::Resolver;
@@ -210,6 +210,8 @@ struct Loader {
     /// contains it.
     wanted: Vec<(usize, Target)>,
     wants_metaschema: bool,
+    /// The spans of the texts that are null, which count as left out.
+    null_texts: HashSet<Span>,
 }
 
 /// How far a contract was built.
@@ -371,7 +373,8 @@ impl Loader {
         let wrong = self.is_wrong(&self.diagnostics);
         let contract = contract.filter(|_| !wrong).map(|contract| {
             let first = self.documents.list.into_iter().next();
-            let first = first.expect("a contract was built from a document");
+            let mut first = first.expect("a contract was built from a document");
+            drop_null_texts(&mut first.root, &self.null_texts);
             Contract {
                 document: WholeDocument::of(first.root),
                 ..contract
@@ -495,6 +498,7 @@ impl Loader {
             mut contract,
             origins,
         } = build(&resolver, dialect, self.formats, &mut self.diagnostics);
+        self.null_texts.clone_from(&syntax.null_texts);
         let changes = normalise(&mut contract, &syntax);
         let is_wrong = self.is_wrong(&self.diagnostics);
         let values = self.judged(&origins.values);

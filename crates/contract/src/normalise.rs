@@ -10,11 +10,13 @@ mod sections;
 pub(crate) use one_way::{OneWay, Way};
 pub(crate) use sections::correct_sections;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use crate::build::Role;
 use crate::circles;
 use crate::model::{Contract, Dialect, SchemaId, SchemaKind};
+use crate::node::{Node, NodeValue};
+use crate::source::Span;
 use crate::syntax::{Syntax, why_unusable};
 use crate::validate::Validation;
 
@@ -67,6 +69,31 @@ fn break_circles(contract: &mut Contract) -> Vec<Vec<SchemaId>> {
         contract.schemas[id.index()].kind = SchemaKind::Bool(true);
     }
     found
+}
+
+/// Drops texts that are null from the document that is published. Each counts as left out, as the check of
+/// the syntax has reported. `spans` has those of their keys, or of items in a list.
+pub(crate) fn drop_null_texts(node: &mut Node, spans: &HashSet<Span>) {
+    if spans.is_empty() {
+        return;
+    }
+    let is_dropped =
+        |node: &Node, span: &Span| matches!(node.value, NodeValue::Null) && spans.contains(span);
+    match &mut node.value {
+        NodeValue::Object(entries) => {
+            entries.retain(|entry| !is_dropped(&entry.value, &entry.key_span));
+            for entry in entries {
+                drop_null_texts(&mut entry.value, spans);
+            }
+        }
+        NodeValue::Array(items) => {
+            items.retain(|item| !is_dropped(item, &item.span));
+            for item in items {
+                drop_null_texts(item, spans);
+            }
+        }
+        NodeValue::Null | NodeValue::Bool(_) | NodeValue::Number(_) | NodeValue::String(_) => {}
+    }
 }
 
 /// Drops patterns that no regular expression engine supports, so that a validator can be compiled

@@ -38,6 +38,7 @@ pub(crate) use grammar::{
 };
 pub(crate) use patterns::why_unusable;
 pub(crate) use report::misspelt;
+pub(crate) use schema::format_meant;
 pub(crate) use security::is_unregistered;
 pub(crate) use walk::{Reference, Syntax};
 

@@ -253,3 +253,32 @@ fn codes_with(value: &str, name: &str) -> Vec<String> {
         .map(|(code, ..)| code)
         .collect()
 }
+
+#[test]
+fn a_text_that_is_null_is_not_published() {
+    let text = "openapi: 3.1.0\ninfo: {title: T, version: '1', description: null}\nservers: [{url: /, description: null, x-note: null}]\npaths: {}\n";
+    let loaded = load_text("t.yaml", text.as_bytes());
+    let warned = loaded.diagnostics.iter().map(|found| found.code);
+    assert_eq!(warned.collect::<Vec<_>>(), ["wrong-type", "wrong-type"]);
+    let contract = loaded.contract.expect("a warning refuses nothing");
+    assert_eq!(
+        contract.document["info"],
+        json!({"title": "T", "version": "1"})
+    );
+    assert_eq!(
+        contract.document["servers"],
+        json!([{"url": "/", "x-note": null}])
+    );
+}
+
+#[test]
+fn no_other_number_is_suggested_than_the_one_that_is_written() {
+    let text = "openapi: 3.1.0\ninfo: {title: T, version: 1.10}\npaths: {}\n";
+    let loaded = load_text("t.yaml", text.as_bytes());
+    let rendered = contract::render(&loaded.sources, &loaded.diagnostics);
+    assert!(
+        rendered.contains("put it in quotes, as it is written"),
+        "{rendered}"
+    );
+    assert!(!rendered.contains("\"1.1\""), "{rendered}");
+}

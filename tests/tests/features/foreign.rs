@@ -11,15 +11,20 @@ use features_server::apart::{
 use features_server::foreign::{
     ForeignApi, ForeignBetaError, ForeignBetaRequest, ForeignBetaResponse, ForeignCountError,
     ForeignCountRequest, ForeignCountResponse, ForeignFileError, ForeignFileRequest,
-    ForeignFileResponse, ForeignLatestError, ForeignLatestRequest, ForeignLatestResponse,
-    ForeignLinkError, ForeignLinkRequest, ForeignLinkResponse, ForeignListError,
-    ForeignListRequest, ForeignListResponse, ForeignNoteDeleteForeignNotesNameError,
+    ForeignFileResponse, ForeignLabelledError, ForeignLabelledRequest, ForeignLabelledResponse,
+    ForeignLatestError, ForeignLatestRequest, ForeignLatestResponse, ForeignLinkError,
+    ForeignLinkRequest, ForeignLinkResponse, ForeignListError, ForeignListRequest,
+    ForeignListResponse, ForeignNoteDeleteForeignNotesNameError,
     ForeignNoteDeleteForeignNotesNameRequest, ForeignNoteDeleteForeignNotesNameResponse,
     ForeignNoteError, ForeignNoteRequest, ForeignNoteResponse, ForeignOrderError,
     ForeignOrderRequest, ForeignOrderResponse, ForeignOtherNoteError, ForeignOtherNoteRequest,
-    ForeignOtherNoteResponse,
+    ForeignOtherNoteResponse, ForeignRangeError, ForeignRangeRequest, ForeignRangeResponse,
+    ForeignUnsaidError, ForeignUnsaidRequest, ForeignUnsaidResponse,
 };
-use features_types::{ForeignItem, ForeignListCreated, ForeignNote, ForeignOrder};
+use features_server::server::{ByteStream, default_status};
+use features_types::{
+    ForeignItem, ForeignListCreated, ForeignNote, ForeignOrder, ForeignRangeOkBody,
+};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
@@ -66,6 +71,32 @@ impl ForeignApi for crate::Features {
         _: ForeignCountRequest,
     ) -> Result<ForeignCountResponse, ForeignCountError> {
         Ok(7.into())
+    }
+
+    async fn foreign_range(
+        &self,
+        _: ForeignRangeRequest,
+    ) -> Result<ForeignRangeResponse, ForeignRangeError> {
+        let body = serde_json::from_value(json!({"day": "2024-02-29"}));
+        let body: ForeignRangeOkBody = body.expect("this is a day");
+        Ok(body.into())
+    }
+
+    async fn foreign_labelled(
+        &self,
+        request: ForeignLabelledRequest,
+    ) -> Result<ForeignLabelledResponse, ForeignLabelledError> {
+        Ok(format!("of {:?}", request.of).into())
+    }
+
+    async fn foreign_unsaid(
+        &self,
+        _: ForeignUnsaidRequest,
+    ) -> Result<ForeignUnsaidResponse, ForeignUnsaidError> {
+        Ok(ForeignUnsaidResponse::Default {
+            status: default_status!(ForeignUnsaidResponse, 203),
+            body: ByteStream::new("said"),
+        })
     }
 
     async fn foreign_latest(
@@ -164,6 +195,24 @@ pub async fn check(client: &Client, url: &str) {
     let count = client.foreign_count().send().await;
     assert_eq!(count.expect("a success").into_inner(), 7);
     anything().await;
+
+    let range = client.foreign_range().send().await;
+    let range = range.expect("a success").into_inner();
+    let day = serde_json::to_value(&range.day).expect("a day is JSON");
+    assert_eq!(day, "2024-02-29");
+    let impossible = json!({"day": "2023-02-29"});
+    assert!(serde_json::from_value::<ForeignRangeOkBody>(impossible).is_err());
+    // What stands in braces in the query of the path is the argument.
+    let labelled = client.foreign_labelled().of("a b").send().await;
+    assert_eq!(
+        labelled.expect("a success").into_inner(),
+        r#"of Some("a b")"#
+    );
+    // Nothing is said about the response, and it is there.
+    let unsaid = client.foreign_unsaid().send().await.expect("a success");
+    assert_eq!(unsaid.status(), 203);
+    let said = unsaid.into_inner().bytes().await;
+    assert_eq!(said.expect("the response is whole"), "said");
 }
 
 /// Arrays in the style `deepObject`, in a query.

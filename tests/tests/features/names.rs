@@ -48,6 +48,9 @@ tags! {
     s: SApi, s_go, SGoRequest, SGoResponse, SGoError;
     api: ApiApi, api_go, ApiGoRequest, ApiGoResponse, ApiGoError;
     mod_: ModApi, mod_go, ModGoRequest, ModGoResponse, ModGoError;
+    prelude_: PreludeApi, prelude_go, PreludeGoRequest, PreludeGoResponse, PreludeGoError;
+    aux: AuxApi, aux_go, AuxGoRequest, AuxGoResponse, AuxGoError;
+    com1: Com1Api, com1_go, Com1GoRequest, Com1GoResponse, Com1GoError;
 }
 
 impl names::NamesApi for crate::Features {

@@ -59,13 +59,14 @@ pub(super) fn tags(contract: &Contract, crates: &CrateNames) -> Vec<Tag> {
     tags.collect()
 }
 
-/// Returns the name of the file of each module, which is the module's own name if that is ASCII.
+/// Returns the name of the file of each module, which is the module's own name if every system can hold
+/// that.
 fn files(modules: &[String], crates: &CrateNames) -> Vec<String> {
-    let is_plain = |module: &&String| module.is_ascii();
+    let is_plain = |module: &&String| names::is_portable(module);
     let mut taken: HashSet<String> = modules.iter().filter(is_plain).cloned().collect();
     taken.insert(crates.krate("types"));
     let files = modules.iter().map(|module| {
-        if module.is_ascii() {
+        if names::is_portable(module) {
             module.clone()
         } else {
             names::unique(&mut taken, names::file(module))

@@ -214,7 +214,7 @@ fn parameters_of(path: &str) -> (Vec<String>, String) {
 }
 
 /// Returns the word that the diagnostic suggests.
-fn suggestion(site: &Site<'_>) -> Option<String> {
+pub(super) fn suggestion(site: &Site<'_>) -> Option<String> {
     let help = site.diagnostic.help.as_deref()?;
     let meant = help.strip_prefix("did you mean `")?.strip_suffix("`?")?;
     Some(meant.to_owned())

@@ -141,47 +141,6 @@ pub(super) fn second_parameter(site: &mut Site<'_>) -> Option<()> {
     site.rename_path(meant)
 }
 
-/// Moves a path parameter that the label of the path has as a value, as in `/a?b={b}`, into the
-/// query.
-pub(super) fn query_parameter(site: &mut Site<'_>) -> Option<()> {
-    let up = usize::from(site.key(0) == Some("name"));
-    let list = site.node(up + 1)?.as_array()?;
-    let listed = site.node(up)?;
-    let parameter = declared(site.root(), listed)?;
-    if listed.get("$ref").is_some() {
-        // A component stays a parameter of the path for others that refer to it.
-        let _ = count(parameter, MOST_COPIED)?;
-    }
-    let value = format!("{{{}}}", parameter.get("name")?.as_str()?);
-    let (_, label) = split_label(path_above(site, up)?);
-    let query = label.strip_prefix('?')?.split('#').next()?;
-    let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-    let (name, _) = pairs.find(|(_, written)| *written == value)?;
-    let name = percent_decode_str(name).decode_utf8().ok()?.into_owned();
-    let mut others = list.iter();
-    let is_in_query = |other: &Node| {
-        let has = |key: &str, text: &str| other.get(key).and_then(Node::as_str) == Some(text);
-        has("name", &name) && has("in", "query")
-    };
-    if others.any(|other| declared(site.root(), other).is_some_and(is_in_query)) {
-        return None;
-    }
-    let is_several = parameter.get("schema").is_some_and(|schema| {
-        let ty = schema.get("type").and_then(Node::as_str);
-        matches!(ty, Some("array" | "object"))
-    });
-    let mut own = parameter.clone();
-    own.set("name", text(&name))?;
-    own.set("in", text("query"))?;
-    own.take("style");
-    // The value in the template is one, with commas.
-    if is_several && own.get("explode").is_none() {
-        own.set("explode", NodeValue::Bool(false))?;
-    }
-    site.node_mut(up)?.value = own.value;
-    Some(())
-}
-
 /// Drops a path parameter that the template does not name.
 pub(super) fn drop_parameter(site: &mut Site<'_>) -> Option<()> {
     let up = listed(site)?;
@@ -204,7 +163,7 @@ fn listed(site: &Site<'_>) -> Option<usize> {
 }
 
 /// Returns the path that has the node `up` levels above in it.
-fn path_above<'n>(site: &'n Site<'_>, up: usize) -> Option<&'n str> {
+pub(super) fn path_above<'n>(site: &'n Site<'_>, up: usize) -> Option<&'n str> {
     let mut keys = (up..).map_while(|up| site.node(up + 1).map(|_| site.key(up)));
     keys.find_map(|key| key.filter(|key| key.starts_with('/')))
 }
@@ -289,7 +248,7 @@ fn is_in_callback(site: &Site<'_>) -> bool {
                 .is_some_and(|key| matches!(key, "components" | "query") || is_operation(key)))
 }
 
-/// Gives an operation without `responses` the response `default`.
+/// Gives an operation without `responses` the response `default`, with a body of which nothing is known.
 pub(super) fn default_response(site: &mut Site<'_>) -> Option<()> {
     // An empty `responses` is reported by the same rule, and means the same.
     if site.key(0) == Some("responses") {
@@ -300,7 +259,11 @@ pub(super) fn default_response(site: &mut Site<'_>) -> Option<()> {
     if operation.get("$ref").is_some() {
         return None;
     }
-    let response = object(operation.span, [("description", text(""))]);
+    let anything = object(operation.span, [("*/*", NodeValue::Object(Vec::new()))]);
+    let response = object(
+        operation.span,
+        [("description", text("")), ("content", anything.value)],
+    );
     let responses = object(operation.span, [("default", response.value)]);
     operation.set("responses", responses.value)
 }
@@ -346,12 +309,15 @@ pub(super) fn usual_style(site: &mut Site<'_>) -> Option<()> {
     Some(())
 }
 
-/// Reads a body of `*/*` whose schema describes a value of JSON that is no string as JSON, and marks
-/// it: a client reads JSON only if the server says that it is.
+/// The ranges of media types that include JSON.
+const RANGES_OF_JSON: [&str; 2] = ["*/*", "application/*"];
+
+/// Reads a body of a range that includes JSON, whose schema describes a value of JSON that is no string,
+/// as JSON, and marks it: a client reads JSON only if the server says that it is.
 pub(super) fn json_body(site: &mut Site<'_>) -> Option<()> {
-    let is_anything = site.key(0) == Some("*/*");
+    let range = site.key(0)?.to_owned();
     let is_free = site.node(1)?.get("application/json").is_none();
-    (is_anything && is_free).then_some(())?;
+    (RANGES_OF_JSON.contains(&range.as_str()) && is_free).then_some(())?;
     "application/json".clone_into(&mut site.entry_mut()?.key);
-    site.node_mut(0)?.set("x-media-range", text("*/*"))
+    site.node_mut(0)?.set("x-media-range", text(&range))
 }

@@ -1,11 +1,13 @@
 //! Repairs of values in another shape than the standard wants: a list for a map, one item for a
 //! list, and what Swagger 2.0 wrote in place of an object.
 
+use super::mends::suggestion;
 use super::operations::METHODS;
-use super::site::{Site, object};
+use super::site::{Site, object, text};
 use crate::diagnostic::Severity;
 use crate::load::is_32;
 use crate::node::{Node, NodeValue};
+use crate::syntax::format_meant;
 
 /// Returns whether the diagnostic is an error that reports this shape in place of the right one.
 fn reports(site: &Site<'_>, wanted: &str) -> bool {
@@ -169,9 +171,35 @@ const TYPES: [(&str, &str); 17] = [
 pub(super) fn named_type(site: &mut Site<'_>) -> Option<()> {
     let written = site.node(0)?.as_str()?.trim().to_ascii_lowercase();
     let known = TYPES.iter().find(|(name, _)| *name == written);
-    // The type itself, or one of a list.
-    let is_type = (0..2).any(|up| site.key(up) == Some("type"));
-    let (_, meant) = known.filter(|_| is_type)?;
-    site.node_mut(0)?.value = NodeValue::String((*meant).to_owned());
+    let (_, meant) = known.filter(|_| is_type(site))?;
+    site.node_mut(0)?.value = text(meant);
     Some(())
+}
+
+/// Reads a format of strings that is written as a type, where no other format is.
+pub(super) fn format_type(site: &mut Site<'_>) -> Option<()> {
+    let written = site.node(0)?.as_str()?.trim().to_ascii_lowercase();
+    let meant = format_meant(&written).filter(|_| site.key(0) == Some("type"))?;
+    let schema = site.node_mut(1)?;
+    schema.set("type", text("string"))?;
+    if schema.get("format").is_none() {
+        schema.set("format", text(meant))?;
+    }
+    Some(())
+}
+
+/// Reads a misspelt type as the one that the diagnostic suggests.
+pub(super) fn misspelt_type(site: &mut Site<'_>) -> Option<()> {
+    let meant = suggestion(site).filter(|_| is_type(site))?;
+    let written = site.node(0)?.as_str()?;
+    // `string[]` and `strings` are probably a list.
+    let is_word = written.chars().all(|letter| letter.is_ascii_alphabetic());
+    (is_word && written != format!("{meant}s")).then_some(())?;
+    site.node_mut(0)?.value = NodeValue::String(meant);
+    Some(())
+}
+
+/// Returns whether the node is the type of a schema, or one of a list of types.
+fn is_type(site: &Site<'_>) -> bool {
+    (0..2).any(|up| site.key(up) == Some("type"))
 }

@@ -1,7 +1,7 @@
 //! The table of readings: for each mistake, by the rule that reports it, what its author meant.
 
 use super::site::Site;
-use super::{ids, operations, schemas, shapes, texts};
+use super::{ids, labels, operations, schemas, shapes, texts};
 
 /// How a mistake is read in a document of others.
 #[derive(Debug)]
@@ -102,7 +102,7 @@ pub static READINGS: &[Reading] = &[
     reading(
         "wrong-dialect",
         "a boolean `exclusiveMinimum` in 3.1, or a number there in 3.0",
-        "the bound is exclusive, as in the other version",
+        "the keyword means what it does in the other version",
         schemas::exclusive_bound,
     ),
     reading(
@@ -122,6 +122,18 @@ pub static READINGS: &[Reading] = &[
         "a type in other letters, or by the name of another language, such as `String`, `int` or `bool`",
         "the type is that of JSON Schema",
         shapes::named_type,
+    ),
+    reading(
+        "unknown-type",
+        "a format of strings as a type, such as `date` or `uuid`",
+        "the type is `string`, with this format if there is no other",
+        shapes::format_type,
+    ),
+    reading(
+        "unknown-type",
+        "a misspelt type, such as `strin`",
+        "the type is the one that it resembles",
+        shapes::misspelt_type,
     ),
     reading(
         "unknown-mapping",
@@ -186,13 +198,25 @@ pub static READINGS: &[Reading] = &[
         "path-parameter-unused",
         "a path parameter that is a value in the query of the path, such as `/a?b={b}`",
         "the parameter is in the query, with the name that the value has there",
-        operations::query_parameter,
+        labels::query_parameter,
     ),
     reading(
         "path-parameter-unused",
         "a path parameter that the path does not have",
         "the parameter is dropped",
         operations::drop_parameter,
+    ),
+    reading(
+        "query-parameter-undeclared",
+        "a value in the query of the path that a parameter of the query stands for under another name, such as `/a?b={c}` with `c`",
+        "the parameter has the name that the value has in the path",
+        labels::rename_parameter,
+    ),
+    reading(
+        "query-parameter-undeclared",
+        "a value in the query of the path that no parameter stands for, such as `/a?b={c}`",
+        "the parameter is a required string in the query, with the name that the value has there",
+        labels::declare_parameter,
     ),
     reading(
         "duplicate-template-name",
@@ -268,12 +292,12 @@ pub static READINGS: &[Reading] = &[
     reading(
         "missing-responses",
         "an operation without `responses`",
-        "the operation has the response `default`",
+        "the operation has the response `default`, with any body, which is bytes",
         operations::default_response,
     ),
     reading(
         "unapplied-schema",
-        "a body of `*/*` whose schema is an object, array, number or boolean",
+        "a body of `*/*` or `application/*` whose schema is an object, array, number or boolean",
         "the body is JSON, if `Content-Type` says so",
         operations::json_body,
     ),
@@ -303,7 +327,7 @@ pub static READINGS: &[Reading] = &[
     ),
     reading(
         "wrong-type",
-        "null for an array, an object or a schema",
+        "null for a text, an array, an object or a schema",
         "the key is left out; in a security requirement, null is an empty list of scopes; a schema, property or media type with a name is an empty object",
         texts::drop_null,
     ),

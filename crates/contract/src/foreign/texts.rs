@@ -1,7 +1,6 @@
 //! Repairs of values that are written as another type of YAML or JSON than the standard wants.
 
 use super::site::Site;
-use crate::diagnostic::Severity;
 use crate::node::NodeValue;
 
 /// Reads an unquoted number or boolean as the string that the document spells, as in
@@ -37,14 +36,13 @@ pub(super) fn unquote(site: &mut Site<'_>) -> Option<()> {
     Some(())
 }
 
-/// Reads null in place of a list, an object or a schema as nothing, as YAML has it after a key
+/// Reads null in place of a text, a list, an object or a schema as nothing, as YAML has it after a key
 /// without a value.
 pub(super) fn drop_null(site: &mut Site<'_>) -> Option<()> {
     let message = &site.diagnostic.message;
-    let is_wanted = site.diagnostic.severity == Severity::Error
-        && ["an array", "an object", "a schema"]
-            .iter()
-            .any(|wanted| message.contains(&format!("must be {wanted}, not null")));
+    let is_wanted = ["a string", "an array", "an object", "a schema"]
+        .iter()
+        .any(|wanted| message.contains(&format!("must be {wanted}, not null")));
     if !is_wanted || site.node(0)?.value != NodeValue::Null {
         return None;
     }

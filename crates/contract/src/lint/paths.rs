@@ -317,7 +317,7 @@ fn malformed(template: &str) -> Option<(String, String)> {
 
 /// Returns the span of the last occurrence of `text` within `span`, or `span` itself if the source
 /// spells it differently, as in a string with escapes.
-fn within(sources: &Sources, span: Span, text: &str) -> Span {
+pub(super) fn within(sources: &Sources, span: Span, text: &str) -> Span {
     // The last one, since of a name that is used twice the second use is the wrong one.
     let found = sources.text(span).rfind(text);
     let narrow = found.and_then(|at| {

@@ -53,18 +53,16 @@ pub(super) fn dialect(root: &Node, diagnostics: &mut Vec<Diagnostic>) -> Option<
         (_, Some(text)) if is_version(text, "3.0") => return Some(Dialect::V30),
         (_, Some(text)) if is_version(text, "3.1") => return Some(Dialect::V31),
         (_, Some(text)) if is_version(text, "3.2") => return Some(Dialect::V32),
-        (_, Some(text)) if is_newer(text) => Diagnostic::error(
-            "unsupported-version",
-            version.span,
-            format!("OpenAPI `{text}` is newer than 3.2, and what it adds would be lost"),
-        )
-        .help("write `3.2.0`, and only what that version knows, or update this generator"),
+        (_, Some(text)) if is_newer(text) => newer(version, text),
         (_, Some(text)) => Diagnostic::error(
             "unsupported-version",
             version.span,
             format!("OpenAPI `{text}` is not read, only 3.0, 3.1 and 3.2 are"),
         )
         .help("write `3.1.0`, and only what that version knows"),
+        (NodeValue::Number(number), _) if is_newer(&number.to_string()) => {
+            newer(version, &number.to_string())
+        }
         (NodeValue::Number(number), _) => {
             let written = number.to_string();
             let known = ["3.0", "3.1", "3.2"].into_iter();
@@ -88,6 +86,15 @@ pub(super) fn dialect(root: &Node, diagnostics: &mut Vec<Diagnostic>) -> Option<
     };
     diagnostics.push(diagnostic);
     None
+}
+
+fn newer(version: &Node, text: &str) -> Diagnostic {
+    Diagnostic::error(
+        "unsupported-version",
+        version.span,
+        format!("OpenAPI `{text}` is newer than 3.2, and what it adds would be lost"),
+    )
+    .help("write `3.2.0`, and only what that version knows, or update this generator")
 }
 
 /// Returns whether a version is 3.3 or later.

@@ -165,6 +165,18 @@ pub(crate) fn label_query(label: &str) -> Vec<(String, String)> {
         .collect()
 }
 
+/// Returns the names of the query in a label, decoded, that have a value with a brace, each with that value.
+pub(crate) fn label_parameters(label: &str) -> Vec<(String, &str)> {
+    let query = label.strip_prefix('?').unwrap_or_default();
+    let query = query.split('#').next().unwrap_or_default();
+    query
+        .split('&')
+        .filter_map(|pair| pair.split_once('='))
+        .filter(|(_, value)| value.contains(['{', '}']))
+        .map(|(name, value)| (decoded(name), value))
+        .collect()
+}
+
 /// Returns a name or value of a query without its encoding, in which a plus is a blank.
 fn decoded(text: &str) -> String {
     let text = text.replace('+', " ");

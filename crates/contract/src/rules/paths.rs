@@ -75,6 +75,18 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
+        code: "query-parameter-undeclared",
+        set: Correct,
+        severity: Warning,
+        summary: "The query of a path has a value in braces, and no parameter of the query has its name.",
+        why: "Callers cannot give the value, so no request has it.",
+        example: document(
+            &PATHS,
+            "/pets?kind=⟦{kind}: { get: { responses: { \"204\": { description: Done. } } } }",
+            "/pets?kind={kind}: { get: { parameters: [{ name: kind, in: query, schema: {} }], responses: { \"204\": { description: Done. } } } }",
+        ),
+    },
+    Rule {
         code: "shared-url",
         set: Correct,
         severity: Warning,

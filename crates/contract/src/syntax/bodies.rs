@@ -49,16 +49,14 @@ pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
                 "write `type: object`, with a property for each field".to_owned(),
             );
         }
-        let is_read = if entry.key == "*/*" {
-            // A number is the same text in JSON and without, so a schema of `text/plain` is applied.
-            !is_of(
-                walk,
-                (document, schema),
-                &["object", "array", "integer", "number", "boolean"],
-            )
+        // A number is the same text in JSON and without, so a schema of `text/plain` is applied to it. But of
+        // a range, nothing says that the body is a text.
+        let kinds: &[&str] = if is_range(&entry.key) {
+            &["object", "array", "integer", "number", "boolean"]
         } else {
-            !is_of(walk, (document, schema), &["object", "array"])
+            &["object", "array"]
         };
+        let is_read = !is_of(walk, (document, schema), kinds);
         if !is_unstructured(&entry.key) || is_read {
             continue;
         }
@@ -91,8 +89,14 @@ fn is_unstructured(name: &str) -> bool {
     // `image/svg+xml` is XML.
     (kinds.iter().any(|kind| essence.starts_with(kind)) && !essence.contains('+'))
         || exact.contains(&essence.as_str())
-        // It says nothing of what a body is.
-        || essence == "*/*"
+        || is_range(&essence)
+}
+
+/// Returns whether this is a range of media types, such as `text/*`, which does not say what a body is.
+fn is_range(name: &str) -> bool {
+    name.split(';')
+        .next()
+        .is_some_and(|essence| essence.trim().ends_with("/*"))
 }
 
 /// Returns whether bodies of a media type are fields with names.

@@ -8,7 +8,7 @@ use super::{
     tags,
 };
 use crate::model::{Dialect, PathPart};
-use crate::node::Node;
+use crate::node::{Node, NodeValue};
 use crate::resolve::RefProblem;
 use crate::spelling::nearest;
 use crate::stability::Stability;
@@ -132,7 +132,7 @@ fn security_scheme<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
         }
     };
     for key in needed {
-        if item.node.get(key).is_none() {
+        if is_missing(item.node, key) {
             walk.error(
                 "missing-keyword",
                 item.at,
@@ -159,6 +159,12 @@ fn security_scheme<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     {
         names::parameter(walk, item.node, location);
     }
+}
+
+/// Returns whether an object lacks a field, or has null there, which says no more.
+fn is_missing(node: &Node, key: &str) -> bool {
+    node.get(key)
+        .is_none_or(|value| matches!(value.value, NodeValue::Null))
 }
 
 /// Reports an `x-stability` that says nothing.

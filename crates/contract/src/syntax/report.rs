@@ -273,6 +273,7 @@ impl<'a> Walk<'_, 'a> {
         };
         let empty = matches!(node.value, NodeValue::Null);
         if empty && wanted == "a string" {
+            self.syntax.null_texts.insert(item.at);
             return self.warning(
                 "wrong-type",
                 item.at,
@@ -330,8 +331,10 @@ fn correction(item: Item<'_>, wanted: &str) -> String {
         return format!("write {text} without quotes");
     }
     match (&node.value, wanted) {
-        (NodeValue::Number(number), "a string") => format!("write \"{number}\", in quotes"),
-        (NodeValue::Bool(flag), "a string") => format!("write \"{flag}\", in quotes"),
+        // A number is not kept as it is written: `1.10` would become "1.1".
+        (NodeValue::Number(_) | NodeValue::Bool(_), "a string") => {
+            "put it in quotes, as it is written".to_owned()
+        }
         (NodeValue::String(text), "an array") => format!("write a list with one item, `[{text}]`"),
         _ => format!("write {wanted}"),
     }

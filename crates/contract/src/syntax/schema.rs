@@ -36,6 +36,29 @@ pub(super) fn check_type<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     }
 }
 
+/// Returns the format of strings that somebody has written as a type, in small letters.
+pub(crate) fn format_meant(name: &str) -> Option<&'static str> {
+    let (_, format) = FORMATS.iter().find(|(written, _)| *written == name)?;
+    Some(format)
+}
+
+/// What is written as a type, and the format of strings that is meant.
+const FORMATS: [(&str, &str); 13] = [
+    ("binary", "binary"),
+    ("byte", "byte"),
+    ("date", "date"),
+    ("date-time", "date-time"),
+    ("datetime", "date-time"),
+    ("email", "email"),
+    ("file", "binary"),
+    ("guid", "uuid"),
+    ("password", "password"),
+    ("time", "time"),
+    ("uri", "uri"),
+    ("url", "uri"),
+    ("uuid", "uuid"),
+];
+
 fn type_name(walk: &mut Walk<'_, '_>, node: &Node) {
     if matches!(node.value, NodeValue::Null) {
         return walk.warning(
@@ -69,17 +92,14 @@ fn type_name(walk: &mut Walk<'_, '_>, node: &Node) {
         "int" | "long" | "short" => "did you mean `integer`?".to_owned(),
         "float" | "double" | "decimal" => "did you mean `number`?".to_owned(),
         "str" | "text" => "did you mean `string`?".to_owned(),
-        "date" | "datetime" | "date-time" => {
-            "write `type: string` with `format: date-time` or `format: date`".to_owned()
-        }
-        "file" | "binary" => "write `type: string` with `format: binary`".to_owned(),
         "bool" => "did you mean `boolean`?".to_owned(),
         "list" => "did you mean `array`?".to_owned(),
         "map" | "dict" => "did you mean `object`?".to_owned(),
         "any" => "leave `type` out for a value of any type".to_owned(),
-        _ => match nearest(name, TYPES.into_iter()) {
-            Some(meant) => format!("did you mean `{meant}`?"),
-            None => format!("write `{}`", TYPES.join("`, `")),
+        lower => match (format_meant(lower), nearest(name, TYPES.into_iter())) {
+            (Some(format), _) => format!("write `type: string` with `format: {format}`"),
+            (None, Some(meant)) => format!("did you mean `{meant}`?"),
+            (None, None) => format!("write `{}`", TYPES.join("`, `")),
         },
     };
     walk.error(

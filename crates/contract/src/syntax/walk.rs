@@ -56,6 +56,8 @@ pub(crate) struct Syntax<'a> {
     pub(crate) has_unusable_patterns: bool,
     /// Whether a schema has `$dynamicRef`.
     pub(crate) is_dynamic: bool,
+    /// The spans of the texts that are null: of their keys, or of items in a list.
+    pub(crate) null_texts: HashSet<Span>,
 }
 
 /// A resolved reference.

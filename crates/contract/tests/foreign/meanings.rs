@@ -183,6 +183,19 @@ fn null_is_nothing_where_it_means_nothing() {
     let contract = loaded.contract.expect("a document of others is a contract");
     let schema = contract.document.pointer(SCHEMA);
     assert_eq!(schema, Some(&json!({"properties": {"a": {}}})));
+    // A text that is null is a repair too, unless it is needed.
+    let text = with_schema("3.1.0", "{ title: null, type: string }");
+    let of_schema = repaired(&text, "wrong-type", &format!("{SCHEMA}/title"), SCHEMA);
+    assert_eq!(of_schema, json!({"type": "string"}));
+    for needed in [
+        "{ type: http, scheme: null }",
+        "{ type: apiKey, name: null, in: query }",
+        "{ type: apiKey, name: a, in: null }",
+    ] {
+        let scheme = format!("components: {{ securitySchemes: {{ key: {needed} }} }}\n");
+        let refused = foreign(&(with_path("/a", "{}") + &scheme));
+        assert!(refused.contract.is_none(), "{needed}");
+    }
     // A scheme without scopes still asks for its credential.
     let item = "{ get: { security: [{ key: null }], responses: { '200': { description: Ok. } } } }";
     let scheme = "components: { securitySchemes: { key: { type: http, scheme: bearer } } }\n";
@@ -234,6 +247,72 @@ fn operations_mean_what_their_authors_mean() {
         "/paths/~1a~1{b}/get/parameters/0/required",
     );
     assert_eq!(optional, json!(true));
+    let same = at(
+        "/a/{b}/c/{b}",
+        &format!(
+            "{{ parameters: [{{ name: b, in: path, required: true, schema: {{ maxLength: 9 }} }}], get: {{ {ok} }} }}"
+        ),
+        "duplicate-template-name",
+        "/paths/~1a~1{b}~1c~1{b}",
+        "/paths/~1a~1{b}~1c~1{b_2}/parameters/1",
+    );
+    assert_eq!(
+        same,
+        json!({"name": "b_2", "in": "path", "required": true, "schema": {"maxLength": 9}})
+    );
+    let twice = at(
+        "/a",
+        &format!("{{ get: {{ operationId: do, {ok} }}, put: {{ operationId: do, {ok} }} }}"),
+        "duplicate-operation-id",
+        "/paths/~1a/put/operationId",
+        "/paths/~1a/put/operationId",
+    );
+    assert_eq!(twice, json!("do_put_a"));
+    let scheme = at(
+        "/a",
+        &format!("{{ get: {{ security: [{{ key: [] }}], {ok} }} }}"),
+        "unknown-security-scheme",
+        "/paths/~1a/get/security/0/key",
+        "/paths/~1a/get/security",
+    );
+    assert_eq!(scheme, json!([{}]));
+    let status = at(
+        "/a",
+        "{ get: { responses: { 4xx: { description: Refused. } } } }",
+        "impossible-status",
+        "/paths/~1a/get/responses/4xx",
+        "/paths/~1a/get/responses/4XX/description",
+    );
+    assert_eq!(status, json!("Refused."));
+    let simple = "{ name: a, in: query, style: simple, schema: { type: array, items: {} } }";
+    let simple = at(
+        "/a",
+        &format!("{{ get: {{ parameters: [{simple}], {ok} }} }}"),
+        "impossible-style",
+        "/paths/~1a/get/parameters/0/style",
+        "/paths/~1a/get/parameters/0",
+    );
+    assert_eq!(
+        (&simple["style"], &simple["explode"]),
+        (&Value::Null, &json!(false))
+    );
+    for range in ["*/*", "application/*"] {
+        let body = format!("{{ '{range}': {{ schema: {{ type: object }} }} }}");
+        let pointer = range.replace('/', "~1");
+        let body = at(
+            "/a",
+            &format!(
+                "{{ get: {{ responses: {{ '200': {{ description: A., content: {body} }} }} }} }}"
+            ),
+            "unapplied-schema",
+            &format!("/paths/~1a/get/responses/200/content/{pointer}"),
+            "/paths/~1a/get/responses/200/content",
+        );
+        assert_eq!(
+            body,
+            json!({"application/json": {"schema": {"type": "object"}, "x-media-range": range}})
+        );
+    }
     let same = at(
         "/a/{b}/c/{b}",
         &format!(
@@ -439,4 +518,37 @@ fn methods_in_capitals_are_read_wherever_path_items_are() {
             .to_string()
             .contains("\"POST\"")),
     );
+}
+
+#[test]
+fn values_in_the_query_of_a_path_are_parameters() {
+    let ok = r#"responses: { "204": { description: Done. } }"#;
+    let parameters = |list: &str| {
+        repaired(
+            &with_path(
+                "/a?size=big&sort={order}",
+                &format!("{{ get: {{ parameters: [{list}], {ok} }} }}"),
+            ),
+            "query-parameter-undeclared",
+            "/paths/~1a?size=big&sort={order}",
+            "/paths/~1a?size=big&sort={order}/get/parameters",
+        )
+    };
+    let order = "{ name: order, in: query, schema: { type: integer } }";
+    assert_eq!(
+        parameters(order),
+        json!([{"name": "sort", "in": "query", "schema": {"type": "integer"}}])
+    );
+    let sort =
+        json!({"name": "sort", "in": "query", "required": true, "schema": {"type": "string"}});
+    assert_eq!(parameters(""), json!([sort]));
+    // In a header, the name means something else.
+    let header = "{ name: order, in: header, schema: { type: string } }";
+    assert_eq!(parameters(header)[1], sort);
+    // A part of a value has no name of its own.
+    let item = format!("{{ get: {{ {ok} }} }}");
+    let part = foreign(&with_path("'/a?sort=by-{order}'", &item));
+    assert!(part.repairs.is_empty());
+    let warned = part.diagnostics.iter().map(|found| found.code);
+    assert_eq!(warned.collect::<Vec<_>>(), ["query-parameter-undeclared"]);
 }

@@ -35,8 +35,42 @@ fn names_of_types_in_other_languages_are_types() {
         );
     }
     // Two meanings are none.
-    let refused = foreign(&super::with_schema("3.0.3", "{ type: integer|string }"));
-    assert!(refused.contract.is_none());
+    for refused in ["integer|string", "string[]", "strings", "thing"] {
+        let refused = foreign(&super::with_schema(
+            "3.0.3",
+            &format!("{{ type: {refused} }}"),
+        ));
+        assert!(refused.contract.is_none());
+    }
+}
+
+#[test]
+fn misspelt_types_and_formats_as_types_are_types() {
+    for (written, meant) in [
+        ("type: strin", json!({ "type": "string" })),
+        ("type: obect", json!({ "type": "object" })),
+        ("type: date", json!({ "type": "string", "format": "date" })),
+        (
+            "type: DateTime",
+            json!({ "type": "string", "format": "date-time" }),
+        ),
+        (
+            "type: file",
+            json!({ "type": "string", "format": "binary" }),
+        ),
+        (
+            "type: date, format: date-time",
+            json!({ "type": "string", "format": "date-time" }),
+        ),
+    ] {
+        schema(
+            "3.0.3",
+            &format!("{{ {written} }}"),
+            "unknown-type",
+            "/type",
+            &meant,
+        );
+    }
 }
 
 #[test]

@@ -126,6 +126,8 @@ fn schemas_of_bytes_are_not_applied() {
         ("image/png", "{ type: object }"),
         ("text/plain", "{ type: array, items: {} }"),
         ("\"*/*\"", "{ allOf: [{ type: object }] }"),
+        ("application/*", object),
+        ("text/*", "{ type: array, items: {} }"),
     ] {
         warning(
             "unapplied-schema",

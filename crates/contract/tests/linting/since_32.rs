@@ -130,7 +130,7 @@ fn earlier_versions_have_none_of_it() {
 
 #[test]
 fn later_versions_are_refused_in_words() {
-    for version in ["3.3.0", "3.10.1", "4.0.0"] {
+    for version in ["3.3.0", "3.10.1", "4.0.0", "3.3"] {
         let text = DOCUMENT.replace("3.2.0", version).replace("@@\n", "");
         let loaded = load_text("pets.yaml", text.as_bytes());
         let rendered = contract::render(&loaded.sources, &loaded.diagnostics);
