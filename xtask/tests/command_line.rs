@@ -366,6 +366,31 @@ fn files(root: &Path) -> Vec<(PathBuf, String)> {
 }
 
 #[test]
+fn files_have_names_that_every_system_can_hold() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let folder = folder.path();
+    // Windows takes these for devices, with any extension and in any letters.
+    let devices = ["aux", "con", "nul", "prn", "com1", "LPT9"];
+    let paths = devices.map(|tag| {
+        format!("  /{tag}: {{get: {{tags: [{tag}], responses: {{'200': {{description: T., content: {{application/json: {{schema: {{type: object, properties: {{a: {{type: string}}}}}}}}}}}}}}}}}}\n")
+    });
+    let document = format!(
+        "openapi: 3.1.0\ninfo: {{title: T, version: '1'}}\npaths:\n{}",
+        paths.concat()
+    );
+    fs::write(folder.join("devices.yaml"), document).expect("the folder is writable");
+    let arguments = ["codegen", "--contract", "devices.yaml", "--out", "out"];
+    let (code, printed) = xtask(folder, &arguments);
+    assert_eq!(code, 0, "{printed}");
+    for (path, _) in files(folder) {
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        let stem = stem.split('.').next().unwrap_or_default();
+        let is_device = devices.iter().any(|name| stem.eq_ignore_ascii_case(name));
+        assert!(!is_device, "{}", path.display());
+    }
+}
+
+#[test]
 fn repairs_of_a_document_of_others_are_a_list_that_only_grows_when_told() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let document = folder.path().join("others.yaml");

@@ -47,6 +47,12 @@ components: { securitySchemes: { @@ } }
         "key: { type: apiKey, in: header }",
         right,
     );
+    let null = template.replace("@@", "key: { type: apiKey, in: header, name: null }");
+    let found = diagnostics(&null);
+    assert!(
+        found.iter().any(|found| found.0 == "missing-keyword"),
+        "{found:?}"
+    );
     error(
         "unknown-location",
         template,
