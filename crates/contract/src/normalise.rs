@@ -83,6 +83,9 @@ pub(crate) fn drop_null_texts(node: &mut Node, spans: &HashSet<Span>) {
         NodeValue::Object(entries) => {
             entries.retain(|entry| !is_dropped(&entry.value, &entry.key_span));
             for entry in entries {
+                if entry.key == "scopes" {
+                    describe_scopes(&mut entry.value, spans);
+                }
                 drop_null_texts(&mut entry.value, spans);
             }
         }
@@ -93,6 +96,15 @@ pub(crate) fn drop_null_texts(node: &mut Node, spans: &HashSet<Span>) {
             }
         }
         NodeValue::Null | NodeValue::Bool(_) | NodeValue::Number(_) | NodeValue::String(_) => {}
+    }
+}
+
+/// Gives the scopes of a flow whose description is null an empty one, without which they would be gone.
+fn describe_scopes(scopes: &mut Node, spans: &HashSet<Span>) {
+    for entry in scopes.entries_mut().into_iter().flatten() {
+        if matches!(entry.value.value, NodeValue::Null) && spans.contains(&entry.key_span) {
+            entry.value.value = NodeValue::String(String::new());
+        }
     }
 }
 

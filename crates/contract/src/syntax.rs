@@ -205,7 +205,9 @@ impl<'a> Walk<'_, 'a> {
             match grammar.field(&entry.key) {
                 Some(field) if field.is_in(self.dialect) => {
                     let is_reference = field.name == "$ref" && grammar.is_referable(self.dialect);
-                    if !is_reference && !is_no_text(field, &entry.value) {
+                    if self.is_missing_text(field, &entry.value) {
+                        self.syntax.null_texts.insert(entry.key_span);
+                    } else if !is_reference {
                         self.push(item, entry, field.shape);
                     }
                 }
@@ -219,10 +221,17 @@ impl<'a> Walk<'_, 'a> {
         }
         for field in grammar.fields {
             let value = item.node.get(field.name);
-            if field.need != Need::Optional && value.is_none_or(|value| is_no_text(field, value)) {
+            if value.is_none_or(|value| self.is_missing_text(field, value)) {
                 self.missing(item, field, grammar);
             }
         }
+    }
+
+    /// Returns whether a text that the standard requires is null, which says no more than if it was missing.
+    fn is_missing_text(&self, field: &Field, value: &Node) -> bool {
+        field.need.is_essential(self.dialect).is_some()
+            && matches!(field.shape, Shape::Text)
+            && matches!(value.value, NodeValue::Null)
     }
 
     fn reference(&mut self, item: Item<'a>, entry: &'a Entry, shape: Shape) {
@@ -243,12 +252,4 @@ impl<'a> Walk<'_, 'a> {
             Err(problem) => self.report_reference(text, entry.value.span, problem),
         }
     }
-}
-
-/// Returns whether a text without which nothing can be generated is null, which says no more than if it was
-/// missing.
-fn is_no_text(field: &Field, value: &Node) -> bool {
-    field.need == Need::Essential
-        && matches!(field.shape, Shape::Text)
-        && matches!(value.value, NodeValue::Null)
 }

@@ -64,6 +64,8 @@ pub(crate) struct ParameterSite<'a> {
     pub(crate) name: &'a str,
     /// The location.
     pub(crate) location: Location,
+    /// Whether the parameter is the whole query.
+    pub(crate) is_whole_query: bool,
     /// The schema.
     pub(crate) schema: SchemaId,
     /// Whether the value is written as text by a style, and not in a media type.

@@ -66,6 +66,7 @@ impl<'a> Builder<'_, 'a> {
             .map(|(parameter, name, _)| ParameterSite {
                 name,
                 location: parameter.location,
+                is_whole_query: parameter.is_whole_query,
                 schema: parameter.schema,
                 has_style: matches!(parameter.encoding, ParameterEncoding::Style { .. }),
             })

@@ -3,8 +3,10 @@
 use super::operations::{METHODS, MOST_COPIED, declared, path_above};
 use super::places::count;
 use super::site::{Site, object, text};
+use crate::load::is_32;
 use crate::model::{label_parameters, split_label};
 use crate::node::{Node, NodeValue};
+use crate::source::Span;
 
 /// Moves a path parameter that the label of the path has as a value, as in `/a?b={b}`, into the
 /// query.
@@ -48,88 +50,92 @@ fn is_in_query(parameter: &Node, name: &str) -> bool {
     has("name", name) && has("in", "query")
 }
 
-/// Gives the parameters of the query that stand for a value in the label the name of that value.
-pub(super) fn rename_parameter(site: &mut Site<'_>) -> Option<()> {
+/// Gives the parameter of the query that a value of the label names the name of that value, in each
+/// operation of the path. Where there is none, declares a required string.
+pub(super) fn name_parameter(site: &mut Site<'_>) -> Option<()> {
     let meant = site.diagnostic.subject.clone()?;
     let path = site.key(0)?.to_owned();
     let mut pairs = label_parameters(split_label(&path).1).into_iter();
     let (_, value) = pairs.find(|(name, _)| *name == meant)?;
     let own = value.strip_prefix('{')?.strip_suffix('}')?;
     let item = site.node(0)?;
-    let operations = item.as_object()?.iter().map(|entry| &entry.value);
-    let mut renamed = Vec::new();
-    for (at, holder) in std::iter::once(item).chain(operations).enumerate() {
-        let list = holder.get("parameters").and_then(Node::as_array);
-        for (index, listed) in list.unwrap_or_default().iter().enumerate() {
-            let parameter = declared(site.root(), listed)?;
-            // Renaming the other would give the list two equal parameters.
-            if is_in_query(parameter, &meant) {
-                return None;
-            }
-            if is_in_query(parameter, own) {
-                // A component keeps its name for others that refer to it.
-                let _ = count(parameter, MOST_COPIED)?;
-                let mut copy = parameter.clone();
-                copy.set("name", text(&meant))?;
-                renamed.push((at.checked_sub(1), index, copy));
-            }
+    // What a reference leads to may belong to another path too.
+    item.get("$ref").is_none().then_some(())?;
+    let shared = list_of(item)?;
+    let (renamed, _) = named(site.root(), &shared, own, &meant)?;
+    let mut changed = Vec::new();
+    for steps in operations(item, is_32(site.root())) {
+        let operation = item.at(steps.iter().copied())?;
+        operation.get("$ref").is_none().then_some(())?;
+        let (mut list, has_own) = named(site.root(), &list_of(operation)?, own, &meant)?;
+        let (_, has_shared) = named(site.root(), &shared, own, &meant)?;
+        if !has_own && !has_shared {
+            list.push(required_text(item.span, &meant));
         }
+        changed.push((steps, list));
     }
-    (!renamed.is_empty()).then_some(())?;
     let item = site.node_mut(0)?;
-    for (method, index, parameter) in renamed {
-        let holder = match method {
-            Some(at) => &mut item.entries_mut()?.get_mut(at)?.value,
-            None => &mut *item,
-        };
-        let list = holder.entry_value_mut("parameters")?;
-        let mut all = list.as_array()?.to_vec();
-        *all.get_mut(index)? = parameter;
-        list.value = NodeValue::Array(all);
+    for (steps, list) in changed.into_iter().chain([(Vec::new(), renamed)]) {
+        let holder = item.at_mut(steps)?;
+        if holder.get("parameters").is_some() || !list.is_empty() {
+            holder.set("parameters", NodeValue::Array(list))?;
+        }
     }
     Some(())
 }
 
-/// Declares a parameter of the query for a value in the label that no parameter stands for, in every
-/// operation without it.
-pub(super) fn declare_parameter(site: &mut Site<'_>) -> Option<()> {
-    let name = site.diagnostic.subject.clone()?;
-    let item = site.node(0)?;
-    // A list beside a reference would replace that of the target.
-    item.get("$ref").is_none().then_some(())?;
-    let is_declared = |holder: &Node| {
-        let list = holder.get("parameters").and_then(Node::as_array);
-        let mut list = list.unwrap_or_default().iter();
-        list.any(|listed| declared(site.root(), listed).is_some_and(|it| is_in_query(it, &name)))
-    };
-    if is_declared(item) {
-        return None;
+/// Returns the parameters of a path item or an operation, or `None` if they are no list.
+fn list_of(holder: &Node) -> Option<Vec<Node>> {
+    match holder.get("parameters") {
+        Some(list) => Some(list.as_array()?.to_vec()),
+        None => Some(Vec::new()),
     }
-    let entries = item.as_object()?.iter();
-    let lacking: Vec<String> = entries
-        .filter(|entry| METHODS.contains(&entry.key.as_str()) && !is_declared(&entry.value))
-        .map(|entry| entry.key.clone())
-        .collect();
-    let span = item.span;
-    let parameter = object(
+}
+
+/// Returns the list with the parameter of the query called `own` under the name `meant`, and whether it
+/// has one of that name then. Returns `None` if it has both.
+fn named(root: &Node, list: &[Node], own: &str, meant: &str) -> Option<(Vec<Node>, bool)> {
+    let mut new = list.to_vec();
+    let mut count_of_meant = 0;
+    for listed in &mut new {
+        let parameter = declared(root, listed)?;
+        let is_own = is_in_query(parameter, own);
+        if is_own {
+            // A component keeps its name for others that refer to it.
+            let _ = count(parameter, MOST_COPIED)?;
+            listed.value = parameter.value.clone();
+            listed.set("name", text(meant))?;
+        } else if !is_in_query(parameter, meant) {
+            continue;
+        }
+        count_of_meant += 1;
+    }
+    (count_of_meant < 2).then_some((new, count_of_meant == 1))
+}
+
+fn required_text(span: Span, name: &str) -> Node {
+    object(
         span,
         [
-            ("name", text(&name)),
+            ("name", text(name)),
             ("in", text("query")),
             ("required", NodeValue::Bool(true)),
             ("schema", object(span, [("type", text("string"))]).value),
         ],
-    );
-    let item = site.node_mut(0)?;
-    for method in &lacking {
-        let operation = item.entry_value_mut(method)?;
-        let list = match operation.get("parameters").map(|list| &list.value) {
-            Some(NodeValue::Array(list)) => list.clone(),
-            Some(_) => return None,
-            None => Vec::new(),
-        };
-        let list = list.into_iter().chain([parameter.clone()]).collect();
-        operation.set("parameters", NodeValue::Array(list))?;
+    )
+}
+
+/// Returns the way to each operation of a path item.
+fn operations(item: &Node, is_32: bool) -> Vec<Vec<usize>> {
+    let mut ways = Vec::new();
+    for (at, entry) in item.as_object().unwrap_or_default().iter().enumerate() {
+        let key = entry.key.as_str();
+        if METHODS.contains(&key) || (is_32 && key == "query") {
+            ways.push(vec![at]);
+        } else if is_32 && key == "additionalOperations" {
+            let inner = entry.value.as_object().unwrap_or_default().len();
+            ways.extend((0..inner).map(|inner| vec![at, inner]));
+        }
     }
-    (!lacking.is_empty()).then_some(())
+    ways
 }

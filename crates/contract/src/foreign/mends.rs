@@ -335,8 +335,7 @@ fn empty_text(site: &mut Site<'_>) -> Option<()> {
     }
     let field = field.to_owned();
     let node = site.node_mut(0)?;
-    if node.get(&field).is_some() {
-        return None;
-    }
+    let is_missing = |value: &Node| matches!(value.value, NodeValue::Null);
+    node.get(&field).is_none_or(is_missing).then_some(())?;
     node.set(&field, text(""))
 }

@@ -78,14 +78,21 @@ fn is_named(parameter: &Node, name: &str) -> bool {
     has("name", name) && has("in", "path")
 }
 
+/// The number of references that are followed one through another.
+const MOST_REFERENCES: usize = 8;
+
 /// Returns a node, or what it is a reference to in the document.
 pub(super) fn declared<'n>(root: &'n Node, node: &'n Node) -> Option<&'n Node> {
-    let Some(reference) = node.get("$ref") else {
-        return Some(node);
-    };
-    let pointer = reference.as_str()?.strip_prefix('#')?;
-    let pointer = percent_decode_str(pointer).decode_utf8().ok()?;
-    tokens(&pointer).try_fold(root, |at, token| at.get(&token))
+    let mut at = node;
+    for _ in 0..=MOST_REFERENCES {
+        let Some(reference) = at.get("$ref") else {
+            return Some(at);
+        };
+        let pointer = reference.as_str()?.strip_prefix('#')?;
+        let pointer = percent_decode_str(pointer).decode_utf8().ok()?;
+        at = tokens(&pointer).try_fold(root, |at, token| at.get(&token))?;
+    }
+    None
 }
 
 /// Makes the second of two path parameters with one name a parameter of its own, declared as the first
@@ -254,16 +261,18 @@ pub(super) fn default_response(site: &mut Site<'_>) -> Option<()> {
     if site.key(0) == Some("responses") {
         return None;
     }
+    // Its responses have no body.
+    let is_head = site.key(0) == Some("head");
     let operation = site.node_mut(0)?;
     // The standard has no reference here, but the responses are probably at its end.
     if operation.get("$ref").is_some() {
         return None;
     }
-    let anything = object(operation.span, [("*/*", NodeValue::Object(Vec::new()))]);
-    let response = object(
-        operation.span,
-        [("description", text("")), ("content", anything.value)],
-    );
+    let mut response = object(operation.span, [("description", text(""))]);
+    if !is_head {
+        let anything = object(operation.span, [("*/*", NodeValue::Object(Vec::new()))]);
+        response.set("content", anything.value)?;
+    }
     let responses = object(operation.span, [("default", response.value)]);
     operation.set("responses", responses.value)
 }
@@ -317,7 +326,9 @@ const RANGES_OF_JSON: [&str; 2] = ["*/*", "application/*"];
 pub(super) fn json_body(site: &mut Site<'_>) -> Option<()> {
     let range = site.key(0)?.to_owned();
     let is_free = site.node(1)?.get("application/json").is_none();
-    (RANGES_OF_JSON.contains(&range.as_str()) && is_free).then_some(())?;
+    // The mark beside a reference would mean nothing.
+    let is_own = site.node(0)?.get("$ref").is_none();
+    (RANGES_OF_JSON.contains(&range.as_str()) && is_free && is_own).then_some(())?;
     "application/json".clone_into(&mut site.entry_mut()?.key);
     site.node_mut(0)?.set("x-media-range", text(&range))
 }

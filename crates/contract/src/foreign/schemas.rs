@@ -219,15 +219,16 @@ pub(super) fn type_list(site: &mut Site<'_>) -> Option<()> {
     if site.key(0) != Some("type") {
         return None;
     }
-    let names: Vec<NodeValue> = match &site.node(0)?.value {
-        NodeValue::Array(items) => items.iter().map(|item| item.value.clone()).collect(),
-        NodeValue::String(name) if name == "null" => vec![text("null")],
+    let own = site.node(0)?;
+    let names: Vec<Node> = match &own.value {
+        NodeValue::Array(items) => items.clone(),
+        NodeValue::String(name) if name == "null" => vec![own.clone()],
         _ => return None,
     };
     let schema = site.node_mut(1)?;
     let (nulls, others): (Vec<_>, Vec<_>) = names
         .into_iter()
-        .partition(|name| *name == text("null") || *name == NodeValue::Null);
+        .partition(|name| name.value == text("null") || name.value == NodeValue::Null);
     let span = schema.span;
     match others.as_slice() {
         [] => {
@@ -236,14 +237,18 @@ pub(super) fn type_list(site: &mut Site<'_>) -> Option<()> {
             schema.set("enum", NodeValue::Array(vec![null(span)]))?;
             return schema.set("nullable", NodeValue::Bool(true));
         }
-        [only] => schema.set("type", only.clone())?,
+        [only] => schema.set("type", only.value.clone())?,
         several => {
             if schema.get("anyOf").is_some() {
                 return None;
             }
             let branches = several
                 .iter()
-                .map(|name| object(span, [("type", name.clone())]))
+                .map(|name| {
+                    let mut branch = object(span, []);
+                    branch.put("type", name.clone());
+                    branch
+                })
                 .collect();
             schema.take("type")?;
             schema.set("anyOf", NodeValue::Array(branches))?;

@@ -147,7 +147,7 @@ pub(super) fn leading_slash(site: &mut Site<'_>) -> Option<()> {
 }
 
 /// Names of other languages for types of JSON Schema.
-const TYPES: [(&str, &str); 17] = [
+const TYPES: [(&str, &str); 19] = [
     ("array", "array"),
     ("bool", "boolean"),
     ("boolean", "boolean"),
@@ -163,43 +163,67 @@ const TYPES: [(&str, &str); 17] = [
     ("map", "object"),
     ("number", "number"),
     ("object", "object"),
+    ("short", "integer"),
     ("str", "string"),
     ("string", "string"),
+    ("text", "string"),
 ];
 
 /// Reads the name that another language has for a type, or a type in other letters.
 pub(super) fn named_type(site: &mut Site<'_>) -> Option<()> {
-    let written = site.node(0)?.as_str()?.trim().to_ascii_lowercase();
-    let known = TYPES.iter().find(|(name, _)| *name == written);
-    let (_, meant) = known.filter(|_| is_type(site))?;
-    site.node_mut(0)?.value = text(meant);
-    Some(())
+    let written = unknown_type(site)?.trim().to_ascii_lowercase();
+    let (_, meant) = TYPES.iter().find(|(name, _)| *name == written)?;
+    set_type(site, meant)
 }
 
 /// Reads a format of strings that is written as a type, where no other format is.
 pub(super) fn format_type(site: &mut Site<'_>) -> Option<()> {
-    let written = site.node(0)?.as_str()?.trim().to_ascii_lowercase();
-    let meant = format_meant(&written).filter(|_| site.key(0) == Some("type"))?;
-    let schema = site.node_mut(1)?;
-    schema.set("type", text("string"))?;
+    let meant = format_meant(&unknown_type(site)?.trim().to_ascii_lowercase())?;
+    let up = (1..3).find(|up| site.key(up - 1) == Some("type"))?;
+    // Beside another type, nothing says which of them has the format.
+    if up == 2 {
+        let types = site.node(1)?.as_array()?;
+        let others = types.iter().filter(|other| !is_null_type(other));
+        (others.count() == 1).then_some(())?;
+    }
+    set_type(site, "string")?;
+    let schema = site.node_mut(up)?;
     if schema.get("format").is_none() {
         schema.set("format", text(meant))?;
     }
     Some(())
 }
 
-/// Reads a misspelt type as the one that the diagnostic suggests.
-pub(super) fn misspelt_type(site: &mut Site<'_>) -> Option<()> {
-    let meant = suggestion(site).filter(|_| is_type(site))?;
-    let written = site.node(0)?.as_str()?;
-    // `string[]` and `strings` are probably a list.
-    let is_word = written.chars().all(|letter| letter.is_ascii_alphabetic());
-    (is_word && written != format!("{meant}s")).then_some(())?;
-    site.node_mut(0)?.value = NodeValue::String(meant);
-    Some(())
+fn is_null_type(node: &Node) -> bool {
+    node.as_str() == Some("null") || matches!(node.value, NodeValue::Null)
 }
 
-/// Returns whether the node is the type of a schema, or one of a list of types.
-fn is_type(site: &Site<'_>) -> bool {
-    (0..2).any(|up| site.key(up) == Some("type"))
+/// Reads a misspelt type as the one that the diagnostic suggests.
+pub(super) fn misspelt_type(site: &mut Site<'_>) -> Option<()> {
+    let meant = suggestion(site)?;
+    let written = unknown_type(site)?;
+    // `string[]` and `strings` are probably a list.
+    let is_word = written.chars().all(|letter| letter.is_ascii_alphabetic());
+    let is_several = written.eq_ignore_ascii_case(&format!("{meant}s"));
+    (is_word && !is_several).then_some(())?;
+    set_type(site, &meant)
+}
+
+/// Returns the type that the diagnostic is about: the whole `type` of a schema, or one of a list.
+fn unknown_type<'n>(site: &'n Site<'_>) -> Option<&'n str> {
+    let written = site.node(0)?.as_str()?;
+    let is_type = (0..2).any(|up| site.key(up) == Some("type"));
+    // What a repair has copied can have the place of another type.
+    let is_meant = site.diagnostic.message.contains(&format!("`{written}`"));
+    (is_type && is_meant).then_some(written)
+}
+
+/// Sets the type that the diagnostic is about. A list has each type once.
+fn set_type(site: &mut Site<'_>, meant: &str) -> Option<()> {
+    let types = site.node(1)?.as_array().unwrap_or_default();
+    if types.iter().any(|other| other.as_str() == Some(meant)) {
+        return site.remove(0);
+    }
+    site.node_mut(0)?.value = text(meant);
+    Some(())
 }

@@ -364,6 +364,17 @@ impl Node {
         Some(())
     }
 
+    /// Adds a key with a node, which keeps its span, to an object.
+    pub(super) fn put(&mut self, key: &str, value: Node) {
+        if let Some(entries) = self.entries_mut() {
+            entries.push(Entry {
+                key: key.to_owned(),
+                key_span: value.span,
+                value,
+            });
+        }
+    }
+
     /// Returns the object at a key of an object, which is added if it is missing.
     fn child(&mut self, key: &str) -> Option<&mut Node> {
         if self.get(key).is_none() {

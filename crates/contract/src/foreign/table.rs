@@ -122,19 +122,22 @@ pub static READINGS: &[Reading] = &[
         "a type in other letters, or by the name of another language, such as `String`, `int` or `bool`",
         "the type is that of JSON Schema",
         shapes::named_type,
-    ),
+    )
+    .at(Turn::First),
     reading(
         "unknown-type",
         "a format of strings as a type, such as `date` or `uuid`",
         "the type is `string`, with this format if there is no other",
         shapes::format_type,
-    ),
+    )
+    .at(Turn::First),
     reading(
         "unknown-type",
         "a misspelt type, such as `strin`",
         "the type is the one that it resembles",
         shapes::misspelt_type,
-    ),
+    )
+    .at(Turn::First),
     reading(
         "unknown-mapping",
         "a discriminator's mapping to a schema that does not exist",
@@ -208,15 +211,9 @@ pub static READINGS: &[Reading] = &[
     ),
     reading(
         "query-parameter-undeclared",
-        "a value in the query of the path that a parameter of the query stands for under another name, such as `/a?b={c}` with `c`",
-        "the parameter has the name that the value has in the path",
-        labels::rename_parameter,
-    ),
-    reading(
-        "query-parameter-undeclared",
-        "a value in the query of the path that no parameter stands for, such as `/a?b={c}`",
-        "the parameter is a required string in the query, with the name that the value has there",
-        labels::declare_parameter,
+        "a value in braces in the query of the path that no parameter has the name of, such as `/a?b={c}`",
+        "the parameter of the query that is named in the braces has the name before them; without one, the value is a required string",
+        labels::name_parameter,
     ),
     reading(
         "duplicate-template-name",
@@ -327,7 +324,13 @@ pub static READINGS: &[Reading] = &[
     ),
     reading(
         "wrong-type",
-        "null for a text, an array, an object or a schema",
+        "null for a text, such as `description`",
+        "the key is left out; a scope has an empty description",
+        texts::drop_null_text,
+    ),
+    reading(
+        "wrong-type",
+        "null for an array, an object or a schema",
         "the key is left out; in a security requirement, null is an empty list of scopes; a schema, property or media type with a name is an empty object",
         texts::drop_null,
     ),

@@ -1,6 +1,7 @@
 //! Repairs of values that are written as another type of YAML or JSON than the standard wants.
 
 use super::site::Site;
+use crate::diagnostic::Severity;
 use crate::node::NodeValue;
 
 /// Reads an unquoted number or boolean as the string that the document spells, as in
@@ -8,12 +9,15 @@ use crate::node::NodeValue;
 pub(super) fn quote(site: &mut Site<'_>) -> Option<()> {
     let node = site.node(0)?;
     let is_scalar = matches!(node.value, NodeValue::Number(_) | NodeValue::Bool(_));
-    let wants_text = site.diagnostic.code == "unsupported-version"
-        || site.diagnostic.message.contains("must be a string");
-    if !is_scalar || !wants_text {
+    let is_version = site.diagnostic.code == "unsupported-version";
+    if !is_scalar || !(is_version || site.diagnostic.message.contains("must be a string")) {
         return None;
     }
     let spelled = site.text(node.span).to_owned();
+    // Another version is refused with or without quotes.
+    if is_version && !["3.0", "3.1", "3.2"].contains(&spelled.as_str()) {
+        return None;
+    }
     site.node_mut(0)?.value = NodeValue::String(spelled);
     Some(())
 }
@@ -36,13 +40,31 @@ pub(super) fn unquote(site: &mut Site<'_>) -> Option<()> {
     Some(())
 }
 
-/// Reads null in place of a text, a list, an object or a schema as nothing, as YAML has it after a key
+/// Drops null in place of a text, as YAML has it after a key without a value.
+pub(super) fn drop_null_text(site: &mut Site<'_>) -> Option<()> {
+    let diagnostic = site.diagnostic;
+    // A reference that is null is an error: nothing says where it leads.
+    let is_wanted = diagnostic.severity == Severity::Warning
+        && diagnostic.message.contains("must be a string, not null");
+    if !is_wanted || site.node(0)?.value != NodeValue::Null {
+        return None;
+    }
+    // Without its description, a scope still exists.
+    if site.key(1) == Some("scopes") {
+        site.node_mut(0)?.value = NodeValue::String(String::new());
+        return Some(());
+    }
+    site.remove(0)
+}
+
+/// Reads null in place of a list, an object or a schema as nothing, as YAML has it after a key
 /// without a value.
 pub(super) fn drop_null(site: &mut Site<'_>) -> Option<()> {
     let message = &site.diagnostic.message;
-    let is_wanted = ["a string", "an array", "an object", "a schema"]
-        .iter()
-        .any(|wanted| message.contains(&format!("must be {wanted}, not null")));
+    let is_wanted = site.diagnostic.severity == Severity::Error
+        && ["an array", "an object", "a schema"]
+            .iter()
+            .any(|wanted| message.contains(&format!("must be {wanted}, not null")));
     if !is_wanted || site.node(0)?.value != NodeValue::Null {
         return None;
     }

@@ -125,6 +125,22 @@ pub(crate) enum Need {
     Expected31,
 }
 
+impl Need {
+    /// Returns whether nothing can be generated without the field, or `None` if the dialect does not
+    /// require it.
+    pub(super) fn is_essential(self, dialect: Dialect) -> Option<bool> {
+        let is_30 = dialect == Dialect::V30;
+        match self {
+            Self::Essential => Some(true),
+            Self::Expected => Some(false),
+            Self::Essential30 => is_30.then_some(true),
+            Self::Expected30 => is_30.then_some(false),
+            Self::Expected31 => (dialect < Dialect::V32).then_some(false),
+            Self::Optional => None,
+        }
+    }
+}
+
 impl Field {
     /// Returns whether a dialect has the field.
     pub(crate) fn is_in(&self, dialect: Dialect) -> bool {

@@ -1,6 +1,6 @@
 //! The diagnostics of the check of the syntax.
 
-use super::grammar::{Field, Grammar, Need, OLD_KEYWORDS, SCHEMA};
+use super::grammar::{Field, Grammar, OLD_KEYWORDS, SCHEMA};
 use super::walk::{Item, Walk};
 use crate::diagnostic::Diagnostic;
 use crate::model::Dialect;
@@ -12,14 +12,8 @@ use crate::spelling::nearest;
 
 impl<'a> Walk<'_, 'a> {
     pub(super) fn missing(&mut self, item: Item<'a>, field: &Field, grammar: &Grammar) {
-        let is_30 = self.dialect == Dialect::V30;
-        let essential = match field.need {
-            Need::Essential => true,
-            Need::Expected => false,
-            Need::Essential30 if is_30 => true,
-            Need::Expected30 if is_30 => false,
-            Need::Expected31 if self.dialect < Dialect::V32 => false,
-            Need::Essential30 | Need::Expected30 | Need::Expected31 | Need::Optional => return,
+        let Some(essential) = field.need.is_essential(self.dialect) else {
+            return;
         };
         let code = if field.name == "responses" {
             "missing-responses"

@@ -107,6 +107,18 @@ fn documents_may_miss_quotes_and_responses() {
     // A body of which nothing is known is bytes, and is not dropped.
     let anything = json!({"default": {"description": "", "content": {"*/*": {}}}});
     assert_eq!(responses, anything);
+    let head = text.replace("get:", "head:");
+    let place = "/paths/~1a/head";
+    let responses = repaired(
+        &head,
+        "missing-responses",
+        place,
+        &format!("{place}/responses"),
+    );
+    assert_eq!(responses, json!({"default": {"description": ""}}));
+    // Nothing is read into a version that is refused with quotes, too.
+    let text = "openapi: 3.3\ninfo: { title: Others, version: \"1\" }\npaths: {}\n";
+    assert_eq!(foreign(text).diagnostics.len(), 1);
 }
 
 #[test]

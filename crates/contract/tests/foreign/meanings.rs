@@ -520,14 +520,16 @@ fn methods_in_capitals_are_read_wherever_path_items_are() {
     );
 }
 
+/// An operation whose response has no body.
+const OK: &str = r#"responses: { "204": { description: Done. } }"#;
+
 #[test]
 fn values_in_the_query_of_a_path_are_parameters() {
-    let ok = r#"responses: { "204": { description: Done. } }"#;
     let parameters = |list: &str| {
         repaired(
             &with_path(
                 "/a?size=big&sort={order}",
-                &format!("{{ get: {{ parameters: [{list}], {ok} }} }}"),
+                &format!("{{ get: {{ parameters: [{list}], {OK} }} }}"),
             ),
             "query-parameter-undeclared",
             "/paths/~1a?size=big&sort={order}",
@@ -545,10 +547,99 @@ fn values_in_the_query_of_a_path_are_parameters() {
     // In a header, the name means something else.
     let header = "{ name: order, in: header, schema: { type: string } }";
     assert_eq!(parameters(header)[1], sort);
-    // A part of a value has no name of its own.
-    let item = format!("{{ get: {{ {ok} }} }}");
-    let part = foreign(&with_path("'/a?sort=by-{order}'", &item));
-    assert!(part.repairs.is_empty());
-    let warned = part.diagnostics.iter().map(|found| found.code);
-    assert_eq!(warned.collect::<Vec<_>>(), ["query-parameter-undeclared"]);
+    // Each operation has its own parameter, or that of the path.
+    let item = format!("{{ get: {{ parameters: [{order}], {OK} }}, put: {{ {OK} }} }}");
+    let pointer = "/paths/~1a?sort={order}";
+    let rule = "query-parameter-undeclared";
+    let both = repaired(&with_path("/a?sort={order}", &item), rule, pointer, pointer);
+    assert_eq!(both["get"]["parameters"][0]["name"], "sort");
+    assert_eq!(both["put"]["parameters"], json!([sort]));
+    let item = format!("{{ parameters: [{order}], get: {{ {OK} }}, put: {{ {OK} }} }}");
+    let shared = repaired(&with_path("/a?sort={order}", &item), rule, pointer, pointer);
+    assert_eq!(shared["parameters"][0]["name"], "sort");
+    assert_eq!(shared["get"].get("parameters"), None);
+    // A component keeps its name, also behind another reference.
+    let item =
+        format!("{{ get: {{ parameters: [{{ $ref: '#/components/parameters/B' }}], {OK} }} }}");
+    let components = format!(
+        "components: {{ parameters: {{ B: {{ $ref: '#/components/parameters/C' }}, C: {order} }} }}\n"
+    );
+    let text = with_path("/a?sort={order}", &item) + &components;
+    let copied = repaired(&text, rule, pointer, pointer);
+    assert_eq!(copied["get"]["parameters"][0]["name"], "sort");
+}
+
+#[test]
+fn values_in_the_query_of_a_path_that_may_mean_several_things_are_left() {
+    let query = |name: &str| format!("{{ name: {name}, in: query, schema: {{ type: integer }} }}");
+    for (path, list) in [
+        // A part of a value, and several, have no name of their own.
+        ("/a?b=by-{c}", String::new()),
+        ("/a?b={c},{d}", [query("c"), query("d")].join(",")),
+        ("/a?b={?c}", String::new()),
+        ("/a?b={}", String::new()),
+        ("/a?={c}", String::new()),
+        // One name for two values, and two for one.
+        ("/a?b={c}&d={c}", query("c")),
+        ("/a?b={c}&b={d}", query("c")),
+        ("/a?b={b}&c={b}", query("b")),
+        ("/a?b={c}&c=5", query("c")),
+        (
+            "/a/{b}?c={b}",
+            "{ name: b, in: path, required: true, schema: { type: string } }".to_owned(),
+        ),
+    ] {
+        let item = format!("{{ get: {{ parameters: [{list}], {OK} }} }}");
+        let loaded = foreign(&with_path(&format!("'{path}'"), &item));
+        assert!(loaded.repairs.is_empty(), "{path}");
+        let mut warned = loaded.diagnostics.iter();
+        let is_warned = warned.any(|found| found.code == "query-parameter-undeclared");
+        assert!(is_warned, "{path}");
+    }
+    // What is a credential, or a part of the whole query, is given already.
+    let item = format!("{{ get: {{ security: [{{ key: [] }}], {OK} }} }}");
+    let scheme = "components: { securitySchemes: { key: { type: apiKey, in: query, name: b } } }\n";
+    let loaded = foreign(&(with_path("'/a?b={key}'", &item) + scheme));
+    assert_eq!(loaded.diagnostics, []);
+    let whole = "{ name: q, in: querystring, content: { application/x-www-form-urlencoded: { schema: { type: object } } } }";
+    let item = format!("{{ get: {{ parameters: [{whole}], {OK} }} }}");
+    let loaded = foreign(&with_path("'/a?b={c}'", &item).replace("3.1.0", "3.2.0"));
+    assert_eq!(loaded.diagnostics, []);
+}
+
+#[test]
+fn a_null_text_is_nothing_wherever_it_is() {
+    // Names of authors that are keywords elsewhere.
+    for name in ["content", "properties", "security", "items"] {
+        let schema =
+            format!("{{ properties: {{ {name}: {{ type: string, description: null }} }} }}");
+        let at = format!("{SCHEMA}/properties/{name}");
+        let text = with_schema("3.1.0", &schema);
+        let left = repaired(&text, "wrong-type", &format!("{at}/description"), &at);
+        assert_eq!(left, json!({"type": "string"}));
+    }
+    // A scope without a description exists.
+    let flow = "{ clientCredentials: { tokenUrl: /t, scopes: { read: null } } }";
+    let scheme =
+        format!("components: {{ securitySchemes: {{ o: {{ type: oauth2, flows: {flow} }} }} }}\n");
+    let item = format!("{{ get: {{ security: [{{ o: [read] }}], {OK} }} }}");
+    let text = with_path("/a", &item) + &scheme;
+    let place = "/components/securitySchemes/o/flows/clientCredentials/scopes";
+    let scopes = repaired(&text, "wrong-type", &format!("{place}/read"), place);
+    assert_eq!(scopes, json!({"read": ""}));
+    let own = contract::load_text("own.yaml", text.as_bytes());
+    let own = own.contract.expect("a warning refuses nothing");
+    assert_eq!(own.document.pointer(place), Some(&scopes));
+    // A text that is needed is missing, and a reference leads to nothing.
+    let text = with_path("/a", "{}").replace("Others", "null");
+    let missing = foreign(&text);
+    assert!(missing.repairs.is_empty());
+    assert!(
+        missing
+            .diagnostics
+            .iter()
+            .any(|found| found.code == "missing-keyword")
+    );
+    let refused = foreign(&with_schema("3.1.0", "{ $ref: null }"));
+    assert!(refused.contract.is_none());
 }

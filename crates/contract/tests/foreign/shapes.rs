@@ -35,7 +35,7 @@ fn names_of_types_in_other_languages_are_types() {
         );
     }
     // Two meanings are none.
-    for refused in ["integer|string", "string[]", "strings", "thing"] {
+    for refused in ["integer|string", "string[]", "strings", "Strings", "thing"] {
         let refused = foreign(&super::with_schema(
             "3.0.3",
             &format!("{{ type: {refused} }}"),
@@ -71,6 +71,44 @@ fn misspelt_types_and_formats_as_types_are_types() {
             &meant,
         );
     }
+}
+
+#[test]
+fn one_of_several_types_keeps_the_others() {
+    let types = |version: &str, types: &str| {
+        let loaded = foreign(&super::with_schema(version, &format!("{{ {types} }}")));
+        let printed = contract::render(&loaded.sources, &loaded.diagnostics);
+        let contract = loaded.contract.unwrap_or_else(|| panic!("{printed}"));
+        contract
+            .document
+            .pointer(super::SCHEMA)
+            .cloned()
+            .unwrap_or_default()
+    };
+    for (list, published) in [
+        ("[strin, intger]", json!(["string", "integer"])),
+        ("[strin, string]", json!(["string"])),
+        (
+            "[intger, obect, 'null']",
+            json!(["integer", "object", "null"]),
+        ),
+    ] {
+        let found = types("3.1.0", &format!("type: {list}"));
+        assert_eq!(found, json!({ "type": published }), "{list}");
+    }
+    let found = types("3.0.3", "type: [strin, intger]");
+    assert_eq!(
+        found,
+        json!({"anyOf": [{"type": "string"}, {"type": "integer"}]})
+    );
+    let day = json!({"type": ["string", "null"], "format": "date"});
+    assert_eq!(types("3.1.0", "type: [date, 'null']"), day);
+    assert_eq!(types("3.1.0", "type: date, nullable: true"), day);
+    let day = json!({"type": "string", "nullable": true, "format": "date"});
+    assert_eq!(types("3.0.3", "type: [date, 'null']"), day);
+    // Nothing says which of the types has the format.
+    let refused = foreign(&super::with_schema("3.1.0", "{ type: [date, integer] }"));
+    assert!(refused.contract.is_none());
 }
 
 #[test]
