@@ -1,0 +1,58 @@
+//! The faults that cargo-mutants finds, as `cargo mutants --list --json` prints them.
+
+use serde::Deserialize;
+
+/// A fault: a small change of the source, which a test should notice.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Fault {
+    /// The path of the source file, from the workspace.
+    pub(crate) file: String,
+    /// The place and the change, in words.
+    pub(crate) name: String,
+    /// What is changed.
+    pub(crate) genre: Genre,
+    /// The text that is there instead. Empty where something is deleted.
+    pub(crate) replacement: String,
+    /// The place of what is changed.
+    pub(crate) span: Span,
+}
+
+/// What a fault changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub(crate) enum Genre {
+    /// A function returns a fixed value.
+    FnValue,
+    /// Another operator is between two operands.
+    BinaryOperator,
+    /// An operator before an operand is missing.
+    UnaryOperator,
+    /// An arm of a `match` is missing.
+    MatchArm,
+    /// The guard of an arm is always true or always false.
+    MatchArmGuard,
+    /// A field of a struct has the value of the base.
+    StructField,
+}
+
+/// A part of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+pub(crate) struct Span {
+    pub(crate) start: Place,
+    pub(crate) end: Place,
+}
+
+/// A place in a file: the line and the character in it, both from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+pub(crate) struct Place {
+    pub(crate) line: usize,
+    pub(crate) column: usize,
+}
+
+impl From<proc_macro2::LineColumn> for Place {
+    fn from(at: proc_macro2::LineColumn) -> Self {
+        Self {
+            line: at.line,
+            column: at.column + 1,
+        }
+    }
+}
