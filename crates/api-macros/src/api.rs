@@ -89,6 +89,9 @@ fn with_send(method: &TraitItemFn) -> Result<TraitItemFn> {
     let output = output(method)?;
     let mut written = method.clone();
     written.sig.asyncness = None;
+    written.default = written
+        .default
+        .map(|body| syn::parse_quote!({ async move #body }));
     written.sig.output = syn::parse_quote! {
         -> impl ::core::future::Future<Output = #output> + ::core::marker::Send
     };

@@ -92,7 +92,7 @@ pub(crate) fn right_dates(
     values::right_dates(context, validation, found)
 }
 
-/// Runs the lints of operations, which are quick. All lints whose mistakes are repaired in a document
+/// Runs the lints of operations and of circles, which are quick. All lints whose mistakes are repaired in a document
 /// of others are among them, except those of values.
 pub(crate) fn check_operations(context: &Context<'_, '_>) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
@@ -101,6 +101,7 @@ pub(crate) fn check_operations(context: &Context<'_, '_>) -> Vec<Diagnostic> {
     labels::check(context, &mut diagnostics);
     querystring::check(context, &mut diagnostics);
     security::check(context, &mut diagnostics);
+    circles::check(context, &mut diagnostics);
     diagnostics
 }
 
@@ -108,7 +109,6 @@ pub(crate) fn check_operations(context: &Context<'_, '_>) -> Vec<Diagnostic> {
 pub(crate) fn check(context: &Context<'_, '_>) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
     unused::check(context, &mut diagnostics);
-    circles::check(context, &mut diagnostics);
     impossible::check(context, &mut diagnostics);
     contradictions::check(context, &mut diagnostics);
     discriminators::check(context, &mut diagnostics);

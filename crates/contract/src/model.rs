@@ -6,6 +6,7 @@
 //! the document's syntax.
 
 mod body;
+mod clash;
 mod contract;
 mod document;
 mod operation;
@@ -20,6 +21,8 @@ mod subschemas;
 mod types;
 
 pub use body::{JSON_LINES, MediaType, PropertyEncoding, RequestBody, is_sequential};
+pub(crate) use clash::shape;
+pub use clash::{Clash, clashes};
 pub use contract::{Contract, Dialect, Formats, Info, Tag};
 pub use document::Document;
 pub use operation::{Method, Operation, PathPart, split_label};

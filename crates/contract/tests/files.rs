@@ -594,3 +594,38 @@ fn a_relative_address_of_a_document_is_where_its_references_start() {
     let codes: Vec<&str> = loaded.diagnostics.iter().map(|found| found.code).collect();
     assert!(codes.contains(&"bad-self"), "{codes:?}");
 }
+
+#[test]
+fn a_reference_in_a_value_is_a_property_like_any_other() {
+    // Neither the broken file nor the one that does not exist is read.
+    let text = "openapi: 3.1.0
+info: { title: Values, version: '1' }
+paths:
+  /a:
+    get:
+      responses:
+        '200':
+          description: Done.
+          content:
+            application/json:
+              schema: { default: { $ref: broken.json }, const: { $ref: broken.json }, examples: [{ $ref: broken.json }] }
+              examples: { one: { value: { $ref: broken.json } }, two: { value: { $ref: gone.json } } }
+        default: { $ref: real.yaml }
+";
+    let real = "description: Refused.";
+    let files = [
+        ("openapi.yaml", text),
+        ("broken.json", "{ \"a\": , }"),
+        ("real.yaml", real),
+    ];
+    let folder = folder(&files);
+    let loaded = read(folder.path(), &[]);
+    let printed = contract::render(&loaded.sources, &loaded.diagnostics);
+    let contract = loaded.contract.unwrap_or_else(|| panic!("{printed}"));
+    assert!(!printed.contains("broken.json:"), "{printed}");
+    // A response may be called as a keyword of schemas is.
+    let response = contract
+        .document
+        .pointer("/paths/~1a/get/responses/default");
+    assert!(response.is_some_and(|it| it.get("$ref") != Some(&json!("real.yaml"))));
+}

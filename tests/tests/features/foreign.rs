@@ -5,20 +5,18 @@ use axum::response::IntoResponse as _;
 use features_client::Error;
 use features_client::prelude::*;
 use features_server::apart::{
-    ApartApi, ForeignApartError, ForeignApartRequest, ForeignApartResponse, ForeignEarlyError,
+    ApartApi, ForeignEarlyError,
     ForeignEarlyRequest, ForeignEarlyResponse,
 };
 use features_server::foreign::{
     ForeignApi, ForeignBetaError, ForeignBetaRequest, ForeignBetaResponse, ForeignCountError,
     ForeignCountRequest, ForeignCountResponse, ForeignFileError, ForeignFileRequest,
     ForeignFileResponse, ForeignLabelledError, ForeignLabelledRequest, ForeignLabelledResponse,
-    ForeignLatestError, ForeignLatestRequest, ForeignLatestResponse, ForeignLinkError,
-    ForeignLinkRequest, ForeignLinkResponse, ForeignListError, ForeignListRequest,
+    ForeignLatestError, ForeignLatestRequest, ForeignLatestResponse, ForeignListError, ForeignListRequest,
     ForeignListResponse, ForeignNoteDeleteForeignNotesNameError,
     ForeignNoteDeleteForeignNotesNameRequest, ForeignNoteDeleteForeignNotesNameResponse,
     ForeignNoteError, ForeignNoteRequest, ForeignNoteResponse, ForeignOrderError,
-    ForeignOrderRequest, ForeignOrderResponse, ForeignOtherNoteError, ForeignOtherNoteRequest,
-    ForeignOtherNoteResponse, ForeignRangeError, ForeignRangeRequest, ForeignRangeResponse,
+    ForeignOrderRequest, ForeignOrderResponse, ForeignRangeError, ForeignRangeRequest, ForeignRangeResponse,
     ForeignUnsaidError, ForeignUnsaidRequest, ForeignUnsaidResponse,
 };
 use features_server::server::{ByteStream, default_status};
@@ -36,12 +34,6 @@ impl ApartApi for crate::Features {
         Ok(ForeignEarlyResponse::NoContent)
     }
 
-    async fn foreign_apart(
-        &self,
-        _: ForeignApartRequest,
-    ) -> Result<ForeignApartResponse, ForeignApartError> {
-        Ok("apart".to_owned().into())
-    }
 }
 
 impl ForeignApi for crate::Features {
@@ -50,13 +42,6 @@ impl ForeignApi for crate::Features {
         request: ForeignFileRequest,
     ) -> Result<ForeignFileResponse, ForeignFileError> {
         Ok(format!("file {}", request.id).into())
-    }
-
-    async fn foreign_link(
-        &self,
-        request: ForeignLinkRequest,
-    ) -> Result<ForeignLinkResponse, ForeignLinkError> {
-        Ok(format!("link {}", request.id).into())
     }
 
     async fn foreign_beta(
@@ -111,13 +96,6 @@ impl ForeignApi for crate::Features {
         request: ForeignNoteRequest,
     ) -> Result<ForeignNoteResponse, ForeignNoteError> {
         Ok(ForeignNote::new(request.note, None, None).into())
-    }
-
-    async fn foreign_other_note(
-        &self,
-        request: ForeignOtherNoteRequest,
-    ) -> Result<ForeignOtherNoteResponse, ForeignOtherNoteError> {
-        Ok(request.name.into())
     }
 
     async fn foreign_note_delete_foreign_notes_name(

@@ -45,6 +45,9 @@ pub struct Operation {
     pub responses: Vec<Response>,
     /// The security requirements.
     pub security: Security,
+    /// The method and path of the earlier operation that is the same request, so that a server never
+    /// serves this one. `None` for nearly every operation.
+    pub served_by: Option<String>,
     /// The parameters and properties for requesting page after page, if the operation is a list.
     pub paging: Option<PagedOperation>,
 }

@@ -10,7 +10,9 @@ mod status;
 use std::collections::HashMap;
 
 use contract::Contract;
-use contract::model::{self, Location, ParameterEncoding, SchemaId, Style};
+use contract::model::{
+    self, Clash, Location, Method, ParameterEncoding, SchemaId, Style, clashes,
+};
 use serde_json::Value;
 
 use self::media::media;
@@ -34,6 +36,14 @@ pub(super) fn operations(
         .map(|(at, tag)| (tag.name.as_deref(), at))
         .collect();
     let names = operation_names(contract, tags, &by_name);
+    let served_by: HashMap<(&Method, &str), String> = clashes(&contract.operations)
+        .into_iter()
+        .map(|clash| {
+            let Clash { first, second } = clash;
+            let served = format!("{} {}", first.method.as_str(), first.path);
+            ((&second.method, second.path.as_str()), served)
+        })
+        .collect();
     let components = response_names(contract);
     let mut operations: Vec<Operation> = contract
         .operations
@@ -72,6 +82,9 @@ pub(super) fn operations(
                 body,
                 responses,
                 security: operation.security.clone(),
+                served_by: served_by
+                    .get(&(&operation.method, operation.path.as_str()))
+                    .cloned(),
                 paging,
             }
         })

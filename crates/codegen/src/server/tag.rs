@@ -93,19 +93,33 @@ fn trait_definition(api: &Api<'_>, tag: usize, operations: &[&Operation]) -> Tok
 
 /// Generates the method of a tag's trait for an operation.
 fn handler(operation: &Operation) -> TokenStream {
-    let words = docs(&format!(
-        "{}\n\n{}",
-        operation.docs,
-        method_and_path(operation)
-    ));
+    let mut words = format!("{}\n\n{}", operation.docs, method_and_path(operation));
+    let principal = principal_type(operation, &quote!(P)).map(|ty| quote!(principal: #ty,));
+    let body = match &operation.served_by {
+        Some(first) => {
+            let first = first.replace('`', "'");
+            words.push_str(&format!(
+                "\n\nNo request comes here: `{first}` is the same request, and is served."
+            ));
+            let principal = principal.is_some().then(|| quote!(let _ = principal;));
+            quote! {
+                {
+                    let _ = request;
+                    #principal
+                    server::not_implemented().await
+                }
+            }
+        }
+        None => quote!(;),
+    };
+    let words = docs(&words);
     let deprecated = deprecated(operation);
     let method = ident(&operation.name);
-    let principal = principal_type(operation, &quote!(P)).map(|ty| quote!(principal: #ty,));
     let [request, response, error] = type_names(operation);
     quote! {
         #words
         #deprecated
-        async fn #method(&self, #principal request: #request) -> Result<#response, #error>;
+        async fn #method(&self, #principal request: #request) -> Result<#response, #error> #body
     }
 }
 

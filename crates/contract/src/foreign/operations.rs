@@ -255,15 +255,13 @@ fn is_in_callback(site: &Site<'_>) -> bool {
                 .is_some_and(|key| matches!(key, "components" | "query") || is_operation(key)))
 }
 
-/// Gives an operation without `responses` the response `default`, with a body of which nothing is known.
+/// Gives an operation without responses the response `default`, with a body of which nothing is known.
 pub(super) fn default_response(site: &mut Site<'_>) -> Option<()> {
-    // An empty `responses` is reported by the same rule, and means the same.
-    if site.key(0) == Some("responses") {
-        return None;
-    }
+    // An empty `responses` is reported at its key.
+    let up = usize::from(site.key(0) == Some("responses"));
     // Its responses have no body.
-    let is_head = site.key(0) == Some("head");
-    let operation = site.node_mut(0)?;
+    let is_head = site.key(up) == Some("head");
+    let operation = site.node_mut(up)?;
     // The standard has no reference here, but the responses are probably at its end.
     if operation.get("$ref").is_some() {
         return None;
@@ -273,8 +271,11 @@ pub(super) fn default_response(site: &mut Site<'_>) -> Option<()> {
         let anything = object(operation.span, [("*/*", NodeValue::Object(Vec::new()))]);
         response.set("content", anything.value)?;
     }
-    let responses = object(operation.span, [("default", response.value)]);
-    operation.set("responses", responses.value)
+    if operation.get("responses").is_none() {
+        operation.set("responses", NodeValue::Object(Vec::new()))?;
+    }
+    let responses = operation.entry_value_mut("responses")?;
+    responses.set("default", response.value)
 }
 
 /// Writes the usual style for an array in the style `deepObject` whose name has brackets already,

@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use super::operations::{MOST_COPIED, declared};
+use super::places::count;
 use super::site::{Site, object, text};
 use crate::diagnostic::Severity;
 use crate::keys::is_map;
@@ -338,5 +340,32 @@ pub(super) fn drop_bounds(site: &mut Site<'_>) -> Option<()> {
     for bound in both {
         schema.take(bound);
     }
+    Some(())
+}
+
+/// The keywords of a parent that choose among its children.
+const CHOICES: [&str; 3] = ["oneOf", "anyOf", "discriminator"];
+
+/// Gives a child that has its parent in `allOf` a copy of the parent without the choice among children:
+/// the child has been chosen.
+pub(super) fn chosen_child(site: &mut Site<'_>) -> Option<()> {
+    (site.key(0) == Some("$ref") && site.key(2) == Some("allOf")).then_some(())?;
+    let child = site.pointer_above(3)?;
+    let parent = declared(site.root(), site.node(1)?)?;
+    let is_child = |branch: &Node| {
+        let target = branch.get("$ref").and_then(Node::as_str);
+        target.is_some_and(|target| target.strip_prefix('#') == Some(child.as_str()))
+    };
+    let mut choices = CHOICES.iter().filter_map(|key| parent.get(key)?.as_array());
+    choices
+        .any(|branches| branches.iter().any(is_child))
+        .then_some(())?;
+    let nodes = count(parent, MOST_COPIED)?;
+    let mut copy = parent.clone();
+    for key in CHOICES {
+        copy.take(key);
+    }
+    site.charge(nodes)?;
+    site.node_mut(1)?.value = copy.value;
     Some(())
 }

@@ -164,6 +164,12 @@ pub static READINGS: &[Reading] = &[
         "the keyword is an annotation without effect",
     ),
     reading(
+        "circular-ref",
+        "a child that has its parent in `allOf`, where the parent has the child in `oneOf` or `anyOf`",
+        "the child has what the parent says beside these",
+        schemas::chosen_child,
+    ),
+    reading(
         "bad-pattern",
         "a pattern that is no regular expression",
         "the pattern is an annotation, `x-pattern`",
@@ -288,7 +294,7 @@ pub static READINGS: &[Reading] = &[
     ),
     reading(
         "missing-responses",
-        "an operation without `responses`",
+        "an operation without `responses`, or with none in them",
         "the operation has the response `default`, with any body, which is bytes",
         operations::default_response,
     ),

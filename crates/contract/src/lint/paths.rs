@@ -1,12 +1,11 @@
 //! Path templates: whether they are well-formed, distinct, and match the parameters.
 
-use std::collections::hash_map::Entry as MapEntry;
 use std::collections::{HashMap, HashSet};
 
 use super::context::Context;
 use crate::build::OperationSite;
 use crate::diagnostic::Diagnostic;
-use crate::model::{Method, Operation, PathPart, split_label};
+use crate::model::{Clash, Operation, PathPart, clashes, shape, split_label};
 use crate::node::{Entry, Node};
 use crate::source::{Sources, Span};
 use crate::spelling::nearest;
@@ -15,7 +14,7 @@ use crate::spelling::nearest;
 /// differences between the path parameters of an operation and those of its template.
 pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
     let root = context.resolver.root().node;
-    let clashes = clashes(context);
+    let clashes = clashes(&context.contract.operations);
     shared_urls(context, &clashes, diagnostics);
     templates(root, context.sources, &clashes, diagnostics);
     let mut undeclared = HashSet::new();
@@ -171,16 +170,6 @@ fn templates(
     }
 }
 
-/// Returns a path template with its parameters nameless, which two templates of one URL share.
-fn shape(template: &str) -> String {
-    let parts = PathPart::split(template);
-    let parts = parts.into_iter().map(|part| match part {
-        PathPart::Literal(text) => text,
-        PathPart::Parameter(_) => "{}".to_owned(),
-    });
-    parts.collect()
-}
-
 /// Returns the diagnostic about a path that differs from another in the names of parameters only,
 /// with the operations of the one that no server can serve.
 fn same_paths(own: &Entry, other: &str, clashes: &[Clash<'_>]) -> Diagnostic {
@@ -208,39 +197,6 @@ fn same_paths(own: &Entry, other: &str, clashes: &[Clash<'_>]) -> Diagnostic {
     clashing.iter().fold(found, |found, clash| {
         found.part(clash.second.method.as_str())
     })
-}
-
-/// What a server sees of a call: the method, the shape of the URL, and the query that every such
-/// request has.
-type Call = (Method, String, Vec<(String, String)>);
-
-/// Two operations that are the same request, so that a server only ever serves the first.
-struct Clash<'c> {
-    first: &'c Operation,
-    second: &'c Operation,
-}
-
-/// Returns the operations that no server can tell from an earlier one. Those of the contract are
-/// compared, so that it does not matter how their path items declare them.
-fn clashes<'c>(context: &Context<'c, '_>) -> Vec<Clash<'c>> {
-    let mut calls: HashMap<Call, &Operation> = HashMap::new();
-    let mut found = Vec::new();
-    for operation in &context.contract.operations {
-        let mut query = operation.query.clone();
-        // A server reads the pairs in any order.
-        query.sort();
-        let url = shape(split_label(&operation.path).0);
-        match calls.entry((operation.method.clone(), url, query)) {
-            MapEntry::Occupied(first) => found.push(Clash {
-                first: first.get(),
-                second: operation,
-            }),
-            MapEntry::Vacant(place) => {
-                place.insert(operation);
-            }
-        }
-    }
-    found
 }
 
 /// Reports operations whose paths differ only in their labels, and which no server can tell apart.

@@ -29,6 +29,12 @@ enum Keys {
     Sections,
     /// The names in a map, none of which is an extension.
     Names,
+    /// The names in a map that may have extensions beside them.
+    ExtensibleNames,
+    /// The names of examples, none of which is an extension.
+    Examples,
+    /// The fields of an example.
+    Example,
 }
 
 /// The maps that may have extensions beside names, except as sections of `components`.
@@ -38,12 +44,27 @@ impl Keys {
     /// Returns what the keys of the value of a key are.
     fn below(self, key: &str) -> Self {
         match self {
+            Self::Sections | Self::Fields if key == "examples" => Self::Examples,
             Self::Sections => Self::Names,
             Self::Fields if key == "components" => Self::Sections,
-            Self::Fields if key == "examples" => Self::Names,
-            Self::Fields if is_map(key) && !EXTENSIBLE.contains(&key) => Self::Names,
+            Self::Fields if EXTENSIBLE.contains(&key) => Self::ExtensibleNames,
+            Self::Fields if is_map(key) => Self::Names,
+            Self::Examples => Self::Example,
             // A name says nothing of what it names: a property may be called `headers`.
-            Self::Names | Self::Fields => Self::Fields,
+            Self::Names | Self::ExtensibleNames | Self::Fields | Self::Example => Self::Fields,
+        }
+    }
+
+    /// Returns whether the value of a key is one that the document describes, in which a `$ref` is a
+    /// property like any other.
+    fn is_literal(self, key: &str, value: &Node) -> bool {
+        match self {
+            Self::Fields => {
+                matches!(key, "const" | "default" | "enum" | "example")
+                    || (key == "examples" && value.as_array().is_some())
+            }
+            Self::Example => matches!(key, "dataValue" | "value"),
+            Self::Sections | Self::Names | Self::ExtensibleNames | Self::Examples => false,
         }
     }
 }
@@ -98,8 +119,12 @@ impl Survey {
                     survey.has_resources |= names
                         .iter()
                         .any(|name| node.get(name).is_some_and(|value| value.as_str().is_some()));
-                    pending.extend(entries.iter().rev().map(|entry| {
-                        let is_own = keys != Keys::Names && entry.key.starts_with("x-");
+                    let entries = entries.iter().rev();
+                    let entries =
+                        entries.filter(|entry| !keys.is_literal(&entry.key, &entry.value));
+                    pending.extend(entries.map(|entry| {
+                        let is_own = !matches!(keys, Keys::Names | Keys::Examples)
+                            && entry.key.starts_with("x-");
                         let below = keys.below(&entry.key);
                         (&entry.value, base.clone(), is_extension || is_own, below)
                     }));

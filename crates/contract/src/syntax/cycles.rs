@@ -31,7 +31,9 @@ pub(super) fn check(links: &[Link], diagnostics: &mut Vec<Diagnostic>) {
                 Some(earlier) => {
                     if *earlier == round {
                         let start = path.iter().position(|(node, _)| *node == at).unwrap_or(0);
-                        let spans = path[start..].iter().map(|(_, span)| *span).collect();
+                        let spans = path[start..].iter().map(|(_, span)| *span);
+                        let mut spans: Vec<Span> = spans.collect();
+                        spans.sort_unstable();
                         diagnostics.extend(circles::diagnostic(spans, false));
                     }
                     break;

@@ -91,6 +91,15 @@ fn querystring<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, location: &Node) {
             "add `content` with `application/x-www-form-urlencoded`".to_owned(),
         );
     };
+    if let Some(encoding) = entry.value.entry("encoding") {
+        walk.warning(
+            "unapplied-encoding",
+            encoding.key_span,
+            "a whole query is written as a form without `encoding`: a list as one pair for each item"
+                .to_owned(),
+            "declare each parameter by itself, with its style".to_owned(),
+        );
+    }
     let schema = entry.value.get("schema");
     let rejects =
         |kind| schema.is_some_and(|schema| bodies::rejects(walk, (item.document, schema), kind));

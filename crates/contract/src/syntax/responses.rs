@@ -4,9 +4,10 @@ use super::encodings::is_media_type;
 use super::names;
 use super::since_32;
 use super::walk::{Item, Walk};
-use crate::model::StatusKey;
+use crate::model::{Dialect, StatusKey};
 use crate::node::{Entry, Node};
 use crate::node_ref::NodeRef;
+use crate::source::Span;
 
 /// Reports keys of an operation's `responses` that are not statuses, `responses` without any
 /// status, and a TRACE request with a body.
@@ -22,6 +23,10 @@ pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
         );
     }
     let Some(entry) = item.node.entry("responses") else {
+        // In 3.0 the field is required, which is reported as such.
+        if walk.dialect >= Dialect::V31 && item.node.get("$ref").is_none() {
+            no_responses(walk, item.at);
+        }
         return;
     };
     let Some(responses) = entry.value.as_object() else {
@@ -52,12 +57,7 @@ pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
         }
     }
     if count == 0 {
-        walk.warning(
-            "missing-responses",
-            entry.key_span,
-            "the operation has no responses".to_owned(),
-            "add at least the response to a successful call".to_owned(),
-        );
+        no_responses(walk, entry.key_span);
     } else if !is_success {
         walk.warning(
             "missing-success",
@@ -66,6 +66,15 @@ pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
             "add one such as `\"200\"`".to_owned(),
         );
     }
+}
+
+fn no_responses(walk: &mut Walk<'_, '_>, at: Span) {
+    walk.warning(
+        "missing-responses",
+        at,
+        "the operation has no responses".to_owned(),
+        "add at least the response to a successful call".to_owned(),
+    );
 }
 
 /// Reports content of a response to which HTTP gives none (RFC 9110).

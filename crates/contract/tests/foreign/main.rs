@@ -107,6 +107,22 @@ fn documents_may_miss_quotes_and_responses() {
     // A body of which nothing is known is bytes, and is not dropped.
     let anything = json!({"default": {"description": "", "content": {"*/*": {}}}});
     assert_eq!(responses, anything);
+    for version in ["3.0.0", "3.1.0", "3.2.0"] {
+        let text = text
+            .replace("3.0.0", version)
+            .replace("{}", "{ responses: {} }");
+        let place = "/paths/~1a/get/responses";
+        assert_eq!(repaired(&text, "missing-responses", place, place), anything);
+    }
+    let later = text.replace("3.0.0", "3.1.0");
+    let place = "/paths/~1a/get";
+    let responses = repaired(
+        &later,
+        "missing-responses",
+        place,
+        &format!("{place}/responses"),
+    );
+    assert_eq!(responses, anything);
     let head = text.replace("get:", "head:");
     let place = "/paths/~1a/head";
     let responses = repaired(

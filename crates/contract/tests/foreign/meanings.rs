@@ -643,3 +643,49 @@ fn a_null_text_is_nothing_wherever_it_is() {
     let refused = foreign(&with_schema("3.1.0", "{ $ref: null }"));
     assert!(refused.contract.is_none());
 }
+
+#[test]
+fn a_child_in_a_choice_of_its_parent_has_the_rest_of_the_parent() {
+    let text = r##"openapi: 3.0.3
+info: { title: Others, version: "1" }
+paths:
+  /keys:
+    get:
+      responses: { "200": { description: A key., content: { application/json: { schema: { $ref: "#/components/schemas/Key" } } } } }
+components:
+  schemas:
+    Key:
+      type: object
+      required: [kty]
+      properties: { kty: { type: string } }
+      oneOf: [{ $ref: "#/components/schemas/Ec" }, { $ref: "#/components/schemas/Rsa" }]
+      discriminator: { propertyName: kty, mapping: { EC: "#/components/schemas/Ec", RSA: "#/components/schemas/Rsa" } }
+    Ec:
+      allOf: [{ $ref: "#/components/schemas/Key" }, { type: object, properties: { crv: { type: string } } }]
+    Rsa:
+      allOf: [{ $ref: "#/components/schemas/Key" }, { type: object, properties: { n: { type: string } } }]
+"##;
+    assert!(
+        contract::load_text("own.yaml", text.as_bytes())
+            .contract
+            .is_none()
+    );
+    let loaded = foreign(text);
+    let printed = contract::render(&loaded.sources, &loaded.diagnostics);
+    let repairs = loaded.repairs.iter().map(|repair| repair.pointer.as_str());
+    let places = ["Ec", "Rsa"].map(|child| format!("/components/schemas/{child}/allOf/0/$ref"));
+    assert_eq!(repairs.collect::<Vec<_>>(), places, "{printed}");
+    let contract = loaded.contract.expect("a document of others is a contract");
+    let parent =
+        json!({"type": "object", "required": ["kty"], "properties": {"kty": {"type": "string"}}});
+    let schemas = &contract.document["components"]["schemas"];
+    assert_eq!(schemas["Ec"]["allOf"][0], parent);
+    assert_eq!(schemas["Rsa"]["allOf"][0], parent);
+    assert!(schemas["Key"]["oneOf"].is_array());
+    // Any other circle has no meaning.
+    let circle = text.replace(
+        "oneOf: [{ $ref: \"#/components/schemas/Ec\" }",
+        "allOf: [{ $ref: \"#/components/schemas/Ec\" }",
+    );
+    assert!(foreign(&circle).contract.is_none());
+}

@@ -523,3 +523,19 @@ paths:
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!(found[0].0, "shared-query");
 }
+
+#[test]
+fn a_whole_query_has_no_encoding() {
+    let form = "{ schema: { type: object, properties: { a: { type: array } } }, encoding: { a: { explode: false } } }";
+    let whole = format!(
+        "parameters: [{{ name: q, in: querystring, content: {{ application/x-www-form-urlencoded: {form} }} }}]"
+    );
+    let document = DOCUMENT
+        .replace("@@\n", "")
+        .replace("get:\n", &format!("get:\n      {whole}\n"));
+    let found = diagnostics(&document);
+    assert!(
+        found.iter().any(|found| found.0 == "unapplied-encoding"),
+        "{found:?}"
+    );
+}
