@@ -1,12 +1,14 @@
 //! `cargo xtask mutants`: seeds faults into the service, and compares those that no test notices with
 //! a list that may only shrink.
 //!
-//! cargo-mutants makes the faults, and `.cargo/mutants.toml` says in which files.
+//! cargo-mutants finds the faults, and `.cargo/mutants.toml` says in which files. The program in
+//! `tests/faults` puts all of them into one build, and runs the tests on each.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
+use std::process::Stdio;
 
 use anyhow::{Context as _, bail};
 
@@ -15,13 +17,15 @@ use crate::workspace;
 
 /// The list of the faults that no test notices, each below a comment with the reason.
 const LIST: &str = "crates/stratusd/mutants.txt";
-/// Where cargo-mutants puts its results, in a folder of its own.
+/// The folder of the build with the faults, and of the results.
 const OUTPUT: &str = "target/mutants";
+/// The package that has the faults.
+const PACKAGE: &str = "stratusd";
 
-/// Seed faults into the service with cargo-mutants, and compare those that no test notices with a list
+/// Seed the faults that cargo-mutants finds into the service, and compare those that no test notices with a list
 ///
 /// Fails if a fault goes unnoticed that is not in crates/stratusd/mutants.txt, and if one is noticed that is. All
-/// of them take hours: choose a shard or a file.
+/// of them take hours: choose a shard or a file. Faults that do not compile are left out, and counted.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Seed only one part of all faults, such as 0/16 for the first of 16
@@ -70,19 +74,21 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
         is_same &= gone.is_empty();
     }
     let (seeded, unnoticed) = (missed.len() + noticed.len(), missed.len());
+    let left_out = results(&root, "left_out")?.len();
     writeln!(
         out,
-        "{seeded} faults were seeded, and {unnoticed} not noticed"
+        "{seeded} faults were seeded, and {unnoticed} not noticed; {left_out} do not compile beside the others"
     )?;
     Ok(if is_same { Exit::Fresh } else { Exit::Failed })
 }
 
-/// Runs cargo-mutants. That it finds faults which no test notices is no failure here.
+/// Lists the faults with cargo-mutants, and runs the tests on each. That no test notices one is no failure
+/// here.
 fn seed(root: &Path, arguments: &Arguments) -> anyhow::Result<()> {
     let folder = root.join(OUTPUT);
     fs::create_dir_all(&folder).with_context(|| format!("failed to create {OUTPUT}"))?;
     let mut command = launch::cargo();
-    command.args(["mutants", "--output"]).arg(&folder);
+    command.args(["mutants", "--list", "--json", "--package", PACKAGE]);
     if let Some(shard) = &arguments.shard {
         command.args(["--shard", shard]);
     }
@@ -90,14 +96,27 @@ fn seed(root: &Path, arguments: &Arguments) -> anyhow::Result<()> {
         // Not as its `--file`: cargo-mutants adds those to the files of `.cargo/mutants.toml`.
         command.args(["--re", &faults_in(file)]);
     }
-    let status = command.current_dir(root).status();
-    // 2: some are not noticed; 3: some tests took too long.
-    match status.context("failed to start cargo")?.code() {
-        Some(0 | 2 | 3) => Ok(()),
-        _ => bail!(
-            "cargo mutants failed: install it by `cargo install cargo-mutants`, and see that the tests pass without a fault"
-        ),
+    let listed = command.current_dir(root).stderr(Stdio::inherit()).output();
+    let listed = listed.context("failed to start cargo")?;
+    if !listed.status.success() {
+        bail!("cargo mutants failed: install it by `cargo install cargo-mutants`");
     }
+    let faults = folder.join("faults.json");
+    fs::write(&faults, listed.stdout)
+        .with_context(|| format!("failed to write {}", faults.display()))?;
+    let mut command = launch::cargo();
+    command
+        .args(["run", "--quiet", "--release", "--manifest-path"])
+        .arg(root.join("tests/faults/Cargo.toml"))
+        .arg("--target-dir")
+        .arg(root.join("target/faults"))
+        .arg("--")
+        .args([&faults, root, Path::new(PACKAGE), &folder]);
+    let status = command.status().context("failed to start cargo")?;
+    if !status.success() {
+        bail!("the faults could not be seeded: the reason is above");
+    }
+    Ok(())
 }
 
 /// Returns the regular expression of the names of the faults in a file: they begin with its path.

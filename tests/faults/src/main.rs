@@ -11,8 +11,8 @@
 //! `left_out.txt` for those that do not compile beside the others.
 
 mod fault;
-mod trial;
 mod tree;
+mod trial;
 mod weave;
 
 use std::fs::{self, File};
@@ -24,8 +24,8 @@ use std::{env, thread};
 use anyhow::{Context as _, bail};
 
 use fault::Fault;
-use trial::{Trial, Verdict};
 use tree::Tree;
+use trial::{Trial, Verdict};
 
 fn main() -> anyhow::Result<()> {
     let arguments: Vec<PathBuf> = env::args_os().skip(1).map(PathBuf::from).collect();
@@ -56,7 +56,11 @@ fn main() -> anyhow::Result<()> {
     };
     println!("running every test without a fault");
     let (tests, failed) = trial.all(&programs)?;
-    println!("{} tests pass, and judge {} faults", tests.len(), seeded.len());
+    println!(
+        "{} tests pass, and judge {} faults",
+        tests.len(),
+        seeded.len()
+    );
     for name in &failed {
         println!("left out, since it fails without a fault: {name}");
     }
@@ -72,9 +76,14 @@ fn main() -> anyhow::Result<()> {
         if count == 0 {
             let _ = results.write("unreached", name);
         }
-        let mut done = done.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut done = done
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         *done += 1;
-        println!("{done}/{}: {file} after {count} tests: {name}", seeded.len());
+        println!(
+            "{done}/{}: {file} after {count} tests: {name}",
+            seeded.len()
+        );
     });
     Ok(())
 }

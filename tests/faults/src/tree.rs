@@ -40,7 +40,13 @@ impl Tree {
     pub(crate) fn copy(workspace: &Path, package: &str, into: &Path) -> anyhow::Result<Self> {
         let root = into.join("tree");
         let listed = Command::new("git")
-            .args(["ls-files", "--cached", "--others", "--exclude-standard", "-z"])
+            .args([
+                "ls-files",
+                "--cached",
+                "--others",
+                "--exclude-standard",
+                "-z",
+            ])
             .current_dir(workspace)
             .output()
             .context("failed to start git")?;
@@ -221,9 +227,8 @@ fn to_blame(
             return vec![*index];
         }
         // Or what a fault in it has done to the whole, such as a `match` without an arm.
-        let within = added.filter(|(part, _)| {
-            span.byte_start <= part.start && part.end <= span.byte_end
-        });
+        let within =
+            added.filter(|(part, _)| span.byte_start <= part.start && part.end <= span.byte_end);
         within.map(|(_, index)| *index).collect()
     };
     let (primary, others): (Vec<_>, Vec<_>) = error.spans.iter().partition(|span| span.is_primary);
@@ -246,8 +251,13 @@ fn to_blame(
     let primary = error.spans.iter().find(|span| span.is_primary);
     let nearest = primary.and_then(|span| {
         let whole = woven.get(span.file_name.as_str())?;
-        let before = whole.added.iter().filter(|(part, _)| part.end <= span.byte_start);
-        before.max_by_key(|(part, _)| part.end).map(|(_, index)| *index)
+        let before = whole
+            .added
+            .iter()
+            .filter(|(part, _)| part.end <= span.byte_start);
+        before
+            .max_by_key(|(part, _)| part.end)
+            .map(|(_, index)| *index)
     });
     nearest.into_iter().collect()
 }

@@ -64,10 +64,7 @@ pub(crate) struct Trial {
 impl Trial {
     /// Runs every test without a fault. Returns those that pass, the quickest first, and the names of
     /// the others.
-    pub(crate) fn all(
-        &self,
-        programs: &[TestProgram],
-    ) -> anyhow::Result<(Vec<Test>, Vec<String>)> {
+    pub(crate) fn all(&self, programs: &[TestProgram]) -> anyhow::Result<(Vec<Test>, Vec<String>)> {
         fs::create_dir_all(&self.scratch).context("a folder cannot be made")?;
         let mut listed = Vec::new();
         for program in programs {
@@ -227,5 +224,7 @@ fn names(program: &TestProgram) -> anyhow::Result<Vec<String>> {
 }
 
 fn lock<T>(value: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    value.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    value
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
 }

@@ -32,7 +32,9 @@ pub(crate) fn weave(source: &str, faults: &[(usize, &Fault)]) -> anyhow::Result<
     };
     finder.visit_file(&syntax);
     for (index, fault) in faults.iter().filter(|(_, it)| it.genre == Genre::FnValue) {
-        let at = lines.offset(fault.span.start).context("a fault is outside of its file")?;
+        let at = lines
+            .offset(fault.span.start)
+            .context("a fault is outside of its file")?;
         finder.edits.push(Edit {
             range: at..at,
             form: Form::Return,
@@ -89,29 +91,30 @@ impl Woven {
                 bail!("two faults overlap at byte {start}");
             }
             self.text.push_str(&source[from..start]);
-            let inner = others.iter().take_while(|other| other.range.start < end).count();
+            let inner = others
+                .iter()
+                .take_while(|other| other.range.start < end)
+                .count();
             let (inner, behind) = others.split_at(inner);
             match edit.form {
                 Form::Return => {
                     for (index, text) in &edit.choices {
-                        self.condition(*index);
-                        self.choice(*index, &format!("return {text};"));
-                        self.text.push_str(" } ");
+                        self.add(*index, &format!("{} return {text}; }}", condition(*index)));
+                        self.text.push(' ');
                     }
                 }
                 Form::Guard => {
                     for (at, (index, _)) in edit.choices.iter().enumerate() {
                         let before = if at == 0 { " if " } else { " && " };
                         let guard = format!("{before}!crate::seeded::is_active({index})");
-                        self.choice(*index, &guard);
+                        self.add(*index, &guard);
                     }
                 }
                 Form::Instead => {
                     self.text.push('(');
                     for (index, text) in &edit.choices {
-                        self.condition(*index);
-                        self.choice(*index, text);
-                        self.text.push_str(" } else ");
+                        self.add(*index, &format!("{} {text} }}", condition(*index)));
+                        self.text.push_str(" else ");
                     }
                     self.text.push_str("{ ");
                     self.render(source, start..end, inner)?;
@@ -125,16 +128,17 @@ impl Woven {
         Ok(())
     }
 
-    fn condition(&mut self, index: usize) {
-        self.text
-            .push_str(&format!("if crate::seeded::is_active({index}) {{ "));
-    }
-
-    fn choice(&mut self, index: usize, text: &str) {
+    /// Adds the text of a fault.
+    fn add(&mut self, index: usize, text: &str) {
         let start = self.text.len();
         self.text.push_str(text);
         self.added.push((start..self.text.len(), index));
     }
+}
+
+/// Returns the start of what is done if a fault is active.
+fn condition(index: usize) -> String {
+    format!("if crate::seeded::is_active({index}) {{")
 }
 
 /// The faults by the place where they begin.
