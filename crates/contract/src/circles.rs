@@ -54,7 +54,7 @@ enum State {
 
 /// Returns the error of a cycle of references at the first of `spans`, or `None` if there are no
 /// spans. `composed` is whether the cycle also runs through keywords such as `allOf`.
-pub(crate) fn diagnostic(spans: Vec<Span>, composed: bool) -> Option<Diagnostic> {
+pub(crate) fn diagnostic(spans: &[Span], composed: bool) -> Option<Diagnostic> {
     let (first, rest) = spans.split_first()?;
     let (message, help) = if composed {
         (

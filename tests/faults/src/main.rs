@@ -35,6 +35,9 @@ fn main() -> anyhow::Result<()> {
     let text = fs::read(faults).with_context(|| format!("failed to read {}", faults.display()))?;
     let faults: Vec<Fault> = serde_json::from_slice(&text).context("this is no list of faults")?;
     let package = package.to_string_lossy();
+    fs::create_dir_all(folder).context("the folder cannot be made")?;
+    // Cargo and the tests run in other folders.
+    let folder = &folder.canonicalize().context("the folder is not there")?;
     let results = Results::new(folder)?;
     let tree = Tree::copy(workspace, &package, folder)?;
     println!("{} faults: compiling all of them at once", faults.len());

@@ -6,12 +6,13 @@ use std::io::Write as _;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+// Tests do not pass variables of the service, `STRATUS_…`, on to the programs that they start.
 static ACTIVE: LazyLock<Option<usize>> =
-    LazyLock::new(|| env::var("STRATUS_FAULT").ok()?.parse().ok());
+    LazyLock::new(|| env::var("SEEDED_FAULT").ok()?.parse().ok());
 
 /// Where the faults are written that this process has come by, each once.
 static REACHED: LazyLock<Option<File>> = LazyLock::new(|| {
-    let path = env::var_os("STRATUS_FAULTS_REACHED")?;
+    let path = env::var_os("SEEDED_FAULTS_REACHED")?;
     OpenOptions::new().append(true).create(true).open(path).ok()
 });
 

@@ -166,17 +166,17 @@ impl Trial {
             .args(["--exact", name])
             .current_dir(&self.folder)
             .env("CARGO_MANIFEST_DIR", &self.folder)
-            .env_remove("STRATUS_FAULT")
-            .env_remove("STRATUS_FAULTS_REACHED")
+            .env_remove("SEEDED_FAULT")
+            .env_remove("SEEDED_FAULTS_REACHED")
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .process_group(0);
         if let Some(fault) = fault {
-            command.env("STRATUS_FAULT", fault.to_string());
+            command.env("SEEDED_FAULT", fault.to_string());
         }
         if let Some(reached) = reached {
-            command.env("STRATUS_FAULTS_REACHED", reached);
+            command.env("SEEDED_FAULTS_REACHED", reached);
         }
         let Ok(mut child) = command.spawn() else {
             return Ending::Failed;

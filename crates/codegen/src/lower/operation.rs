@@ -10,9 +10,7 @@ mod status;
 use std::collections::HashMap;
 
 use contract::Contract;
-use contract::model::{
-    self, Clash, Location, Method, ParameterEncoding, SchemaId, Style, clashes,
-};
+use contract::model::{self, Clash, Location, Method, ParameterEncoding, SchemaId, Style, clashes};
 use serde_json::Value;
 
 use self::media::media;

@@ -95,22 +95,21 @@ fn trait_definition(api: &Api<'_>, tag: usize, operations: &[&Operation]) -> Tok
 fn handler(operation: &Operation) -> TokenStream {
     let mut words = format!("{}\n\n{}", operation.docs, method_and_path(operation));
     let principal = principal_type(operation, &quote!(P)).map(|ty| quote!(principal: #ty,));
-    let body = match &operation.served_by {
-        Some(first) => {
-            let first = first.replace('`', "'");
-            words.push_str(&format!(
-                "\n\nNo request comes here: `{first}` is the same request, and is served."
-            ));
-            let principal = principal.is_some().then(|| quote!(let _ = principal;));
-            quote! {
-                {
-                    let _ = request;
-                    #principal
-                    server::not_implemented().await
-                }
+    let body = if let Some(first) = &operation.served_by {
+        let first = first.replace('`', "'");
+        words.push_str(&format!(
+            "\n\nNo request comes here: `{first}` is the same request, and is served."
+        ));
+        let principal = principal.is_some().then(|| quote!(let _ = principal;));
+        quote! {
+            {
+                let _ = request;
+                #principal
+                server::not_implemented().await
             }
         }
-        None => quote!(;),
+    } else {
+        quote!(;)
     };
     let words = docs(&words);
     let deprecated = deprecated(operation);

@@ -4,6 +4,7 @@ use super::context::Context;
 use crate::circles;
 use crate::diagnostic::Diagnostic;
 use crate::model::SchemaId;
+use crate::source::Span;
 
 /// Reports each cycle of schemas that contain themselves without a property or item in between, as
 /// recorded when the cycles were broken.
@@ -23,7 +24,7 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
         }
         spans.sort_unstable();
         let composed = spans.len() < circle.len();
-        let spans = spans.into_iter().map(|(_, span)| span);
-        diagnostics.extend(circles::diagnostic(spans.collect(), composed));
+        let spans: Vec<Span> = spans.into_iter().map(|(_, span)| span).collect();
+        diagnostics.extend(circles::diagnostic(&spans, composed));
     }
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::context::Context;
 use crate::diagnostic::Diagnostic;
-use crate::model::{Contract, Discriminator, Keywords, SchemaId, SchemaKind, Types};
+use crate::model::{Contract, Dialect, Discriminator, Keywords, SchemaId, SchemaKind, Types};
 use crate::node::Node;
 use crate::source::Span;
 use property::{Lack, Property};
@@ -157,7 +157,11 @@ impl Union<'_, '_, '_> {
             ),
             (Lack::Optional, false) => (
                 format!("{who} does not require the property `{name}` of its discriminator"),
-                "add it to `required`",
+                if self.context.contract.dialect >= Dialect::V32 {
+                    "add it to `required`, or name the branch of values without it in `defaultMapping`"
+                } else {
+                    "add it to `required`"
+                },
             ),
             (Lack::NoText, _) => (
                 format!("the property `{name}` of the discriminator must be a string"),

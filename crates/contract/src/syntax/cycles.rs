@@ -34,7 +34,7 @@ pub(super) fn check(links: &[Link], diagnostics: &mut Vec<Diagnostic>) {
                         let spans = path[start..].iter().map(|(_, span)| *span);
                         let mut spans: Vec<Span> = spans.collect();
                         spans.sort_unstable();
-                        diagnostics.extend(circles::diagnostic(spans, false));
+                        diagnostics.extend(circles::diagnostic(&spans, false));
                     }
                     break;
                 }

@@ -3,8 +3,10 @@
 
 mod files;
 mod indentation;
+mod labels;
 mod list;
 mod meanings;
+mod nulls;
 mod operations;
 mod shapes;
 

@@ -280,3 +280,21 @@ fn letters_spaces_and_slashes_are_as_the_standard_writes_them() {
         assert!(foreign(&text).contract.is_none(), "{misplaced}");
     }
 }
+
+#[test]
+fn bodies_of_ranges_with_json_are_json() {
+    for range in ["*/*", "application/*"] {
+        let body = format!("{{ '{range}': {{ schema: {{ type: object }} }} }}");
+        let response = format!("'200': {{ description: A., content: {body} }}");
+        let text = with_path(
+            "/a",
+            &format!("{{ get: {{ responses: {{ {response} }} }} }}"),
+        );
+        let place = "/paths/~1a/get/responses/200/content";
+        let pointer = format!("{place}/{}", range.replace('/', "~1"));
+        assert_eq!(
+            repaired(&text, "unapplied-schema", &pointer, place),
+            json!({"application/json": {"schema": {"type": "object"}, "x-media-range": range}})
+        );
+    }
+}
