@@ -293,3 +293,100 @@ impl Lines {
         Some(start + characters.nth(place.column.checked_sub(1)?)?)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fault::Span;
+
+    /// Returns the fault of changing `at`, which stands in the source once.
+    fn fault(source: &str, genre: Genre, at: &str, replacement: &str) -> Fault {
+        let start = source.find(at).expect("the text is in the source");
+        let place = |offset: usize| {
+            let before = &source[..offset];
+            let line = before.rsplit('\n').next().unwrap_or_default();
+            Place {
+                line: before.matches('\n').count() + 1,
+                column: line.chars().count() + 1,
+            }
+        };
+        Fault {
+            file: "src/a.rs".to_owned(),
+            name: at.to_owned(),
+            genre,
+            replacement: replacement.to_owned(),
+            span: Span {
+                start: place(start),
+                end: place(start + at.len()),
+            },
+        }
+    }
+
+    #[track_caller]
+    fn woven(source: &str, faults: &[(Genre, &str, &str)], expected: &str) {
+        let faults: Vec<Fault> = faults
+            .iter()
+            .map(|(genre, at, replacement)| fault(source, *genre, at, replacement))
+            .collect();
+        let numbered: Vec<(usize, &Fault)> = faults.iter().enumerate().collect();
+        let whole = weave(source, &numbered).expect("the source is Rust");
+        let expected = expected.replace("is_active", "crate::seeded::is_active");
+        assert_eq!(whole.text, expected);
+        assert_eq!(whole.lost, Vec::<usize>::new());
+        syn::parse_file(&whole.text).expect("it is Rust with the faults too");
+    }
+
+    #[test]
+    fn each_fault_has_a_condition() {
+        woven(
+            "fn größer(a: u8) -> bool { a > 1 && !b() }",
+            &[
+                (Genre::FnValue, "a > 1", "true"),
+                (Genre::BinaryOperator, "> 1", "<"),
+                (Genre::BinaryOperator, "> 1", "=="),
+                (Genre::UnaryOperator, "!b()", ""),
+            ],
+            "fn größer(a: u8) -> bool { if is_active(0) { return true; } \
+             (if is_active(1) { (a) < (1) } else if is_active(2) { (a) == (1) } else { a > 1 }) \
+             && (if is_active(3) { b() } else { !b() }) }",
+        );
+        woven(
+            "fn f() { x += 1; }",
+            &[(Genre::BinaryOperator, "+= 1", "-=")],
+            "fn f() { (if is_active(0) { x -= (1) } else { x += 1 }); }",
+        );
+    }
+
+    #[test]
+    fn one_fault_is_within_another() {
+        woven(
+            "fn f() -> bool { a == b && c == d }",
+            &[
+                (Genre::BinaryOperator, "&& c", "||"),
+                (Genre::BinaryOperator, "== d", "!="),
+            ],
+            "fn f() -> bool { (if is_active(0) { (a == b) || (c == d) } else \
+             { a == b && (if is_active(1) { (c) != (d) } else { c == d }) }) }",
+        );
+    }
+
+    #[test]
+    fn arms_and_fields_can_be_missing() {
+        woven(
+            "fn f() { match x { 1 => a(), 2 if ok => b(), _ => c(), } }",
+            &[
+                (Genre::MatchArm, "1 => a(),", ""),
+                (Genre::MatchArmGuard, "ok", "true"),
+                (Genre::MatchArm, "2 if ok => b(),", ""),
+            ],
+            "fn f() { match x { 1 if !is_active(0) => a(), \
+             2 if (if is_active(2) { false } else if is_active(1) { true } else { ok }) => b(), _ => c(), } }",
+        );
+        woven(
+            "fn f() -> S { S { a: 1, b: 2, ..S::default() } }",
+            &[(Genre::StructField, "a: 1", "")],
+            "fn f() -> S { (if is_active(0) { S { b: 2, ..S::default() } } else \
+             { S { a: 1, b: 2, ..S::default() } }) }",
+        );
+    }
+}
