@@ -17,6 +17,20 @@ pub(crate) struct Fault {
     pub(crate) span: Span,
 }
 
+impl Fault {
+    /// Returns the words of the file's name and the function's, without short ones, which are in too many
+    /// other names.
+    pub(crate) fn words(&self) -> Vec<&str> {
+        let file = self.file.rsplit(['/', '.']).nth(1).unwrap_or_default();
+        // The name of the function is the last word, or stands before its type.
+        let change = self.name.split(" -> ").next().unwrap_or_default();
+        let function = change.rsplit([' ', ':']).next().unwrap_or_default();
+        let words = [file, function];
+        let words = words.iter().flat_map(|name| name.split('_'));
+        words.filter(|word| word.len() > 3).collect()
+    }
+}
+
 /// What a fault changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(crate) enum Genre {

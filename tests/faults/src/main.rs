@@ -45,8 +45,10 @@ fn main() -> anyhow::Result<()> {
     for index in &left_out {
         results.write("left_out", &faults[*index].name)?;
     }
-    let seeded: Vec<usize> = (0..faults.len())
-        .filter(|index| !left_out.contains(index))
+    let seeded: Vec<(usize, &Fault)> = faults
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| !left_out.contains(index))
         .collect();
     println!("{} are left out: compiling the tests", left_out.len());
     let programs = tree.build()?;

@@ -1,6 +1,7 @@
 //! Runs tests: all without a fault, to see how long each takes and which faults it comes by, and then
 //! for each fault those that come by it.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::os::unix::process::CommandExt as _;
@@ -13,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
 
+use crate::fault::Fault;
 use crate::tree::TestProgram;
 
 /// How much longer than without a fault a test may take, before it counts as one that does not end.
@@ -102,35 +104,36 @@ impl Trial {
     /// the number of tests that were run.
     pub(crate) fn judge(
         &self,
-        faults: &[usize],
+        faults: &[(usize, &Fault)],
         tests: &[Test],
         report: &(dyn Fn(usize, Verdict, usize) + Sync),
     ) {
-        let mut by_fault: HashMap<usize, Vec<&Test>> = HashMap::new();
-        for test in tests {
-            for fault in &test.reached {
-                by_fault.entry(*fault).or_default().push(test);
-            }
-        }
+        // The tests that have noticed a fault in a file, the last one first.
+        let noticed: Mutex<HashMap<&str, Vec<usize>>> = Mutex::new(HashMap::new());
         self.each(faults.len(), &|at| {
-            let fault = faults[at];
-            let own = by_fault.get(&fault).map_or(&[][..], Vec::as_slice);
+            let (index, fault) = faults[at];
+            let before = lock(&noticed).get(fault.file.as_str()).cloned();
+            let order = order(index, fault, tests, &before.unwrap_or_default());
             let mut verdict = Verdict::Missed;
             let mut count = 0;
-            for test in own {
+            for own in order {
+                let test = &tests[own];
                 count += 1;
                 let most = test.takes * SLOWER + LEAST_TIMEOUT;
-                let run = || self.run(&test.program, &test.name, Some(fault), None, most);
-                // Some tests fail once in a while without any fault.
+                let run = || self.run(&test.program, &test.name, Some(index), None, most);
                 verdict = match run() {
-                    Ending::Passed => continue,
                     Ending::Late => Verdict::Timeout,
+                    // Some tests fail once in a while without any fault.
                     Ending::Failed if run() != Ending::Passed => Verdict::Caught,
-                    Ending::Failed => continue,
+                    Ending::Passed | Ending::Failed => continue,
                 };
+                let mut noticed = lock(&noticed);
+                let known = noticed.entry(&fault.file).or_default();
+                known.retain(|other| *other != own);
+                known.insert(0, own);
                 break;
             }
-            report(fault, verdict, count);
+            report(index, verdict, count);
         });
     }
 
@@ -199,6 +202,26 @@ impl Trial {
         let _ = child.wait();
         ending
     }
+}
+
+/// Returns the tests that come by a fault, by index, those that probably notice it first: those that have
+/// noticed others in its file, then those whose names have a word of its own, and then the quickest.
+fn order(index: usize, fault: &Fault, tests: &[Test], before: &[usize]) -> Vec<usize> {
+    let words = fault.words();
+    let mut own: Vec<usize> = (0..tests.len())
+        .filter(|at| tests[*at].reached.contains(&index))
+        .collect();
+    own.sort_by_cached_key(|at| {
+        let test = &tests[*at];
+        let rank = before.iter().position(|other| other == at);
+        let shared = words.iter().filter(|word| test.name.contains(*word));
+        (
+            rank.unwrap_or(usize::MAX),
+            Reverse(shared.count()),
+            test.takes,
+        )
+    });
+    own
 }
 
 /// Returns the names of the tests of a program, without those that are ignored.
