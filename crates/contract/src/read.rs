@@ -6,8 +6,10 @@ mod recovery;
 mod scalar;
 mod yaml;
 
+use std::path::Path;
+
 use crate::diagnostic::Diagnostic;
-use crate::node::Node;
+use crate::node::{Node, NodeValue};
 use crate::source::{SourceFile, Sources, Span};
 
 /// The largest file that is read, in bytes.
@@ -66,6 +68,12 @@ pub fn read(
         text,
     });
     let text = sources.file(file).text.clone();
+    if is_plain_text(name) {
+        return Some(Node {
+            span: Span::new(file, 0, text.len()),
+            value: NodeValue::String(text),
+        });
+    }
     let looks_like_json = text.trim_start().starts_with(['{', '[']);
     let named_yaml = name.ends_with(".yaml") || name.ends_with(".yml");
     // JSON first, for its better messages. YAML in flow style starts with the same characters, so a
@@ -79,6 +87,16 @@ pub fn read(
         }
     }
     yaml::read(file, &text, diagnostics)
+}
+
+/// Returns whether a file is a text as a whole, such as a description in Markdown, and no document.
+fn is_plain_text(name: &str) -> bool {
+    let ending = Path::new(name).extension();
+    ending.is_some_and(|ending| {
+        ["markdown", "md", "txt"]
+            .iter()
+            .any(|plain| ending.eq_ignore_ascii_case(plain))
+    })
 }
 
 /// Returns whether a diagnostic says that some readers take a text for a date.

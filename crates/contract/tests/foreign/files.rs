@@ -270,3 +270,15 @@ paths:
     let at = "/paths/~1c~1{x}/post/operationId".to_owned();
     assert_eq!(repairs, [("duplicate-operation-id", at)]);
 }
+
+#[test]
+fn a_file_of_markdown_is_a_text_as_a_whole() {
+    let text = "# Pets\n\n| Name | Value |\n|---|---|\n- `a`: b\n  *c*\n";
+    let api = "openapi: 3.0.3\ninfo: { title: Others, version: '1', description: { $ref: texts/about.md } }\npaths: {}\n";
+    let (contract, repairs) = contract(&[("api.yaml", api), ("texts/about.md", text)]);
+    assert_eq!(
+        contract.document.pointer("/info/description"),
+        Some(&json!(text))
+    );
+    assert_eq!(repairs.len(), 1, "{repairs:?}");
+}
