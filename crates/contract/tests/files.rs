@@ -597,7 +597,8 @@ fn a_relative_address_of_a_document_is_where_its_references_start() {
 
 #[test]
 fn a_reference_in_a_value_is_a_property_like_any_other() {
-    // Neither the broken file nor the one that does not exist is read.
+    // `broken.json` is no JSON and `gone.json` does not exist: the document is read all the same, since only
+    // values name these files.
     let text = "openapi: 3.1.0
 info: { title: Values, version: '1' }
 paths:
