@@ -1,6 +1,6 @@
 //! Repairs of parameters in the label of a path, such as `/a?b={c}`.
 
-use super::operations::{METHODS, MOST_COPIED, declared, path_above};
+use super::operations::{METHODS, MOST_COPIED, declared, is_named, path_above};
 use super::places::count;
 use super::site::{Site, object, text};
 use crate::load::is_32;
@@ -24,7 +24,8 @@ pub(super) fn query_parameter(site: &mut Site<'_>) -> Option<()> {
     let mut pairs = label_parameters(label).into_iter();
     let (name, _) = pairs.find(|(_, written)| *written == value)?;
     let mut others = list.iter();
-    let is_taken = |other| declared(site.root(), other).is_some_and(|it| is_in_query(it, &name));
+    let is_taken =
+        |other| declared(site.root(), other).is_some_and(|it| is_named(it, "query", &name));
     if others.any(is_taken) {
         return None;
     }
@@ -42,12 +43,6 @@ pub(super) fn query_parameter(site: &mut Site<'_>) -> Option<()> {
     }
     site.node_mut(up)?.value = own.value;
     Some(())
-}
-
-/// Returns whether a node is a parameter of the query with this name.
-fn is_in_query(parameter: &Node, name: &str) -> bool {
-    let has = |key: &str, text: &str| parameter.get(key).and_then(Node::as_str) == Some(text);
-    has("name", name) && has("in", "query")
 }
 
 /// Gives the parameter of the query that a value of the label names the name of that value, in each
@@ -99,13 +94,13 @@ fn named(root: &Node, list: &[Node], own: &str, meant: &str) -> Option<(Vec<Node
     let mut count_of_meant = 0;
     for listed in &mut new {
         let parameter = declared(root, listed)?;
-        let is_own = is_in_query(parameter, own);
+        let is_own = is_named(parameter, "query", own);
         if is_own {
             // A component keeps its name for others that refer to it.
             let _ = count(parameter, MOST_COPIED)?;
             listed.value = parameter.value.clone();
             listed.set("name", text(meant))?;
-        } else if !is_in_query(parameter, meant) {
+        } else if !is_named(parameter, "query", meant) {
             continue;
         }
         count_of_meant += 1;

@@ -53,7 +53,7 @@ pub(super) fn rename_parameter(site: &mut Site<'_>) -> Option<()> {
     let meant = site.diagnostic.subject.clone()?;
     let up = listed(site)?;
     let mut others = site.node(up + 1)?.as_array()?.iter();
-    if others.any(|other| is_named(other, &meant)) {
+    if others.any(|other| is_named(other, "path", &meant)) {
         return None;
     }
     let listed = site.node(up)?;
@@ -72,10 +72,10 @@ pub(super) fn rename_parameter(site: &mut Site<'_>) -> Option<()> {
     Some(())
 }
 
-/// Returns whether a node is a path parameter of this name.
-fn is_named(parameter: &Node, name: &str) -> bool {
+/// Returns whether a node is a parameter with this name, in a location such as `path`.
+pub(super) fn is_named(parameter: &Node, location: &str, name: &str) -> bool {
     let has = |key: &str, text: &str| parameter.get(key).and_then(Node::as_str) == Some(text);
-    has("name", name) && has("in", "path")
+    has("name", name) && has("in", location)
 }
 
 /// The number of references that are followed one through another.
@@ -120,7 +120,7 @@ pub(super) fn second_parameter(site: &mut Site<'_>) -> Option<()> {
         let list = holder.get("parameters").and_then(Node::as_array);
         for parameter in list.unwrap_or_default() {
             let parameter = declared(site.root(), parameter)?;
-            if is_named(parameter, &name) {
+            if is_named(parameter, "path", &name) {
                 let _ = count(parameter, MOST_COPIED)?;
                 let mut copy = parameter.clone();
                 copy.set("name", text(&own))?;
