@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use anyhow::{Context as _, bail};
@@ -34,6 +34,9 @@ pub(crate) struct Arguments {
     /// Seed only faults in files whose paths, or ends of paths, match; `*` stands for any characters
     #[arg(long, value_name = "GLOB")]
     file: Vec<String>,
+    /// Go on with a run that was interrupted, with the sources and the tests as it found them
+    #[arg(long, conflicts_with_all = ["shard", "file"])]
+    resume: bool,
     /// Remove from the list what is noticed
     #[arg(long)]
     update: bool,
@@ -82,11 +85,32 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     Ok(if is_same { Exit::Fresh } else { Exit::Failed })
 }
 
-/// Lists the faults with cargo-mutants, and runs the tests on each. That no test notices one is no failure
-/// here.
+/// Runs the tests on each fault. That no test notices one is no failure here.
 fn seed(root: &Path, arguments: &Arguments) -> anyhow::Result<()> {
     let folder = root.join(OUTPUT);
     fs::create_dir_all(&folder).with_context(|| format!("failed to create {OUTPUT}"))?;
+    let mut command = launch::cargo();
+    command
+        .args(["run", "--quiet", "--release", "--manifest-path"])
+        .arg(root.join("tests/faults/Cargo.toml"))
+        .arg("--target-dir")
+        .arg(root.join("target/faults"))
+        .arg("--");
+    if arguments.resume {
+        command.arg("--resume").arg(&folder);
+    } else {
+        let faults = list(root, arguments, &folder)?;
+        command.args([&faults, root, Path::new(PACKAGE), &folder]);
+    }
+    let status = command.status().context("failed to start cargo")?;
+    if !status.success() {
+        bail!("the faults could not be seeded: the reason is above");
+    }
+    Ok(())
+}
+
+/// Lists the faults with cargo-mutants, and returns the file that has them.
+fn list(root: &Path, arguments: &Arguments, folder: &Path) -> anyhow::Result<PathBuf> {
     let mut command = launch::cargo();
     command.args(["mutants", "--list", "--json", "--package", PACKAGE]);
     if let Some(shard) = &arguments.shard {
@@ -104,19 +128,7 @@ fn seed(root: &Path, arguments: &Arguments) -> anyhow::Result<()> {
     let faults = folder.join("faults.json");
     fs::write(&faults, listed.stdout)
         .with_context(|| format!("failed to write {}", faults.display()))?;
-    let mut command = launch::cargo();
-    command
-        .args(["run", "--quiet", "--release", "--manifest-path"])
-        .arg(root.join("tests/faults/Cargo.toml"))
-        .arg("--target-dir")
-        .arg(root.join("target/faults"))
-        .arg("--")
-        .args([&faults, root, Path::new(PACKAGE), &folder]);
-    let status = command.status().context("failed to start cargo")?;
-    if !status.success() {
-        bail!("the faults could not be seeded: the reason is above");
-    }
-    Ok(())
+    Ok(faults)
 }
 
 /// Returns the regular expression of the names of the faults in a file: they begin with its path.

@@ -106,6 +106,20 @@ fn files_are_chosen_by_the_names_of_their_faults() {
 }
 
 #[test]
+fn a_run_that_was_interrupted_goes_on_without_another_list() {
+    let folder = workspace(&list(&[SLEEP]));
+    let path = folder.path();
+    let (code, printed) = mutants(path, (SLEEP_MISSED, FITS_MISSED), 0, &["--resume"]);
+    assert_eq!(code, 0, "{printed}");
+    let calls = fs::read_to_string(path.join("calls")).expect("cargo was called");
+    assert!(!calls.contains("--list"), "{calls}");
+    assert!(calls.contains(" -- --resume /"), "{calls}");
+    assert!(calls.ends_with("/target/mutants\n"), "{calls}");
+    let (code, printed) = mutants(path, ("", ""), 0, &["--resume", "--shard", "0/2"]);
+    assert_eq!(code, 2, "{printed}");
+}
+
+#[test]
 fn the_list_of_faults_only_shrinks() {
     let folder = workspace(&list(&[SLEEP, FITS]));
     let path = folder.path();

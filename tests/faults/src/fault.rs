@@ -1,12 +1,14 @@
 //! The faults that cargo-mutants finds, as `cargo mutants --list --json` prints them.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// A fault: a small change of the source, which a test should notice.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Fault {
     /// The path of the source file, from the workspace.
     pub(crate) file: String,
+    /// The function that it is in, if it is in one.
+    pub(crate) function: Option<Function>,
     /// The place and the change, in words.
     pub(crate) name: String,
     /// What is changed.
@@ -31,8 +33,15 @@ impl Fault {
     }
 }
 
+/// A function that has faults.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Function {
+    /// Its path within the file, such as `Net4::parse`.
+    pub(crate) function_name: String,
+}
+
 /// What a fault changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Genre {
     /// A function returns a fixed value.
     FnValue,
@@ -49,14 +58,14 @@ pub(crate) enum Genre {
 }
 
 /// A part of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct Span {
     pub(crate) start: Place,
     pub(crate) end: Place,
 }
 
 /// A place in a file: the line and the character in it, both from 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct Place {
     pub(crate) line: usize,
     pub(crate) column: usize,

@@ -6,15 +6,19 @@
 //! faults faults.json WORKSPACE stratusd FOLDER
 //! ```
 //!
+//! `faults --resume FOLDER` goes on after an interruption.
+//!
 //! Writes the names of the faults into files of the folder: `caught.txt`, `timeout.txt` and `missed.txt`
 //! as cargo-mutants does, `unreached.txt` for those of the missed that no test comes by, and
 //! `left_out.txt` for those that do not compile beside the others.
 
+mod experience;
 mod fault;
 mod tree;
 mod trial;
 mod weave;
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -22,56 +26,50 @@ use std::sync::Mutex;
 use std::{env, thread};
 
 use anyhow::{Context as _, bail};
+use serde::{Deserialize, Serialize};
 
 use fault::Fault;
 use tree::Tree;
-use trial::{Trial, Verdict};
+use trial::{Test, Trial, Verdict};
 
 fn main() -> anyhow::Result<()> {
     let arguments: Vec<PathBuf> = env::args_os().skip(1).map(PathBuf::from).collect();
-    let [faults, workspace, package, folder] = arguments.as_slice() else {
-        bail!("usage: faults FAULTS.json WORKSPACE PACKAGE FOLDER");
+    let (run, results, scratch) = match arguments.as_slice() {
+        [option, folder] if option.as_os_str() == "--resume" => {
+            let run = Run::read(folder)?;
+            (run, Results::at(folder), folder.join("reached"))
+        }
+        [faults, workspace, package, folder] => {
+            fs::create_dir_all(folder).context("the folder cannot be made")?;
+            // Cargo and the tests run in other folders.
+            let folder = &folder.canonicalize().context("the folder is not there")?;
+            let results = Results::at(folder);
+            let run = Run::begin(
+                faults,
+                workspace,
+                &package.to_string_lossy(),
+                folder,
+                &results,
+            )?;
+            (run, results, folder.join("reached"))
+        }
+        _ => bail!("usage: faults FAULTS.json WORKSPACE PACKAGE FOLDER, or faults --resume FOLDER"),
     };
-    let text = fs::read(faults).with_context(|| format!("failed to read {}", faults.display()))?;
-    let faults: Vec<Fault> = serde_json::from_slice(&text).context("this is no list of faults")?;
-    let package = package.to_string_lossy();
-    fs::create_dir_all(folder).context("the folder cannot be made")?;
-    // Cargo and the tests run in other folders.
-    let folder = &folder.canonicalize().context("the folder is not there")?;
-    let results = Results::new(folder)?;
-    let tree = Tree::copy(workspace, &package, folder)?;
-    println!("{} faults: compiling all of them at once", faults.len());
-    let left_out = tree.seed(&faults)?;
-    for index in &left_out {
-        results.write("left_out", &faults[*index].name)?;
-    }
-    let seeded: Vec<(usize, &Fault)> = faults
-        .iter()
-        .enumerate()
-        .filter(|(index, _)| !left_out.contains(index))
+    judge(&run, &results, scratch)
+}
+
+/// Runs the tests on each fault that is not in the results yet.
+fn judge(run: &Run, results: &Results, scratch: PathBuf) -> anyhow::Result<()> {
+    let judged = results.judged()?;
+    let seeded = (0..run.faults.len()).filter(|index| !run.left_out.contains(index));
+    let left: Vec<(usize, &Fault)> = seeded
+        .map(|index| (index, &run.faults[index]))
+        .filter(|(_, fault)| !judged.contains(&fault.name))
         .collect();
-    println!("{} are left out: compiling the tests", left_out.len());
-    let programs = tree.build()?;
-    let cores = thread::available_parallelism().map_or(2, usize::from);
-    let trial = Trial {
-        folder: tree.folder(),
-        scratch: folder.join("reached"),
-        // Most tests wait most of the time.
-        jobs: cores * 2,
-    };
-    println!("running every test without a fault");
-    let (tests, failed) = trial.all(&programs)?;
-    println!(
-        "{} tests pass, and judge {} faults",
-        tests.len(),
-        seeded.len()
-    );
-    for name in &failed {
-        println!("left out, since it fails without a fault: {name}");
-    }
+    println!("{} tests judge {} faults", run.tests.len(), left.len());
     let done = Mutex::new(0_usize);
-    trial.judge(&seeded, &tests, &|index, verdict, count| {
-        let name = &faults[index].name;
+    trial(&run.folder, scratch).judge(&left, &run.tests, &|index, verdict, count| {
+        let name = &run.faults[index].name;
         let file = match verdict {
             Verdict::Caught => "caught",
             Verdict::Timeout => "timeout",
@@ -85,12 +83,79 @@ fn main() -> anyhow::Result<()> {
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
         *done += 1;
-        println!(
-            "{done}/{}: {file} after {count} tests: {name}",
-            seeded.len()
-        );
+        println!("{done}/{}: {file} after {count} tests: {name}", left.len());
     });
     Ok(())
+}
+
+fn trial(folder: &Path, scratch: PathBuf) -> Trial {
+    let cores = thread::available_parallelism().map_or(2, usize::from);
+    Trial {
+        folder: folder.to_owned(),
+        scratch,
+        // Most tests wait most of the time.
+        jobs: cores * 8,
+    }
+}
+
+/// What is known before the faults are judged, and what is needed to go on after an interruption.
+#[derive(Debug, Serialize, Deserialize)]
+struct Run {
+    /// The folder of the package, in which its tests run.
+    folder: PathBuf,
+    faults: Vec<Fault>,
+    /// Those that do not compile beside the others, by index.
+    left_out: BTreeSet<usize>,
+    /// The tests that pass without a fault.
+    tests: Vec<Test>,
+}
+
+impl Run {
+    /// Builds the package with all faults, and runs every test without one.
+    fn begin(
+        faults: &Path,
+        workspace: &Path,
+        package: &str,
+        folder: &Path,
+        results: &Results,
+    ) -> anyhow::Result<Self> {
+        let text =
+            fs::read(faults).with_context(|| format!("failed to read {}", faults.display()))?;
+        let faults: Vec<Fault> =
+            serde_json::from_slice(&text).context("this is no list of faults")?;
+        results.clear()?;
+        let tree = Tree::copy(workspace, package, folder)?;
+        println!("{} faults: compiling all of them at once", faults.len());
+        let left_out = tree.seed(&faults)?;
+        for index in &left_out {
+            results.write("left_out", &faults[*index].name)?;
+        }
+        println!("{} are left out: compiling the tests", left_out.len());
+        let programs = tree.build()?;
+        println!("running every test without a fault");
+        let (tests, failed) = trial(&tree.folder(), folder.join("reached")).all(&programs)?;
+        for name in &failed {
+            println!("left out, since it fails without a fault: {name}");
+        }
+        let run = Self {
+            folder: tree.folder(),
+            faults,
+            left_out,
+            tests,
+        };
+        let text = serde_json::to_vec(&run).context("the run cannot be written")?;
+        fs::write(Self::file(folder), text).context("the run cannot be written")?;
+        Ok(run)
+    }
+
+    fn read(folder: &Path) -> anyhow::Result<Self> {
+        let text = fs::read(Self::file(folder)).context("there is no run to go on with")?;
+        serde_json::from_slice(&text).context("the earlier run was written by another version")
+    }
+
+    fn file(folder: &Path) -> PathBuf {
+        folder.join("run.json")
+    }
 }
 
 /// The lists of faults.
@@ -99,16 +164,29 @@ struct Results {
 }
 
 impl Results {
-    /// Makes the lists empty.
-    fn new(folder: &Path) -> anyhow::Result<Self> {
-        let new = Self {
+    fn at(folder: &Path) -> Self {
+        Self {
             folder: folder.join("mutants.out"),
-        };
-        fs::create_dir_all(&new.folder).context("the folder cannot be made")?;
-        for name in ["caught", "timeout", "missed", "unreached", "left_out"] {
-            fs::write(new.path(name), "").context("the folder cannot be written")?;
         }
-        Ok(new)
+    }
+
+    /// Makes the lists empty.
+    fn clear(&self) -> anyhow::Result<()> {
+        fs::create_dir_all(&self.folder).context("the folder cannot be made")?;
+        for name in ["caught", "timeout", "missed", "unreached", "left_out"] {
+            fs::write(self.path(name), "").context("the folder cannot be written")?;
+        }
+        Ok(())
+    }
+
+    /// Returns the names of the faults that have a verdict.
+    fn judged(&self) -> anyhow::Result<BTreeSet<String>> {
+        let mut names = BTreeSet::new();
+        for name in ["caught", "timeout", "missed"] {
+            let text = fs::read_to_string(self.path(name)).context("the results cannot be read")?;
+            names.extend(text.lines().map(str::to_owned));
+        }
+        Ok(names)
     }
 
     fn path(&self, name: &str) -> PathBuf {

@@ -1,8 +1,7 @@
 //! Runs tests: all without a fault, to see how long each takes and which faults it comes by, and then
 //! for each fault those that come by it.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -13,7 +12,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
+use serde::{Deserialize, Serialize};
 
+use crate::experience::Experience;
 use crate::fault::Fault;
 use crate::tree::TestProgram;
 
@@ -21,17 +22,57 @@ use crate::tree::TestProgram;
 const SLOWER: u32 = 4;
 /// What is added to that: beside others, a short test may take much longer.
 const LEAST_TIMEOUT: Duration = Duration::from_secs(20);
+/// How much more CPU time than without a fault a test may take, which depends less on others.
+const BUSIER: u32 = 2;
+/// What is added to that.
+const LEAST_CPU: Duration = Duration::from_secs(5);
+/// How often a test must have noticed the faults of a function for its word to be taken at once.
+const CERTAIN: f64 = 0.5;
+/// The tests that run for each fault before those of the next one: most faults are noticed by one of the
+/// first, and those that are not come to light early.
+const QUICK: Pass = Pass {
+    most: 25,
+    longest: Duration::from_secs(4),
+};
+/// The others.
+const REST: Pass = Pass {
+    most: usize::MAX,
+    longest: Duration::MAX,
+};
 /// How long a test may take without a fault.
-const LONGEST: Duration = Duration::from_secs(600);
+const LONGEST: Limit = Limit {
+    time: Duration::from_secs(600),
+    cpu: Duration::MAX,
+};
+
+/// A part of the tests of a fault.
+#[derive(Debug, Clone, Copy)]
+struct Pass {
+    /// How many run at most.
+    most: usize,
+    /// How long those take at most that run.
+    longest: Duration,
+}
+
+/// When a test counts as one that does not end.
+#[derive(Debug, Clone, Copy)]
+struct Limit {
+    time: Duration,
+    /// The CPU time of its process, without those that it starts.
+    cpu: Duration,
+}
 
 /// A test that passes without a fault.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Test {
     program: PathBuf,
     pub(crate) name: String,
-    takes: Duration,
+    /// How long it takes without a fault.
+    pub(crate) takes: Duration,
+    /// How much CPU time its process takes without a fault.
+    cpu: Duration,
     /// The faults that it comes by.
-    reached: BTreeSet<usize>,
+    pub(crate) reached: BTreeSet<usize>,
 }
 
 /// What the tests said about a fault.
@@ -80,7 +121,7 @@ impl Trial {
             let reached = self.scratch.join(format!("{at}.txt"));
             let began = Instant::now();
             let watch = Some(reached.as_path());
-            let ending = self.run(&program.path, name, None, watch, LONGEST);
+            let (ending, cpu) = self.run(&program.path, name, None, watch, LONGEST);
             let takes = began.elapsed();
             let text = fs::read_to_string(&reached).unwrap_or_default();
             let _ = fs::remove_file(&reached);
@@ -89,6 +130,7 @@ impl Trial {
                     program: program.path.clone(),
                     name: name.clone(),
                     takes,
+                    cpu,
                     reached: text.lines().filter_map(|line| line.parse().ok()).collect(),
                 });
             } else {
@@ -100,41 +142,75 @@ impl Trial {
         Ok((passed, failed.into_inner().unwrap_or_default()))
     }
 
-    /// Runs the tests that come by each of the faults, until one fails. Tells `report` each verdict, with
-    /// the number of tests that were run.
+    /// Runs the tests that come by each of the faults, until one fails: for all faults a few tests first, and
+    /// then the others for those that are left. Tells `report` each verdict, with the number of tests that
+    /// were run.
     pub(crate) fn judge(
         &self,
         faults: &[(usize, &Fault)],
         tests: &[Test],
         report: &(dyn Fn(usize, Verdict, usize) + Sync),
     ) {
-        // The tests that have noticed a fault in a file, the last one first.
-        let noticed: Mutex<HashMap<&str, Vec<usize>>> = Mutex::new(HashMap::new());
-        self.each(faults.len(), &|at| {
+        let experience = Mutex::new(Experience::new(faults.len()));
+        let own = |index| (0..tests.len()).filter(move |at| tests[*at].reached.contains(&index));
+        // The tests that have not been run yet, for each fault.
+        let left: Vec<Mutex<Vec<usize>>> = faults
+            .iter()
+            .map(|(index, _)| Mutex::new(own(*index).collect()))
+            .collect();
+        let judge = |at: usize, pass: Pass| -> Option<Verdict> {
             let (index, fault) = faults[at];
-            let before = lock(&noticed).get(fault.file.as_str()).cloned();
-            let order = order(index, fault, tests, &before.unwrap_or_default());
-            let mut verdict = Verdict::Missed;
-            let mut count = 0;
-            for own in order {
-                let test = &tests[own];
-                count += 1;
-                let most = test.takes * SLOWER + LEAST_TIMEOUT;
-                let run = || self.run(&test.program, &test.name, Some(index), None, most);
-                verdict = match run() {
-                    Ending::Late => Verdict::Timeout,
-                    // Some tests fail once in a while without any fault.
-                    Ending::Failed if run() != Ending::Passed => Verdict::Caught,
-                    Ending::Passed | Ending::Failed => continue,
+            let mut left = lock(&left[at]);
+            let is_now = |test: &usize| tests[*test].takes <= pass.longest;
+            let (mut now, later): (Vec<_>, Vec<_>) = left.drain(..).partition(is_now);
+            let mut verdict = None;
+            for _ in 0..pass.most {
+                let Some((test, expected)) = lock(&experience).next(fault, tests, &mut now) else {
+                    break;
                 };
-                let mut noticed = lock(&noticed);
-                let known = noticed.entry(&fault.file).or_default();
-                known.retain(|other| *other != own);
-                known.insert(0, own);
-                break;
+                let began = Instant::now();
+                verdict = self.verdict(index, &tests[test], expected > CERTAIN);
+                lock(&experience).note(fault, test, verdict.is_some(), began.elapsed());
+                if verdict.is_some() {
+                    break;
+                }
             }
-            report(index, verdict, count);
-        });
+            left.extend(now.into_iter().chain(later));
+            verdict.or_else(|| left.is_empty().then_some(Verdict::Missed))
+        };
+        let later: Mutex<Vec<usize>> = Mutex::default();
+        let judged = |at: usize, pass: Pass| match judge(at, pass) {
+            Some(verdict) => {
+                let index = faults[at].0;
+                let count = own(index).count() - lock(&left[at]).len();
+                report(index, verdict, count);
+            }
+            None => {
+                println!("not noticed by the first tests: {}", faults[at].1.name);
+                lock(&later).push(at);
+            }
+        };
+        self.each(faults.len(), &|at| judged(at, QUICK));
+        let later = std::mem::take(&mut *lock(&later));
+        self.each(later.len(), &|at| judged(later[at], REST));
+    }
+
+    /// Runs a test with a fault, and returns nothing if it passes. Some tests fail once in a while without
+    /// any fault: one that is not expected to fail is run again.
+    fn verdict(&self, fault: usize, test: &Test, is_expected: bool) -> Option<Verdict> {
+        let limit = Limit {
+            time: test.takes * SLOWER + LEAST_TIMEOUT,
+            cpu: test.cpu * BUSIER + LEAST_CPU,
+        };
+        let run = || {
+            self.run(&test.program, &test.name, Some(fault), None, limit)
+                .0
+        };
+        match run() {
+            Ending::Late => Some(Verdict::Timeout),
+            Ending::Failed if is_expected || run() != Ending::Passed => Some(Verdict::Caught),
+            Ending::Passed | Ending::Failed => None,
+        }
     }
 
     /// Does so many pieces of work, several at once.
@@ -155,15 +231,17 @@ impl Trial {
         });
     }
 
-    /// Runs a test in a process group of its own, with what it starts.
+    /// Runs a test in a process group of its own, with what it starts. Returns the CPU time of its process
+    /// too, as far as it is known.
     fn run(
         &self,
         program: &Path,
         name: &str,
         fault: Option<usize>,
         reached: Option<&Path>,
-        most: Duration,
-    ) -> Ending {
+        limit: Limit,
+    ) -> (Ending, Duration) {
+        wait_for_room();
         let mut command = Command::new(program);
         command
             .args(["--exact", name])
@@ -182,17 +260,19 @@ impl Trial {
             command.env("SEEDED_FAULTS_REACHED", reached);
         }
         let Ok(mut child) = command.spawn() else {
-            return Ending::Failed;
+            return (Ending::Failed, Duration::ZERO);
         };
         let group = child.id();
         let began = Instant::now();
+        let mut cpu = Duration::ZERO;
         let ending = loop {
             match child.try_wait() {
                 Ok(Some(status)) if status.success() => break Ending::Passed,
                 Ok(Some(_)) | Err(_) => break Ending::Failed,
-                Ok(None) if began.elapsed() > most => break Ending::Late,
-                Ok(None) => thread::sleep(Duration::from_millis(5)),
+                Ok(None) if began.elapsed() > limit.time || cpu > limit.cpu => break Ending::Late,
+                Ok(None) => thread::sleep(Duration::from_millis(10)),
             }
+            cpu = cpu_time(group).unwrap_or(cpu);
         };
         // What the test has started and left, such as a database.
         let _ = Command::new("kill")
@@ -200,28 +280,38 @@ impl Trial {
             .stderr(Stdio::null())
             .status();
         let _ = child.wait();
-        ending
+        (ending, cpu)
     }
 }
 
-/// Returns the tests that come by a fault, by index, those that probably notice it first: those that have
-/// noticed others in its file, then those whose names have a word of its own, and then the quickest.
-fn order(index: usize, fault: &Fault, tests: &[Test], before: &[usize]) -> Vec<usize> {
-    let words = fault.words();
-    let mut own: Vec<usize> = (0..tests.len())
-        .filter(|at| tests[*at].reached.contains(&index))
-        .collect();
-    own.sort_by_cached_key(|at| {
-        let test = &tests[*at];
-        let rank = before.iter().position(|other| other == at);
-        let shared = words.iter().filter(|word| test.name.contains(*word));
-        (
-            rank.unwrap_or(usize::MAX),
-            Reverse(shared.count()),
-            test.takes,
-        )
-    });
-    own
+/// Waits while many threads want to run, for a time: most tests wait most of the time, but some do not, and
+/// what is late because of others looks as if it did not end.
+fn wait_for_room() {
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    for _ in 0..100 {
+        let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+        // The fourth field is the number of threads that run or want to, of all threads.
+        let running = load
+            .split_whitespace()
+            .nth(3)
+            .and_then(|it| it.split('/').next()?.parse().ok());
+        if running.is_none_or(|running: usize| running <= cores * 5) {
+            return;
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// Returns the CPU time of all threads of a process, if the system says it.
+fn cpu_time(process: u32) -> Option<Duration> {
+    let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The name of the program is in parentheses, and may have spaces.
+    let (_, fields) = text.rsplit_once(')')?;
+    let mut times = fields.split_whitespace().skip(11);
+    let user: u64 = times.next()?.parse().ok()?;
+    let system: u64 = times.next()?.parse().ok()?;
+    // Linux reports hundredths of seconds to programs on all common processors.
+    Some(Duration::from_millis((user + system) * 10))
 }
 
 /// Returns the names of the tests of a program, without those that are ignored.

@@ -312,6 +312,7 @@ mod tests {
         };
         Fault {
             file: "src/a.rs".to_owned(),
+            function: None,
             name: at.to_owned(),
             genre,
             replacement: replacement.to_owned(),

@@ -1,0 +1,124 @@
+//! Which test to run next: the one that is most likely to notice a fault for the time that it takes.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use crate::fault::Fault;
+use crate::trial::Test;
+
+/// How often a test notices a fault that it comes by, if nothing else is known.
+const USUAL: f64 = 0.02;
+/// How much more often if it comes by all faults: it looks at more of what the program does.
+const BROAD: f64 = 0.1;
+/// The number of faults of all files that say as much as one of the same file.
+const ELSEWHERE: f64 = 5.0;
+/// How much more often for each word that the names of the test and of the fault share.
+const SHARED_WORD: f64 = 0.1;
+/// How much more a fault of the same function says than one of another function in the file.
+const SAME_FUNCTION: f64 = 4.0;
+/// How long it takes to start a test.
+const START: Duration = Duration::from_millis(50);
+
+/// What tests have said about faults so far.
+#[derive(Debug)]
+pub(crate) struct Experience {
+    /// The number of faults.
+    faults: usize,
+    /// By where the faults are, and by the test.
+    runs: HashMap<(String, usize), Runs>,
+}
+
+/// The runs of a test on the faults of one place.
+#[derive(Debug, Clone, Copy, Default)]
+struct Runs {
+    count: f64,
+    /// How many of them noticed their fault.
+    noticed: f64,
+    took: Duration,
+}
+
+impl Experience {
+    pub(crate) fn new(faults: usize) -> Self {
+        Self {
+            faults,
+            runs: HashMap::new(),
+        }
+    }
+
+    /// Notes that a test, given by its index, has noticed a fault or not.
+    pub(crate) fn note(&mut self, fault: &Fault, test: usize, noticed: bool, took: Duration) {
+        for place in places(fault) {
+            let runs = self.runs.entry((place, test)).or_default();
+            runs.count += 1.0;
+            runs.noticed += f64::from(u8::from(noticed));
+            runs.took += took;
+        }
+    }
+
+    /// Returns the test to run next, and the share of such faults that it notices, and takes it from those
+    /// that are left, given by their indices.
+    pub(crate) fn next(
+        &self,
+        fault: &Fault,
+        tests: &[Test],
+        left: &mut Vec<usize>,
+    ) -> Option<(usize, f64)> {
+        let cost = |at: &usize| self.expected(fault, *at, &tests[*at]).cost();
+        let best = (0..left.len())
+            .min_by(|one, other| cost(&left[*one]).total_cmp(&cost(&left[*other])))?;
+        let best = left.swap_remove(best);
+        Some((best, self.expected(fault, best, &tests[best]).share()))
+    }
+
+    /// Returns what a test does on average over faults like this one.
+    fn expected(&self, fault: &Fault, at: usize, test: &Test) -> Expected {
+        let words = fault.words();
+        let shared = words.iter().filter(|word| test.name.contains(*word));
+        #[expect(clippy::cast_precision_loss, reason = "a name has few words")]
+        let shared = shared.count() as f64;
+        #[expect(clippy::cast_precision_loss, reason = "there are some thousands")]
+        let breadth = test.reached.len() as f64 / self.faults.max(1) as f64;
+        let mut all = Expected {
+            count: 1.0,
+            noticed: USUAL + BROAD * breadth + SHARED_WORD * shared,
+            took: (test.takes + START).as_secs_f64(),
+        };
+        let weights = [1.0 / ELSEWHERE, 1.0, SAME_FUNCTION];
+        for (place, weight) in places(fault).into_iter().zip(weights) {
+            if let Some(runs) = self.runs.get(&(place, at)) {
+                all.count += weight * runs.count;
+                all.noticed += weight * runs.noticed;
+                all.took += weight * runs.took.as_secs_f64();
+            }
+        }
+        all
+    }
+}
+
+/// What a test has done with so many faults, in seconds together.
+#[derive(Debug, Clone, Copy)]
+struct Expected {
+    count: f64,
+    noticed: f64,
+    took: f64,
+}
+
+impl Expected {
+    /// Returns the seconds that it takes to notice a fault.
+    fn cost(self) -> f64 {
+        self.took / self.noticed
+    }
+
+    /// Returns the share of the faults that are noticed.
+    fn share(self) -> f64 {
+        self.noticed / self.count
+    }
+}
+
+/// Where a fault is: anywhere, in its file, and in its function.
+fn places(fault: &Fault) -> [String; 3] {
+    let function = fault.function.as_ref();
+    let function = function.map_or("", |function| &function.function_name);
+    let function = format!("{}:{function}", fault.file);
+    [String::new(), fault.file.clone(), function]
+}
