@@ -7,7 +7,6 @@ use api_types::{
     PrivateSubnetId, ProjectId, VmId,
 };
 
-use super::load_balancer_change::LoadBalancerChange;
 use super::record::record;
 use super::statement::{attached, statement};
 use super::{Connection, StorageError};
@@ -93,14 +92,6 @@ record! {
         pub vm_id: VmId,
         /// The port.
         pub dst_port: Port,
-    }
-}
-
-impl LoadBalancerChange {
-    /// Returns whether this is a change of the project's networks, and not of a load balancer.
-    #[must_use]
-    pub fn is_of_networks(&self) -> bool {
-        is_of_networks(&self.load_balancer_id)
     }
 }
 
