@@ -56,3 +56,41 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
         values.insert(key, (Instant::now(), value));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::advance;
+
+    use super::*;
+
+    const LIFETIME: Duration = Duration::from_secs(10);
+
+    #[tokio::test(start_paused = true)]
+    async fn a_value_expires_after_its_lifetime() {
+        let cache = Cache::new(LIFETIME, 2);
+        assert_eq!(cache.get("one"), None);
+        cache.insert("one".to_owned(), 1);
+        advance(Duration::from_millis(9999)).await;
+        assert_eq!(cache.get("one"), Some(1));
+        advance(Duration::from_millis(1)).await;
+        assert_eq!(cache.get("one"), None);
+        cache.insert("one".to_owned(), 2);
+        assert_eq!(cache.get("one"), Some(2));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_full_cache_drops_what_has_expired_or_else_everything() {
+        let cache = Cache::new(LIFETIME, 2);
+        cache.insert("one".to_owned(), 1);
+        advance(LIFETIME).await;
+        cache.insert("two".to_owned(), 2);
+        cache.insert("three".to_owned(), 3);
+        let cached = |key: &str| cache.get(key);
+        assert_eq!(
+            ["one", "two", "three"].map(cached),
+            [None, Some(2), Some(3)]
+        );
+        cache.insert("four".to_owned(), 4);
+        assert_eq!(["two", "three", "four"].map(cached), [None, None, Some(4)]);
+    }
+}

@@ -80,3 +80,37 @@ impl Limiter {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::thread::sleep;
+
+    use super::*;
+
+    #[test]
+    fn ids_are_forgotten_once_there_are_many() {
+        let per_second = NonZeroU32::new(1000).expect("it is not 0");
+        let burst = NonZeroU32::MIN;
+        let limiter = Limiter::new(RateLimit { per_second, burst });
+        let wholes_again = || sleep(Duration::from_millis(5));
+        let count = |ids: std::ops::Range<usize>| {
+            for id in ids {
+                limiter.check(&id.to_string()).expect("it is its first");
+            }
+        };
+        let long_ago = Instant::now().checked_sub(SWEEP);
+        let long_ago = long_ago.expect("the system was not started just now");
+        count(0..MANY);
+        *limiter.swept.lock().expect("nobody panics") = long_ago;
+        wholes_again();
+        count(MANY..MANY + 1);
+        assert_eq!(limiter.ids.len(), MANY + 1, "there were not many");
+        wholes_again();
+        count(MANY + 1..MANY + 2);
+        assert_eq!(limiter.ids.len(), 1, "they are forgotten");
+        count(0..MANY + 1);
+        wholes_again();
+        count(MANY + 2..MANY + 4);
+        assert_eq!(limiter.ids.len(), MANY + 4, "it was just swept");
+    }
+}

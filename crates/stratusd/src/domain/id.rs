@@ -194,3 +194,43 @@ impl<'r> Referred<'r> {
 pub fn name_of(reference: &Reference) -> Name {
     Name::try_from(reference.as_str()).expect("a reference has the form of a name")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_its_kind_and_120_bits_in_base_32() {
+        let bytes = *b"\x00\x01\x7f\x80\xff Stratus 1";
+        let world = World::new(|| 0, move |filled| filled.copy_from_slice(&bytes));
+        let mut number = bytes
+            .iter()
+            .fold(0_u128, |number, byte| number * 256 + u128::from(*byte));
+        let mut digits = Vec::new();
+        for _ in 0..24 {
+            digits.push(DIGITS[usize::try_from(number % 32).expect("it is below 32")]);
+            number /= 32;
+        }
+        digits.reverse();
+        let digits = String::from_utf8(digits).expect("digits are ASCII");
+        for kind in Kind::ALL {
+            let id = kind.new_id(&world);
+            assert_eq!(id, format!("{}{digits}", kind.prefix()));
+            assert_eq!(Kind::of_id(&id), Some(kind));
+        }
+    }
+
+    #[test]
+    fn a_text_with_another_digit_or_length_is_no_id() {
+        assert!(Kind::Vm.is_id("vm0123456789abcdefghjkmnpq"));
+        for other in [
+            "vm0123456789abcdefghjkmnp",
+            "vm0123456789abcdefghjkmnpqr",
+            "vm0123456789abcdefghjkmnpu",
+            "vm0123456789abcdefghjkmnpQ",
+            "fw0123456789abcdefghjkmnpq",
+        ] {
+            assert!(!Kind::Vm.is_id(other), "{other}");
+        }
+    }
+}

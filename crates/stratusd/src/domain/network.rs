@@ -166,3 +166,73 @@ impl std::fmt::Display for Net6 {
         write!(f, "{}/64", Ipv6Addr::from_bits(u128::from(self.0) << 64))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A source whose random bytes are all the same.
+    fn drawing(byte: u8) -> World {
+        World::new(|| 0, move |bytes| bytes.fill(byte))
+    }
+
+    #[test]
+    fn networks_are_drawn_from_the_whole_range() {
+        for (byte, net4, net6) in [
+            (0x00, "10.0.0.0/26", "fd00::/64"),
+            (0xff, "10.255.255.192/26", "fdff:ffff:ffff:ffff::/64"),
+            (0x5a, "10.150.150.128/26", "fd5a:5a5a:5a5a:5a5a::/64"),
+        ] {
+            assert_eq!(Net4::random(&drawing(byte)).to_string(), net4);
+            assert_eq!(Net6::random(&drawing(byte)).to_string(), net6);
+        }
+    }
+
+    #[test]
+    fn only_networks_of_private_subnets_are_parsed() {
+        for net4 in ["10.0.0.0/26", "10.61.7.64/26", "10.255.255.192/26"] {
+            let parsed = Net4::parse(net4).map(|net4| net4.to_string());
+            assert_eq!(parsed.as_deref(), Some(net4));
+        }
+        for other in [
+            "11.0.0.0/26",
+            "9.255.255.192/26",
+            "10.0.0.1/26",
+            "10.0.0.0/25",
+            "10.0.0.0",
+        ] {
+            assert_eq!(Net4::parse(other), None, "{other}");
+        }
+        for net6 in [
+            "fd00::/64",
+            "fd61:7a0c:55e1:9200::/64",
+            "fdff:ffff:ffff:ffff::/64",
+        ] {
+            let parsed = Net6::parse(net6).map(|net6| net6.to_string());
+            assert_eq!(parsed.as_deref(), Some(net6));
+        }
+        for other in [
+            "2001:db8::/64",
+            "fc00::/64",
+            "fe80::/64",
+            "fd00::1/64",
+            "fd00:0::/64",
+            "fd00::/63",
+            "fd00::",
+        ] {
+            assert_eq!(Net6::parse(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn hosts_have_the_addresses_of_their_numbers() {
+        let net4 = Net4::parse("10.61.7.64/26").expect("it is a network");
+        let hosts: Vec<String> = net4.hosts().map(|host| host.to_string()).collect();
+        let expected: Vec<String> = (68..=126).map(|last| format!("10.61.7.{last}")).collect();
+        assert_eq!(hosts, expected);
+        assert_eq!(net4.router().to_string(), "10.61.7.65");
+        let net6 = Net6::parse("fd61:7a0c::/64").expect("it is a network");
+        assert_eq!(net6.host(68).to_string(), "fd61:7a0c::44");
+        assert_eq!(net6.router().to_string(), "fd61:7a0c::1");
+    }
+}

@@ -183,3 +183,52 @@ impl Waiting {
         ids
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::advance;
+
+    use super::*;
+
+    fn id(number: usize) -> PostgresId {
+        PostgresId::try_from(format!("pg{number:024}")).expect("it is an id")
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn databases_are_made_due_in_parts_and_each_once_in_a_second() {
+        let begun = Instant::now();
+        let mut waiting = Waiting::default();
+        for number in 0..150 {
+            waiting.add(id(number));
+        }
+        assert_eq!(waiting.next(), Some(begun));
+        let first = waiting.take();
+        assert_eq!(first.len(), 100);
+        waiting.add(first[0].clone());
+        assert_eq!(waiting.next(), Some(begun + Duration::from_millis(100)));
+        advance(Duration::from_millis(100)).await;
+        let second = waiting.take();
+        assert_eq!(second.len(), 50);
+        assert!(second.iter().all(|id| !first.contains(id)));
+        // That one was made due is known after others are.
+        waiting.add(first[1].clone());
+        assert_eq!(waiting.next(), Some(begun + Duration::from_secs(1)));
+        advance(Duration::from_millis(900)).await;
+        assert_eq!(waiting.take(), first[..2]);
+        assert_eq!(waiting.next(), None);
+    }
+
+    #[test]
+    fn pauses_double_up_to_a_minute_and_half_of_each_is_random() {
+        let world = World::real();
+        let whole = [1, 2, 4, 8, 16, 32, 60, 60].map(Duration::from_secs);
+        for (failures, whole) in (1..).zip(whole) {
+            let mut drawn: Vec<_> = (0..200).map(|_| pause(&world, failures)).collect();
+            drawn.sort();
+            let (shortest, longest) = (drawn[0], drawn[drawn.len() - 1]);
+            assert!(shortest >= whole / 2 && longest <= whole, "{drawn:?}");
+            // That 200 draws are all close together happens in less than one of 10⁵⁰ runs.
+            assert!(longest.saturating_sub(shortest) > whole / 4, "{drawn:?}");
+        }
+    }
+}

@@ -145,3 +145,56 @@ impl Drop for Place {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn project(number: usize) -> ProjectId {
+        ProjectId::try_from(format!("pj{number:024}")).expect("it is an id")
+    }
+
+    #[test]
+    fn databases_are_put_off_for_1_to_16_seconds() {
+        let world = World::real();
+        let mut drawn: Vec<_> = (0..500).map(|_| pause(&world)).collect();
+        drawn.sort();
+        let (shortest, longest) = (drawn[0], drawn[drawn.len() - 1]);
+        assert!(shortest >= Duration::from_secs(1) && longest < Duration::from_secs(16));
+        // That 500 draws leave out a fifth of the range happens in less than one of 10⁴⁰ runs.
+        assert!(shortest < Duration::from_secs(4) && longest > Duration::from_secs(13));
+    }
+
+    #[test]
+    fn a_project_has_a_part_of_the_slow_steps() {
+        let rooms = Rooms::default();
+        let mut places: Vec<_> = (0..15).map(|_| rooms.slow(&project(1))).collect();
+        assert!(rooms.room(Lane::Prompt).admit(&project(1)));
+        places.push(rooms.slow(&project(1)));
+        // What is admitted is not slow yet.
+        let mut room = rooms.room(Lane::Prompt);
+        assert!(!room.admit(&project(1)));
+        assert!((0..100).all(|_| room.admit(&project(2))));
+        places.extend((16..128).map(|number| rooms.slow(&project(number))));
+        assert!(places.iter().all(Option::is_some));
+        assert!(rooms.slow(&project(2)).is_none(), "there are 128 in all");
+        places.swap_remove(0);
+        assert!(rooms.room(Lane::Prompt).admit(&project(1)));
+        assert!(rooms.slow(&project(2)).is_some());
+    }
+
+    #[test]
+    fn a_project_has_a_part_of_the_steps_that_are_tried_again() {
+        let rooms = Rooms::default();
+        let mut places: Vec<_> = (0..3).map(|_| rooms.retry(&project(1))).collect();
+        let mut room = rooms.room(Lane::Retried);
+        assert!(room.admit(&project(1)));
+        assert!(!room.admit(&project(1)), "it has four now");
+        assert_eq!((0..10).filter(|_| room.admit(&project(2))).count(), 4);
+        places.extend((3..16).map(|number| rooms.retry(&project(number))));
+        assert!(places.iter().all(Option::is_some));
+        assert!(rooms.retry(&project(2)).is_none(), "there are 16 in all");
+        drop(places);
+        assert!(rooms.room(Lane::Retried).taken.is_empty());
+    }
+}

@@ -553,3 +553,43 @@ fn run(job: &mut dyn Job, tx: &mut Connection<'_>) -> Ran {
         .now_or_never()
         .unwrap_or(Ran::Failed(StorageError::Closed))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pragmas_that_sqlite_has_not_taken_are_refused() {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let file = folder.path().join("stratus.db");
+        std::fs::write(&file, "").expect("the folder is writable");
+        let file = file.canonicalize().expect("the file is there");
+        let mut connection = connect(&file, Duration::from_secs(1)).expect("it is on a local disk");
+        for (pragma, back, said) in [
+            (
+                "synchronous = NORMAL",
+                "synchronous = FULL",
+                "synchronous 1,",
+            ),
+            (
+                "foreign_keys = FALSE",
+                "foreign_keys = TRUE",
+                "foreign_keys 0,",
+            ),
+            (
+                "journal_mode = DELETE",
+                "journal_mode = WAL",
+                "journal_mode is delete,",
+            ),
+        ] {
+            let mut set = |pragma: &str| {
+                let set = connection.batch_execute(&format!("PRAGMA {pragma}"));
+                set.expect("SQLite has the pragma");
+                ensure_durable(&mut connection)
+            };
+            let refused = set(pragma).expect_err("it is not taken");
+            assert!(refused.to_string().contains(said), "{refused}");
+            set(back).expect("it is taken");
+        }
+    }
+}

@@ -6,6 +6,8 @@ mod firewalls;
 mod kills;
 mod ownership;
 
+use std::process::Command;
+
 use serde_json::{Value, json};
 
 use crate::on_both;
@@ -140,6 +142,11 @@ on_both! {
             panic!("it has two addresses: {back_2:?}");
         };
         assert_eq!(back.ask(&format!("[{back_6}]:8080")).expect("it is its neighbour"), "back-2");
+        for (version, router) in [("-4", "10.1.2.1"), ("-6", "fd12::1")] {
+            let shown = back.inside(|| Command::new("ip").args([version, "route", "show", "default"]).output());
+            let shown = String::from_utf8(shown.expect("`ip` is installed").stdout).expect("it is UTF-8");
+            assert!(shown.contains(&format!("via {router} ")), "{shown}");
+        }
         // Between subnets nothing passes, though the firewall of one is open.
         let to_front = format!("{}:80", front_2.ip4());
         assert!(!back.reaches(&to_front));

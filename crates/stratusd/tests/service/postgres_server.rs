@@ -1,6 +1,7 @@
 //! Connections to a PostgreSQL server: TLS as in libpq, and a server that stops and starts again.
 
 mod freezes;
+mod identity;
 mod network;
 mod pipelining;
 mod sessions;

@@ -294,6 +294,30 @@ async fn what_a_provisioner_does_not_have_is_refused_in_words() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_provisioner_without_a_size_of_the_service_is_said_in_the_log() {
+    const SAID: &str = "so no database can be created";
+    let log_of = async |broken, refusal: Option<&str>| {
+        let home = Home::sqlite();
+        home.apply(&two_projects());
+        let fake = Fake::start(broken).await;
+        let service = serve(&home, &fake.url, &[]);
+        let shop = caller(&home, &service);
+        let asked = json!({ "size": "standard-2", "storage_size": 64 });
+        let created = shop.post(ORDERS, asked).await;
+        match refusal {
+            Some(refusal) => assert_eq!(created.detail("size"), refusal),
+            None => assert_eq!(created.status, 200, "{created:?}"),
+        }
+        service.terminate();
+        service.wait().1
+    };
+    let log = log_of("sizes-unknown", Some("no size is offered here")).await;
+    assert!(log.contains(SAID), "{log}");
+    let log = log_of("", None).await;
+    assert!(!log.contains(SAID), "{log}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_upgrade_that_the_provisioner_does_not_offer_is_refused_before_it_is_recorded() {
     let home = Home::sqlite();
     home.apply(&two_projects());

@@ -593,6 +593,48 @@ async fn files_that_cannot_be_written_are_said_and_written_later() {
     assert_eq!(said, 1, "{log}");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_networks_of_firewalls_are_in_the_file_of_listeners() {
+    let net = Net::random();
+    let inventory = net.inventory(1, &[&bare("web", "vms: []")]);
+    let cloud = Cloud::start(Home::sqlite(), net, &inventory, &ENGINE);
+    let post =
+        async |path: &str, body: Value| cloud.shop.post(&format!("{PLACE}{path}"), body).await.ok();
+    post("/firewall/offices", json!({})).await;
+    for cidr in ["10.20.0.0/16", "192.0.2.1/32", "fd61::/24"] {
+        let rule = json!({ "cidr": cidr });
+        post("/firewall/offices/firewall-rule", rule).await;
+    }
+    let subnet = format!("{PLACE}/private-subnet/backend");
+    let id = cloud.shop.get(&subnet).await.ok()["id"].clone();
+    let attach = json!({ "private_subnet_id": id });
+    post("/firewall/offices/attach-subnet", attach).await;
+    let range = |prefix: &str, bits: u8| json!({ "address_prefix": prefix, "prefix_len": bits });
+    let expected = [
+        range("10.20.0.0", 16),
+        range("192.0.2.1", 32),
+        range("fd61::", 24),
+    ];
+    let file = cloud.home.path().join(FOLDER).join("lds.json");
+    let has_all = async || {
+        let text = std::fs::read_to_string(&file).ok()?;
+        let listeners: Value = serde_json::from_str(&text).expect("the file is JSON");
+        let found = listeners["resources"].as_array()?.iter().any(|listener| {
+            let ranges =
+                &listener["filter_chains"][0]["filter_chain_match"]["source_prefix_ranges"];
+            let ranges = ranges.as_array().cloned().unwrap_or_default();
+            ranges.len() == 3 && expected.iter().all(|range| ranges.contains(range))
+        });
+        found.then_some(())
+    };
+    let written = eventually(has_all).await;
+    assert!(
+        written.is_some(),
+        "{}",
+        std::fs::read_to_string(&file).unwrap_or_default()
+    );
+}
+
 #[test]
 fn settings_that_envoy_has_no_use_for_are_refused() {
     let home = Home::sqlite();

@@ -28,6 +28,16 @@ on_both! {
 }
 
 #[test]
+fn a_database_of_postgres_without_tables_is_as_good_as_none() {
+    let Some(home) = Home::postgres() else {
+        return;
+    };
+    let said = home.succeed(&["provisioner", "--provisioner", "simulated"]);
+    assert_eq!(said, "simulated: the settings say so\n");
+    home.apply(&two_projects());
+}
+
+#[test]
 fn a_migration_does_not_wait_for_a_table_for_ever() {
     let Some(home) = Home::postgres() else {
         return;

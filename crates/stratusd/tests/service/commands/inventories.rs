@@ -91,6 +91,79 @@ on_both! {
         assert!(caller.get(ours).await.ok()["firewalls"].as_array().is_some_and(Vec::is_empty));
     }
 
+    async fn a_firewall_of_a_caller_belongs_to_the_inventory_once_it_is_listed(home: Home) {
+        let inventory = |firewalls: &str| {
+            format!("locations: [{{ name: here }}]\nprojects:\n  - name: shop\n    id: {SHOP}\n    firewalls: [{firewalls}]\n")
+        };
+        let listed = inventory("{ name: web, location: here, description: Ours, rules: [{ cidr: 10.0.0.0/8, port_range: \"80\" }] }");
+        home.apply(&inventory(""));
+        let service = home.serve(&[]);
+        let caller = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
+        let web = "/location/here/firewall/web";
+        caller.post(web, serde_json::json!({ "description": "Theirs" })).await.ok();
+        let rule = serde_json::json!({ "cidr": "192.0.2.0/24", "port_range": "22" });
+        caller.post(&format!("{web}/firewall-rule"), rule).await.ok();
+        let networks = async || -> Vec<String> {
+            let seen = caller.get(web).await.ok();
+            assert_eq!(seen["description"], "Ours");
+            let rules = seen["firewall_rules"].as_array().expect("it has rules");
+            let networks = rules.iter().map(|rule| rule["cidr"].as_str().expect("it is a text").to_owned());
+            networks.collect()
+        };
+        let applied = home.apply(&listed);
+        assert!(applied.ends_with("1 to create, 1 to update, 0 to delete: applied\n"), "{applied}");
+        let mut both = networks().await;
+        both.sort();
+        assert_eq!(both, ["10.0.0.0/8", "192.0.2.0/24"]);
+        let again = home.apply(&listed);
+        assert!(again.ends_with("0 to create, 0 to update, 0 to delete: applied\n"), "{again}");
+        let prune = |inventory: String| {
+            std::fs::write(home.path().join("inventory.yaml"), inventory).expect("the folder is writable");
+            home.succeed(&["apply", "--prune", "inventory.yaml"])
+        };
+        let pruned = prune(listed.clone());
+        assert!(pruned.ends_with("0 to create, 0 to update, 1 to delete: applied\n"), "{pruned}");
+        assert_eq!(networks().await, ["10.0.0.0/8"]);
+        let pruned = prune(inventory(""));
+        assert!(pruned.ends_with("0 to create, 0 to update, 1 to delete: applied\n"), "{pruned}");
+        assert_eq!(caller.get(web).await.status, 404);
+    }
+
+    async fn a_subnet_and_a_load_balancer_of_a_caller_belong_to_the_inventory_once_they_are_listed(home: Home) {
+        let inventory = |more: &str| {
+            format!("locations: [{{ name: here }}]\nprojects:\n  - name: shop\n    id: {SHOP}\n{more}")
+        };
+        let subnet = "    private_subnets: [{ name: theirs, location: here }]\n";
+        let listed = "    load_balancers: [{ name: web, location: here, subnet: theirs, src_port: 80, dst_port: 8080, \
+                      health_check_endpoint: /up }]\n";
+        home.apply(&inventory(""));
+        let service = home.serve(&[]);
+        let caller = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
+        let theirs = "/location/here/private-subnet/theirs";
+        let id = caller.post_nothing(theirs).await.ok()["id"].clone();
+        let web = "/location/here/load-balancer/web";
+        let body = serde_json::json!({
+            "private_subnet_id": id, "algorithm": "round_robin", "src_port": 80, "dst_port": 8080,
+            "health_check_endpoint": "/up", "health_check_protocol": "http",
+        });
+        caller.post(web, body).await.ok();
+        let both = inventory(&format!("{subnet}{listed}"));
+        let applied = home.apply(&both);
+        assert!(applied.ends_with("0 to create, 2 to update, 0 to delete: applied\n"), "{applied}");
+        assert_eq!(home.apply(&both), "0 to create, 0 to update, 0 to delete: applied\n");
+        let prune = |inventory: String| {
+            std::fs::write(home.path().join("inventory.yaml"), inventory).expect("the folder is writable");
+            home.succeed(&["apply", "--prune", "inventory.yaml"])
+        };
+        let pruned = prune(inventory(subnet));
+        assert!(pruned.ends_with("0 to create, 0 to update, 1 to delete: applied\n"), "{pruned}");
+        assert_eq!(caller.get(web).await.status, 404);
+        caller.get(theirs).await.ok();
+        let pruned = prune(inventory(""));
+        assert!(pruned.ends_with("0 to create, 0 to update, 1 to delete: applied\n"), "{pruned}");
+        assert_eq!(caller.get(theirs).await.status, 404);
+    }
+
     async fn networks_that_a_file_asks_for_are_given_to_no_other(home: Home) {
         // So many that random networks would collide with declared ones.
         let any = (0..1000).map(|number| format!("      - {{ name: any-{number}, location: here }}\n"));
@@ -214,6 +287,55 @@ fn everything_wrong_with_an_inventory_is_reported_at_once() {
         "wrong_inventories",
         format!("{}\n{missing}", reported.join("\n"))
     );
+}
+
+#[test]
+fn addresses_that_no_host_can_have_are_reported() {
+    let home = Home::sqlite();
+    let said = |addresses: &[&str]| {
+        let nics = addresses.iter().enumerate().map(|(number, address)| {
+            let version = if address.contains(':') { 6 } else { 4 };
+            format!("          - {{ name: n{number}, private_ipv{version}: \"{address}\" }}\n")
+        });
+        let inventory = format!(
+            "projects:\n  - name: shop\n    private_subnets:\n      - name: backend\n        location: us-east-a2\n        \
+             net4: 10.61.7.0/26\n        net6: \"fd61:7a0c:55e1:9200::/64\"\n        nics:\n{}",
+            nics.collect::<String>()
+        );
+        std::fs::write(home.path().join("inventory.yaml"), inventory)
+            .expect("the folder is writable");
+        home.run(&["apply", "--dry-run", "inventory.yaml"])
+    };
+    for (wrong, reason) in [
+        ("fd61:7a0c:55e1:9200::", "in the `net6` of the subnet"),
+        ("fd61:7a0c:55e1:9200::3", "in the `net6` of the subnet"),
+        ("fd61:7a0c:55e1:9201::9", "in the `net6` of the subnet"),
+        (
+            "fd61:7a0c:55e1:91ff:ffff:ffff:ffff:ffff",
+            "in the `net6` of the subnet",
+        ),
+        ("10.61.7.0", "in the `net4` of the subnet"),
+        ("10.61.7.3", "in the `net4` of the subnet"),
+        ("10.61.7.63", "in the `net4` of the subnet"),
+        ("10.61.7.64", "in the `net4` of the subnet"),
+        ("10.61.6.62", "in the `net4` of the subnet"),
+    ] {
+        let output = said(&[wrong]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success(), "{wrong}");
+        assert!(said.contains("must be a host address"), "{wrong}: {said}");
+        assert!(said.contains(reason), "{wrong}: {said}");
+    }
+    let right = [
+        "fd61:7a0c:55e1:9200::4",
+        "fd61:7a0c:55e1:9200::5",
+        "fd61:7a0c:55e1:9200:ffff:ffff:ffff:ffff",
+        "10.61.7.4",
+        "10.61.7.62",
+    ];
+    let output = said(&right);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
 }
 
 #[test]

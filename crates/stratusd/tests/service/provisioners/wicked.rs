@@ -1,12 +1,12 @@
 //! Provisioners that hang, fail, or send what the contract does not allow.
 
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
-use super::{ORDERS, caller, create, is_running, serve};
+use super::{ORDERS, caller, create, is_running, serve, serve_observing};
 use crate::support::Home;
 use crate::support::caller::Caller;
 use crate::support::eventually;
@@ -207,6 +207,75 @@ async fn a_database_that_the_provisioner_has_lost_is_unavailable_and_not_created
         .find(|line| line.contains("has lost a database"));
     let error = error.unwrap_or_else(|| panic!("{log}"));
     assert!(error.contains("ERROR") && error.contains(&url), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_step_that_fails_is_made_again_after_growing_waits() {
+    let (_home, fake, _service, shop) = begin(&[]).await;
+    fake.known.is_wicked.store(true, Ordering::SeqCst);
+    create(&shop, &path("failed")).await;
+    let calls = || fake.known.calls.lock().unwrap().get("failed").copied();
+    let begun = eventually(async || calls().map(|_| Instant::now()))
+        .await
+        .expect("its creation is tried");
+    let is_tried_thrice = eventually(async || calls().filter(|calls| *calls >= 3)).await;
+    is_tried_thrice.expect("its creation is tried again");
+    // After one second, and after two more.
+    assert!(begun.elapsed() > Duration::from_millis(2500));
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(calls(), Some(3), "the next attempt is after four seconds");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_that_cannot_be_closed_to_others_is_not_running() {
+    let (home, fake, _service, shop) = begin(&[]).await;
+    fake.known.is_wicked.store(true, Ordering::SeqCst);
+    let open = path("open");
+    create(&shop, &open).await;
+    let said = eventually(async || {
+        let said = home.run(&["databases"]).stdout;
+        (!said.is_empty()).then(|| String::from_utf8_lossy(&said).into_owned())
+    });
+    let said = said.await.expect("its step fails");
+    assert!(said.contains("/restrict (POST): "), "{said}");
+    assert_eq!(shop.get(&open).await.ok()["state"], "creating");
+    fake.known.is_wicked.store(false, Ordering::SeqCst);
+    shop.wait_for(&open, is_running).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_resize_that_is_done_and_not_seen_is_looked_at_again_soon() {
+    let home = Home::sqlite();
+    home.apply(&two_projects());
+    let fake = Fake::start("size").await;
+    let service = serve_observing(&home, &fake.url, "1h", &[]);
+    let shop = caller(&home, &service);
+    create(&shop, ORDERS).await;
+    let made = shop.wait_for(ORDERS, is_running).await;
+    let id = made["id"].as_str().expect("it has an id").to_owned();
+    let observed = || fake.known.databases.lock().unwrap()[&id].observed;
+    let before = observed();
+    let change = json!({ "size": "standard-4", "storage_size": 128 });
+    shop.patch(ORDERS, change).await.ok();
+    // A step observes it twice, before the resize and after it.
+    let is_seen = eventually(async || (observed() >= before + 6).then_some(())).await;
+    is_seen.expect("it is observed in three steps");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_that_was_never_created_is_not_lost() {
+    let (_home, fake, service, shop) = begin(&[]).await;
+    fake.known.is_wicked.store(true, Ordering::SeqCst);
+    let unknown = path("unknown");
+    create(&shop, &unknown).await;
+    let has_failed = async || (metric(&service, "reconcile_steps_failed").await >= 2).then_some(());
+    eventually(has_failed)
+        .await
+        .expect("its creation is tried again");
+    assert_eq!(shop.get(&unknown).await.ok()["state"], "creating");
+    assert_eq!(metric(&service, "reconcile_steps_missing").await, 0);
+    fake.known.is_wicked.store(false, Ordering::SeqCst);
+    shop.wait_for(&unknown, is_running).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

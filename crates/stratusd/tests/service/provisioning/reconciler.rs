@@ -251,6 +251,95 @@ async fn a_step_ends_with_its_lease() {
     worker.await.expect("a worker ends");
 }
 
+/// A renewal of a lease that fails is tried again while the lease lasts.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_step_goes_on_if_the_database_is_away_for_less_than_its_lease() {
+    let Some((home, mut cluster)) = Home::on_server(&[], &[]) else {
+        return;
+    };
+    let bare = Bare::new(home).await;
+    let request = BareRequest {
+        method: "POST",
+        path: format!("/project/{SHOP}{PLACE}/postgres/orders"),
+        body: Some(json!({ "size": "standard-2", "storage_size": 64 })),
+    };
+    assert_eq!(bare.call(&request).await.0, 200);
+    let watched = Arc::new(Watched::default());
+    let at_the_door = watched.holds_passwords.lock().await;
+    let keys = std::fs::read_to_string(bare.home.keys()).expect("the key file exists");
+    let config = ReconcilerConfig {
+        lease: LEASE * 2,
+        ..config()
+    };
+    let reconciler = Reconciler::new(
+        store(&bare.home).await,
+        context(&keys),
+        Watching(Arc::clone(&watched)),
+        config,
+        Arc::new(Steps::default()),
+    );
+    let stop = CancellationToken::new();
+    let worker = tokio::spawn(reconciler.run(stop.clone()));
+    let is_asked = async || (watched.asked_for_password.load(Ordering::SeqCst) > 0).then_some(());
+    eventually(is_asked).await.expect("the step has begun");
+    cluster.stop();
+    // The lease is renewed for the first time after a third of it.
+    tokio::time::sleep(LEASE * 5 / 6).await;
+    cluster.start_again();
+    tokio::time::sleep(LEASE * 2).await;
+    assert_eq!(
+        watched.passwords_begun.load(Ordering::SeqCst),
+        1,
+        "the step goes on"
+    );
+    assert_eq!(watched.asked_for_password.load(Ordering::SeqCst), 1);
+    drop(at_the_door);
+    stop.cancel();
+    worker.await.expect("a worker ends");
+}
+
+/// A worker renews its lease for as long as its step takes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_step_may_take_longer_than_its_lease() {
+    let bare = Bare::new(Home::sqlite()).await;
+    let path = format!("/project/{SHOP}{PLACE}/postgres/orders");
+    let request = |method| BareRequest {
+        method,
+        path: path.clone(),
+        body: (method == "POST").then(|| json!({ "size": "standard-2", "storage_size": 64 })),
+    };
+    assert_eq!(bare.call(&request("POST")).await.0, 200);
+    let watched = Arc::new(Watched::default());
+    let at_the_door = watched.holds_passwords.lock().await;
+    let keys = std::fs::read_to_string(bare.home.keys()).expect("the key file exists");
+    let stop = CancellationToken::new();
+    let mut workers = Vec::new();
+    for _ in 0..2 {
+        let reconciler = reconciler(&bare.home, &keys, Arc::clone(&watched)).await;
+        workers.push(tokio::spawn(reconciler.run(stop.clone())));
+    }
+    let is_asked = async || (watched.asked_for_password.load(Ordering::SeqCst) > 0).then_some(());
+    eventually(is_asked).await.expect("the step has begun");
+    tokio::time::sleep(LEASE * 5 / 2).await;
+    assert_eq!(
+        watched.passwords_begun.load(Ordering::SeqCst),
+        1,
+        "the step still goes on"
+    );
+    drop(at_the_door);
+    let is_running = eventually(async || {
+        let (_, _, body) = bare.call(&request("GET")).await;
+        let database: Value = serde_json::from_slice(&body).expect("the body is JSON");
+        (database["state"] == "running").then_some(())
+    });
+    is_running.await.expect("the step ends well");
+    stop.cancel();
+    for worker in workers {
+        worker.await.expect("a worker ends");
+    }
+    assert_eq!(watched.asked_for_password.load(Ordering::SeqCst), 1);
+}
+
 /// A step that has begun before the owner deletes the database does not bring it back.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_that_is_deleted_meanwhile_stays_deleted() {
@@ -429,6 +518,50 @@ async fn what_a_worker_has_done_is_not_noted_once_its_lease_is_lost() {
         1,
         "the lease is not the worker's to release"
     );
+    stop.cancel();
+    worker.await.expect("a worker ends");
+    assert!(
+        watched.deleted.lock().unwrap().is_empty(),
+        "the database is another worker's"
+    );
+}
+
+/// What a step may have made after another worker had deleted the database is deleted too.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_left_of_a_database_that_another_worker_deletes_meanwhile() {
+    let bare = Bare::new(Home::sqlite()).await;
+    let request = BareRequest {
+        method: "POST",
+        path: format!("/project/{SHOP}{PLACE}/postgres/orders"),
+        body: Some(json!({ "size": "standard-2", "storage_size": 64 })),
+    };
+    let (status, _, body) = bare.call(&request).await;
+    assert_eq!(status, 200);
+    let made: Value = serde_json::from_slice(&body).expect("the body is JSON");
+    let watched = Arc::new(Watched::default());
+    let at_the_door = watched.holds_passwords.lock().await;
+    let keys = std::fs::read_to_string(bare.home.keys()).expect("the key file exists");
+    let stop = CancellationToken::new();
+    let reconciler = reconciler(&bare.home, &keys, Arc::clone(&watched)).await;
+    let worker = tokio::spawn(reconciler.run(stop.clone()));
+    let is_asked = async || (watched.asked_for_password.load(Ordering::SeqCst) > 0).then_some(());
+    eventually(is_asked).await.expect("the step has begun");
+    let mut connection = bare.home.open_sqlite();
+    let changed = connection
+        .batch_execute("UPDATE postgres_database SET state = 'deleting', lease = 'another'");
+    changed.expect("it can be written");
+    drop(at_the_door);
+    // The other worker is still at it.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert!(watched.deleted.lock().unwrap().is_empty());
+    let gone = connection.batch_execute("DELETE FROM postgres_database");
+    gone.expect("it can be written");
+    let is_deleted = eventually(async || {
+        let deleted = watched.deleted.lock().unwrap().clone();
+        (!deleted.is_empty()).then_some(deleted)
+    });
+    let deleted = is_deleted.await.expect("what was made is deleted");
+    assert_eq!(json!(deleted), json!([made["id"]]));
     stop.cancel();
     worker.await.expect("a worker ends");
 }

@@ -287,13 +287,19 @@ impl Known {
         if self.broken == "upgrades-unknown" {
             versions.retain(|version| *version != "18");
         }
+        let sizes = match self.broken {
+            "sizes-unknown" => json!([{ "vm_size": "huge-1", "storage_sizes_gib": [64] }]),
+            _ => SIZES
+                .map(|(size, gib)| json!({ "vm_size": size, "storage_sizes_gib": gib }))
+                .into(),
+        };
         ok(&json!({
             "name": "fake 1",
             "is_simulated": false,
             "versions": versions,
             "upgrades": upgrades(self.broken),
             "flavors": ["standard"],
-            "sizes": SIZES.map(|(size, gib)| json!({ "vm_size": size, "storage_sizes_gib": gib })),
+            "sizes": sizes,
             "can_shrink_storage": false,
             "sends_events": true,
         }))
@@ -357,6 +363,8 @@ impl Known {
                 let response = response.body(Body::from_stream(endless));
                 return Some(response.expect("it is a response"));
             }
+            "unknown" => return Some(problem(404, "DatabaseNotFound")),
+            "open" if step == "restrict" => return Some(problem(500, "Failed")),
             "lost" => return Some(json_of(404, "application/json", &json!({}))),
             "failed" => return Some(problem(500, "Failed")),
             "busy" => return Some(busy("1")),
