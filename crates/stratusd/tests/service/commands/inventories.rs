@@ -124,6 +124,9 @@ on_both! {
         let pruned = prune(listed.clone());
         assert!(pruned.ends_with("0 to create, 0 to update, 1 to delete: applied\n"), "{pruned}");
         assert_eq!(networks().await, ["10.0.0.0/8"]);
+        let described = home.apply(&listed.replace("Ours", "Again"));
+        assert_eq!(described.lines().last(), Some("0 to create, 1 to update, 0 to delete: applied"));
+        assert_eq!(caller.get(web).await.ok()["description"], "Again");
         let pruned = prune(inventory(""));
         assert!(pruned.ends_with("0 to create, 0 to update, 1 to delete: applied\n"), "{pruned}");
         assert_eq!(caller.get(web).await.status, 404);
@@ -162,6 +165,91 @@ on_both! {
         let pruned = prune(inventory(""));
         assert!(pruned.ends_with("0 to create, 0 to update, 1 to delete: applied\n"), "{pruned}");
         assert_eq!(caller.get(theirs).await.status, 404);
+    }
+
+    async fn a_virtual_machine_behind_a_load_balancer_of_a_caller_is_not_taken_from_it(home: Home) {
+        let vm = |name: &str| format!("{{ name: {name}, location: here, size: standard-2, storage_size_gib: 40, unix_user: deploy }}");
+        let inventory = |more: &str| {
+            format!(
+                "locations: [{{ name: here }}]\nprojects:\n  - name: shop\n    id: {SHOP}\n    vms: [{}, {}]\n    \
+                 private_subnets: [{{ name: backend, location: here }}]\n{more}",
+                vm("app-1"),
+                vm("app-2")
+            )
+        };
+        home.apply(&inventory(""));
+        let service = home.serve(&[]);
+        let caller = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
+        let subnet = caller.get("/location/here/private-subnet/backend").await.ok()["id"].clone();
+        let vms = caller.get("/location/here/vm").await.ok();
+        let second = vms["items"].as_array().and_then(|vms| vms.iter().find(|vm| vm["name"] == "app-2"));
+        let second = second.expect("the inventory has it")["id"].clone();
+        let body = serde_json::json!({
+            "private_subnet_id": subnet, "algorithm": "round_robin", "src_port": 80, "dst_port": 8080,
+            "health_check_endpoint": "/up", "health_check_protocol": "http",
+        });
+        caller.post("/location/here/load-balancer/theirs", body).await.ok();
+        let attach = serde_json::json!({ "vm_id": second });
+        caller.post("/location/here/load-balancer/theirs/attach-vm", attach).await.ok();
+        let taken = inventory(
+            "    load_balancers:\n      - { name: ours, location: here, subnet: backend, src_port: 80, dst_port: 8080, \
+             health_check_endpoint: /up, vms: [app-1, app-2] }\n",
+        );
+        std::fs::write(home.path().join("inventory.yaml"), &taken).expect("the folder is writable");
+        let said = home.fail(&["apply", "inventory.yaml"]);
+        let line = taken.lines().position(|line| line.contains("name: ours")).expect("it is in a line");
+        let column = taken.lines().nth(line).and_then(|line| line.find("app-2")).expect("it is in the line");
+        let place = format!("inventory.yaml:{}:{}: ", line + 1, column + 1);
+        assert!(said.contains(&place), "{said}");
+        assert!(said.contains("vm app-2 is attached to another load balancer: detach it there first"), "{said}");
+        assert_eq!(caller.get("/location/here/load-balancer").await.ok()["count"], 1);
+    }
+
+    async fn what_the_api_cannot_change_of_a_load_balancer_follows_the_inventory(home: Home) {
+        let inventory = |more: &str| {
+            format!(
+                "locations: [{{ name: here }}]\nprojects:\n  - name: shop\n    id: {SHOP}\n    private_subnets: [{{ name: \
+                 one, location: here }}, {{ name: other, location: here }}]\n    load_balancers: [{{ name: web, location: \
+                 here, src_port: 80, dst_port: 8080, health_check_endpoint: /up, {more} }}]\n"
+            )
+        };
+        home.apply(&inventory("subnet: one"));
+        let service = home.serve(&[]);
+        let caller = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
+        let seen = async || {
+            let seen = caller.get("/location/here/load-balancer/web").await.ok();
+            [seen["health_check_protocol"].clone(), seen["subnet"].clone()].map(|it| it.as_str().map(str::to_owned))
+        };
+        let of = |protocol: &str, subnet: &str| [protocol, subnet].map(|it| Some(it.to_owned()));
+        assert_eq!(seen().await, of("http", "one"));
+        let applied = home.apply(&inventory("subnet: one, health_check_protocol: tcp"));
+        assert_eq!(applied.lines().last(), Some("0 to create, 1 to update, 0 to delete: applied"));
+        assert_eq!(seen().await, of("tcp", "one"));
+        let applied = home.apply(&inventory("subnet: other, health_check_protocol: tcp"));
+        assert_eq!(applied.lines().last(), Some("0 to create, 1 to update, 0 to delete: applied"));
+        assert_eq!(seen().await, of("tcp", "other"));
+    }
+
+    async fn a_firewall_that_the_api_has_attached_is_reported_when_others_are_pruned(home: Home) {
+        let inventory = |listed: &str| {
+            format!(
+                "locations: [{{ name: here }}]\nprojects:\n  - name: shop\n    id: {SHOP}\n    firewalls: [{{ name: ours, \
+                 location: here }}]\n    private_subnets: [{{ name: backend, location: here, firewalls: [{listed}] }}]\n"
+            )
+        };
+        home.apply(&inventory("ours"));
+        let service = home.serve(&[]);
+        let caller = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
+        let subnet = caller.get("/location/here/private-subnet/backend").await.ok()["id"].clone();
+        caller.post_nothing("/location/here/firewall/theirs").await.ok();
+        let attach = serde_json::json!({ "private_subnet_id": subnet });
+        caller.post("/location/here/firewall/theirs/attach-subnet", attach).await.ok();
+        std::fs::write(home.path().join("inventory.yaml"), inventory("ours")).expect("the folder is writable");
+        let pruned = home.succeed(&["apply", "--prune", "inventory.yaml"]);
+        let reported = "  project shop: private subnet here/backend (firewalls): differs from the inventory, left unchanged\n";
+        assert_eq!(pruned, format!("{reported}0 to create, 0 to update, 0 to delete: applied\n"));
+        let seen = caller.get("/location/here/private-subnet/backend").await.ok();
+        assert_eq!(seen["firewalls"].as_array().map(Vec::len), Some(2));
     }
 
     async fn networks_that_a_file_asks_for_are_given_to_no_other(home: Home) {
@@ -228,6 +316,19 @@ on_both! {
         home.succeed(&["apply", "--prune", "inventory.yaml"]);
         let again = home.succeed(&["apply", "--prune", "inventory.yaml"]);
         assert!(again.contains("0 to create, 0 to update, 0 to delete"), "{again}");
+    }
+
+    async fn either_network_passes_from_a_name_to_another(home: Home) {
+        let apply = |name: String, networks: &str| {
+            let inventory = format!("projects:\n- name: shop\n  private_subnets: [{{ name: {name}, location: us-east-a2, {networks} }}]\n");
+            std::fs::write(home.path().join("inventory.yaml"), inventory).expect("the folder is writable");
+            home.succeed(&["apply", "--prune", "inventory.yaml"])
+        };
+        for (number, one) in ["net4: 10.0.0.0/26", "net6: \"fd00::/64\""].into_iter().enumerate() {
+            apply(format!("old-{number}"), "net4: 10.0.0.0/26, net6: \"fd00::/64\"");
+            let applied = apply(format!("new-{number}"), one);
+            assert_eq!(applied.lines().last(), Some("1 to create, 0 to update, 1 to delete: applied"));
+        }
     }
 
     async fn impossible_changes_are_refused(home: Home) {
