@@ -6,8 +6,9 @@ use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
 
 use crate::on_both;
 use crate::support::Home;
+use crate::support::caller::Caller;
 use crate::support::cluster::{Session, ask, binary};
-use crate::support::inventory::two_projects;
+use crate::support::inventory::{SHOP, two_projects};
 
 on_both! {
     async fn a_database_of_a_newer_version_is_refused(home: Home) {
@@ -24,6 +25,25 @@ on_both! {
             let said = home.fail(command);
             assert!(said.contains("the database is newer than this program"), "{said}");
         }
+    }
+
+    async fn a_value_that_does_not_fit_is_named_in_the_log_and_not_shown(home: Home) {
+        home.apply(&two_projects());
+        let damage = "UPDATE private_subnet SET net4 = 'damaged' WHERE name = 'frontend'";
+        if home.database_url.starts_with("sqlite://") {
+            home.open_sqlite().batch_execute(damage).expect("the rows are damaged");
+        } else {
+            ask(&home.database_url, damage).expect("the rows are damaged");
+        }
+        let service = home.serve(&[]);
+        let caller = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
+        let refused = caller.get("/location/eu-central-h1/private-subnet/frontend").await;
+        assert_eq!(refused.status, 500, "{refused:?}");
+        service.terminate();
+        let (_, log) = service.wait();
+        let named = "the database holds a value in private_subnet.net4 that does not fit the contract";
+        assert!(log.contains(named), "{log}");
+        assert!(!format!("{refused:?}{log}").contains("damaged"), "{refused:?}\n{log}");
     }
 }
 
