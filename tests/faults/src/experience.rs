@@ -122,3 +122,54 @@ fn places(fault: &Fault) -> [String; 3] {
     let function = format!("{}:{function}", fault.file);
     [String::new(), fault.file.clone(), function]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fault::{Function, Genre, Place, Span};
+
+    fn fault(function: &str) -> Fault {
+        let place = Place { line: 1, column: 1 };
+        Fault {
+            file: "src/a.rs".to_owned(),
+            function: Some(Function {
+                function_name: function.to_owned(),
+            }),
+            name: format!("src/a.rs:1:1: replace {function} -> bool with true"),
+            genre: Genre::FnValue,
+            replacement: "true".to_owned(),
+            span: Span {
+                start: place,
+                end: place,
+            },
+        }
+    }
+
+    #[test]
+    fn the_test_comes_first_that_is_likely_to_notice_for_its_time() {
+        let seconds = Duration::from_secs;
+        let tests = [
+            Test::new("slow", seconds(9)),
+            Test::new("quick", seconds(1)),
+            Test::new("slow_about_leases", seconds(4)),
+        ];
+        let mut experience = Experience::new(10);
+        let order = |experience: &Experience, function: &str| {
+            let (fault, mut left) = (fault(function), vec![0, 1, 2]);
+            let next = || Some(experience.next(&fault, &tests, &mut left)?.0);
+            std::iter::from_fn(next).collect::<Vec<_>>()
+        };
+        assert_eq!(order(&experience, "read"), [1, 2, 0]);
+        // Its name has a word of the function.
+        assert_eq!(order(&experience, "leases"), [2, 1, 0]);
+        for _ in 0..3 {
+            experience.note(&fault("read"), 0, true, seconds(9));
+            experience.note(&fault("read"), 1, false, seconds(1));
+        }
+        assert_eq!(order(&experience, "read")[0], 0);
+        let (next, share) = experience
+            .next(&fault("read"), &tests, &mut vec![0, 1])
+            .expect("there are two");
+        assert!(next == 0 && share > 0.5, "{share}");
+    }
+}

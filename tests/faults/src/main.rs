@@ -14,6 +14,7 @@
 
 mod experience;
 mod fault;
+mod run;
 mod tree;
 mod trial;
 mod weave;
@@ -34,42 +35,42 @@ use trial::{Test, Trial, Verdict};
 
 fn main() -> anyhow::Result<()> {
     let arguments: Vec<PathBuf> = env::args_os().skip(1).map(PathBuf::from).collect();
-    let (run, results, scratch) = match arguments.as_slice() {
+    let (prepared, results, scratch) = match arguments.as_slice() {
         [option, folder] if option.as_os_str() == "--resume" => {
-            let run = Run::read(folder)?;
-            (run, Results::at(folder), folder.join("reached"))
+            let prepared = Prepared::read(folder)?;
+            (prepared, Results::at(folder), folder.join("reached"))
         }
         [faults, workspace, package, folder] => {
             fs::create_dir_all(folder).context("the folder cannot be made")?;
             // Cargo and the tests run in other folders.
             let folder = &folder.canonicalize().context("the folder is not there")?;
             let results = Results::at(folder);
-            let run = Run::begin(
+            let prepared = Prepared::new(
                 faults,
                 workspace,
                 &package.to_string_lossy(),
                 folder,
                 &results,
             )?;
-            (run, results, folder.join("reached"))
+            (prepared, results, folder.join("reached"))
         }
         _ => bail!("usage: faults FAULTS.json WORKSPACE PACKAGE FOLDER, or faults --resume FOLDER"),
     };
-    judge(&run, &results, scratch)
+    judge(&prepared, &results, scratch)
 }
 
 /// Runs the tests on each fault that is not in the results yet.
-fn judge(run: &Run, results: &Results, scratch: PathBuf) -> anyhow::Result<()> {
+fn judge(prepared: &Prepared, results: &Results, scratch: PathBuf) -> anyhow::Result<()> {
     let judged = results.judged()?;
-    let seeded = (0..run.faults.len()).filter(|index| !run.left_out.contains(index));
+    let seeded = (0..prepared.faults.len()).filter(|index| !prepared.left_out.contains(index));
     let left: Vec<(usize, &Fault)> = seeded
-        .map(|index| (index, &run.faults[index]))
+        .map(|index| (index, &prepared.faults[index]))
         .filter(|(_, fault)| !judged.contains(&fault.name))
         .collect();
-    println!("{} tests judge {} faults", run.tests.len(), left.len());
+    println!("{} tests judge {} faults", prepared.tests.len(), left.len());
     let done = Mutex::new(0_usize);
-    trial(&run.folder, scratch).judge(&left, &run.tests, &|index, verdict, count| {
-        let name = &run.faults[index].name;
+    trial(&prepared.folder, scratch).judge(&left, &prepared.tests, &|index, verdict, count| {
+        let name = &prepared.faults[index].name;
         let file = match verdict {
             Verdict::Caught => "caught",
             Verdict::Timeout => "timeout",
@@ -100,7 +101,7 @@ fn trial(folder: &Path, scratch: PathBuf) -> Trial {
 
 /// What is known before the faults are judged, and what is needed to go on after an interruption.
 #[derive(Debug, Serialize, Deserialize)]
-struct Run {
+struct Prepared {
     /// The folder of the package, in which its tests run.
     folder: PathBuf,
     faults: Vec<Fault>,
@@ -110,9 +111,9 @@ struct Run {
     tests: Vec<Test>,
 }
 
-impl Run {
+impl Prepared {
     /// Builds the package with all faults, and runs every test without one.
-    fn begin(
+    fn new(
         faults: &Path,
         workspace: &Path,
         package: &str,
@@ -137,15 +138,15 @@ impl Run {
         for name in &failed {
             println!("left out, since it fails without a fault: {name}");
         }
-        let run = Self {
+        let prepared = Self {
             folder: tree.folder(),
             faults,
             left_out,
             tests,
         };
-        let text = serde_json::to_vec(&run).context("the run cannot be written")?;
+        let text = serde_json::to_vec(&prepared).context("the run cannot be written")?;
         fs::write(Self::file(folder), text).context("the run cannot be written")?;
-        Ok(run)
+        Ok(prepared)
     }
 
     fn read(folder: &Path) -> anyhow::Result<Self> {

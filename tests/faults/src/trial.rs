@@ -3,19 +3,19 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::process::CommandExt as _;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::PathBuf;
+use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use serde::{Deserialize, Serialize};
 
 use crate::experience::Experience;
 use crate::fault::Fault;
+use crate::run::{Ending, Limit, Run};
 use crate::tree::TestProgram;
 
 /// How much longer than without a fault a test may take, before it counts as one that does not end.
@@ -54,14 +54,6 @@ struct Pass {
     longest: Duration,
 }
 
-/// When a test counts as one that does not end.
-#[derive(Debug, Clone, Copy)]
-struct Limit {
-    time: Duration,
-    /// The CPU time of its process, without those that it starts.
-    cpu: Duration,
-}
-
 /// A test that passes without a fault.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Test {
@@ -75,6 +67,19 @@ pub(crate) struct Test {
     pub(crate) reached: BTreeSet<usize>,
 }
 
+#[cfg(test)]
+impl Test {
+    pub(crate) fn new(name: &str, takes: Duration) -> Self {
+        Self {
+            program: PathBuf::new(),
+            name: name.to_owned(),
+            takes,
+            cpu: Duration::ZERO,
+            reached: BTreeSet::new(),
+        }
+    }
+}
+
 /// What the tests said about a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
@@ -84,14 +89,6 @@ pub(crate) enum Verdict {
     Timeout,
     /// All pass.
     Missed,
-}
-
-/// How a test ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ending {
-    Passed,
-    Failed,
-    Late,
 }
 
 /// Runs the tests of a package.
@@ -119,18 +116,22 @@ impl Trial {
         self.each(listed.len(), &|at| {
             let (program, name) = &listed[at];
             let reached = self.scratch.join(format!("{at}.txt"));
-            let began = Instant::now();
-            let watch = Some(reached.as_path());
-            let (ending, cpu) = self.run(&program.path, name, None, watch, LONGEST);
-            let takes = began.elapsed();
+            let ran = Run {
+                program: &program.path,
+                test: name,
+                folder: &self.folder,
+                fault: None,
+                reached: Some(&reached),
+            }
+            .within(LONGEST);
             let text = fs::read_to_string(&reached).unwrap_or_default();
             let _ = fs::remove_file(&reached);
-            if ending == Ending::Passed {
+            if ran.ending == Ending::Passed {
                 lock(&passed).push(Test {
                     program: program.path.clone(),
                     name: name.clone(),
-                    takes,
-                    cpu,
+                    takes: ran.took,
+                    cpu: ran.cpu,
                     reached: text.lines().filter_map(|line| line.parse().ok()).collect(),
                 });
             } else {
@@ -168,9 +169,9 @@ impl Trial {
                 let Some((test, expected)) = lock(&experience).next(fault, tests, &mut now) else {
                     break;
                 };
-                let began = Instant::now();
-                verdict = self.verdict(index, &tests[test], expected > CERTAIN);
-                lock(&experience).note(fault, test, verdict.is_some(), began.elapsed());
+                let took;
+                (verdict, took) = self.verdict(index, &tests[test], expected > CERTAIN);
+                lock(&experience).note(fault, test, verdict.is_some(), took);
                 if verdict.is_some() {
                     break;
                 }
@@ -195,22 +196,33 @@ impl Trial {
         self.each(later.len(), &|at| judged(later[at], REST));
     }
 
-    /// Runs a test with a fault, and returns nothing if it passes. Some tests fail once in a while without
-    /// any fault: one that is not expected to fail is run again.
-    fn verdict(&self, fault: usize, test: &Test, is_expected: bool) -> Option<Verdict> {
+    /// Runs a test with a fault, and returns no verdict if it passes, and how long it took. Some tests fail
+    /// once in a while without any fault: one that is not expected to fail is run again.
+    fn verdict(&self, fault: usize, test: &Test, is_expected: bool) -> (Option<Verdict>, Duration) {
         let limit = Limit {
             time: test.takes * SLOWER + LEAST_TIMEOUT,
             cpu: test.cpu * BUSIER + LEAST_CPU,
         };
-        let run = || {
-            self.run(&test.program, &test.name, Some(fault), None, limit)
-                .0
+        let run = Run {
+            program: &test.program,
+            test: &test.name,
+            folder: &self.folder,
+            fault: Some(fault),
+            reached: None,
         };
-        match run() {
+        let first = run.within(limit);
+        let mut took = first.took;
+        let verdict = match first.ending {
             Ending::Late => Some(Verdict::Timeout),
-            Ending::Failed if is_expected || run() != Ending::Passed => Some(Verdict::Caught),
-            Ending::Passed | Ending::Failed => None,
-        }
+            Ending::Failed if is_expected => Some(Verdict::Caught),
+            Ending::Failed => {
+                let second = run.within(limit);
+                took += second.took;
+                (second.ending != Ending::Passed).then_some(Verdict::Caught)
+            }
+            Ending::Passed => None,
+        };
+        (verdict, took)
     }
 
     /// Does so many pieces of work, several at once.
@@ -230,88 +242,6 @@ impl Trial {
             }
         });
     }
-
-    /// Runs a test in a process group of its own, with what it starts. Returns the CPU time of its process
-    /// too, as far as it is known.
-    fn run(
-        &self,
-        program: &Path,
-        name: &str,
-        fault: Option<usize>,
-        reached: Option<&Path>,
-        limit: Limit,
-    ) -> (Ending, Duration) {
-        wait_for_room();
-        let mut command = Command::new(program);
-        command
-            .args(["--exact", name])
-            .current_dir(&self.folder)
-            .env("CARGO_MANIFEST_DIR", &self.folder)
-            .env_remove("SEEDED_FAULT")
-            .env_remove("SEEDED_FAULTS_REACHED")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .process_group(0);
-        if let Some(fault) = fault {
-            command.env("SEEDED_FAULT", fault.to_string());
-        }
-        if let Some(reached) = reached {
-            command.env("SEEDED_FAULTS_REACHED", reached);
-        }
-        let Ok(mut child) = command.spawn() else {
-            return (Ending::Failed, Duration::ZERO);
-        };
-        let group = child.id();
-        let began = Instant::now();
-        let mut cpu = Duration::ZERO;
-        let ending = loop {
-            match child.try_wait() {
-                Ok(Some(status)) if status.success() => break Ending::Passed,
-                Ok(Some(_)) | Err(_) => break Ending::Failed,
-                Ok(None) if began.elapsed() > limit.time || cpu > limit.cpu => break Ending::Late,
-                Ok(None) => thread::sleep(Duration::from_millis(10)),
-            }
-            cpu = cpu_time(group).unwrap_or(cpu);
-        };
-        // What the test has started and left, such as a database.
-        let _ = Command::new("kill")
-            .args(["-KILL", "--", &format!("-{group}")])
-            .stderr(Stdio::null())
-            .status();
-        let _ = child.wait();
-        (ending, cpu)
-    }
-}
-
-/// Waits while many threads want to run, for a time: most tests wait most of the time, but some do not, and
-/// what is late because of others looks as if it did not end.
-fn wait_for_room() {
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    for _ in 0..100 {
-        let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
-        // The fourth field is the number of threads that run or want to, of all threads.
-        let running = load
-            .split_whitespace()
-            .nth(3)
-            .and_then(|it| it.split('/').next()?.parse().ok());
-        if running.is_none_or(|running: usize| running <= cores * 5) {
-            return;
-        }
-        thread::sleep(Duration::from_millis(100));
-    }
-}
-
-/// Returns the CPU time of all threads of a process, if the system says it.
-fn cpu_time(process: u32) -> Option<Duration> {
-    let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The name of the program is in parentheses, and may have spaces.
-    let (_, fields) = text.rsplit_once(')')?;
-    let mut times = fields.split_whitespace().skip(11);
-    let user: u64 = times.next()?.parse().ok()?;
-    let system: u64 = times.next()?.parse().ok()?;
-    // Linux reports hundredths of seconds to programs on all common processors.
-    Some(Duration::from_millis((user + system) * 10))
 }
 
 /// Returns the names of the tests of a program, without those that are ignored.
