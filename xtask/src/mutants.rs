@@ -78,9 +78,10 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     }
     let (seeded, unnoticed) = (missed.len() + noticed.len(), missed.len());
     let left_out = results(&root, "left_out")?.len();
+    let failing = results(&root, "failing")?.len();
     writeln!(
         out,
-        "{seeded} faults were seeded, and {unnoticed} not noticed; {left_out} do not compile beside the others"
+        "{seeded} faults were seeded, and {unnoticed} not noticed; {left_out} do not compile beside the others; tests that fail without a fault, and judge none: {failing}"
     )?;
     Ok(if is_same { Exit::Fresh } else { Exit::Failed })
 }

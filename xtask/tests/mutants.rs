@@ -25,7 +25,8 @@ fn mutants(
     let script = format!(
         "#!/bin/sh\necho \"$@\" >> calls\n[ \"$1\" = run ] || {{ echo '[]'; exit 0; }}\n\
          printf '{missed}' > target/mutants/mutants.out/missed.txt\n\
-         printf '{caught}' > target/mutants/mutants.out/caught.txt\nexit {code}\n"
+         printf '{caught}' > target/mutants/mutants.out/caught.txt\n\
+         echo 'service a_test' > target/mutants/mutants.out/failing.txt\nexit {code}\n"
     );
     fs::create_dir_all(folder.join("target/mutants/mutants.out")).expect("the folder is writable");
     fs::write(&cargo, script).expect("the folder is writable");
@@ -72,6 +73,7 @@ fn a_fault_that_no_test_notices_is_in_the_list_or_an_error() {
         printed.contains("2 faults were seeded, and 1 not noticed"),
         "{printed}"
     );
+    assert!(printed.contains("judge none: 1\n"), "{printed}");
     let calls = fs::read_to_string(path.join("calls")).expect("cargo was called");
     assert!(calls.contains(" --shard 1/8\n"), "{calls}");
     let listed = fs::read_to_string(path.join("target/mutants/faults.json"));

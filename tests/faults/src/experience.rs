@@ -6,9 +6,9 @@ use std::time::Duration;
 use crate::fault::Fault;
 use crate::trial::Test;
 
-/// How often a test notices a fault that it comes by, if nothing else is known.
+/// How often a test notices a fault that it reaches, if nothing else is known.
 const USUAL: f64 = 0.02;
-/// How much more often if it comes by all faults: it looks at more of what the program does.
+/// How much more often if it reaches all faults: it looks at more of what the program does.
 const BROAD: f64 = 0.1;
 /// The number of faults of all files that say as much as one of the same file.
 const ELSEWHERE: f64 = 5.0;
@@ -16,8 +16,20 @@ const ELSEWHERE: f64 = 5.0;
 const SHARED_WORD: f64 = 0.1;
 /// How much more a fault of the same function says than one of another function in the file.
 const SAME_FUNCTION: f64 = 4.0;
+/// How many faults of a function a test must have noticed certainly for its word to be taken at once.
+const TRUSTED: usize = 3;
 /// How long it takes to start a test.
 const START: Duration = Duration::from_millis(50);
+
+/// What a test has said about a fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Said {
+    Nothing,
+    /// It has noticed the fault once.
+    Once,
+    /// It has noticed the fault again, and passes without it.
+    Certainly,
+}
 
 /// What tests have said about faults so far.
 #[derive(Debug)]
@@ -31,9 +43,10 @@ pub(crate) struct Experience {
 /// The runs of a test on the faults of one place.
 #[derive(Debug, Clone, Copy, Default)]
 struct Runs {
-    count: f64,
     /// How many of them noticed their fault.
     noticed: f64,
+    /// How many of those are certain.
+    confirmed: usize,
     took: Duration,
 }
 
@@ -45,48 +58,56 @@ impl Experience {
         }
     }
 
-    /// Notes that a test, given by its index, has noticed a fault or not.
-    pub(crate) fn note(&mut self, fault: &Fault, test: usize, noticed: bool, took: Duration) {
+    /// Notes what a test, given by its index, has said about a fault.
+    pub(crate) fn note(&mut self, fault: &Fault, test: usize, said: Said, took: Duration) {
         for place in places(fault) {
             let runs = self.runs.entry((place, test)).or_default();
-            runs.count += 1.0;
-            runs.noticed += f64::from(u8::from(noticed));
             runs.took += took;
+            if said != Said::Nothing {
+                runs.noticed += 1.0;
+            }
+            if said == Said::Certainly {
+                runs.confirmed += 1;
+            }
         }
     }
 
-    /// Returns the test to run next, and the share of such faults that it notices, and takes it from those
-    /// that are left, given by their indices.
+    /// Returns whether a test has certainly noticed so many faults of the same function that its failure
+    /// needs no second look.
+    pub(crate) fn is_trusted(&self, fault: &Fault, test: usize) -> bool {
+        let [.., function] = places(fault);
+        let runs = self.runs.get(&(function, test));
+        runs.is_some_and(|runs| runs.confirmed >= TRUSTED)
+    }
+
+    /// Returns the test to run next, and takes it from those that are left, given by their indices.
     pub(crate) fn next(
         &self,
         fault: &Fault,
         tests: &[Test],
         left: &mut Vec<usize>,
-    ) -> Option<(usize, f64)> {
+    ) -> Option<usize> {
         let cost = |at: &usize| self.expected(fault, *at, &tests[*at]).cost();
         let best = (0..left.len())
             .min_by(|one, other| cost(&left[*one]).total_cmp(&cost(&left[*other])))?;
-        let best = left.swap_remove(best);
-        Some((best, self.expected(fault, best, &tests[best]).share()))
+        Some(left.swap_remove(best))
     }
 
     /// Returns what a test does on average over faults like this one.
     fn expected(&self, fault: &Fault, at: usize, test: &Test) -> Expected {
         let words = fault.words();
-        let shared = words.iter().filter(|word| test.name.contains(*word));
+        let shared = words.iter().filter(|word| test.name.contains(**word));
         #[expect(clippy::cast_precision_loss, reason = "a name has few words")]
         let shared = shared.count() as f64;
         #[expect(clippy::cast_precision_loss, reason = "there are some thousands")]
         let breadth = test.reached.len() as f64 / self.faults.max(1) as f64;
         let mut all = Expected {
-            count: 1.0,
             noticed: USUAL + BROAD * breadth + SHARED_WORD * shared,
             took: (test.takes + START).as_secs_f64(),
         };
         let weights = [1.0 / ELSEWHERE, 1.0, SAME_FUNCTION];
         for (place, weight) in places(fault).into_iter().zip(weights) {
             if let Some(runs) = self.runs.get(&(place, at)) {
-                all.count += weight * runs.count;
                 all.noticed += weight * runs.noticed;
                 all.took += weight * runs.took.as_secs_f64();
             }
@@ -98,7 +119,6 @@ impl Experience {
 /// What a test has done with so many faults, in seconds together.
 #[derive(Debug, Clone, Copy)]
 struct Expected {
-    count: f64,
     noticed: f64,
     took: f64,
 }
@@ -107,11 +127,6 @@ impl Expected {
     /// Returns the seconds that it takes to notice a fault.
     fn cost(self) -> f64 {
         self.took / self.noticed
-    }
-
-    /// Returns the share of the faults that are noticed.
-    fn share(self) -> f64 {
-        self.noticed / self.count
     }
 }
 
@@ -156,20 +171,20 @@ mod tests {
         let mut experience = Experience::new(10);
         let order = |experience: &Experience, function: &str| {
             let (fault, mut left) = (fault(function), vec![0, 1, 2]);
-            let next = || Some(experience.next(&fault, &tests, &mut left)?.0);
+            let next = || experience.next(&fault, &tests, &mut left);
             std::iter::from_fn(next).collect::<Vec<_>>()
         };
         assert_eq!(order(&experience, "read"), [1, 2, 0]);
         // Its name has a word of the function.
         assert_eq!(order(&experience, "leases"), [2, 1, 0]);
         for _ in 0..3 {
-            experience.note(&fault("read"), 0, true, seconds(9));
-            experience.note(&fault("read"), 1, false, seconds(1));
+            assert!(!experience.is_trusted(&fault("read"), 0));
+            experience.note(&fault("read"), 0, Said::Certainly, seconds(9));
+            experience.note(&fault("read"), 1, Said::Once, seconds(100));
         }
         assert_eq!(order(&experience, "read")[0], 0);
-        let (next, share) = experience
-            .next(&fault("read"), &tests, &mut vec![0, 1])
-            .expect("there are two");
-        assert!(next == 0 && share > 0.5, "{share}");
+        assert!(experience.is_trusted(&fault("read"), 0));
+        assert!(!experience.is_trusted(&fault("read"), 1));
+        assert!(!experience.is_trusted(&fault("write"), 0));
     }
 }

@@ -1,5 +1,7 @@
 //! The faults that cargo-mutants finds, as `cargo mutants --list --json` prints them.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 /// A fault: a small change of the source, which a test should notice.
@@ -22,13 +24,12 @@ pub(crate) struct Fault {
 impl Fault {
     /// Returns the words of the file's name and the function's, without short ones, which are in too many
     /// other names.
-    pub(crate) fn words(&self) -> Vec<&str> {
+    pub(crate) fn words(&self) -> BTreeSet<&str> {
         let file = self.file.rsplit(['/', '.']).nth(1).unwrap_or_default();
-        // The name of the function is the last word, or stands before its type.
-        let change = self.name.split(" -> ").next().unwrap_or_default();
-        let function = change.rsplit([' ', ':']).next().unwrap_or_default();
-        let words = [file, function];
-        let words = words.iter().flat_map(|name| name.split('_'));
+        let function = self.function.as_ref();
+        let function = function.and_then(|it| it.function_name.rsplit(':').next());
+        let words = [file, function.unwrap_or_default()];
+        let words = words.into_iter().flat_map(|name| name.split('_'));
         words.filter(|word| word.len() > 3).collect()
     }
 }

@@ -1,5 +1,5 @@
 //! Seeds all faults that cargo-mutants finds in a package into one build of it, and runs for each fault
-//! the tests that come by it. cargo-mutants itself builds the package for each fault, which takes days.
+//! the tests that reach it. cargo-mutants itself builds the package for each fault, which takes days.
 //!
 //! ```sh
 //! cargo mutants --list --json --package stratusd > faults.json
@@ -9,8 +9,9 @@
 //! `faults --resume FOLDER` goes on after an interruption.
 //!
 //! Writes the names of the faults into files of the folder: `caught.txt`, `timeout.txt` and `missed.txt`
-//! as cargo-mutants does, `unreached.txt` for those of the missed that no test comes by, and
-//! `left_out.txt` for those that do not compile beside the others.
+//! as cargo-mutants does, `unreached.txt` for those of the missed that no test reaches, and
+//! `left_out.txt` for those that do not compile beside the others. `failing.txt` has the tests that fail
+//! without a fault, and judge none.
 
 mod experience;
 mod fault;
@@ -21,7 +22,7 @@ mod weave;
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::{env, thread};
@@ -69,24 +70,25 @@ fn judge(prepared: &Prepared, results: &Results, scratch: PathBuf) -> anyhow::Re
         .collect();
     println!("{} tests judge {} faults", prepared.tests.len(), left.len());
     let done = Mutex::new(0_usize);
-    trial(&prepared.folder, scratch).judge(&left, &prepared.tests, &|index, verdict, count| {
+    let all = prepared.faults.len();
+    trial(&prepared.folder, scratch).judge(&left, all, &prepared.tests, &|index, verdict, count| {
         let name = &prepared.faults[index].name;
         let file = match verdict {
             Verdict::Caught => "caught",
             Verdict::Timeout => "timeout",
             Verdict::Missed => "missed",
         };
-        let _ = results.write(file, name);
+        results.write(file, name)?;
         if count == 0 {
-            let _ = results.write("unreached", name);
+            results.write("unreached", name)?;
         }
         let mut done = done
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
         *done += 1;
         println!("{done}/{}: {file} after {count} tests: {name}", left.len());
-    });
-    Ok(())
+        Ok(())
+    })
 }
 
 fn trial(folder: &Path, scratch: PathBuf) -> Trial {
@@ -99,7 +101,7 @@ fn trial(folder: &Path, scratch: PathBuf) -> Trial {
     }
 }
 
-/// What is known before the faults are judged, and what is needed to go on after an interruption.
+/// What is known before the faults are judged, and is needed to go on after an interruption.
 #[derive(Debug, Serialize, Deserialize)]
 struct Prepared {
     /// The folder of the package, in which its tests run.
@@ -124,6 +126,12 @@ impl Prepared {
             fs::read(faults).with_context(|| format!("failed to read {}", faults.display()))?;
         let faults: Vec<Fault> =
             serde_json::from_slice(&text).context("this is no list of faults")?;
+        // What there is of another run is not to be gone on with.
+        match fs::remove_file(Self::file(folder)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+        .context("the earlier run cannot be removed")?;
         results.clear()?;
         let tree = Tree::copy(workspace, package, folder)?;
         println!("{} faults: compiling all of them at once", faults.len());
@@ -137,6 +145,7 @@ impl Prepared {
         let (tests, failed) = trial(&tree.folder(), folder.join("reached")).all(&programs)?;
         for name in &failed {
             println!("left out, since it fails without a fault: {name}");
+            results.write("failing", name)?;
         }
         let prepared = Self {
             folder: tree.folder(),
@@ -145,7 +154,9 @@ impl Prepared {
             tests,
         };
         let text = serde_json::to_vec(&prepared).context("the run cannot be written")?;
-        fs::write(Self::file(folder), text).context("the run cannot be written")?;
+        let new = folder.join("run.json.new");
+        fs::write(&new, text).context("the run cannot be written")?;
+        fs::rename(new, Self::file(folder)).context("the run cannot be written")?;
         Ok(prepared)
     }
 
@@ -174,7 +185,14 @@ impl Results {
     /// Makes the lists empty.
     fn clear(&self) -> anyhow::Result<()> {
         fs::create_dir_all(&self.folder).context("the folder cannot be made")?;
-        for name in ["caught", "timeout", "missed", "unreached", "left_out"] {
+        for name in [
+            "caught",
+            "timeout",
+            "missed",
+            "unreached",
+            "left_out",
+            "failing",
+        ] {
             fs::write(self.path(name), "").context("the folder cannot be written")?;
         }
         Ok(())

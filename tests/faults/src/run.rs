@@ -1,11 +1,12 @@
 //! Runs one test in a process of its own, and ends it when it takes too long.
 
-use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::thread;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
+use std::{env, fs, io, process, thread};
 
 /// A test to run.
 #[derive(Debug, Clone, Copy)]
@@ -18,7 +19,7 @@ pub(crate) struct Run<'r> {
     pub(crate) folder: &'r Path,
     /// The fault that is switched on, if one is.
     pub(crate) fault: Option<usize>,
-    /// The file for the faults that the test comes by, if they are wanted.
+    /// The file for the faults that the test reaches, if they are wanted.
     pub(crate) reached: Option<&'r Path>,
 }
 
@@ -50,13 +51,19 @@ pub(crate) struct Ran {
 
 impl Run<'_> {
     /// Runs the test in a process group of its own, with what it starts.
-    pub(crate) fn within(self, limit: Limit) -> Ran {
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be started, which says nothing about a fault.
+    pub(crate) fn within(self, limit: Limit) -> io::Result<Ran> {
         wait_for_room();
+        let folder = TestFolder::new()?;
         let mut command = Command::new(self.program);
         command
             .args(["--exact", self.test])
             .current_dir(self.folder)
             .env("CARGO_MANIFEST_DIR", self.folder)
+            .env("TMPDIR", &folder.0)
             .env_remove("SEEDED_FAULT")
             .env_remove("SEEDED_FAULTS_REACHED")
             .stdin(Stdio::null())
@@ -69,36 +76,70 @@ impl Run<'_> {
         if let Some(reached) = self.reached {
             command.env("SEEDED_FAULTS_REACHED", reached);
         }
-        let Ok(mut child) = command.spawn() else {
-            return Ran {
-                ending: Ending::Failed,
-                took: Duration::ZERO,
-                cpu: Duration::ZERO,
-            };
-        };
+        let mut child = command.spawn()?;
         let group = child.id();
         let began = Instant::now();
         let mut cpu = Duration::ZERO;
         let ending = loop {
             match child.try_wait() {
                 Ok(Some(status)) if status.success() => break Ending::Passed,
-                Ok(Some(_)) | Err(_) => break Ending::Failed,
+                Ok(Some(_)) => break Ending::Failed,
+                Err(error) => return Err(error),
                 Ok(None) if began.elapsed() > limit.time || cpu > limit.cpu => break Ending::Late,
                 Ok(None) => thread::sleep(Duration::from_millis(10)),
             }
             cpu = cpu_time(group).unwrap_or(cpu);
         };
+        let took = began.elapsed();
         // What the test has started and left, such as a database.
         let _ = Command::new("kill")
             .args(["-KILL", "--", &format!("-{group}")])
             .stderr(Stdio::null())
             .status();
         let _ = child.wait();
-        Ran {
-            ending,
-            took: began.elapsed(),
-            cpu,
+        Ok(Ran { ending, took, cpu })
+    }
+}
+
+/// The folder for the temporary files of a test, which would stay if the test is ended.
+struct TestFolder(PathBuf);
+
+impl TestFolder {
+    fn new() -> io::Result<Self> {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        // Short, since the paths of sockets are.
+        let name = format!(
+            "f{}-{}",
+            process::id(),
+            COUNT.fetch_add(1, Ordering::Relaxed)
+        );
+        let folder = env::temp_dir().join(name);
+        fs::create_dir(&folder)?;
+        // Databases run as another user.
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o755))?;
+        Ok(Self(folder))
+    }
+
+    /// Ends the processes that are at work in the folder, which may have left the group of the test.
+    fn end_all(&self) {
+        for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
+            let works_here = fs::read_link(process.path().join("cwd"))
+                .is_ok_and(|folder| folder.starts_with(&self.0));
+            if works_here {
+                let _ = Command::new("kill")
+                    .arg("-KILL")
+                    .arg(process.file_name())
+                    .stderr(Stdio::null())
+                    .status();
+            }
         }
+    }
+}
+
+impl Drop for TestFolder {
+    fn drop(&mut self) {
+        self.end_all();
+        let _ = fs::remove_dir_all(&self.0);
     }
 }
 

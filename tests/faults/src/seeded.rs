@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 static ACTIVE: LazyLock<Option<usize>> =
     LazyLock::new(|| env::var("SEEDED_FAULT").ok()?.parse().ok());
 
-/// Where the faults are written that this process has come by, each once.
+/// Where the faults are written that this process has reached, each once.
 static REACHED: LazyLock<Option<File>> = LazyLock::new(|| {
     let path = env::var_os("SEEDED_FAULTS_REACHED")?;
     OpenOptions::new().append(true).create(true).open(path).ok()

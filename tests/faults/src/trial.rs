@@ -1,5 +1,5 @@
-//! Runs tests: all without a fault, to see how long each takes and which faults it comes by, and then
-//! for each fault those that come by it.
+//! Runs tests: all without a fault, to see how long each takes and which faults it reaches, and then
+//! for each fault those that reach it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,7 +13,7 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use serde::{Deserialize, Serialize};
 
-use crate::experience::Experience;
+use crate::experience::{Experience, Said};
 use crate::fault::Fault;
 use crate::run::{Ending, Limit, Run};
 use crate::tree::TestProgram;
@@ -26,15 +26,12 @@ const LEAST_TIMEOUT: Duration = Duration::from_secs(20);
 const BUSIER: u32 = 2;
 /// What is added to that.
 const LEAST_CPU: Duration = Duration::from_secs(5);
-/// How often a test must have noticed the faults of a function for its word to be taken at once.
-const CERTAIN: f64 = 0.5;
-/// The tests that run for each fault before those of the next one: most faults are noticed by one of the
-/// first, and those that are not come to light early.
+/// The first pass: a few quick tests for every fault, since most faults are noticed by one of them.
 const QUICK: Pass = Pass {
     most: 25,
     longest: Duration::from_secs(4),
 };
-/// The others.
+/// The second pass: all other tests.
 const REST: Pass = Pass {
     most: usize::MAX,
     longest: Duration::MAX,
@@ -48,9 +45,9 @@ const LONGEST: Limit = Limit {
 /// A part of the tests of a fault.
 #[derive(Debug, Clone, Copy)]
 struct Pass {
-    /// How many run at most.
+    /// The most tests that it runs.
     most: usize,
-    /// How long those take at most that run.
+    /// Tests that take longer without a fault are left to the next pass.
     longest: Duration,
 }
 
@@ -63,7 +60,7 @@ pub(crate) struct Test {
     pub(crate) takes: Duration,
     /// How much CPU time its process takes without a fault.
     cpu: Duration,
-    /// The faults that it comes by.
+    /// The faults that it reaches, by index.
     pub(crate) reached: BTreeSet<usize>,
 }
 
@@ -95,7 +92,7 @@ pub(crate) enum Verdict {
 pub(crate) struct Trial {
     /// The folder of the package, in which its tests run.
     pub(crate) folder: PathBuf,
-    /// Where the lists of what tests come by are kept for a moment.
+    /// Where the lists of what tests reach are kept for a moment.
     pub(crate) scratch: PathBuf,
     /// The number of tests that run at once.
     pub(crate) jobs: usize,
@@ -116,14 +113,14 @@ impl Trial {
         self.each(listed.len(), &|at| {
             let (program, name) = &listed[at];
             let reached = self.scratch.join(format!("{at}.txt"));
-            let ran = Run {
+            let run = Run {
                 program: &program.path,
                 test: name,
                 folder: &self.folder,
                 fault: None,
                 reached: Some(&reached),
-            }
-            .within(LONGEST);
+            };
+            let ran = run.within(LONGEST)?;
             let text = fs::read_to_string(&reached).unwrap_or_default();
             let _ = fs::remove_file(&reached);
             if ran.ending == Ending::Passed {
@@ -137,97 +134,119 @@ impl Trial {
             } else {
                 lock(&failed).push(format!("{} {name}", program.name));
             }
-        });
+            Ok(())
+        })?;
         let mut passed = passed.into_inner().unwrap_or_default();
         passed.sort_by_key(|test| test.takes);
         Ok((passed, failed.into_inner().unwrap_or_default()))
     }
 
-    /// Runs the tests that come by each of the faults, until one fails: for all faults a few tests first, and
-    /// then the others for those that are left. Tells `report` each verdict, with the number of tests that
-    /// were run.
+    /// Runs the tests that reach each of the faults, until one notices it. Tells `report` each verdict, with
+    /// the number of tests that were run. `all` is the number of faults that the tests can reach.
+    ///
+    /// # Errors
+    ///
+    /// If a test cannot be started, or `report` fails. Then no other test is started.
     pub(crate) fn judge(
         &self,
         faults: &[(usize, &Fault)],
+        all: usize,
         tests: &[Test],
-        report: &(dyn Fn(usize, Verdict, usize) + Sync),
-    ) {
-        let experience = Mutex::new(Experience::new(faults.len()));
+        report: &(dyn Fn(usize, Verdict, usize) -> anyhow::Result<()> + Sync),
+    ) -> anyhow::Result<()> {
+        let experience = Mutex::new(Experience::new(all));
         let own = |index| (0..tests.len()).filter(move |at| tests[*at].reached.contains(&index));
         // The tests that have not been run yet, for each fault.
         let left: Vec<Mutex<Vec<usize>>> = faults
             .iter()
             .map(|(index, _)| Mutex::new(own(*index).collect()))
             .collect();
-        let judge = |at: usize, pass: Pass| -> Option<Verdict> {
-            let (index, fault) = faults[at];
+        let judge = |at: usize, pass: Pass| -> anyhow::Result<Option<Verdict>> {
+            let fault = faults[at];
             let mut left = lock(&left[at]);
             let is_now = |test: &usize| tests[*test].takes <= pass.longest;
             let (mut now, later): (Vec<_>, Vec<_>) = left.drain(..).partition(is_now);
             let mut verdict = None;
             for _ in 0..pass.most {
-                let Some((test, expected)) = lock(&experience).next(fault, tests, &mut now) else {
+                let Some(test) = lock(&experience).next(fault.1, tests, &mut now) else {
                     break;
                 };
-                let took;
-                (verdict, took) = self.verdict(index, &tests[test], expected > CERTAIN);
-                lock(&experience).note(fault, test, verdict.is_some(), took);
+                verdict = self.ask(fault, (test, &tests[test]), &experience)?;
                 if verdict.is_some() {
                     break;
                 }
             }
             left.extend(now.into_iter().chain(later));
-            verdict.or_else(|| left.is_empty().then_some(Verdict::Missed))
+            Ok(verdict.or_else(|| left.is_empty().then_some(Verdict::Missed)))
         };
         let later: Mutex<Vec<usize>> = Mutex::default();
-        let judged = |at: usize, pass: Pass| match judge(at, pass) {
-            Some(verdict) => {
-                let index = faults[at].0;
+        let judged = |at: usize, pass: Pass| {
+            let (index, fault) = faults[at];
+            if let Some(verdict) = judge(at, pass)? {
                 let count = own(index).count() - lock(&left[at]).len();
-                report(index, verdict, count);
+                return report(index, verdict, count);
             }
-            None => {
-                println!("not noticed by the first tests: {}", faults[at].1.name);
-                lock(&later).push(at);
-            }
+            println!("not noticed by quick tests: {}", fault.name);
+            lock(&later).push(at);
+            Ok(())
         };
-        self.each(faults.len(), &|at| judged(at, QUICK));
+        self.each(faults.len(), &|at| judged(at, QUICK))?;
         let later = std::mem::take(&mut *lock(&later));
-        self.each(later.len(), &|at| judged(later[at], REST));
+        self.each(later.len(), &|at| judged(later[at], REST))
     }
 
-    /// Runs a test with a fault, and returns no verdict if it passes, and how long it took. Some tests fail
-    /// once in a while without any fault: one that is not expected to fail is run again.
-    fn verdict(&self, fault: usize, test: &Test, is_expected: bool) -> (Option<Verdict>, Duration) {
-        let limit = Limit {
-            time: test.takes * SLOWER + LEAST_TIMEOUT,
-            cpu: test.cpu * BUSIER + LEAST_CPU,
-        };
+    /// Runs a test with a fault, and returns no verdict if it passes.
+    ///
+    /// Some tests fail once in a while without any fault. So one that fails is run again, and then once
+    /// without the fault, unless it has noticed others of the same function.
+    fn ask(
+        &self,
+        (index, fault): (usize, &Fault),
+        (at, test): (usize, &Test),
+        experience: &Mutex<Experience>,
+    ) -> anyhow::Result<Option<Verdict>> {
         let run = Run {
             program: &test.program,
             test: &test.name,
             folder: &self.folder,
-            fault: Some(fault),
+            fault: Some(index),
             reached: None,
         };
-        let first = run.within(limit);
-        let mut took = first.took;
-        let verdict = match first.ending {
-            Ending::Late => Some(Verdict::Timeout),
-            Ending::Failed if is_expected => Some(Verdict::Caught),
-            Ending::Failed => {
-                let second = run.within(limit);
-                took += second.took;
-                (second.ending != Ending::Passed).then_some(Verdict::Caught)
-            }
-            Ending::Passed => None,
+        let limit = Limit {
+            time: test.takes * SLOWER + LEAST_TIMEOUT,
+            cpu: test.cpu * BUSIER + LEAST_CPU,
         };
-        (verdict, took)
+        let first = run.within(limit)?;
+        let mut said = match first.ending {
+            Ending::Passed => Said::Nothing,
+            Ending::Failed | Ending::Late => Said::Once,
+        };
+        if said == Said::Once && !lock(experience).is_trusted(fault, at) {
+            let without = Run { fault: None, ..run };
+            let is_certain = run.within(limit)?.ending != Ending::Passed
+                && without.within(limit)?.ending == Ending::Passed;
+            said = if is_certain {
+                Said::Certainly
+            } else {
+                Said::Nothing
+            };
+        }
+        lock(experience).note(fault, at, said, first.took);
+        Ok(match (said, first.ending) {
+            (Said::Nothing, _) => None,
+            (_, Ending::Late) => Some(Verdict::Timeout),
+            _ => Some(Verdict::Caught),
+        })
     }
 
-    /// Does so many pieces of work, several at once.
-    fn each(&self, count: usize, work: &(dyn Fn(usize) + Sync)) {
+    /// Does so many pieces of work, several at once, until one fails.
+    fn each(
+        &self,
+        count: usize,
+        work: &(dyn Fn(usize) -> anyhow::Result<()> + Sync),
+    ) -> anyhow::Result<()> {
         let next = AtomicUsize::new(0);
+        let failed = Mutex::new(None);
         thread::scope(|scope| {
             for _ in 0..self.jobs {
                 scope.spawn(|| {
@@ -236,11 +255,15 @@ impl Trial {
                         if at >= count {
                             return;
                         }
-                        work(at);
+                        if let Err(error) = work(at) {
+                            next.store(count, Ordering::Relaxed);
+                            lock(&failed).get_or_insert(error);
+                        }
                     }
                 });
             }
         });
+        lock(&failed).take().map_or(Ok(()), Err)
     }
 }
 
