@@ -92,7 +92,7 @@ mod tests {
         let per_second = NonZeroU32::new(1000).expect("it is not 0");
         let burst = NonZeroU32::MIN;
         let limiter = Limiter::new(RateLimit { per_second, burst });
-        let wholes_again = || sleep(Duration::from_millis(5));
+        let wait_until_whole = || sleep(Duration::from_millis(5));
         let count = |ids: std::ops::Range<usize>| {
             for id in ids {
                 limiter.check(&id.to_string()).expect("it is its first");
@@ -102,15 +102,19 @@ mod tests {
         let long_ago = long_ago.expect("the system was not started just now");
         count(0..MANY);
         *limiter.swept.lock().expect("nobody panics") = long_ago;
-        wholes_again();
+        wait_until_whole();
         count(MANY..MANY + 1);
-        assert_eq!(limiter.ids.len(), MANY + 1, "there were not many");
-        wholes_again();
+        assert_eq!(
+            limiter.ids.len(),
+            MANY + 1,
+            "swept, though there were not many"
+        );
+        wait_until_whole();
         count(MANY + 1..MANY + 2);
-        assert_eq!(limiter.ids.len(), 1, "they are forgotten");
+        assert_eq!(limiter.ids.len(), 1, "not swept, though there are many");
         count(0..MANY + 1);
-        wholes_again();
+        wait_until_whole();
         count(MANY + 2..MANY + 4);
-        assert_eq!(limiter.ids.len(), MANY + 4, "it was just swept");
+        assert_eq!(limiter.ids.len(), MANY + 4, "swept again at once");
     }
 }

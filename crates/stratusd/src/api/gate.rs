@@ -122,3 +122,30 @@ impl Security for Gate {
 fn is_valid(stored: &Token, now: i64) -> bool {
     stored.revoked_at.is_none() && stored.expires_at.is_none_or(|end| now < end)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_valid_until_it_expires_or_is_revoked() {
+        let project_id = "pjj99grz61ddttq24cf6gc6atm".to_owned();
+        let project_id = project_id.try_into().expect("it is an id");
+        let mut token = Token {
+            id: String::new(),
+            project_id,
+            hash: Vec::new(),
+            read_only: false,
+            description: String::new(),
+            created_at: 0,
+            expires_at: None,
+            revoked_at: None,
+        };
+        assert!(is_valid(&token, i64::MAX));
+        token.expires_at = Some(1000);
+        assert!(is_valid(&token, 999));
+        assert!(!is_valid(&token, 1000));
+        token.revoked_at = Some(500);
+        assert!(!is_valid(&token, 999));
+    }
+}

@@ -61,3 +61,17 @@ pub fn timestamp(seconds: i64) -> Option<Timestamp> {
     let moment = Moment::from_second(seconds).ok()?;
     Timestamp::try_from(moment.to_string()).ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_storage_shrinks_if_less_than_four_fifths_of_it_would_be_in_use() {
+        const GIB: i64 = 1 << 30;
+        assert!(fits(4 * GIB - 1, 5));
+        assert!(!fits(4 * GIB, 5));
+        assert!(fits(0, 16));
+        assert!(!fits(i64::MAX, 4096));
+    }
+}

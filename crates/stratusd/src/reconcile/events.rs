@@ -210,7 +210,7 @@ mod tests {
         let second = waiting.take();
         assert_eq!(second.len(), 50);
         assert!(second.iter().all(|id| !first.contains(id)));
-        // That one was made due is known after others are.
+        // The second call has not forgotten what the first one took.
         waiting.add(first[1].clone());
         assert_eq!(waiting.next(), Some(begun + Duration::from_secs(1)));
         advance(Duration::from_millis(900)).await;

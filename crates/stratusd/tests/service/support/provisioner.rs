@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
@@ -42,8 +42,8 @@ pub struct Known {
     pub versions: Mutex<Vec<&'static str>>,
     /// Whether databases with some names are treated as those names say.
     pub is_wicked: AtomicBool,
-    /// The number of calls of each database by its name.
-    pub calls: Mutex<HashMap<String, usize>>,
+    /// When each database was called for, by its name, while some are wicked.
+    pub calls: Mutex<HashMap<String, Vec<Instant>>>,
     /// Whether databases that begin with `stuck` do not respond, and those that begin with `flaky` do;
     /// else both fail.
     pub is_stuck: AtomicBool,
@@ -75,8 +75,10 @@ pub enum Sent {
 /// A database.
 #[derive(Default)]
 pub struct Database {
-    shape: Value,
-    steps: HashMap<String, i64>,
+    pub shape: Value,
+    /// By the name of a step: the number of the last restart or promotion that was asked for, and 1 for other
+    /// steps.
+    pub steps: HashMap<String, i64>,
     is_created: bool,
     /// Whether its server was restarted.
     is_up: bool,
@@ -336,15 +338,18 @@ impl Known {
         response.expect("it is a response")
     }
 
+    fn note_call(&self, name: &str) {
+        let mut calls = self.calls.lock().unwrap();
+        calls
+            .entry(name.to_owned())
+            .or_default()
+            .push(Instant::now());
+    }
+
     /// Responds as a provisioner that is out of order, if the name of a database asks for that.
     async fn wicked(&self, id: &str, step: &str, wanted: &Value) -> Option<Response> {
         let name = wanted["name"].as_str().unwrap_or_default();
-        *self
-            .calls
-            .lock()
-            .unwrap()
-            .entry(name.to_owned())
-            .or_default() += 1;
+        self.note_call(name);
         let is_stuck = self.is_stuck.load(Ordering::SeqCst);
         match name {
             _ if name.starts_with("hang") || name.starts_with("stuck") && is_stuck => {
@@ -590,13 +595,15 @@ fn resize(database: &mut Database, body: &Value, broken: Broken) -> Response {
     let waits = body["wanted"]["maintenance_window"].is_number() && broken != "window";
     for key in ["version", "storage_size_gib", "ha_type", "vm_size"] {
         let is_kept = key == "vm_size" && (waits || broken == "size")
-            || key == "storage_size_gib" && broken == "storage";
+            || key == "storage_size_gib" && broken == "storage"
+            || key == "ha_type" && broken == "standbys";
         if !is_kept {
             database.shape[key] = wanted[key].clone();
         }
     }
     // As it would be in a window that is always closed.
-    if waits && database.shape["vm_size"] != wanted["vm_size"] {
+    let is_waiting = waits && database.shape["vm_size"] != wanted["vm_size"];
+    if is_waiting || database.shape["ha_type"] != wanted["ha_type"] {
         pending()
     } else {
         done()
