@@ -81,7 +81,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     let failing = results(&root, "failing")?.len();
     writeln!(
         out,
-        "{seeded} faults were seeded, and {unnoticed} not noticed; {left_out} do not compile beside the others; tests that fail without a fault, and judge none: {failing}"
+        "{seeded} faults were seeded, and {unnoticed} not noticed; {left_out} do not compile beside the others, or are for other systems; tests that fail without a fault, and judge none: {failing}"
     )?;
     Ok(if is_same { Exit::Fresh } else { Exit::Failed })
 }

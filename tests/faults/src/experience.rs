@@ -149,6 +149,10 @@ mod tests {
             file: "src/a.rs".to_owned(),
             function: Some(Function {
                 function_name: function.to_owned(),
+                span: Span {
+                    start: place,
+                    end: place,
+                },
             }),
             name: format!("src/a.rs:1:1: replace {function} -> bool with true"),
             genre: Genre::FnValue,

@@ -22,6 +22,18 @@ pub(crate) struct Fault {
 }
 
 impl Fault {
+    /// Returns whether the function, in the source of its file, is for other systems. A fault in it would
+    /// compile, and no test could notice it.
+    pub(crate) fn is_elsewhere(&self, source: &str) -> bool {
+        let Some(function) = &self.function else {
+            return false;
+        };
+        let (start, end) = (function.span.start.line, function.span.end.line);
+        let lines = source.lines().skip(start - 1).take(end + 1 - start);
+        let mut head = lines.take_while(|line| !line.contains("fn "));
+        head.any(|line| ELSEWHERE.contains(&line.trim()))
+    }
+
     /// Returns the words of the file's name and the function's, without short ones, which are in too many
     /// other names.
     pub(crate) fn words(&self) -> BTreeSet<&str> {
@@ -34,11 +46,20 @@ impl Fault {
     }
 }
 
+/// The attributes of functions that are not compiled here: the tool needs Linux.
+const ELSEWHERE: [&str; 3] = [
+    "#[cfg(not(unix))]",
+    "#[cfg(not(target_os = \"linux\"))]",
+    "#[cfg(windows)]",
+];
+
 /// A function that has faults.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Function {
     /// Its path within the file, such as `Net4::parse`.
     pub(crate) function_name: String,
+    /// Its place, from its comments and attributes on.
+    pub(crate) span: Span,
 }
 
 /// What a fault changes.
@@ -78,5 +99,35 @@ impl From<proc_macro2::LineColumn> for Place {
             line: at.line,
             column: at.column + 1,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_function_for_other_systems_is_recognised() {
+        let source = "#[cfg(unix)]\nfn a() {\n    1\n}\n\n/// Not here.\n#[cfg(not(unix))]\nfn a() {\n    2\n}\n";
+        let fault = |start: usize, end: usize| {
+            let place = |line| Place { line, column: 1 };
+            let span = Span {
+                start: place(start),
+                end: place(end),
+            };
+            Fault {
+                file: "src/a.rs".to_owned(),
+                function: Some(Function {
+                    function_name: "a".to_owned(),
+                    span,
+                }),
+                name: "src/a.rs:3:5: replace a with ()".to_owned(),
+                genre: Genre::FnValue,
+                replacement: "()".to_owned(),
+                span,
+            }
+        };
+        assert!(!fault(1, 4).is_elsewhere(source));
+        assert!(fault(6, 10).is_elsewhere(source));
     }
 }

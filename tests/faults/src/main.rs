@@ -10,8 +10,8 @@
 //!
 //! Writes the names of the faults into files of the folder: `caught.txt`, `timeout.txt` and `missed.txt`
 //! as cargo-mutants does, `unreached.txt` for those of the missed that no test reaches, and
-//! `left_out.txt` for those that do not compile beside the others. `failing.txt` has the tests that fail
-//! without a fault, and judge none.
+//! `left_out.txt` for those that do not compile beside the others, or are for other systems. `failing.txt`
+//! has the tests that fail without a fault, and judge none.
 
 mod experience;
 mod fault;

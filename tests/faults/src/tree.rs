@@ -89,7 +89,11 @@ impl Tree {
             .collect::<anyhow::Result<_>>()
             .context("a file with faults cannot be read")?;
         self.add_module(faults.len())?;
-        let mut left_out = BTreeSet::new();
+        let elsewhere = faults.iter().enumerate().filter(|(_, fault)| {
+            let source = sources.get(&*fault.file);
+            source.is_some_and(|source| fault.is_elsewhere(source))
+        });
+        let mut left_out: BTreeSet<usize> = elsewhere.map(|(index, _)| index).collect();
         for round in 1..=MOST_ROUNDS {
             let mut woven = BTreeMap::new();
             for (file, all) in &files {

@@ -79,7 +79,6 @@ fn identity(path: &Path) -> io::Result<Identity> {
 /// Returns the same identity for every file that exists: where the system is not Unix, a file that
 /// is open cannot be deleted.
 #[cfg(not(unix))]
-#[cfg_attr(any(), mutants::skip)] // a fault here would never be compiled
 fn identity(path: &Path) -> io::Result<Identity> {
     path.metadata().map(|_| (0, 0))
 }
@@ -197,7 +196,6 @@ fn claimable(file: &Path) -> io::Result<File> {
 /// Opens the file that is locked to claim a database: one named as it plus `.serve`. On systems
 /// other than Linux, a lock of the database file itself would lock out SQLite.
 #[cfg(not(target_os = "linux"))]
-#[cfg_attr(any(), mutants::skip)] // a fault here would never be compiled
 fn claimable(file: &Path) -> io::Result<File> {
     beside(file, ".serve")
 }
