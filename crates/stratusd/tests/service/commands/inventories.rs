@@ -1,11 +1,26 @@
 //! `stratusd apply` and `stratusd schema`.
 
 use insta::{assert_json_snapshot, assert_snapshot};
+use serde_json::{Value, json};
 
 use crate::on_both;
 use crate::support::Home;
 use crate::support::caller::Caller;
 use crate::support::inventory::{SHOP, two_projects};
+
+/// Applies an inventory, and removes what is not in it. Returns what is printed.
+fn prune(home: &Home, inventory: &str) -> String {
+    std::fs::write(home.path().join("inventory.yaml"), inventory).expect("the folder is writable");
+    home.succeed(&["apply", "--prune", "inventory.yaml"])
+}
+
+/// Returns the body of a request for a load balancer of a subnet, as an inventory would have it.
+fn load_balancer(subnet: &Value) -> Value {
+    json!({
+        "private_subnet_id": subnet, "algorithm": "round_robin", "src_port": 80, "dst_port": 8080,
+        "health_check_endpoint": "/up", "health_check_protocol": "http",
+    })
+}
 
 on_both! {
     async fn an_inventory_is_applied_once_and_changes_nothing_twice(home: Home) {
@@ -117,17 +132,13 @@ on_both! {
         assert_eq!(both, ["10.0.0.0/8", "192.0.2.0/24"]);
         let again = home.apply(&listed);
         assert!(again.ends_with("0 to create, 0 to update, 0 to delete: applied\n"), "{again}");
-        let prune = |inventory: String| {
-            std::fs::write(home.path().join("inventory.yaml"), inventory).expect("the folder is writable");
-            home.succeed(&["apply", "--prune", "inventory.yaml"])
-        };
-        let pruned = prune(listed.clone());
+        let pruned = prune(&home, &listed);
         assert!(pruned.ends_with("0 to create, 0 to update, 1 to delete: applied\n"), "{pruned}");
         assert_eq!(networks().await, ["10.0.0.0/8"]);
         let described = home.apply(&listed.replace("Ours", "Again"));
         assert_eq!(described.lines().last(), Some("0 to create, 1 to update, 0 to delete: applied"));
         assert_eq!(caller.get(web).await.ok()["description"], "Again");
-        let pruned = prune(inventory(""));
+        let pruned = prune(&home, &inventory(""));
         assert!(pruned.ends_with("0 to create, 0 to update, 1 to delete: applied\n"), "{pruned}");
         assert_eq!(caller.get(web).await.status, 404);
     }
@@ -145,24 +156,17 @@ on_both! {
         let theirs = "/location/here/private-subnet/theirs";
         let id = caller.post_nothing(theirs).await.ok()["id"].clone();
         let web = "/location/here/load-balancer/web";
-        let body = serde_json::json!({
-            "private_subnet_id": id, "algorithm": "round_robin", "src_port": 80, "dst_port": 8080,
-            "health_check_endpoint": "/up", "health_check_protocol": "http",
-        });
+        let body = load_balancer(&id);
         caller.post(web, body).await.ok();
         let both = inventory(&format!("{subnet}{listed}"));
         let applied = home.apply(&both);
         assert!(applied.ends_with("0 to create, 2 to update, 0 to delete: applied\n"), "{applied}");
         assert_eq!(home.apply(&both), "0 to create, 0 to update, 0 to delete: applied\n");
-        let prune = |inventory: String| {
-            std::fs::write(home.path().join("inventory.yaml"), inventory).expect("the folder is writable");
-            home.succeed(&["apply", "--prune", "inventory.yaml"])
-        };
-        let pruned = prune(inventory(subnet));
+        let pruned = prune(&home, &inventory(subnet));
         assert!(pruned.ends_with("0 to create, 0 to update, 1 to delete: applied\n"), "{pruned}");
         assert_eq!(caller.get(web).await.status, 404);
         caller.get(theirs).await.ok();
-        let pruned = prune(inventory(""));
+        let pruned = prune(&home, &inventory(""));
         assert!(pruned.ends_with("0 to create, 0 to update, 1 to delete: applied\n"), "{pruned}");
         assert_eq!(caller.get(theirs).await.status, 404);
     }
@@ -184,10 +188,7 @@ on_both! {
         let vms = caller.get("/location/here/vm").await.ok();
         let second = vms["items"].as_array().and_then(|vms| vms.iter().find(|vm| vm["name"] == "app-2"));
         let second = second.expect("the inventory has it")["id"].clone();
-        let body = serde_json::json!({
-            "private_subnet_id": subnet, "algorithm": "round_robin", "src_port": 80, "dst_port": 8080,
-            "health_check_endpoint": "/up", "health_check_protocol": "http",
-        });
+        let body = load_balancer(&subnet);
         caller.post("/location/here/load-balancer/theirs", body).await.ok();
         let attach = serde_json::json!({ "vm_id": second });
         caller.post("/location/here/load-balancer/theirs/attach-vm", attach).await.ok();
@@ -244,8 +245,7 @@ on_both! {
         caller.post_nothing("/location/here/firewall/theirs").await.ok();
         let attach = serde_json::json!({ "private_subnet_id": subnet });
         caller.post("/location/here/firewall/theirs/attach-subnet", attach).await.ok();
-        std::fs::write(home.path().join("inventory.yaml"), inventory("ours")).expect("the folder is writable");
-        let pruned = home.succeed(&["apply", "--prune", "inventory.yaml"]);
+        let pruned = prune(&home, &inventory("ours"));
         let reported = "  project shop: private subnet here/backend (firewalls): differs from the inventory, left unchanged\n";
         assert_eq!(pruned, format!("{reported}0 to create, 0 to update, 0 to delete: applied\n"));
         let seen = caller.get("/location/here/private-subnet/backend").await.ok();
@@ -321,8 +321,7 @@ on_both! {
     async fn either_network_passes_from_a_name_to_another(home: Home) {
         let apply = |name: String, networks: &str| {
             let inventory = format!("projects:\n- name: shop\n  private_subnets: [{{ name: {name}, location: us-east-a2, {networks} }}]\n");
-            std::fs::write(home.path().join("inventory.yaml"), inventory).expect("the folder is writable");
-            home.succeed(&["apply", "--prune", "inventory.yaml"])
+            prune(&home, &inventory)
         };
         for (number, one) in ["net4: 10.0.0.0/26", "net6: \"fd00::/64\""].into_iter().enumerate() {
             apply(format!("old-{number}"), "net4: 10.0.0.0/26, net6: \"fd00::/64\"");

@@ -12,6 +12,7 @@ use stratusd::seal::Sealer;
 use stratusd::storage::Store;
 use stratusd::storage::lease::{self, Lane};
 use stratusd::world::World;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::watching::{Watched, Watching};
@@ -263,12 +264,7 @@ async fn a_step_goes_on_if_its_lease_cannot_be_renewed_for_a_while() {
     assert_eq!(bare.call(&request).await.0, 200);
     let watched = Arc::new(Watched::default());
     let at_the_door = watched.holds_passwords.lock().await;
-    let keys = std::fs::read_to_string(bare.home.keys()).expect("the key file exists");
-    let stop = CancellationToken::new();
-    let reconciler = reconciler(&bare.home, &keys, Arc::clone(&watched)).await;
-    let worker = tokio::spawn(reconciler.run(stop.clone()));
-    let is_asked = async || (watched.asked_for_password.load(Ordering::SeqCst) > 0).then_some(());
-    eventually(is_asked).await.expect("the step has begun");
+    let (stop, worker) = begin(&bare, &watched).await;
     let run = |sql: &str| {
         let mut connection = bare.home.open_sqlite();
         connection.batch_execute(sql).expect("it can be written");
@@ -353,12 +349,7 @@ async fn a_database_that_is_deleted_meanwhile_stays_deleted() {
     let watched = Arc::new(Watched::default());
     // The provisioner blocks when it sets the password.
     let at_the_door = watched.holds_passwords.lock().await;
-    let keys = std::fs::read_to_string(bare.home.keys()).expect("the key file exists");
-    let stop = CancellationToken::new();
-    let reconciler = reconciler(&bare.home, &keys, Arc::clone(&watched)).await;
-    let worker = tokio::spawn(reconciler.run(stop.clone()));
-    let is_asked = async || (watched.asked_for_password.load(Ordering::SeqCst) > 0).then_some(());
-    eventually(is_asked).await.expect("the step has begun");
+    let (stop, worker) = begin(&bare, &watched).await;
     assert_eq!(call("DELETE", "/orders", None).await.0, 204);
     drop(at_the_door);
     let is_gone = eventually(async || {
@@ -534,12 +525,7 @@ async fn nothing_is_left_of_a_database_that_another_worker_deletes_meanwhile() {
     let made: Value = serde_json::from_slice(&body).expect("the body is JSON");
     let watched = Arc::new(Watched::default());
     let at_the_door = watched.holds_passwords.lock().await;
-    let keys = std::fs::read_to_string(bare.home.keys()).expect("the key file exists");
-    let stop = CancellationToken::new();
-    let reconciler = reconciler(&bare.home, &keys, Arc::clone(&watched)).await;
-    let worker = tokio::spawn(reconciler.run(stop.clone()));
-    let is_asked = async || (watched.asked_for_password.load(Ordering::SeqCst) > 0).then_some(());
-    eventually(is_asked).await.expect("the step has begun");
+    let (stop, worker) = begin(&bare, &watched).await;
     let mut connection = bare.home.open_sqlite();
     let changed = connection
         .batch_execute("UPDATE postgres_database SET state = 'deleting', lease = 'another'");
@@ -558,6 +544,17 @@ async fn nothing_is_left_of_a_database_that_another_worker_deletes_meanwhile() {
     assert_eq!(json!(deleted), json!([made["id"]]));
     stop.cancel();
     worker.await.expect("a worker ends");
+}
+
+/// Starts a worker, and waits until it sets a password, for which the test holds the provisioner up.
+async fn begin(bare: &Bare, watched: &Arc<Watched>) -> (CancellationToken, JoinHandle<()>) {
+    let keys = std::fs::read_to_string(bare.home.keys()).expect("the key file exists");
+    let stop = CancellationToken::new();
+    let reconciler = reconciler(&bare.home, &keys, Arc::clone(watched)).await;
+    let worker = tokio::spawn(reconciler.run(stop.clone()));
+    let is_asked = async || (watched.asked_for_password.load(Ordering::SeqCst) > 0).then_some(());
+    eventually(is_asked).await.expect("the step has begun");
+    (stop, worker)
 }
 
 async fn is_anything_due(store: &Store) -> bool {
