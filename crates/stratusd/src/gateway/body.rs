@@ -280,10 +280,4 @@ impl<H> HttpBody for Download<H> {
         let held = self.source.held();
         held.as_ref().is_some_and(|(body, _)| body.is_end_stream())
     }
-
-    fn size_hint(&self) -> SizeHint {
-        let held = self.source.held();
-        held.as_ref()
-            .map_or_else(SizeHint::default, |(body, _)| body.size_hint())
-    }
 }

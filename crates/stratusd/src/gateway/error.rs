@@ -1,7 +1,5 @@
 //! The errors of the gateway, in the shape that clients of OpenAI's API read.
 
-use std::time::Duration;
-
 use axum::body::Body;
 use axum::response::Response;
 use http::{HeaderValue, StatusCode, header};
@@ -29,7 +27,7 @@ pub(super) enum GatewayError {
     /// The request body ended before it was complete.
     BodyIncomplete,
     /// The key, or its project, makes too many requests per second.
-    RateLimited(Owner, Duration),
+    RateLimited(Owner),
     /// Too many requests of the key, or of its project, are forwarded at the moment.
     TooManyAtOnce(Owner),
     /// Too many requests of all projects are forwarded at the moment.
@@ -60,9 +58,9 @@ impl Owner {
     }
 }
 
-/// How long a caller waits that has too many requests in progress, or that meets an upstream which
-/// is not there: these say nothing of when they end.
-const PAUSE: Duration = Duration::from_secs(1);
+/// The seconds after which a refused request may be sent again. A limit of requests per second is at
+/// least one, so the next one is no further away; nobody knows when a request in progress ends.
+const AGAIN: &str = "1";
 
 impl GatewayError {
     /// Returns the code of the error, which is also the reason in the metrics.
@@ -77,7 +75,7 @@ impl GatewayError {
             Self::BodyTooLarge => "request_too_large",
             Self::BodyTimeout => "request_timeout",
             Self::BodyIncomplete => "incomplete_request",
-            Self::RateLimited(..) => "rate_limit_exceeded",
+            Self::RateLimited(_) => "rate_limit_exceeded",
             Self::TooManyAtOnce(_) => "too_many_requests_at_once",
             Self::Overloaded => "overloaded",
             Self::Unreachable => "upstream_unreachable",
@@ -110,10 +108,8 @@ impl GatewayError {
             let allowed = HeaderValue::from_static("DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT");
             headers.insert(header::ALLOW, allowed);
         }
-        if let Some(wait) = self.wait() {
-            // Rounded up: a moment earlier would be too early.
-            let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
-            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds.max(1)));
+        if let StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE = status {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static(AGAIN));
         }
         response
     }
@@ -127,19 +123,10 @@ impl GatewayError {
             Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::BodyTimeout => StatusCode::REQUEST_TIMEOUT,
             Self::BodyIncomplete => StatusCode::BAD_REQUEST,
-            Self::RateLimited(..) | Self::TooManyAtOnce(_) => StatusCode::TOO_MANY_REQUESTS,
+            Self::RateLimited(_) | Self::TooManyAtOnce(_) => StatusCode::TOO_MANY_REQUESTS,
             Self::Unavailable | Self::Overloaded => StatusCode::SERVICE_UNAVAILABLE,
             Self::Unreachable | Self::NoResponse | Self::Refused => StatusCode::BAD_GATEWAY,
             Self::Timeout => StatusCode::GATEWAY_TIMEOUT,
-        }
-    }
-
-    /// Returns how long the caller should wait before it tries again.
-    fn wait(self) -> Option<Duration> {
-        match self {
-            Self::RateLimited(_, wait) => Some(wait),
-            Self::TooManyAtOnce(_) | Self::Overloaded | Self::Unavailable => Some(PAUSE),
-            _ => None,
         }
     }
 
@@ -158,7 +145,7 @@ impl GatewayError {
             Self::BodyTooLarge => "the request body is too large",
             Self::BodyTimeout => "the request body did not arrive in time",
             Self::BodyIncomplete => "the request body ended before it was complete",
-            Self::RateLimited(owner, _) => {
+            Self::RateLimited(owner) => {
                 return format!(
                     "the {} makes too many requests: wait as `Retry-After` says",
                     owner.name()

@@ -52,7 +52,7 @@ impl Limits {
         ] {
             if let Some(limiter) = limiter {
                 let checked = limiter.check(id);
-                checked.map_err(|wait| GatewayError::RateLimited(owner, wait))?;
+                checked.map_err(|_| GatewayError::RateLimited(owner))?;
             }
         }
         Ok(())

@@ -4,6 +4,7 @@ mod auth;
 mod failures;
 mod forwarding;
 mod limits;
+mod multiplexed;
 pub mod proxies;
 mod revocation;
 mod scene;

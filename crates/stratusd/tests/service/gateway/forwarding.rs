@@ -75,6 +75,7 @@ async fn a_request_arrives_with_the_credential_of_the_gateway() {
     ] {
         assert_eq!(arrived.headers[name], value, "{name}");
     }
+    assert!(!arrived.headers.contains_key("transfer-encoding"));
     for name in [
         "x-api-key",
         "cookie",
@@ -88,6 +89,20 @@ async fn a_request_arrives_with_the_credential_of_the_gateway() {
         assert!(!arrived.headers.contains_key(name), "{name}");
     }
     scene.upstream.ensure_never_had(&scene.key.secret);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_without_a_body_arrives_without_one() {
+    let scene = Scene::new(&[]).await;
+    for method in [Method::GET, Method::DELETE] {
+        let sent = scene.try_send(&scene.key, method, "/v1/models").await;
+        assert_eq!(sent.expect("the gateway responds").status(), 200);
+    }
+    for arrived in scene.upstream.arrived() {
+        for name in ["content-length", "transfer-encoding"] {
+            assert!(!arrived.headers.contains_key(name), "{arrived:?}");
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -121,6 +136,11 @@ async fn a_request_without_a_valid_key_is_not_forwarded() {
 #[tokio::test(flavor = "multi_thread")]
 async fn only_what_is_below_v1_is_forwarded() {
     let scene = Scene::new(&[]).await;
+    let trace = scene
+        .try_send(&scene.key, Method::TRACE, "/v1/models")
+        .await;
+    let refused = error(trace.expect("the gateway responds")).await;
+    assert_eq!(refused.0, 405);
     for (method, path, status) in [
         ("GET", "/v1/../admin", "404 "),
         ("GET", "/v1/%2e%2e/admin", "404 "),
@@ -165,16 +185,32 @@ async fn an_upstream_with_a_path_has_it_in_place_of_v1() {
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_are_counted_and_logged_without_their_key() {
     let scene = Scene::new(&["--log", "trace"]).await;
-    for path in ["/v1/models?secret=hidden", "/v1/status/500", "/auth"] {
+    for path in [
+        "/v1/models?secret=hidden",
+        "/v1/status/404",
+        "/v1/status/500",
+        "/auth",
+    ] {
         scene.get(&scene.key, path).await;
+    }
+    for _ in 0..2 {
+        let refused = scene
+            .try_send(&scene.key, Method::TRACE, "/v1/models")
+            .await;
+        assert_eq!(refused.expect("the gateway responds").status(), 405);
     }
     let wrong = [("authorization", "Bearer WrongWrongWrongWrongWrongWrongXX")];
     scene.get_with(&wrong, "/v1/models").await;
     let held = scene.get(&scene.key, "/v1/pause/1").await;
+    let id = held.headers()["x-request-id"].to_str();
+    let id = id.expect("it is text").to_owned();
     let metrics = scene.metrics("/metrics").await;
     for line in [
         format!(
             "stratus_gateway_requests_total{{project=\"{SHOP}\",route=\"/v1\",status=\"2xx\"}} 2"
+        ),
+        format!(
+            "stratus_gateway_requests_total{{project=\"{SHOP}\",route=\"/v1\",status=\"4xx\"}} 3"
         ),
         format!(
             "stratus_gateway_requests_total{{project=\"{SHOP}\",route=\"/v1\",status=\"5xx\"}} 1"
@@ -184,14 +220,23 @@ async fn requests_are_counted_and_logged_without_their_key() {
         ),
         "stratus_gateway_refusals_total{reason=\"invalid_api_key\"} 1".to_owned(),
         "stratus_gateway_requests_in_progress 1".to_owned(),
-        "stratus_gateway_response_seconds_count 3".to_owned(),
+        "stratus_gateway_response_seconds_count 4".to_owned(),
     ] {
         assert!(metrics.contains(&format!("{line}\n")), "{line}\n{metrics}");
     }
+    assert!(
+        !metrics.contains("stratus_gateway_connections 0\n"),
+        "{metrics}"
+    );
     assert!(!metrics.contains(&scene.key.id), "{metrics}");
     let keys = scene.metrics("/metrics/inference-keys").await;
     let line = format!(
-        "stratus_gateway_key_requests_total{{project=\"{SHOP}\",key=\"{}\"}} 4\n",
+        "stratus_gateway_key_requests_total{{project=\"{SHOP}\",key=\"{}\"}} 7\n",
+        scene.key.id
+    );
+    assert!(keys.contains(&line), "{keys}");
+    let line = format!(
+        "stratus_gateway_key_refusals_total{{project=\"{SHOP}\",key=\"{}\"}} 2\n",
         scene.key.id
     );
     assert!(keys.contains(&line), "{keys}");
@@ -200,6 +245,7 @@ async fn requests_are_counted_and_logged_without_their_key() {
     scene.service.terminate();
     let (is_well, log) = scene.service.wait();
     assert!(is_well && log.contains(&scene.key.id), "{log}");
+    assert!(log.contains(&id), "{id}: {log}");
     for secret in [&*scene.key.secret, CREDENTIAL, "WrongWrong"] {
         assert!(!log.contains(secret), "a secret is in the log: {secret}");
     }

@@ -164,20 +164,37 @@ pub async fn create_key(caller: &Caller) -> Key {
     }
 }
 
-/// Returns the status and the code of an error, whose body must be as clients of OpenAI's API read
-/// it.
+/// Returns the status and the code of an error, as [`read_error`] does.
 pub async fn error(response: Response) -> (u16, String) {
+    let (status, error) = read_error(response).await;
+    let code = error["code"].as_str().expect("it has a code");
+    (status, code.to_owned())
+}
+
+/// Returns the status and the error in a response, whose head must fit its status, and whose body must
+/// be as clients of OpenAI's API read it.
+pub async fn read_error(response: Response) -> (u16, Value) {
     let status = response.status().as_u16();
-    assert_eq!(response.headers()["content-type"], "application/json");
-    let body: Value = response.json().await.expect("an error is JSON");
-    let error = &body["error"];
-    assert!(
-        error["message"].is_string() && error["type"].is_string(),
-        "{body}"
-    );
+    let headers = response.headers().clone();
+    let mut body: Value = response.json().await.expect("an error is JSON");
+    let error = body["error"].take();
+    assert_eq!(headers["content-type"], "application/json");
+    for (name, is_there) in [
+        ("www-authenticate", status == 401),
+        ("allow", status == 405),
+        ("retry-after", matches!(status, 429 | 503)),
+    ] {
+        assert_eq!(headers.contains_key(name), is_there, "{status}: {name}");
+    }
+    let kind = match status {
+        401 => "authentication_error",
+        429 => "rate_limit_error",
+        400..500 => "invalid_request_error",
+        _ => "server_error",
+    };
+    assert_eq!(error["type"], kind, "{status}");
+    let message = error["message"].as_str().expect("it has a message");
+    assert!(message.contains(' '), "{message}");
     assert_eq!(error["param"], Value::Null);
-    (
-        status,
-        error["code"].as_str().expect("it has a code").to_owned(),
-    )
+    (status, error)
 }

@@ -15,6 +15,13 @@ fn chunked(scene: &Scene) -> String {
     )
 }
 
+/// Returns the version and the status of the next response.
+fn begins(stream: &mut TcpStream) -> String {
+    let mut begin = [0; 13];
+    stream.read_exact(&mut begin).expect("there is a response");
+    String::from_utf8_lossy(&begin).into_owned()
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_body_beyond_the_limit_is_refused() {
     let scene = Scene::new(&["--gateway-body-limit", "100000"]).await;
@@ -40,11 +47,61 @@ async fn a_body_beyond_the_limit_is_refused() {
         let body = format!("{}{}0\r\n\r\n", chunked(&scene), piece.repeat(pieces));
         let mut stream = scene.connect();
         let _ = stream.write_all(body.as_bytes());
-        let mut begin = [0; 13];
-        let read = stream.read_exact(&mut begin);
-        assert!(read.is_ok(), "there is no response to {pieces} pieces");
-        assert_eq!(String::from_utf8_lossy(&begin), status, "{pieces}");
+        assert_eq!(begins(&mut stream), status, "{pieces}");
     }
+}
+
+/// A caller that sends all of a body before it reads gets the response, and no error of its connection.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_body_of_a_refused_request_is_received() {
+    let scene = Scene::new(&[]).await;
+    let body = vec![b'x'; 3_900_000];
+    let head = "POST /v1/models HTTP/1.1\r\nhost: x\r\ncontent-length: 3900000\r\n";
+    for _ in 0..5 {
+        let mut stream = scene.connect();
+        stream
+            .write_all(format!("{head}\r\n").as_bytes())
+            .expect("it is open");
+        // By now the request is refused.
+        std::thread::sleep(Duration::from_millis(50));
+        stream.write_all(&body).expect("the body is received");
+        assert_eq!(begins(&mut stream), "HTTP/1.1 401 ");
+    }
+    // A caller that waits until it may send the body is not asked for it.
+    let mut stream = scene.connect();
+    let head = format!("{head}expect: 100-continue\r\n\r\n");
+    stream.write_all(head.as_bytes()).expect("it is open");
+    assert_eq!(begins(&mut stream), "HTTP/1.1 401 ");
+}
+
+/// The upstream has the response before the body; the caller sends all of it before it reads.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_rest_of_a_body_that_the_upstream_does_not_want_is_received() {
+    let scene = Scene::new(&[]).await;
+    let body = vec![b'x'; 3_900_000];
+    for _ in 0..5 {
+        let mut stream = scene.connect();
+        let head = format!(
+            "POST /v1/early HTTP/1.1\r\nhost: x\r\nx-api-key: {}\r\ncontent-length: 3900000\r\n\r\n",
+            scene.key.secret
+        );
+        stream.write_all(head.as_bytes()).expect("it is open");
+        std::thread::sleep(Duration::from_millis(50));
+        stream.write_all(&body).expect("the body is received");
+        assert_eq!(begins(&mut stream), "HTTP/1.1 403 ");
+    }
+}
+
+/// The time for the response begins when the request is sent.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_may_take_longer_than_its_response() {
+    let scene = Scene::new(&["--gateway-response-timeout", "300ms"]).await;
+    let mut stream = scene.connect();
+    for part in [&*chunked(&scene), "5\r\nhello\r\n", "0\r\n\r\n"] {
+        std::thread::sleep(Duration::from_millis(500));
+        stream.write_all(part.as_bytes()).expect("it is open");
+    }
+    assert_eq!(begins(&mut stream), "HTTP/1.1 200 ");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -54,9 +111,7 @@ async fn a_body_that_does_not_arrive_in_time_is_refused() {
     let begun = Instant::now();
     let some = format!("{}5\r\nhello\r\n", chunked(&scene));
     stream.write_all(some.as_bytes()).expect("it is open");
-    let mut begin = [0; 13];
-    stream.read_exact(&mut begin).expect("there is a response");
-    assert_eq!(String::from_utf8_lossy(&begin), "HTTP/1.1 408 ");
+    assert_eq!(begins(&mut stream), "HTTP/1.1 408 ");
     let took = begun.elapsed();
     assert!(
         (500..10_000).contains(&took.as_millis()),
@@ -67,6 +122,31 @@ async fn a_body_that_does_not_arrive_in_time_is_refused() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_head_beyond_the_limit_is_refused() {
     let scene = Scene::new(&["--header-limit", "4096"]).await;
+    let large = "x".repeat(3000);
+    let headers = [("x-api-key", &*scene.key.secret), ("x-large", &large)];
+    let response = scene.get_with(&headers, "/v1/models").await;
+    assert_eq!(response.status(), 200);
+    // Exactly as large as the limit, and one byte larger.
+    let parts = [
+        "GET",
+        "/v1/models",
+        "host",
+        "x",
+        "x-api-key",
+        &scene.key.secret,
+        "x-large",
+    ];
+    let size: usize = parts.iter().map(|part| part.len()).sum();
+    for (size, status) in [(4096 - size, "200 "), (4097 - size, "431 ")] {
+        let mut stream = scene.connect();
+        let head = format!(
+            "GET /v1/models HTTP/1.1\r\nhost: x\r\nx-api-key: {}\r\nx-large: {}\r\n\r\n",
+            scene.key.secret,
+            "x".repeat(size)
+        );
+        stream.write_all(head.as_bytes()).expect("it is open");
+        assert_eq!(begins(&mut stream), format!("HTTP/1.1 {status}"));
+    }
     for (size, status) in [(3000, 200), (5000, 431)] {
         let path = format!("/v1/models?x={}", "x".repeat(size));
         let response = scene.get(&scene.key, &path).await;

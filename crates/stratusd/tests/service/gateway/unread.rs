@@ -3,31 +3,16 @@
 use std::time::{Duration, Instant};
 
 use h2::RecvStream;
-use http::Request;
 use reqwest::Method;
-use tokio::net::TcpStream;
 
+use super::multiplexed::Multiplexed;
 use super::scene::{Key, Scene};
 use crate::support::eventually;
 
-/// Sends a request on a connection of HTTP/2 whose caller has no room for a byte of a body. Returns
-/// the body of the response, and a task that serves the connection, as pings need it.
+/// Sends a request, and takes no byte of the body of the response, which this returns.
 async fn unread(scene: &Scene, key: &Key, path: &str) -> RecvStream {
-    let address = scene.gateway.strip_prefix("http://").expect("it is HTTP");
-    let stream = TcpStream::connect(address)
-        .await
-        .expect("the gateway listens");
-    let mut builder = h2::client::Builder::new();
-    builder.initial_window_size(0);
-    let shaken = builder.handshake::<_, bytes::Bytes>(stream).await;
-    let (mut requests, connection) = shaken.expect("they shake hands");
-    tokio::spawn(connection);
-    let request = Request::get(format!("{}{path}", scene.gateway))
-        .header("authorization", format!("Bearer {}", key.secret))
-        .body(())
-        .expect("it is a request");
-    let (response, _) = requests.send_request(request, true).expect("it is open");
-    let response = response.await.expect("the gateway responds");
+    let mut caller = Multiplexed::connect(scene, Some(0)).await;
+    let response = caller.get(key, path).await;
     assert_eq!(response.status(), 200);
     response.into_body()
 }

@@ -102,6 +102,12 @@ async fn respond(seen: Arc<Seen>, request: Request) -> Response {
     seen.open.fetch_add(1, Ordering::SeqCst);
     let open = Open(Arc::clone(&seen));
     let (parts, body) = request.into_parts();
+    if parts.uri.path() == "/v1/early" {
+        drop(open);
+        let mut response = Response::new(Body::from("early"));
+        *response.status_mut() = StatusCode::FORBIDDEN;
+        return response;
+    }
     let body = body
         .collect()
         .await
