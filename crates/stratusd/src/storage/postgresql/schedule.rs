@@ -20,6 +20,8 @@
 
 mod due;
 mod held;
+#[cfg(test)]
+mod tests;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};

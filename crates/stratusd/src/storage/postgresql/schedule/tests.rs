@@ -1,0 +1,369 @@
+//! The order of changes, with a clock that stands still unless a test waits.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use tokio::sync::oneshot::{self, Receiver};
+use tokio::time::{Instant, advance, timeout};
+
+use super::{Admitted, Schedule};
+use crate::storage::job::{Ended, Offer, Owner, Pending};
+use crate::storage::postgresql::RUNS;
+use crate::storage::{Aborted, Change, Connection, StorageError};
+
+/// How long a change may wait for a lock in these tests.
+const LOCK_WAIT: Duration = Duration::from_secs(1);
+/// How long a new change may, while a group is held.
+const HASTE: Duration = Duration::from_millis(100);
+
+/// A change of a project. The tests end it as they like, so it does nothing.
+struct Nothing;
+
+impl Change for Nothing {
+    type Output = ();
+    type Refusal = Infallible;
+
+    async fn apply(&self, _: &mut Connection<'_>) -> Result<(), Aborted<Infallible>> {
+        Ok(())
+    }
+}
+
+/// What the caller of a change waits for.
+type Caller = Receiver<Ended<Nothing>>;
+
+/// Adds a change of a project, which has a letter for a name. All changes of a project are a group.
+fn submit(schedule: &Schedule, project: char) -> Caller {
+    let id = format!("pj{}", project.to_string().repeat(24));
+    let id = id.try_into().expect("it is an id");
+    let (sender, receiver) = oneshot::channel();
+    let until = Instant::now() + Duration::from_hours(1);
+    let job = Pending::new(Offer::new(Nothing), sender, Some(id), until);
+    schedule.submit(Box::new(job));
+    receiver
+}
+
+/// Returns the letter of the project of a change.
+fn project(admitted: &Admitted) -> char {
+    match admitted.job.group().owner() {
+        Owner::Project(id) => id.as_str().chars().next_back().expect("an id has letters"),
+        other => panic!("{other:?} is no project"),
+    }
+}
+
+/// Takes the change that may run now, which must be one of a project.
+fn take(schedule: &Schedule, of: char) -> Admitted {
+    let next = schedule.next().now_or_never().flatten();
+    let admitted = next.expect("a change may run");
+    assert_eq!(project(&admitted), of);
+    admitted
+}
+
+/// Waits for the next change, which must be one of a project. Returns it, and how long that took.
+async fn wait(schedule: &Schedule, of: char) -> (Admitted, Duration) {
+    let begun = Instant::now();
+    let next = timeout(Duration::from_mins(1), schedule.next()).await;
+    let admitted = next.ok().flatten().expect("a change may run");
+    assert_eq!(project(&admitted), of);
+    (admitted, begun.elapsed())
+}
+
+fn ensure_none(schedule: &Schedule) {
+    let next = schedule.next().now_or_never();
+    assert!(next.is_none(), "a change may run");
+}
+
+/// Ends a change that has met a lock.
+fn lock(schedule: &Schedule, admitted: Admitted) {
+    schedule.end(admitted, Err(locked()));
+}
+
+fn locked() -> StorageError {
+    StorageError::Locked("another transaction holds it".into())
+}
+
+/// Returns the error of a change, `None` if it is made, or panics if its caller has no answer.
+fn answer(caller: &mut Caller) -> Option<StorageError> {
+    let ended = caller.try_recv().expect("the caller has its answer");
+    match ended.result {
+        // No change of these tests has run, so a commit finds no result.
+        Err(Aborted::Failed(StorageError::Closed)) | Ok(()) => None,
+        Err(Aborted::Failed(error)) => Some(error),
+        Err(Aborted::Refused(never)) => match never {},
+    }
+}
+
+const fn millis(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_change_that_has_met_a_lock_runs_again_after_a_pause() {
+    let schedule = Schedule::new(2, LOCK_WAIT);
+    let mut caller = submit(&schedule, 'a');
+    let first = take(&schedule, 'a');
+    assert_eq!(first.lock_wait, LOCK_WAIT);
+    lock(&schedule, first);
+    let mut waited = Duration::ZERO;
+    for _ in 0..3 {
+        ensure_none(&schedule);
+        let (again, took) = wait(&schedule, 'a').await;
+        waited += took;
+        assert_eq!(again.lock_wait, LOCK_WAIT);
+        advance(LOCK_WAIT).await;
+        lock(&schedule, again);
+    }
+    // The first pause is that of the change; then the place rests as long as the change has waited.
+    assert_eq!(waited, millis(500) + 2 * LOCK_WAIT);
+    let (again, _) = wait(&schedule, 'a').await;
+    assert!(caller.try_recv().is_err(), "its caller waits");
+    schedule.end(again, Ok(()));
+    assert!(answer(&mut caller).is_none());
+    // The group is not held any more.
+    let _caller = submit(&schedule, 'a');
+    assert_eq!(take(&schedule, 'a').lock_wait, LOCK_WAIT);
+}
+
+#[tokio::test(start_paused = true)]
+async fn new_changes_of_a_held_group_run_one_at_a_time_and_wait_less() {
+    let schedule = Schedule::new(4, LOCK_WAIT);
+    let _locked = submit(&schedule, 'a');
+    let first = take(&schedule, 'a');
+    lock(&schedule, first);
+    let _other = submit(&schedule, 'b');
+    let other = take(&schedule, 'b');
+    assert_eq!(other.lock_wait, HASTE);
+    let mut callers = [submit(&schedule, 'a'), submit(&schedule, 'a')];
+    let (new, took) = wait(&schedule, 'a').await;
+    assert_eq!((took, new.lock_wait), (millis(250), HASTE));
+    // There is another place, but not for this group.
+    ensure_none(&schedule);
+    schedule.end(new, Ok(()));
+    assert!(answer(&mut callers[0]).is_none());
+    let next = take(&schedule, 'a');
+    assert_eq!(next.lock_wait, HASTE);
+    schedule.end(next, Ok(()));
+    // A new change says nothing about the lock.
+    schedule.end(other, Ok(()));
+    let _other = submit(&schedule, 'b');
+    assert_eq!(take(&schedule, 'b').lock_wait, HASTE);
+    let (again, took) = wait(&schedule, 'a').await;
+    assert_eq!((took, again.lock_wait), (millis(250), LOCK_WAIT));
+    // Nor does one that fails.
+    schedule.end(again, Err(StorageError::Unavailable("it is gone".into())));
+    let _other = submit(&schedule, 'b');
+    assert_eq!(take(&schedule, 'b').lock_wait, HASTE);
+}
+
+#[tokio::test(start_paused = true)]
+async fn new_changes_run_at_once_when_their_group_is_free_again() {
+    let schedule = Schedule::new(2, LOCK_WAIT);
+    let _locked = submit(&schedule, 'a');
+    let first = take(&schedule, 'a');
+    lock(&schedule, first);
+    let (again, _) = wait(&schedule, 'a').await;
+    let _callers = [submit(&schedule, 'a'), submit(&schedule, 'a')];
+    // They wait, since the group is held.
+    ensure_none(&schedule);
+    schedule.end(again, Ok(()));
+    let (one, other) = (take(&schedule, 'a'), take(&schedule, 'a'));
+    assert_eq!([one.lock_wait, other.lock_wait], [LOCK_WAIT, LOCK_WAIT]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_place_rests_for_as_long_as_its_change_has_waited() {
+    let schedule = Schedule::new(2, LOCK_WAIT);
+    let _locked = [submit(&schedule, 'a'), submit(&schedule, 'b')];
+    for of in ['a', 'b'] {
+        let first = take(&schedule, of);
+        lock(&schedule, first);
+    }
+    let _new = [submit(&schedule, 'a'), submit(&schedule, 'b')];
+    let (new, took) = wait(&schedule, 'a').await;
+    assert_eq!(took, millis(250));
+    lock(&schedule, new);
+    // The other one may run by now, but the only place rests.
+    ensure_none(&schedule);
+    let (_, took) = wait(&schedule, 'b').await;
+    assert_eq!(took, HASTE);
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_kind_of_changes_has_the_places_for_half_of_the_time() {
+    let schedule = Schedule::new(2, LOCK_WAIT);
+    let _locked = ['a', 'b', 'c'].map(|of| submit(&schedule, of));
+    for of in ['a', 'b', 'c'] {
+        let first = take(&schedule, of);
+        lock(&schedule, first);
+    }
+    let _new: Vec<Caller> = (0..4).map(|_| submit(&schedule, 'a')).collect();
+    ensure_none(&schedule);
+    advance(millis(600)).await;
+    // All are due. New changes have 300, the others 400, and then new ones 500 in all.
+    for (of, lock_wait, runs) in [
+        ('a', HASTE, 300),
+        ('a', LOCK_WAIT, 200),
+        ('b', LOCK_WAIT, 200),
+        ('a', HASTE, 200),
+        ('c', LOCK_WAIT, 0),
+    ] {
+        let next = take(&schedule, of);
+        assert_eq!(next.lock_wait, lock_wait, "{of}");
+        advance(millis(runs)).await;
+        // What has met a lock fails for another reason, so that its group stays held.
+        let failed = StorageError::Unavailable("it is gone".into());
+        let is_new = lock_wait == HASTE;
+        schedule.end(next, if is_new { Ok(()) } else { Err(failed) });
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn held_changes_and_others_take_turns() {
+    let schedule = Schedule::new(2, LOCK_WAIT);
+    let _locked = submit(&schedule, 'a');
+    let first = take(&schedule, 'a');
+    lock(&schedule, first);
+    let _others: Vec<Caller> = (0..2).map(|_| submit(&schedule, 'b')).collect();
+    advance(millis(500)).await;
+    // The last one was of no held group.
+    let again = take(&schedule, 'a');
+    lock(&schedule, again);
+    let other = take(&schedule, 'b');
+    schedule.end(other, Ok(()));
+    advance(LOCK_WAIT).await;
+    let again = take(&schedule, 'a');
+    lock(&schedule, again);
+    advance(LOCK_WAIT).await;
+    // Although the other one is due.
+    take(&schedule, 'b');
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_change_pauses_after_a_lock_although_its_group_was_held_before() {
+    let schedule = Schedule::new(4, LOCK_WAIT);
+    let (gone, _caller) = (submit(&schedule, 'a'), submit(&schedule, 'a'));
+    let (first, second) = (take(&schedule, 'a'), take(&schedule, 'a'));
+    drop(gone);
+    lock(&schedule, first);
+    advance(millis(450)).await;
+    lock(&schedule, second);
+    let (_, took) = wait(&schedule, 'a').await;
+    assert_eq!(took, millis(500));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_change_that_conflicts_goes_to_the_end_of_its_line() {
+    let schedule = Schedule::new(2, LOCK_WAIT);
+    let mut callers = [submit(&schedule, 'a'), submit(&schedule, 'a')];
+    let first = take(&schedule, 'a');
+    schedule.end(first, Err(StorageError::Conflict));
+    let second = take(&schedule, 'a');
+    schedule.end(second, Ok(()));
+    assert!(answer(&mut callers[1]).is_none());
+    // Its group is not held.
+    let mut again = take(&schedule, 'a');
+    assert_eq!(again.lock_wait, LOCK_WAIT);
+    for _ in 1..RUNS {
+        again.job.count_failure();
+    }
+    schedule.end(again, Err(StorageError::Conflict));
+    let mut last = take(&schedule, 'a');
+    last.job.count_failure();
+    schedule.end(last, Err(StorageError::Conflict));
+    let error = answer(&mut callers[0]);
+    assert!(matches!(error, Some(StorageError::Conflict)), "{error:?}");
+    ensure_none(&schedule);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_group_is_held_for_ten_seconds_after_a_lock() {
+    for (millis, lock_wait) in [(9_999, HASTE), (10_000, LOCK_WAIT)] {
+        let schedule = Schedule::new(2, LOCK_WAIT);
+        let gone = submit(&schedule, 'a');
+        let first = take(&schedule, 'a');
+        drop(gone);
+        lock(&schedule, first);
+        advance(Duration::from_millis(millis)).await;
+        let _other = submit(&schedule, 'b');
+        assert_eq!(take(&schedule, 'b').lock_wait, lock_wait, "{millis}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_group_is_held_while_a_change_of_it_waits_or_runs() {
+    let schedule = Schedule::new(2, LOCK_WAIT);
+    let mut callers = [submit(&schedule, 'a'), submit(&schedule, 'b')];
+    for of in ['a', 'b'] {
+        let first = take(&schedule, of);
+        lock(&schedule, first);
+    }
+    // It has the only place for so long that the other one's group would be over.
+    let (long, _) = wait(&schedule, 'a').await;
+    advance(Duration::from_secs(20)).await;
+    ensure_none(&schedule);
+    schedule.end(long, Ok(()));
+    let other = take(&schedule, 'b');
+    assert_eq!(other.lock_wait, LOCK_WAIT);
+    advance(Duration::from_secs(20)).await;
+    let _third = submit(&schedule, 'c');
+    assert_eq!(take(&schedule, 'c').lock_wait, HASTE);
+    schedule.end(other, Ok(()));
+    for caller in &mut callers {
+        assert!(answer(caller).is_none());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_closed_schedule_runs_what_waits_for_no_lock() {
+    let schedule = Schedule::new(4, LOCK_WAIT);
+    let mut locked = submit(&schedule, 'a');
+    let first = take(&schedule, 'a');
+    lock(&schedule, first);
+    let mut new = submit(&schedule, 'a');
+    ensure_none(&schedule);
+    let mut running = submit(&schedule, 'b');
+    let runs = take(&schedule, 'b');
+    let mut conflicting = submit(&schedule, 'c');
+    let conflicts = take(&schedule, 'c');
+    schedule.close();
+    let error = answer(&mut locked);
+    assert!(matches!(error, Some(StorageError::Locked(_))), "{error:?}");
+    let mut late = submit(&schedule, 'd');
+    let ended = late.try_recv().expect("the caller has its answer");
+    assert!(matches!(
+        ended.result,
+        Err(Aborted::Failed(StorageError::Closed))
+    ));
+    lock(&schedule, runs);
+    let error = answer(&mut running);
+    assert!(matches!(error, Some(StorageError::Locked(_))), "{error:?}");
+    schedule.end(conflicts, Err(StorageError::Conflict));
+    for (of, caller) in [('a', &mut new), ('c', &mut conflicting)] {
+        let (waits, took) = wait(&schedule, of).await;
+        assert_eq!(took, Duration::ZERO);
+        schedule.end(waits, Ok(()));
+        assert!(answer(caller).is_none());
+    }
+    let next = schedule.next().now_or_never();
+    assert!(next.expect("nothing more comes").is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_before_a_group_was_freed_does_not_end_one_after_it() {
+    let schedule = Schedule::new(4, LOCK_WAIT);
+    let _callers = [submit(&schedule, 'a'), submit(&schedule, 'a')];
+    let first = take(&schedule, 'a');
+    lock(&schedule, first);
+    let (new, _) = wait(&schedule, 'a').await;
+    let (again, _) = wait(&schedule, 'a').await;
+    schedule.end(again, Ok(()));
+    // The group is free, and is held again.
+    let _more = [submit(&schedule, 'a'), submit(&schedule, 'a')];
+    let (meets, waits) = (take(&schedule, 'a'), submit(&schedule, 'a'));
+    lock(&schedule, meets);
+    let (late, _) = wait(&schedule, 'a').await;
+    schedule.end(new, Ok(()));
+    // Still one at a time.
+    ensure_none(&schedule);
+    drop((late, waits));
+}
