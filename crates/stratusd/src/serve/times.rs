@@ -15,6 +15,9 @@
 //! the caller must make room, and since when a piece is not written, because the room is smaller
 //! than the piece.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 use std::io;
 use std::pin::Pin;

@@ -303,6 +303,12 @@ async fn each_request_is_logged_without_its_path_and_query() {
             &json!(400),
         ),
         ("none", "other", "none", &json!(401)),
+        ("none", "PUT", "none", &json!(401)),
+        ("none", "PATCH", "none", &json!(401)),
+        ("none", "DELETE", "none", &json!(401)),
+        ("none", "OPTIONS", "none", &json!(401)),
+        ("none", "HEAD", "none", &json!(401)),
+        ("none", "TRACE", "none", &json!(401)),
     ];
     assert_eq!(logged, expected);
     for line in &lines {
@@ -332,15 +338,14 @@ async fn access_log(log: &str) -> Vec<Value> {
         .await
         .ok();
     caller.get("/postgres?start_after=hidden-query").await;
-    let asked = reqwest::Client::new().request(
-        "HIDDEN".parse().expect("`HIDDEN` is an HTTP method"),
-        format!("{}/x", service.base),
-    );
-    asked
-        .header("x-request-id", "mine")
-        .send()
-        .await
-        .expect("the service responds");
+    for method in [
+        "HIDDEN", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD", "TRACE",
+    ] {
+        let method = method.parse().expect("it has the form of a method");
+        let asked = reqwest::Client::new().request(method, format!("{}/x", service.base));
+        let sent = asked.header("x-request-id", "mine").send();
+        sent.await.expect("the service responds");
+    }
     service.terminate();
     let (is_well, log) = service.wait();
     assert!(is_well && !log.to_lowercase().contains("hidden"), "{log}");

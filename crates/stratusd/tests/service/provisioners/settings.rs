@@ -107,6 +107,42 @@ fn settings_that_cannot_work_are_refused_with_what_to_do() {
 }
 
 #[test]
+fn a_provisioner_that_others_reach_without_tls_says_so() {
+    let home = Home::sqlite();
+    fs::write(home.path().join("token"), "0123456789abcdef\n").expect("the folder is writable");
+    let issued = rcgen::generate_simple_self_signed(["localhost".to_owned()]);
+    let issued = issued.expect("rcgen issues a certificate");
+    for (file, text) in [
+        ("tls.pem", issued.cert.pem()),
+        ("tls.key", issued.signing_key.serialize_pem()),
+    ] {
+        fs::write(home.path().join(file), text).expect("the folder is writable");
+    }
+    let tls = ["--tls-certificate", "tls.pem", "--tls-key", "tls.key"];
+    for (address, more, is_warned) in [
+        ("127.0.0.1:0", &[][..], false),
+        ("0.0.0.0:0", &[], true),
+        ("0.0.0.0:0", &tls, false),
+    ] {
+        let arguments = [
+            "--provisioner",
+            "simulated",
+            "--provision-token-file",
+            "token",
+            "--provision-listen",
+            address,
+            "--provision-management-listen",
+            "127.0.0.1:0",
+        ];
+        let provisioner = home.provision(&[&arguments[..], more].concat());
+        provisioner.terminate();
+        let (is_well, log) = provisioner.wait();
+        let warned = log.contains("passwords of databases are received without TLS");
+        assert!(is_well && warned == is_warned, "{address} {more:?}: {log}");
+    }
+}
+
+#[test]
 fn a_url_is_https_or_of_this_machine() {
     let home = Home::sqlite();
     let config = |url: &str| {

@@ -67,6 +67,8 @@ async fn a_service_that_stops_finishes_the_requests_in_progress() {
         eventually(refused).await.is_some(),
         "the service still accepts connections"
     );
+    let ready = get(&format!("{}/readyz", service.management)).await;
+    assert_eq!(ready, (503, "starting or stopping\n".to_owned()));
     other
         .batch_execute("ROLLBACK")
         .expect("the write lock is released");
