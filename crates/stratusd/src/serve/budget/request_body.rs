@@ -124,9 +124,13 @@ mod tests {
     use super::super::super::long_work::LongWork;
     use super::super::Budget;
     use super::*;
+    use crate::api::Admission as _;
+
+    /// The bytes beyond the shares of all bodies together.
+    const LARGE: usize = 4 << 20;
 
     fn budget(work: LongWork) -> Budget {
-        Budget::new(8 << 20, work, Gauge::default(), Counter::default())
+        Budget::new(2 * LARGE, work, Gauge::default(), Counter::default())
     }
 
     /// Returns a request whose body arrives in two pieces and has this many bytes, and what is known
@@ -169,5 +173,53 @@ mod tests {
         let (long, progress) = request(LONG_BODY + 2, &budget);
         assert!(long.into_body().collect().await.is_err());
         assert!(progress.is_over());
+    }
+
+    #[tokio::test]
+    async fn one_body_may_have_more_than_it_leaves_for_others() {
+        let budget = budget(LongWork::new(2));
+        let held = &budget.pool.held;
+        let (small, _) = request(SHARE, &budget);
+        let small = small.into_body().collect().await;
+        assert_eq!((small.is_ok(), held.get()), (true, 0));
+        let (long, progress) = request(LARGE, &budget);
+        let long = long.into_body().collect().now_or_never();
+        assert!(long.is_some_and(|read| read.is_ok()));
+        assert_eq!(held.get(), (4 << 20) - (16 << 10));
+        // As long as its request is handled.
+        let project = format!("pj{}", "s".repeat(24));
+        let project = project.try_into().expect("it is an id");
+        assert!(progress.admit(&project).await.is_ok());
+        let (owner, _share) = progress.end().expect("it was admitted");
+        assert_eq!((owner, held.get()), (Some(project), 0));
+    }
+
+    #[tokio::test]
+    async fn a_body_has_ended_once_it_may_be_parsed() {
+        let budget = budget(LongWork::new(2));
+        let progress = Arc::new(InProgress::new(&budget.pool));
+        let count = |bytes: usize| {
+            let request = Request::new(Body::from(vec![b' '; bytes]));
+            RequestBody::count(request, &progress).into_body()
+        };
+        assert!(count(0).is_end_stream());
+        for (bytes, is_long) in [(LONG_BODY, false), (LONG_BODY + 1, true)] {
+            let mut body = count(bytes);
+            assert!(!body.is_end_stream());
+            assert_eq!(body.size_hint().exact(), Some(bytes as u64));
+            let frame = body.frame().await.expect("there is one");
+            assert!(frame.is_ok());
+            assert_eq!(body.is_end_stream(), !is_long);
+            assert!(body.frame().await.is_none());
+            assert!(body.is_end_stream());
+        }
+        // Its only piece has arrived, and waits for bytes to become free.
+        let others = budget.pool.large.take(&None, LARGE);
+        let mut body = count(LONG_BODY + 1);
+        assert!(body.frame().now_or_never().is_none());
+        assert!(!body.is_end_stream());
+        drop(others);
+        let frame = body.frame().now_or_never().flatten();
+        assert!(frame.is_some_and(|frame| frame.is_ok()));
     }
 }

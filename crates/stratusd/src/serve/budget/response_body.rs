@@ -112,3 +112,79 @@ impl HttpBody for ResponseBody {
         hint
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use futures_util::stream;
+    use http_body_util::BodyExt;
+    use prometheus_client::metrics::counter::Counter;
+    use prometheus_client::metrics::gauge::Gauge;
+
+    use super::super::super::long_work::LongWork;
+    use super::super::Budget;
+    use super::*;
+
+    /// The bytes that each of these responses is charged for.
+    const CHARGED: usize = 1_000;
+
+    fn budget() -> Budget {
+        let work = LongWork::new(2);
+        Budget::new(8 << 20, work, Gauge::default(), Counter::default())
+    }
+
+    fn held(body: Body, is_multiplexed: bool, budget: &Budget) -> ResponseBody {
+        let pool = &budget.pool;
+        let charge = Charge::new(pool.large.take(&None, CHARGED), pool);
+        let share = pool.shares.take(&None, 1);
+        ResponseBody::new(body, is_multiplexed, charge, share)
+    }
+
+    #[tokio::test]
+    async fn a_response_is_in_pieces_and_whole() {
+        let budget = budget();
+        let bytes: Vec<u8> = (0..150_000_u32).map(|at| at.to_le_bytes()[1]).collect();
+        let mut body = held(Body::from(bytes.clone()), false, &budget);
+        let (mut received, mut pieces) = (Vec::new(), Vec::new());
+        while let Some(frame) = body.frame().await {
+            let data = frame.expect("it comes").into_data().expect("it is data");
+            received.extend_from_slice(&data);
+            pieces.push(data.len());
+            let left = bytes.len() - received.len();
+            assert_eq!(body.size_hint().exact(), Some(left as u64));
+            assert_eq!(body.is_end_stream(), left == 0);
+        }
+        assert_eq!(pieces, [PIECE, PIECE, 150_000 - 2 * PIECE]);
+        assert_eq!(received, bytes);
+    }
+
+    #[tokio::test]
+    async fn the_sizes_of_a_body_without_a_length_are_bounds() {
+        let budget = budget();
+        let bytes = stream::iter([Ok::<_, std::convert::Infallible>(vec![b' '; 100_000])]);
+        let mut body = held(Body::from_stream(bytes), false, &budget);
+        assert!(body.frame().await.is_some());
+        let hint = body.size_hint();
+        assert_eq!((hint.lower(), hint.upper()), (100_000 - PIECE as u64, None));
+    }
+
+    #[tokio::test]
+    async fn a_piece_holds_the_budget_until_it_is_written() {
+        for (size, is_multiplexed, holds) in [
+            (SHARE, false, false),
+            (SHARE + 1, false, true),
+            (10, true, true),
+            (PIECE, true, true),
+        ] {
+            let budget = budget();
+            let body = Body::from(vec![b' '; size]);
+            let mut body = held(body, is_multiplexed, &budget);
+            assert_eq!(budget.pool.held.get(), 1_000);
+            let piece = body.frame().await;
+            drop(body);
+            let expected = if holds { 1_000 } else { 0 };
+            assert_eq!(budget.pool.held.get(), expected, "{size} {is_multiplexed}");
+            drop(piece);
+            assert_eq!(budget.pool.held.get(), 0, "{size} {is_multiplexed}");
+        }
+    }
+}
