@@ -10,7 +10,7 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use futures_util::future::BoxFuture;
 use futures_util::task::AtomicWaker;
-use http_body::{Body as HttpBody, Frame, SizeHint};
+use http_body::{Body as HttpBody, Frame};
 use tokio::runtime::Handle;
 use tokio::time::{Instant, Sleep, sleep};
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -130,11 +130,6 @@ impl HttpBody for Upload {
 
     fn is_end_stream(&self) -> bool {
         self.body.as_ref().is_none_or(HttpBody::is_end_stream)
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        let body = self.body.as_ref();
-        body.map_or_else(|| SizeHint::with_exact(0), HttpBody::size_hint)
     }
 }
 

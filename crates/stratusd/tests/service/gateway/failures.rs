@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use reqwest::Method;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 use super::scene::{Scene, error};
@@ -50,6 +51,26 @@ async fn an_upstream_that_ends_before_its_response_is_a_bad_gateway() {
         loop {
             let accepted = closing.accept().await;
             drop(accepted);
+        }
+    });
+    let scene = Scene::before(&format!("http://{address}"), &[]).await;
+    let refused = scene.get(&scene.key, "/v1/models").await;
+    let (status, code) = error(refused).await;
+    assert_eq!((status, &*code), (502, "upstream_gave_no_response"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upstream_that_switches_protocols_unasked_is_a_bad_gateway() {
+    let switching = TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("a port is free");
+    let address = switching.local_addr().expect("a listener has an address");
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = switching.accept().await {
+            let _ = stream.read(&mut [0; 4096]).await;
+            let head =
+                "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: other\r\n\r\n";
+            let _ = stream.write_all(head.as_bytes()).await;
         }
     });
     let scene = Scene::before(&format!("http://{address}"), &[]).await;

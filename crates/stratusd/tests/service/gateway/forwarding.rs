@@ -187,6 +187,7 @@ async fn requests_are_counted_and_logged_without_their_key() {
     let scene = Scene::new(&["--log", "trace"]).await;
     for path in [
         "/v1/models?secret=hidden",
+        "/v1/status/302",
         "/v1/status/404",
         "/v1/status/500",
         "/auth",
@@ -210,6 +211,9 @@ async fn requests_are_counted_and_logged_without_their_key() {
             "stratus_gateway_requests_total{{project=\"{SHOP}\",route=\"/v1\",status=\"2xx\"}} 2"
         ),
         format!(
+            "stratus_gateway_requests_total{{project=\"{SHOP}\",route=\"/v1\",status=\"3xx\"}} 1"
+        ),
+        format!(
             "stratus_gateway_requests_total{{project=\"{SHOP}\",route=\"/v1\",status=\"4xx\"}} 3"
         ),
         format!(
@@ -220,7 +224,7 @@ async fn requests_are_counted_and_logged_without_their_key() {
         ),
         "stratus_gateway_refusals_total{reason=\"invalid_api_key\"} 1".to_owned(),
         "stratus_gateway_requests_in_progress 1".to_owned(),
-        "stratus_gateway_response_seconds_count 4".to_owned(),
+        "stratus_gateway_response_seconds_count 5".to_owned(),
     ] {
         assert!(metrics.contains(&format!("{line}\n")), "{line}\n{metrics}");
     }
@@ -231,7 +235,7 @@ async fn requests_are_counted_and_logged_without_their_key() {
     assert!(!metrics.contains(&scene.key.id), "{metrics}");
     let keys = scene.metrics("/metrics/inference-keys").await;
     let line = format!(
-        "stratus_gateway_key_requests_total{{project=\"{SHOP}\",key=\"{}\"}} 7\n",
+        "stratus_gateway_key_requests_total{{project=\"{SHOP}\",key=\"{}\"}} 8\n",
         scene.key.id
     );
     assert!(keys.contains(&line), "{keys}");

@@ -74,6 +74,23 @@ async fn the_body_of_a_refused_request_is_received() {
     assert_eq!(begins(&mut stream), "HTTP/1.1 401 ");
 }
 
+/// A caller that never ends its body is cut off, and well before the time for it has passed.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_body_of_a_refused_request_is_not_received_without_end() {
+    // What is received, and what the buffers of both ends may hold.
+    const MOST: usize = (4 << 20) + (16 << 20);
+    let scene = Scene::new(&[]).await;
+    let mut stream = scene.connect();
+    let head = "POST /v1/models HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n";
+    stream.write_all(head.as_bytes()).expect("it is open");
+    let chunk = format!("{:x}\r\n{}\r\n", 64 << 10, "x".repeat(64 << 10));
+    let mut sent = 0;
+    while stream.write_all(chunk.as_bytes()).is_ok() {
+        sent += chunk.len();
+        assert!(sent < MOST, "{sent} bytes are received");
+    }
+}
+
 /// The upstream has the response before the body; the caller sends all of it before it reads.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_rest_of_a_body_that_the_upstream_does_not_want_is_received() {

@@ -4,45 +4,90 @@
 use serde_json::json;
 
 use super::sessions::count;
-use crate::support::Home;
 use crate::support::caller::Caller;
+use crate::support::cluster::Cluster;
 use crate::support::inventory::{SHOP, two_projects};
-use crate::support::proxy::Proxy;
+use crate::support::process::Service;
+use crate::support::proxy::{Ending, Flow, Proxy};
+use crate::support::{Home, eventually};
 
 const KEYS: &str = "/inference-api-key";
 const NUMBER: &str = "SELECT count(*) FROM inference_api_key";
+
+/// A service with a worker and a reader, and a network between them and the server.
+struct Scene {
+    caller: Caller,
+    proxy: Proxy,
+    cluster: Cluster,
+    _service: Service,
+    _home: Home,
+}
+
+impl Scene {
+    async fn start() -> Option<Self> {
+        let (mut home, cluster) = Home::on_server(&[], &[])?;
+        let proxy = Proxy::start(cluster.port()).await;
+        let port = |port: u16| format!(":{port}/");
+        home.apply(&two_projects());
+        let token = home.token("shop", &[]);
+        home.database_url = cluster
+            .url()
+            .replace(&port(cluster.port()), &port(proxy.port()));
+        let service = home.serve(&["--database-connections", "2"]);
+        Some(Self {
+            caller: Caller::new(&service.base, SHOP, &token),
+            proxy,
+            cluster,
+            _service: service,
+            _home: home,
+        })
+    }
+}
 
 /// A create begins, asks for the quota, inserts three rows and commits: six messages, of which each
 /// would wait for the response to the one before.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_create_takes_two_messages() {
     const CREATES: u64 = 40;
-    let Some((mut home, cluster)) = Home::on_server(&[], &[]) else {
+    let Some(scene) = Scene::start().await else {
         return;
     };
-    let proxy = Proxy::start(cluster.port()).await;
-    let port = |port: u16| format!(":{port}/");
-    home.apply(&two_projects());
-    let token = home.token("shop", &[]);
-    home.database_url = cluster
-        .url()
-        .replace(&port(cluster.port()), &port(proxy.port()));
-    // A worker and a reader.
-    let service = home.serve(&["--database-connections", "2"]);
-    let caller = Caller::new(&service.base, SHOP, &token);
     // The first create prepares the statements.
-    caller.post_nothing(KEYS).await.ok();
-    let before = proxy.sent();
+    scene.caller.post_nothing(KEYS).await.ok();
+    let before = scene.proxy.sent();
     for _ in 0..CREATES {
-        caller.post_nothing(KEYS).await.ok();
+        scene.caller.post_nothing(KEYS).await.ok();
     }
-    let sent = proxy.sent() - before;
+    let sent = scene.proxy.sent() - before;
     // The service asks for other things as well, such as the token once a second.
     let most = CREATES * 3;
     assert!(
         (CREATES..most).contains(&sent),
         "{sent} messages for {CREATES} creates"
     );
+}
+
+/// A server that was restarted, or a network that has forgotten the connection, is noticed by the first
+/// message. The server has committed nothing then, so its caller need not know.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_whose_first_message_is_lost_is_made_on_another_connection() {
+    let Some(scene) = Scene::start().await else {
+        return;
+    };
+    for (number, ending) in [Ending::Fin, Ending::Reset].into_iter().enumerate() {
+        // From here on, the token is known, and the worker is connected.
+        scene.caller.post_nothing(KEYS).await.ok();
+        let before = scene.proxy.sent();
+        scene.proxy.set(Flow::Held, Flow::Free);
+        let caller = scene.caller.clone();
+        let making = tokio::spawn(async move { caller.post_nothing(KEYS).await });
+        let sent = eventually(async || (scene.proxy.sent() > before).then_some(()));
+        sent.await.expect("the worker sends a message");
+        scene.proxy.cut(ending);
+        scene.proxy.set(Flow::Free, Flow::Free);
+        making.await.expect("nobody panics").ok();
+        assert_eq!(count(&scene.cluster, NUMBER), 2 * (number + 1));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

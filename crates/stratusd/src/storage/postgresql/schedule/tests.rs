@@ -178,14 +178,19 @@ async fn a_place_rests_for_as_long_as_its_change_has_waited() {
         let first = take(&schedule, of);
         lock(&schedule, first);
     }
-    let _new = [submit(&schedule, 'a'), submit(&schedule, 'b')];
+    let _new = ['a', 'a', 'b'].map(|of| submit(&schedule, of));
     let (new, took) = wait(&schedule, 'a').await;
     assert_eq!(took, millis(250));
     lock(&schedule, new);
     // The other one may run by now, but the only place rests.
     ensure_none(&schedule);
-    let (_, took) = wait(&schedule, 'b').await;
+    let (other, took) = wait(&schedule, 'b').await;
     assert_eq!(took, HASTE);
+    schedule.end(other, Ok(()));
+    // The next one of the first group pauses for longer.
+    ensure_none(&schedule);
+    let (_, took) = wait(&schedule, 'a').await;
+    assert_eq!(took, millis(150));
 }
 
 #[tokio::test(start_paused = true)]
