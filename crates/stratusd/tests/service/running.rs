@@ -333,6 +333,7 @@ async fn access_log(log: &str) -> Vec<Value> {
     let home = home();
     let service = home.serve(&["--log-format", "json", "--log", log]);
     let caller = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
+    let begun = Instant::now();
     caller
         .post_nothing(&format!("{PLACE}/private-subnet/hidden-name"))
         .await
@@ -346,15 +347,22 @@ async fn access_log(log: &str) -> Vec<Value> {
         let sent = asked.header("x-request-id", "mine").send();
         sent.await.expect("the service responds");
     }
+    let took = begun.elapsed();
     service.terminate();
     let (is_well, log) = service.wait();
     assert!(is_well && !log.to_lowercase().contains("hidden"), "{log}");
     let lines = log
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).expect("a line is JSON"));
-    lines
+    let lines: Vec<Value> = lines
         .filter(|line| line["target"] == "stratusd::access")
-        .collect()
+        .collect();
+    // One request was sent after the other.
+    let times = lines
+        .iter()
+        .filter_map(|line| line["fields"]["duration_ms"].as_f64());
+    assert!(times.sum::<f64>() <= took.as_secs_f64() * 1000.0, "{log}");
+    lines
 }
 
 fn home() -> Home {
