@@ -431,3 +431,31 @@ fn unconnected(error: tokio_postgres::Error) -> StorageError {
         StorageError::Unavailable(error.into())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_in_english_are_known_by_their_locale() {
+        for locale in ["C", "POSIX", "C.UTF-8", "en_US.UTF-8", "en"] {
+            assert!(is_english(locale), "{locale}");
+        }
+        // The environment of the server, and other languages.
+        for locale in ["", "de_DE.UTF-8", "cs_CZ", "POSIXLY"] {
+            assert!(!is_english(locale), "{locale}");
+        }
+    }
+
+    #[test]
+    fn a_certificate_is_for_the_name_of_a_host() {
+        for (address, expected) in [
+            ("host=db.example hostaddr=127.0.0.1", "db.example"),
+            ("hostaddr=127.0.0.1", ""),
+            ("host=/run/postgresql", ""),
+        ] {
+            let config: Config = address.parse().expect("it is an address");
+            assert_eq!(name(&config), expected, "{address}");
+        }
+    }
+}

@@ -141,3 +141,61 @@ pub(super) async fn warn_of_risks(connection: &mut AsyncPgConnection) -> Result<
 pub(super) fn millis(time: Duration) -> i32 {
     i32::try_from(time.as_millis()).unwrap_or(i32::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn seconds(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn the_limits_of_a_session_add_up() {
+        let limits = Limits::new(seconds(10), seconds(40));
+        let set_up = limits.set_up();
+        for statement in [
+            "SET statement_timeout = 11000;",
+            "SET lock_timeout = 9000;",
+            "SET idle_in_transaction_session_timeout = 11000;",
+            "SET tcp_user_timeout = 30000;",
+            "SET tcp_keepalives_idle = 10;",
+            "SET tcp_keepalives_interval = 10;",
+            "SET tcp_keepalives_count = 3;",
+            "SET enable_seqscan = off;",
+            "set_config('synchronous_commit'",
+        ] {
+            assert!(set_up.contains(statement), "{statement}: {set_up}");
+        }
+        // The statement, then the first probe, and three that nobody acknowledges.
+        assert_eq!(limits.without_client(), seconds(10 + 1 + 4 * 10));
+        assert_eq!(limits.to_connect(), seconds(61));
+        let patient = Limits::new(seconds(60), seconds(40));
+        assert_eq!(patient.to_connect(), seconds(60 + 1 + 4 * 10));
+        assert_eq!(Limits::new(seconds(10), seconds(1)).probe, 1);
+        for (wanted, lock_wait) in [(1, 1), (20, 9)] {
+            let limits = limits.with_lock_wait(seconds(wanted));
+            assert_eq!(limits.locks, seconds(lock_wait));
+            assert_eq!(limits.patience, seconds(10));
+        }
+    }
+
+    #[test]
+    fn a_migration_has_no_limit_and_is_durable() {
+        let set_up = unlimited();
+        for statement in [
+            "SET statement_timeout = 0;",
+            "SET lock_timeout = 0;",
+            "SET idle_in_transaction_session_timeout = 0;",
+            "set_config('synchronous_commit'",
+        ] {
+            assert!(set_up.contains(statement), "{statement}: {set_up}");
+        }
+    }
+
+    #[test]
+    fn a_setting_has_a_largest_value() {
+        assert_eq!(millis(Duration::from_millis(1_500)), 1_500);
+        assert_eq!(millis(Duration::MAX), i32::MAX);
+    }
+}
