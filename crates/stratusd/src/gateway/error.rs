@@ -58,9 +58,9 @@ impl Owner {
     }
 }
 
-/// The seconds after which a refused request may be sent again. A limit of requests per second is at
-/// least one, so the next one is no further away; nobody knows when a request in progress ends.
-const AGAIN: &str = "1";
+/// The value of `Retry-After`, in seconds. Each rate limit allows at least one request per second, so
+/// no caller has to wait longer. When a request in progress ends is not known.
+const RETRY_AFTER: &str = "1";
 
 impl GatewayError {
     /// Returns the code of the error, which is also the reason in the metrics.
@@ -109,7 +109,7 @@ impl GatewayError {
             headers.insert(header::ALLOW, allowed);
         }
         if let StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE = status {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from_static(AGAIN));
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER));
         }
         response
     }

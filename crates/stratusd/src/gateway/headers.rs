@@ -66,6 +66,13 @@ pub(super) fn for_upstream(
 /// Changes the headers of the upstream's response into those for the caller.
 pub(super) fn for_caller(headers: &mut HeaderMap) {
     remove_connection_headers(headers);
+    // A list of equal lengths stands for one (RFC 9110, section 8.6). hyper takes such a list, but does
+    // not send it.
+    let length = headers.get(header::CONTENT_LENGTH);
+    let lengths = length.and_then(|value| value.to_str().ok()?.split_once(','));
+    if let Some(one) = lengths.and_then(|(one, _)| HeaderValue::from_str(one.trim()).ok()) {
+        headers.insert(header::CONTENT_LENGTH, one);
+    }
     for name in &OF_UPSTREAM {
         headers.remove(name);
     }

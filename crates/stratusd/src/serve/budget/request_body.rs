@@ -122,11 +122,11 @@ mod tests {
     use prometheus_client::metrics::gauge::Gauge;
 
     use super::super::super::long_work::LongWork;
-    use super::super::Budget;
+    use super::super::{Budget, signed};
     use super::*;
     use crate::api::Admission as _;
 
-    /// The bytes beyond the shares of all bodies together.
+    /// The part of the budget for what bodies have beyond their shares, in bytes.
     const LARGE: usize = 4 << 20;
 
     fn budget(work: LongWork) -> Budget {
@@ -185,7 +185,7 @@ mod tests {
         let (long, progress) = request(LARGE, &budget);
         let long = long.into_body().collect().now_or_never();
         assert!(long.is_some_and(|read| read.is_ok()));
-        assert_eq!(held.get(), (4 << 20) - (16 << 10));
+        assert_eq!(held.get(), signed(LARGE - SHARE));
         // As long as its request is handled.
         let project = format!("pj{}", "s".repeat(24));
         let project = project.try_into().expect("it is an id");

@@ -1,4 +1,4 @@
-//! Timeouts on a clock that stands still unless a test waits. What hyper does, the tests do: they read
+//! Timeouts on a clock that stands still unless a test waits. The tests do what hyper does: they read
 //! from the stream, and call the service once a head has arrived.
 
 use std::convert::Infallible;
@@ -110,7 +110,8 @@ async fn a_head_must_arrive_in_time_after_its_first_byte() {
         let begun = Instant::now();
         assert!(connection.ends_after().await.is_some());
         let took = begun.elapsed();
-        assert!(took <= Duration::from_millis(502), "{requests}: {took:?}");
+        let is_right = (500..=502).contains(&took.as_millis());
+        assert!(is_right, "{requests}: {took:?}");
         // hyper would close the connection; here it becomes a request after all.
     }
 }
@@ -132,7 +133,10 @@ async fn a_caller_of_http_1_may_be_silent_while_its_request_is_open() {
 async fn a_connection_that_was_idle_before_it_is_read_ends_at_once() {
     let mut connection = accept(AxumBody::empty()).await;
     drop(connection.begin(Version::HTTP_11).await);
-    advance(Duration::from_secs(11)).await;
+    advance(IDLE).await;
+    // What has arrived in time is read.
+    drop(connection.begin(Version::HTTP_11).await);
+    advance(IDLE + Duration::from_millis(1)).await;
     connection.caller.write_all(b"x").await.expect("it is open");
     let read = connection.stream.read(&mut [0]).await;
     let error = read.expect_err("it is over");
@@ -153,7 +157,7 @@ async fn bytes_that_belong_to_no_request_of_http_2_keep_no_connection() {
     let mut connection = accept(AxumBody::empty()).await;
     drop(connection.begin(Version::HTTP_2).await);
     for _ in 0..2 {
-        // Nor are they the head of one.
+        // These bytes are no head either.
         advance(Duration::from_secs(4)).await;
         connection.arrive().await;
     }

@@ -59,24 +59,37 @@ async fn an_upstream_that_ends_before_its_response_is_a_bad_gateway() {
     assert_eq!((status, &*code), (502, "upstream_gave_no_response"));
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn an_upstream_that_switches_protocols_unasked_is_a_bad_gateway() {
-    let switching = TcpListener::bind("127.0.0.1:0")
+/// Returns the URL of an upstream that responds to each request with these bytes.
+async fn responding(bytes: &'static str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0")
         .await
         .expect("a port is free");
-    let address = switching.local_addr().expect("a listener has an address");
+    let address = listener.local_addr().expect("a listener has an address");
     tokio::spawn(async move {
-        while let Ok((mut stream, _)) = switching.accept().await {
+        while let Ok((mut stream, _)) = listener.accept().await {
             let _ = stream.read(&mut [0; 4096]).await;
-            let head =
-                "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: other\r\n\r\n";
-            let _ = stream.write_all(head.as_bytes()).await;
+            let _ = stream.write_all(bytes.as_bytes()).await;
         }
     });
-    let scene = Scene::before(&format!("http://{address}"), &[]).await;
+    format!("http://{address}")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upstream_that_switches_protocols_unasked_is_a_bad_gateway() {
+    let head = "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: other\r\n\r\n";
+    let scene = Scene::before(&responding(head).await, &[]).await;
     let refused = scene.get(&scene.key, "/v1/models").await;
     let (status, code) = error(refused).await;
     assert_eq!((status, &*code), (502, "upstream_gave_no_response"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_length_that_is_said_twice_is_one() {
+    let bytes = "HTTP/1.1 200 OK\r\ncontent-length: 5, 5\r\n\r\nhello";
+    let scene = Scene::before(&responding(bytes).await, &[]).await;
+    let response = scene.get(&scene.key, "/v1/models").await;
+    assert_eq!(response.headers()["content-length"], "5");
+    assert_eq!(response.text().await.expect("it is whole"), "hello");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -8,7 +8,11 @@ use super::multiplexed::Multiplexed;
 use super::scene::{Key, Scene, read_error};
 use crate::support::eventually;
 
-/// Sends requests until one is refused, for so many of `owner`. Returns how many were accepted.
+/// The metric of requests that have a place. It is counted down after the place is given back.
+const IN_PROGRESS: &str = "stratus_gateway_requests_in_progress";
+
+/// Sends requests until one is refused because the `owner`, `key` or `project`, makes too many. Returns
+/// how many were accepted.
 async fn burst(scene: &Scene, key: &Key, path: &str, owner: &str) -> usize {
     for accepted in 0.. {
         let response = scene.get(key, path).await;
@@ -99,7 +103,10 @@ async fn a_key_and_its_project_have_so_many_requests_at_a_time() {
     drop(one);
     let again = eventually(async || {
         let response = scene.get(&scene.key, "/v1/models").await;
-        (response.status() == 200).then_some(())
+        let is_made = response.status() == 200;
+        // With the last byte, its own place is free again.
+        response.bytes().await.expect("the response is whole");
+        is_made.then_some(())
     });
     again.await.expect("the ended request makes room");
     let _again = begin(&scene.key).await;
@@ -124,6 +131,7 @@ async fn requests_on_one_connection_have_places_too() {
     for _ in 0..3 {
         let one = caller.get(&scene.key, "/v1/pause/1").await;
         let two = caller.get(&scene.key, "/v1/pause/1").await;
+        assert_eq!([one.status(), two.status()], [200, 200]);
         let refused = caller.get(&scene.key, "/v1/models").await;
         assert_eq!(refused.status(), 503);
         assert_eq!(refused.headers()["retry-after"], "1");
@@ -132,11 +140,13 @@ async fn requests_on_one_connection_have_places_too() {
         let body = String::from_utf8(body.expect("it arrives").to_vec());
         assert!(body.expect("it is text").contains("\"overloaded\""));
         drop((one, two));
-        scene.ensure_ended().await;
+        scene.wait_for_metric(IN_PROGRESS, 0).await;
     }
     for _ in 0..4 {
         let response = caller.get(&scene.key, "/v1/models").await;
         assert_eq!(response.status(), 200);
+        drop(response);
+        scene.wait_for_metric(IN_PROGRESS, 0).await;
     }
 }
 

@@ -131,6 +131,13 @@ impl Scene {
         assert!(ended.is_some(), "{} are open", self.upstream.open());
     }
 
+    /// Waits until a metric has a value.
+    pub async fn wait_for_metric(&self, metric: &str, value: usize) {
+        let line = format!("{metric} {value}\n");
+        let ask = async || self.metrics("/metrics").await.contains(&line).then_some(());
+        assert!(eventually(ask).await.is_some(), "{line}");
+    }
+
     /// Returns what a path of the management port returns.
     pub async fn metrics(&self, path: &str) -> String {
         let response = reqwest::get(format!("{}{path}", self.service.management)).await;

@@ -57,13 +57,13 @@ async fn the_body_of_a_refused_request_is_received() {
     let scene = Scene::new(&[]).await;
     let body = vec![b'x'; 3_900_000];
     let head = "POST /v1/models HTTP/1.1\r\nhost: x\r\ncontent-length: 3900000\r\n";
-    for _ in 0..5 {
+    for number in 1..=5 {
         let mut stream = scene.connect();
         stream
             .write_all(format!("{head}\r\n").as_bytes())
             .expect("it is open");
-        // By now the request is refused.
-        std::thread::sleep(Duration::from_millis(50));
+        let refusals = "stratus_gateway_refusals_total{reason=\"missing_api_key\"}";
+        scene.wait_for_metric(refusals, number).await;
         stream.write_all(&body).expect("the body is received");
         assert_eq!(begins(&mut stream), "HTTP/1.1 401 ");
     }
@@ -72,6 +72,10 @@ async fn the_body_of_a_refused_request_is_received() {
     let head = format!("{head}expect: 100-continue\r\n\r\n");
     stream.write_all(head.as_bytes()).expect("it is open");
     assert_eq!(begins(&mut stream), "HTTP/1.1 401 ");
+    let begun = Instant::now();
+    let _ = stream.read_to_end(&mut Vec::new());
+    let took = begun.elapsed();
+    assert!(took < Duration::from_secs(4), "it waits for the body");
 }
 
 /// A caller that never ends its body is cut off, and well before the time for it has passed.
@@ -96,14 +100,15 @@ async fn the_body_of_a_refused_request_is_not_received_without_end() {
 async fn the_rest_of_a_body_that_the_upstream_does_not_want_is_received() {
     let scene = Scene::new(&[]).await;
     let body = vec![b'x'; 3_900_000];
-    for _ in 0..5 {
+    for number in 1..=5 {
         let mut stream = scene.connect();
         let head = format!(
             "POST /v1/early HTTP/1.1\r\nhost: x\r\nx-api-key: {}\r\ncontent-length: 3900000\r\n\r\n",
             scene.key.secret
         );
         stream.write_all(head.as_bytes()).expect("it is open");
-        std::thread::sleep(Duration::from_millis(50));
+        let responses = "stratus_gateway_response_seconds_count";
+        scene.wait_for_metric(responses, number).await;
         stream.write_all(&body).expect("the body is received");
         assert_eq!(begins(&mut stream), "HTTP/1.1 403 ");
     }
@@ -112,10 +117,10 @@ async fn the_rest_of_a_body_that_the_upstream_does_not_want_is_received() {
 /// The time for the response begins when the request is sent.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_body_may_take_longer_than_its_response() {
-    let scene = Scene::new(&["--gateway-response-timeout", "300ms"]).await;
+    let scene = Scene::new(&["--gateway-response-timeout", "1s"]).await;
     let mut stream = scene.connect();
     for part in [&*chunked(&scene), "5\r\nhello\r\n", "0\r\n\r\n"] {
-        std::thread::sleep(Duration::from_millis(500));
+        std::thread::sleep(Duration::from_millis(700));
         stream.write_all(part.as_bytes()).expect("it is open");
     }
     assert_eq!(begins(&mut stream), "HTTP/1.1 200 ");

@@ -124,7 +124,15 @@ async fn respond(seen: Arc<Seen>, request: Request) -> Response {
     match action {
         "stream" => events(number, open, None),
         "abort" => events(number, open, Some(std::io::Error::other("aborted"))),
-        "pause" => stream_of(events_of(number, open).chain(stream::pending())),
+        "pause" => {
+            seen.open.fetch_add(1, Ordering::SeqCst);
+            let pausing = Open(Arc::clone(&seen));
+            let pause = stream::pending().map(move |event| {
+                let _ = &pausing;
+                event
+            });
+            stream_of(events_of(number, open).chain(pause))
+        }
         "flood" => {
             let zeros = stream::repeat(Bytes::from(vec![0; 64 << 10]));
             let zeros = zeros.map(move |bytes| {

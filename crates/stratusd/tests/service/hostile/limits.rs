@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
 
@@ -267,12 +267,18 @@ fn closed_with(home: &Home, files: u32, settings: &[&str]) -> (usize, String) {
     let held: Vec<TcpStream> = (0..6)
         .map(|_| TcpStream::connect(address).expect("it listens"))
         .collect();
-    std::thread::sleep(Duration::from_millis(500));
     let is_closed = |mut stream: &TcpStream| {
         let _ = stream.set_nonblocking(true);
         matches!(stream.read(&mut [0]), Ok(0))
     };
-    let closed = held.iter().filter(|stream| is_closed(stream)).count();
+    let count = || held.iter().filter(|stream| is_closed(stream)).count();
+    let begun = Instant::now();
+    while count() < 2 && begun.elapsed() < Duration::from_secs(20) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    // One more would be closed by then.
+    std::thread::sleep(Duration::from_millis(500));
+    let closed = count();
     send_term(&service);
     let mut log = String::new();
     let mut stderr = service.stderr.take().expect("it is piped");

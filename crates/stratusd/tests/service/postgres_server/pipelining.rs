@@ -1,6 +1,8 @@
 //! Statements that are sent together: how many messages a change takes, and what becomes of a change
 //! whose last statements fail.
 
+use std::time::Duration;
+
 use serde_json::json;
 
 use super::sessions::count;
@@ -75,7 +77,8 @@ async fn a_change_whose_first_message_is_lost_is_made_on_another_connection() {
         return;
     };
     for (number, ending) in [Ending::Fin, Ending::Reset].into_iter().enumerate() {
-        // From here on, the token is known, and the worker is connected.
+        // By then the token is looked up again, and is known for a second.
+        tokio::time::sleep(Duration::from_millis(1100)).await;
         scene.caller.post_nothing(KEYS).await.ok();
         let before = scene.proxy.sent();
         scene.proxy.set(Flow::Held, Flow::Free);

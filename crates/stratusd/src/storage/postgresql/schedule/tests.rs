@@ -82,9 +82,10 @@ fn locked() -> StorageError {
     StorageError::Locked("another transaction holds it".into())
 }
 
-/// Returns the error of a change, `None` if it is made, or panics if its caller has no answer.
-fn answer(caller: &mut Caller) -> Option<StorageError> {
-    let ended = caller.try_recv().expect("the caller has its answer");
+/// Returns the error that the caller of a change got, or `None` if the change was made. Panics if the
+/// caller has no response yet.
+fn result_of(caller: &mut Caller) -> Option<StorageError> {
+    let ended = caller.try_recv().expect("the caller has its response");
     match ended.result {
         // No change of these tests has run, so a commit finds no result.
         Err(Aborted::Failed(StorageError::Closed)) | Ok(()) => None,
@@ -118,7 +119,7 @@ async fn a_change_that_has_met_a_lock_runs_again_after_a_pause() {
     let (again, _) = wait(&schedule, 'a').await;
     assert!(caller.try_recv().is_err(), "its caller waits");
     schedule.end(again, Ok(()));
-    assert!(answer(&mut caller).is_none());
+    assert!(result_of(&mut caller).is_none());
     // The group is not held any more.
     let _caller = submit(&schedule, 'a');
     assert_eq!(take(&schedule, 'a').lock_wait, LOCK_WAIT);
@@ -139,7 +140,7 @@ async fn new_changes_of_a_held_group_run_one_at_a_time_and_wait_less() {
     // There is another place, but not for this group.
     ensure_none(&schedule);
     schedule.end(new, Ok(()));
-    assert!(answer(&mut callers[0]).is_none());
+    assert!(result_of(&mut callers[0]).is_none());
     let next = take(&schedule, 'a');
     assert_eq!(next.lock_wait, HASTE);
     schedule.end(next, Ok(()));
@@ -149,7 +150,7 @@ async fn new_changes_of_a_held_group_run_one_at_a_time_and_wait_less() {
     assert_eq!(take(&schedule, 'b').lock_wait, HASTE);
     let (again, took) = wait(&schedule, 'a').await;
     assert_eq!((took, again.lock_wait), (millis(250), LOCK_WAIT));
-    // Nor does one that fails.
+    // A change that fails says nothing either.
     schedule.end(again, Err(StorageError::Unavailable("it is gone".into())));
     let _other = submit(&schedule, 'b');
     assert_eq!(take(&schedule, 'b').lock_wait, HASTE);
@@ -264,7 +265,7 @@ async fn a_change_that_conflicts_goes_to_the_end_of_its_line() {
     schedule.end(first, Err(StorageError::Conflict));
     let second = take(&schedule, 'a');
     schedule.end(second, Ok(()));
-    assert!(answer(&mut callers[1]).is_none());
+    assert!(result_of(&mut callers[1]).is_none());
     // Its group is not held.
     let mut again = take(&schedule, 'a');
     assert_eq!(again.lock_wait, LOCK_WAIT);
@@ -275,7 +276,7 @@ async fn a_change_that_conflicts_goes_to_the_end_of_its_line() {
     let mut last = take(&schedule, 'a');
     last.job.count_failure();
     schedule.end(last, Err(StorageError::Conflict));
-    let error = answer(&mut callers[0]);
+    let error = result_of(&mut callers[0]);
     assert!(matches!(error, Some(StorageError::Conflict)), "{error:?}");
     ensure_none(&schedule);
 }
@@ -314,7 +315,7 @@ async fn a_group_is_held_while_a_change_of_it_waits_or_runs() {
     assert_eq!(take(&schedule, 'c').lock_wait, HASTE);
     schedule.end(other, Ok(()));
     for caller in &mut callers {
-        assert!(answer(caller).is_none());
+        assert!(result_of(caller).is_none());
     }
 }
 
@@ -331,23 +332,23 @@ async fn a_closed_schedule_runs_what_waits_for_no_lock() {
     let mut conflicting = submit(&schedule, 'c');
     let conflicts = take(&schedule, 'c');
     schedule.close();
-    let error = answer(&mut locked);
+    let error = result_of(&mut locked);
     assert!(matches!(error, Some(StorageError::Locked(_))), "{error:?}");
     let mut late = submit(&schedule, 'd');
-    let ended = late.try_recv().expect("the caller has its answer");
+    let ended = late.try_recv().expect("the caller has its response");
     assert!(matches!(
         ended.result,
         Err(Aborted::Failed(StorageError::Closed))
     ));
     lock(&schedule, runs);
-    let error = answer(&mut running);
+    let error = result_of(&mut running);
     assert!(matches!(error, Some(StorageError::Locked(_))), "{error:?}");
     schedule.end(conflicts, Err(StorageError::Conflict));
     for (of, caller) in [('a', &mut new), ('c', &mut conflicting)] {
         let (waits, took) = wait(&schedule, of).await;
         assert_eq!(took, Duration::ZERO);
         schedule.end(waits, Ok(()));
-        assert!(answer(caller).is_none());
+        assert!(result_of(caller).is_none());
     }
     let next = schedule.next().now_or_never();
     assert!(next.expect("nothing more comes").is_none());
