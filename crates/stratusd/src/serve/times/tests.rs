@@ -23,8 +23,8 @@ struct Connection<S> {
     service: S,
 }
 
-/// Accepts a connection. Its service responds to each request with a body, and keeps that of the
-/// request.
+/// Accepts a connection. Its service responds to the first request with a body, and to the others with
+/// an empty one.
 async fn accept(
     body: AxumBody,
 ) -> Connection<
@@ -84,7 +84,7 @@ where
     }
 }
 
-/// Sleeping timers are a millisecond late at most.
+/// Returns the whole seconds: a timer may be a millisecond late.
 fn about(time: Option<Duration>) -> Option<u64> {
     time.map(|time| time.as_secs())
 }
