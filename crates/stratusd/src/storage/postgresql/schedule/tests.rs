@@ -75,11 +75,18 @@ fn ensure_none(schedule: &Schedule) {
 
 /// Ends a change that has met a lock.
 fn lock(schedule: &Schedule, admitted: Admitted) {
-    schedule.end(admitted, Err(locked()));
+    let error = StorageError::Locked("another transaction holds it".into());
+    schedule.end(admitted, Err(error));
 }
 
-fn locked() -> StorageError {
-    StorageError::Locked("another transaction holds it".into())
+/// Has a change of each project meet a lock, so that its group is held. Returns their callers.
+fn hold<const N: usize>(schedule: &Schedule, projects: [char; N]) -> [Caller; N] {
+    let callers = projects.map(|of| submit(schedule, of));
+    for of in projects {
+        let first = take(schedule, of);
+        lock(schedule, first);
+    }
+    callers
 }
 
 /// Returns the error that the caller of a change got, or `None` if the change was made. Panics if the
@@ -128,9 +135,7 @@ async fn a_change_that_has_met_a_lock_runs_again_after_a_pause() {
 #[tokio::test(start_paused = true)]
 async fn new_changes_of_a_held_group_run_one_at_a_time_and_wait_less() {
     let schedule = Schedule::new(4, LOCK_WAIT);
-    let _locked = submit(&schedule, 'a');
-    let first = take(&schedule, 'a');
-    lock(&schedule, first);
+    let _locked = hold(&schedule, ['a']);
     let _other = submit(&schedule, 'b');
     let other = take(&schedule, 'b');
     assert_eq!(other.lock_wait, HASTE);
@@ -159,9 +164,7 @@ async fn new_changes_of_a_held_group_run_one_at_a_time_and_wait_less() {
 #[tokio::test(start_paused = true)]
 async fn new_changes_run_at_once_when_their_group_is_free_again() {
     let schedule = Schedule::new(2, LOCK_WAIT);
-    let _locked = submit(&schedule, 'a');
-    let first = take(&schedule, 'a');
-    lock(&schedule, first);
+    let _locked = hold(&schedule, ['a']);
     let (again, _) = wait(&schedule, 'a').await;
     let _callers = [submit(&schedule, 'a'), submit(&schedule, 'a')];
     // They wait, since the group is held.
@@ -174,11 +177,7 @@ async fn new_changes_run_at_once_when_their_group_is_free_again() {
 #[tokio::test(start_paused = true)]
 async fn a_place_rests_for_as_long_as_its_change_has_waited() {
     let schedule = Schedule::new(2, LOCK_WAIT);
-    let _locked = [submit(&schedule, 'a'), submit(&schedule, 'b')];
-    for of in ['a', 'b'] {
-        let first = take(&schedule, of);
-        lock(&schedule, first);
-    }
+    let _locked = hold(&schedule, ['a', 'b']);
     let _new = ['a', 'a', 'b'].map(|of| submit(&schedule, of));
     let (new, took) = wait(&schedule, 'a').await;
     assert_eq!(took, millis(250));
@@ -197,11 +196,7 @@ async fn a_place_rests_for_as_long_as_its_change_has_waited() {
 #[tokio::test(start_paused = true)]
 async fn each_kind_of_changes_has_the_places_for_half_of_the_time() {
     let schedule = Schedule::new(2, LOCK_WAIT);
-    let _locked = ['a', 'b', 'c'].map(|of| submit(&schedule, of));
-    for of in ['a', 'b', 'c'] {
-        let first = take(&schedule, of);
-        lock(&schedule, first);
-    }
+    let _locked = hold(&schedule, ['a', 'b', 'c']);
     let _new: Vec<Caller> = (0..4).map(|_| submit(&schedule, 'a')).collect();
     ensure_none(&schedule);
     advance(millis(600)).await;
@@ -226,9 +221,7 @@ async fn each_kind_of_changes_has_the_places_for_half_of_the_time() {
 #[tokio::test(start_paused = true)]
 async fn held_changes_and_others_take_turns() {
     let schedule = Schedule::new(2, LOCK_WAIT);
-    let _locked = submit(&schedule, 'a');
-    let first = take(&schedule, 'a');
-    lock(&schedule, first);
+    let _locked = hold(&schedule, ['a']);
     let _others: Vec<Caller> = (0..2).map(|_| submit(&schedule, 'b')).collect();
     advance(millis(500)).await;
     // The last one was of no held group.
@@ -298,11 +291,7 @@ async fn a_group_is_held_for_ten_seconds_after_a_lock() {
 #[tokio::test(start_paused = true)]
 async fn a_group_is_held_while_a_change_of_it_waits_or_runs() {
     let schedule = Schedule::new(2, LOCK_WAIT);
-    let mut callers = [submit(&schedule, 'a'), submit(&schedule, 'b')];
-    for of in ['a', 'b'] {
-        let first = take(&schedule, of);
-        lock(&schedule, first);
-    }
+    let mut callers = hold(&schedule, ['a', 'b']);
     // It has the only place for so long that the other one's group would be over.
     let (long, _) = wait(&schedule, 'a').await;
     advance(Duration::from_secs(20)).await;
@@ -322,9 +311,7 @@ async fn a_group_is_held_while_a_change_of_it_waits_or_runs() {
 #[tokio::test(start_paused = true)]
 async fn a_closed_schedule_runs_what_waits_for_no_lock() {
     let schedule = Schedule::new(4, LOCK_WAIT);
-    let mut locked = submit(&schedule, 'a');
-    let first = take(&schedule, 'a');
-    lock(&schedule, first);
+    let [mut locked] = hold(&schedule, ['a']);
     let mut new = submit(&schedule, 'a');
     ensure_none(&schedule);
     let mut running = submit(&schedule, 'b');
