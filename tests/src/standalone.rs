@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{Seek as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -157,6 +158,40 @@ impl Standalone {
             "members = [",
             &format!("members = [\"{name}\", "),
         );
+    }
+
+    /// Returns the file with rustdoc's description of a crate, which cargo-semver-checks compares: by
+    /// itself it would compile every dependency again for each crate.
+    ///
+    /// # Panics
+    ///
+    /// If the crate does not compile.
+    #[must_use]
+    pub fn describe(&self, krate: &str) -> PathBuf {
+        // Only rustdoc may do what is unstable: with the variable, cargo compiles dependencies anew.
+        let script = "#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec rustdoc -Z unstable-options --output-format json \"$@\"\n";
+        self.write("rustdoc.sh", script);
+        let rustdoc = self.root.join("rustdoc.sh");
+        let mode = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(&rustdoc, mode).expect("the script can be made a program");
+        let config = format!("build.rustdoc={:?}", rustdoc.display().to_string());
+        let output = self.cargo(&[
+            "rustdoc",
+            "--quiet",
+            "--lib",
+            "--package",
+            krate,
+            "--config",
+            &config,
+        ]);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{errors}");
+        let file = format!("{}.json", krate.replace('-', "_"));
+        let made = self.target.join("doc").join(&file);
+        // The next version of the crate is described in the same place.
+        let kept = self.root.join(&file);
+        fs::rename(made, &kept).expect("rustdoc has written the description");
+        kept
     }
 
     /// Runs cargo in the workspace, without network access.

@@ -193,7 +193,7 @@ impl Repository {
 }
 
 #[test]
-#[ignore = "compiles crates for minutes; `cargo xtask test --external` runs it"]
+#[ignore = "compiles crates for minutes; the nightly run runs it"]
 fn a_repository_with_an_xtask_of_its_own_calls_two_apis_and_serves_a_third() {
     let repository = Repository {
         folder: tempfile::tempdir().expect("a folder can be made"),

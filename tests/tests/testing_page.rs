@@ -51,6 +51,7 @@ fn program(code: &str) -> String {
 }
 
 #[test]
+#[ignore = "compiles crates for minutes; the nightly run runs it"]
 fn the_dependencies_of_the_page_are_enough_for_its_code() {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent();
     let target = target.expect("the scratch folder is in the target folder");

@@ -57,7 +57,7 @@ pub(crate) struct Arguments {
 /// The test files of the package `tests` that need something from outside the repository, the
 /// corpus, the JSON Schema suite or cargo-semver-checks, or that compile crates for more than a
 /// minute, and are ignored elsewhere.
-const EXTERNAL: &str = "additions any_document anywhere containment corpus_crates json_schema_suite lenient mocked_values rust_verdicts standalone";
+const EXTERNAL: &str = "additions any_document containment corpus_crates json_schema_suite lenient mocked_values rust_verdicts standalone";
 
 /// The tests that take longest, as an expression of nextest. A newcomer need not wait for them. They are
 /// those of the service with real databases, networks, several replicas, kills, power cuts, and a
@@ -66,11 +66,11 @@ const EXTERNAL: &str = "additions any_document anywhere containment corpus_crate
 /// they run with all others.
 const LONG: &str = "(binary(service)&test(/^(concurrency|crash|differential|local|networks|postgres_server|power_cuts|provisioners::local|running::stalled_log|soak)::/))\
     |(binary(closed_loop)&test(/^a_/))\
-    |binary(/^(any_document|containment|features|mock_crates|simulation|testing_page|types_agree_with_json_schema)$/)";
+    |binary(/^(any_document|containment|features|mock_crates|simulation|types_agree_with_json_schema)$/)";
 
 /// The test files that have [`LONG`] tests and are not [`EXTERNAL`].
 const WITH_LONG: &str =
-    "service closed_loop features mock_crates simulation testing_page types_agree_with_json_schema";
+    "service closed_loop features mock_crates simulation types_agree_with_json_schema";
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let root = workspace::root()?;
@@ -88,6 +88,12 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     let mut steps = Vec::new();
     if arguments.lints {
         steps.extend(lint_steps(&packages, &machine));
+        // The trial of publishing makes the packages too.
+        if !arguments.external {
+            // `--allow-dirty`, so that a change can be tested before it is committed.
+            let package = Step::cargo("package --no-verify --allow-dirty");
+            steps.push(package.packages(&packages.published));
+        }
     }
     if arguments.external {
         steps.push(Step::xtask("conformance").needs(&machine, Tool::Python));
@@ -200,8 +206,6 @@ fn lint_steps(packages: &Packages, machine: &Machine) -> Vec<Step> {
         // As `cargo xtask serve` builds it.
         Step::cargo("clippy --package stratusd --no-default-features -- -D warnings")
             .needs(machine, Tool::Clippy),
-        // `--allow-dirty`, so that a change can be tested before it is committed.
-        Step::cargo("package --no-verify --allow-dirty").packages(&packages.published),
     ]
 }
 

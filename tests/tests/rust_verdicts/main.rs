@@ -9,9 +9,6 @@
 mod rows;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
 
 use codegen::surface::{Crate, surface};
 use compatibility::compare_rust;
@@ -147,9 +144,6 @@ fn generate(name: &str, document: &str) -> Standalone {
 }
 
 /// Returns the rows that break a crate, as cargo-semver-checks says.
-///
-/// The descriptions of the crates that it compares are made here: by itself it would compile every
-/// dependency again for each crate and each version.
 fn semver_verdicts(old: &Standalone, new: &Standalone) -> BTreeSet<(usize, char)> {
     let mut out = BTreeSet::new();
     for (part, _, letter) in CRATES {
@@ -161,7 +155,7 @@ fn semver_verdicts(old: &Standalone, new: &Standalone) -> BTreeSet<(usize, char)
                 out.extend(numbers(&feature).into_iter().map(|row| (row, letter)));
             }
         }
-        let [before, after] = [old, new].map(|crates| describe(crates, part));
+        let [before, after] = [old, new].map(|crates| crates.describe(&krate));
         let output = launch::cargo()
             .args([
                 "semver-checks",
@@ -195,35 +189,6 @@ fn semver_verdicts(old: &Standalone, new: &Standalone) -> BTreeSet<(usize, char)
         }
     }
     out
-}
-
-/// Returns the file with rustdoc's description of a crate.
-fn describe(crates: &Standalone, part: &str) -> PathBuf {
-    // Only rustdoc may do what is unstable: with the variable, cargo compiles dependencies anew.
-    let rustdoc = crates.root().join("rustdoc.sh");
-    let script = "#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec rustdoc -Z unstable-options --output-format json \"$@\"\n";
-    fs::write(&rustdoc, script).expect("the script can be written");
-    let mode = fs::Permissions::from_mode(0o755);
-    fs::set_permissions(&rustdoc, mode).expect("the script can be made a program");
-    let package = format!("{PREFIX}-{part}");
-    let config = format!("build.rustdoc={:?}", rustdoc.display().to_string());
-    let output = crates.cargo(&[
-        "rustdoc",
-        "--quiet",
-        "--lib",
-        "--package",
-        &package,
-        "--config",
-        &config,
-    ]);
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{errors}");
-    let made = Path::new(env!("CARGO_TARGET_TMPDIR"))
-        .with_file_name("doc")
-        .join(format!("{PREFIX}_{part}.json"));
-    let kept = crates.root().join(format!("{part}.json"));
-    fs::rename(made, &kept).expect("rustdoc has written the description");
-    kept
 }
 
 /// Returns the rows whose program compiles with the old crates only.

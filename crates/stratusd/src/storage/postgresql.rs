@@ -194,8 +194,9 @@ enum Failure {
     Again(StorageError),
     /// Another run would fail too, or it is unknown whether this run was committed.
     Final(StorageError),
-    /// The connection was lost while it was idle, so that the server has seen nothing of the run.
-    Idle,
+    /// A connection that was there before the run was lost before the commit, so that the server has
+    /// rolled the run back.
+    Lost,
 }
 
 impl Failure {
@@ -241,8 +242,8 @@ impl Worker {
             let error = match self.once(job, left).await {
                 Ok(()) => return Ok(()),
                 Err(Failure::Final(error)) => return Err(error),
-                // With a new connection, this does not happen again.
-                Err(Failure::Idle) => continue,
+                // The next run has a new connection, of which this is never the result.
+                Err(Failure::Lost) => continue,
                 Err(Failure::Again(error)) => error,
             };
             job.count_failure();
@@ -268,7 +269,7 @@ impl Worker {
     /// Runs a job once, in a transaction of its own. Returns `Ok` if it is committed, or refuses
     /// and is rolled back.
     async fn once(&mut self, job: &mut dyn Job, lock_wait: Duration) -> Result<(), Failure> {
-        let was_idle = self.link.is_some();
+        let was_connected = self.link.is_some();
         let link = self.begun(lock_wait).await.map_err(Failure::Final)?;
         let mut tx = Connection::postgres(link);
         match job.run(&mut tx).await {
@@ -294,9 +295,16 @@ impl Worker {
                 let _ = link.roll_back().await;
                 Ok(())
             }
-            Ran::Failed(StorageError::Unavailable(_)) if was_idle && link.is_stale() => {
+            // A statement without a response may still run, so its connection is reclaimed later.
+            Ran::Failed(error @ StorageError::Unavailable(_))
+                if was_connected && !link.is_unfinished() =>
+            {
+                // The server may be there, but its disk full.
+                if link.control("").await.is_ok() {
+                    return Err(Failure::Final(error));
+                }
                 self.link = None;
-                Err(Failure::Idle)
+                Err(Failure::Lost)
             }
             // Without a rollback: the connection is lost, or a statement or a panic may have left
             // it in the middle of a statement. It is reclaimed before the next change.

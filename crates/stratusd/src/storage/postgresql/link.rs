@@ -51,8 +51,6 @@ pub struct Link {
     /// Whether a transaction was begun that has not been committed or rolled back. The server does
     /// not know of it while its beginning waits.
     is_in_transaction: bool,
-    /// Whether the server has responded since the transaction of a change was begun.
-    has_responded: bool,
     /// What is sent before the next statement, in this order.
     waiting: Vec<Waiting>,
     /// The statements that have run on this connection, so that diesel keeps their prepared form.
@@ -109,7 +107,6 @@ impl Link {
             taken: Duration::ZERO,
             is_unfinished: false,
             is_in_transaction: false,
-            has_responded: false,
             waiting: Vec::new(),
             prepared: HashSet::new(),
         }
@@ -134,12 +131,6 @@ impl Link {
     pub(super) fn has_begun(&self) -> bool {
         self.is_in_transaction
             && !matches!(self.waiting.as_slice().first(), Some(Waiting::Begin(_)))
-    }
-
-    /// Returns whether the first message of a change has found the connection lost. The server may
-    /// have run it, but has committed nothing.
-    pub(super) fn is_stale(&self) -> bool {
-        !self.has_responded && !self.is_unfinished
     }
 
     /// Returns the connection without the time limit of statements. After the connection is
@@ -209,7 +200,6 @@ impl Link {
         self.lock_wait = whole(lock_wait.min(self.limits.locks).max(SHORTEST));
         self.taken = Duration::ZERO;
         self.is_in_transaction = true;
-        self.has_responded = false;
         let sql = if self.lock_wait == self.limits.locks {
             Cow::Borrowed("BEGIN")
         } else {
@@ -318,9 +308,6 @@ impl Link {
     /// # Errors
     ///
     /// If a response does not arrive in time.
-    ///
-    /// The responses to what has waited come first, so one to `BEGIN` shows that the server has
-    /// got the messages.
     async fn responses<T, L>(&mut self, last: L) -> Result<Responses<T>, StorageError>
     where
         L: for<'c> FnOnce(&'c AsyncPgConnection) -> BoxFuture<'c, QueryResult<T>>,
@@ -335,7 +322,6 @@ impl Link {
         let sent = coop::unconstrained(join(join_all(waiting), last(connection)));
         let (earlier, last) = within(&mut self.is_unfinished, self.limits.patience, sent).await?;
         let earlier: QueryResult<()> = earlier.into_iter().collect();
-        self.has_responded |= earlier.is_ok();
         Ok(Responses { earlier, last })
     }
 

@@ -70,7 +70,7 @@ async fn a_create_takes_two_messages() {
 }
 
 /// A server that was restarted, or a network that has forgotten the connection, is noticed by the first
-/// message. The server has committed nothing then, so its caller need not know.
+/// message.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_whose_first_message_is_lost_is_made_on_another_connection() {
     let Some(scene) = Scene::start().await else {
@@ -91,6 +91,28 @@ async fn a_change_whose_first_message_is_lost_is_made_on_another_connection() {
         making.await.expect("nobody panics").ok();
         assert_eq!(count(&scene.cluster, NUMBER), 2 * (number + 1));
     }
+}
+
+/// Until the commit, the server rolls back a change whose connection is lost, however far it is.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_that_is_cut_off_in_the_middle_is_made_on_another_connection() {
+    const SUBNET: &str = "/location/eu-central-h1/private-subnet/cut-off";
+    const END: &str = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
+                       WHERE wait_event_type = 'Lock'";
+    let Some(scene) = Scene::start().await else {
+        return;
+    };
+    scene.caller.post_nothing(SUBNET).await.ok();
+    // The delete reads this table after it has locked the row of the subnet.
+    let lock = scene.cluster.lock("nic");
+    let caller = scene.caller.clone();
+    let deleting = tokio::spawn(async move { caller.delete(SUBNET).await });
+    let ended = eventually(async || (count(&scene.cluster, END) > 0).then_some(()));
+    ended.await.expect("the delete waits for the lock");
+    drop(lock);
+    let deleted = deleting.await.expect("nobody panics");
+    assert_eq!(deleted.status, 204, "{}", deleted.body);
+    assert_eq!(scene.caller.get(SUBNET).await.status, 404);
 }
 
 #[tokio::test(flavor = "multi_thread")]
