@@ -215,6 +215,10 @@ impl Standalone {
             .env("CARGO_TARGET_DIR", &self.target)
             // Another profile than that of this workspace would compile every dependency anew.
             .env("CARGO_PROFILE_DEV_DEBUG", "0");
+        for package in ["miniz_oxide", "rustls-pki-types"] {
+            let optimised = format!("profile.dev.package.{package}.opt-level=3");
+            command.args(["--config", &optimised]);
+        }
         command
     }
 

@@ -10,7 +10,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -49,12 +49,22 @@ pub fn database() -> Option<(String, Option<Cluster>)> {
     if let Ok(url) = std::env::var("STRATUS_TEST_POSTGRES_URL") {
         return Some((fresh_database(&url), None));
     }
-    let cluster = Cluster::start(&[
+    let settings = [
         ("fsync", "off"),
         ("synchronous_commit", "off"),
         ("full_page_writes", "off"),
-    ]);
+    ];
+    let cluster = Cluster::start_with(&settings, &[]);
     Some((cluster.url(), Some(cluster)))
+}
+
+/// Returns the folder whose files are in memory, where there is one with enough room for several servers.
+/// A server has a thousand files, and to create so many on a disk may take longer than the test.
+fn memory() -> Option<PathBuf> {
+    const ENOUGH: u64 = 4 << 30;
+    let folder = PathBuf::from("/dev/shm");
+    let system = rustix::fs::statvfs(&folder).ok()?;
+    (system.f_bavail.saturating_mul(system.f_frsize) >= ENOUGH).then_some(folder)
 }
 
 /// Returns whether to run without PostgreSQL, and prints a note if so.
@@ -86,14 +96,20 @@ fn fresh_database(url: &str) -> String {
 }
 
 impl Cluster {
-    /// Starts a server with settings.
+    /// Starts a server with settings, whose data is on the disk unless temporary files are not.
     pub fn start(settings: &[(&str, &str)]) -> Self {
-        Self::start_with(settings, &[])
+        Self::start_at(&std::env::temp_dir(), settings, &[])
     }
 
-    /// Starts a server with settings, and with files in its data folder that only it can read.
+    /// Starts a server with settings, and with files in its data folder that only it can read. Its data
+    /// is in memory if there is enough.
     pub fn start_with(settings: &[(&str, &str)], files: &[(&str, &str)]) -> Self {
-        let folder = tempfile::tempdir().expect("a folder can be made");
+        let parent = memory().unwrap_or_else(std::env::temp_dir);
+        Self::start_at(&parent, settings, files)
+    }
+
+    fn start_at(parent: &Path, settings: &[(&str, &str)], files: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir_in(parent).expect("a folder can be made");
         std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755))
             .expect("the test owns the folder");
         let data = folder.path().join("data");
