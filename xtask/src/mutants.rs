@@ -34,8 +34,12 @@ pub(crate) struct Arguments {
     /// Seed only faults in files whose paths, or ends of paths, match; `*` stands for any characters
     #[arg(long, value_name = "GLOB")]
     file: Vec<String>,
+    /// Run only tests whose names contain this, so that what others would notice counts as not noticed: while
+    /// one writes tests, a run of hours takes minutes
+    #[arg(long, value_name = "WORD")]
+    test: Vec<String>,
     /// Go on with a run that was interrupted, with the sources and the tests as it found them
-    #[arg(long, conflicts_with_all = ["shard", "file"])]
+    #[arg(long, conflicts_with_all = ["shard", "file", "test"])]
     resume: bool,
     /// Remove from the list what is noticed
     #[arg(long)]
@@ -102,6 +106,7 @@ fn seed(root: &Path, arguments: &Arguments) -> anyhow::Result<()> {
     } else {
         let faults = list(root, arguments, &folder)?;
         command.args([&faults, root, Path::new(PACKAGE), &folder]);
+        command.args(&arguments.test);
     }
     let status = command.status().context("failed to start cargo")?;
     if !status.success() {

@@ -108,6 +108,20 @@ fn files_are_chosen_by_the_names_of_their_faults() {
 }
 
 #[test]
+fn tests_are_chosen_by_their_names() {
+    let folder = workspace(&list(&[]));
+    let path = folder.path();
+    let tests = ["--test", "schedule", "--test", "pipelining::"];
+    let (code, printed) = mutants(path, ("", ""), 0, &tests);
+    assert_eq!(code, 0, "{printed}");
+    let calls = fs::read_to_string(path.join("calls")).expect("cargo was called");
+    assert!(
+        calls.ends_with("/target/mutants schedule pipelining::\n"),
+        "{calls}"
+    );
+}
+
+#[test]
 fn a_run_that_was_interrupted_goes_on_without_another_list() {
     let folder = workspace(&list(&[SLEEP]));
     let path = folder.path();

@@ -3,9 +3,10 @@
 //!
 //! ```sh
 //! cargo mutants --list --json --package stratusd > faults.json
-//! faults faults.json WORKSPACE stratusd FOLDER
+//! faults faults.json WORKSPACE stratusd FOLDER [WORD...]
 //! ```
 //!
+//! With words, only tests whose names contain one of them judge the faults.
 //! `faults --resume FOLDER` goes on after an interruption.
 //!
 //! Writes the names of the faults into files of the folder: `caught.txt`, `timeout.txt` and `missed.txt`
@@ -41,21 +42,27 @@ fn main() -> anyhow::Result<()> {
             let prepared = Prepared::read(folder)?;
             (prepared, Results::at(folder), folder.join("reached"))
         }
-        [faults, workspace, package, folder] => {
+        [faults, workspace, package, folder, words @ ..] => {
             fs::create_dir_all(folder).context("the folder cannot be made")?;
             // Cargo and the tests run in other folders.
             let folder = &folder.canonicalize().context("the folder is not there")?;
             let results = Results::at(folder);
+            let words: Vec<String> = words
+                .iter()
+                .map(|word| word.to_string_lossy().into_owned())
+                .collect();
             let prepared = Prepared::new(
                 faults,
-                workspace,
-                &package.to_string_lossy(),
+                (workspace, &package.to_string_lossy()),
                 folder,
                 &results,
+                &words,
             )?;
             (prepared, results, folder.join("reached"))
         }
-        _ => bail!("usage: faults FAULTS.json WORKSPACE PACKAGE FOLDER, or faults --resume FOLDER"),
+        _ => bail!(
+            "usage: faults FAULTS.json WORKSPACE PACKAGE FOLDER [WORD...], or faults --resume FOLDER"
+        ),
     };
     judge(&prepared, &results, scratch)
 }
@@ -114,13 +121,14 @@ struct Prepared {
 }
 
 impl Prepared {
-    /// Builds the package with all faults, and runs every test without one.
+    /// Builds the package of a workspace with all faults, and runs every test without one, or those
+    /// whose names contain one of the words.
     fn new(
         faults: &Path,
-        workspace: &Path,
-        package: &str,
+        (workspace, package): (&Path, &str),
         folder: &Path,
         results: &Results,
+        words: &[String],
     ) -> anyhow::Result<Self> {
         let text =
             fs::read(faults).with_context(|| format!("failed to read {}", faults.display()))?;
@@ -141,8 +149,9 @@ impl Prepared {
         }
         println!("{} are left out: compiling the tests", left_out.len());
         let programs = tree.build()?;
-        println!("running every test without a fault");
-        let (tests, failed) = trial(&tree.folder(), folder.join("reached")).all(&programs)?;
+        println!("running the tests without a fault");
+        let trial = trial(&tree.folder(), folder.join("reached"));
+        let (tests, failed) = trial.all(&programs, words)?;
         for name in &failed {
             println!("left out, since it fails without a fault: {name}");
             results.write("failing", name)?;

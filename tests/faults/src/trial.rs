@@ -31,7 +31,13 @@ const QUICK: Pass = Pass {
     most: 25,
     longest: Duration::from_secs(4),
 };
-/// The second pass: all other tests.
+/// The second pass: those of the other tests that are most likely to notice the fault for their time. All
+/// slow tests for every fault that quick ones miss would take hours.
+const LIKELY: Pass = Pass {
+    most: 25,
+    longest: Duration::MAX,
+};
+/// The last pass: all that is left.
 const REST: Pass = Pass {
     most: usize::MAX,
     longest: Duration::MAX,
@@ -99,16 +105,30 @@ pub(crate) struct Trial {
 }
 
 impl Trial {
-    /// Runs every test without a fault. Returns those that pass, the quickest first, and the names of
-    /// the others.
-    pub(crate) fn all(&self, programs: &[TestProgram]) -> anyhow::Result<(Vec<Test>, Vec<String>)> {
+    /// Runs without a fault every test whose name contains one of the words, or every test if there are
+    /// none. Returns those that pass, the quickest first, and the names of the others.
+    ///
+    /// # Errors
+    ///
+    /// If no test has such a name, or a test cannot be started.
+    pub(crate) fn all(
+        &self,
+        programs: &[TestProgram],
+        words: &[String],
+    ) -> anyhow::Result<(Vec<Test>, Vec<String>)> {
         fs::create_dir_all(&self.scratch).context("a folder cannot be made")?;
+        let is_chosen =
+            |name: &String| words.is_empty() || words.iter().any(|word| name.contains(word));
         let mut listed = Vec::new();
         for program in programs {
-            for name in names(program)? {
-                listed.push((program, name));
-            }
+            let chosen = names(program)?.into_iter().filter(is_chosen);
+            listed.extend(chosen.map(|name| (program, name)));
         }
+        ensure!(
+            !listed.is_empty(),
+            "no test has a name with {}",
+            words.join(" or ")
+        );
         let (passed, failed) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
         self.each(listed.len(), &|at| {
             let (program, name) = &listed[at];
@@ -182,17 +202,21 @@ impl Trial {
         let later: Mutex<Vec<usize>> = Mutex::default();
         let judged = |at: usize, pass: Pass| {
             let (index, fault) = faults[at];
-            if let Some(verdict) = judge(at, pass)? {
-                let count = own(index).count() - lock(&left[at]).len();
+            let verdict = judge(at, pass)?;
+            let count = own(index).count() - lock(&left[at]).len();
+            if let Some(verdict) = verdict {
                 return report(index, verdict, count);
             }
-            println!("not noticed by quick tests: {}", fault.name);
+            println!("not noticed by {count} tests yet: {}", fault.name);
             lock(&later).push(at);
             Ok(())
         };
-        self.each(faults.len(), &|at| judged(at, QUICK))?;
-        let later = std::mem::take(&mut *lock(&later));
-        self.each(later.len(), &|at| judged(later[at], REST))
+        let mut now: Vec<usize> = (0..faults.len()).collect();
+        for pass in [QUICK, LIKELY, REST] {
+            self.each(now.len(), &|at| judged(now[at], pass))?;
+            now = std::mem::take(&mut *lock(&later));
+        }
+        Ok(())
     }
 
     /// Runs a test with a fault, and returns no verdict if it passes.
