@@ -360,3 +360,22 @@ async fn a_turn_before_a_group_was_freed_does_not_end_one_after_it() {
     ensure_none(&schedule);
     drop((late, waits));
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_was_due_before_a_group_was_freed_is_not_due_after_it() {
+    let schedule = Schedule::new(6, LOCK_WAIT);
+    let _callers = [submit(&schedule, 'a'), submit(&schedule, 'a')];
+    let (first, second) = (take(&schedule, 'a'), take(&schedule, 'a'));
+    lock(&schedule, first);
+    let _new = [submit(&schedule, 'a'), submit(&schedule, 'a')];
+    let (new, _) = wait(&schedule, 'a').await;
+    lock(&schedule, new);
+    let (again, _) = wait(&schedule, 'a').await;
+    assert_eq!(again.lock_wait, LOCK_WAIT);
+    // By now the other new change is due too. The group is free, and is held again at once.
+    schedule.end(again, Ok(()));
+    lock(&schedule, second);
+    ensure_none(&schedule);
+    let (_, took) = wait(&schedule, 'a').await;
+    assert_eq!(took, millis(250));
+}
