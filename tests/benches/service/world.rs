@@ -45,7 +45,9 @@ impl Service {
 
     /// Creates a service over a new PostgreSQL, with everything durable.
     pub async fn postgres(inventory: &str) -> Self {
-        let cluster = Cluster::start(&[("shared_buffers", "512MB")]);
+        // Not in memory.
+        let settings = [("shared_buffers", "512MB")];
+        let cluster = Cluster::start_in(&std::env::temp_dir(), &settings, &[]);
         let database = DatabaseLocation::Postgres(cluster.url());
         Self::over(database, Some(cluster), folder(), inventory).await
     }

@@ -96,19 +96,15 @@ fn fresh_database(url: &str) -> String {
 }
 
 impl Cluster {
-    /// Starts a server with settings, whose data is on the disk unless temporary files are not.
-    pub fn start(settings: &[(&str, &str)]) -> Self {
-        Self::start_at(&std::env::temp_dir(), settings, &[])
-    }
-
     /// Starts a server with settings, and with files in its data folder that only it can read. Its data
     /// is in memory if there is enough.
     pub fn start_with(settings: &[(&str, &str)], files: &[(&str, &str)]) -> Self {
         let parent = memory().unwrap_or_else(std::env::temp_dir);
-        Self::start_at(&parent, settings, files)
+        Self::start_in(&parent, settings, files)
     }
 
-    fn start_at(parent: &Path, settings: &[(&str, &str)], files: &[(&str, &str)]) -> Self {
+    /// Does what [`Self::start_with`] does, with a new folder in another one for its data.
+    pub fn start_in(parent: &Path, settings: &[(&str, &str)], files: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir_in(parent).expect("a folder can be made");
         std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755))
             .expect("the test owns the folder");
