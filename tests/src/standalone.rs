@@ -6,6 +6,19 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+/// Returns a command that starts cargo with the profile that dependencies have in this workspace: with
+/// another one, every dependency would be compiled anew.
+#[must_use]
+pub fn cargo() -> Command {
+    let mut command = launch::cargo();
+    command.env("CARGO_PROFILE_DEV_DEBUG", "0");
+    for package in ["miniz_oxide", "rustls-pki-types"] {
+        let optimised = format!("profile.dev.package.{package}.opt-level=3");
+        command.args(["--config", &optimised]);
+    }
+    command
+}
+
 /// A workspace with the crates of a contract, and a copy of the run time.
 pub struct Standalone {
     root: PathBuf,
@@ -161,13 +174,14 @@ impl Standalone {
     }
 
     /// Returns the file with rustdoc's description of a crate, which cargo-semver-checks compares: by
-    /// itself it would compile every dependency again for each crate.
+    /// itself it would compile every dependency again for each crate. `features` are arguments of cargo,
+    /// such as `--all-features`.
     ///
     /// # Panics
     ///
     /// If the crate does not compile.
     #[must_use]
-    pub fn describe(&self, krate: &str) -> PathBuf {
+    pub fn describe(&self, krate: &str, features: &[&str]) -> PathBuf {
         // Only rustdoc may do what is unstable: with the variable, cargo compiles dependencies anew.
         let script = "#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec rustdoc -Z unstable-options --output-format json \"$@\"\n";
         self.write("rustdoc.sh", script);
@@ -175,15 +189,8 @@ impl Standalone {
         let mode = fs::Permissions::from_mode(0o755);
         fs::set_permissions(&rustdoc, mode).expect("the script can be made a program");
         let config = format!("build.rustdoc={:?}", rustdoc.display().to_string());
-        let output = self.cargo(&[
-            "rustdoc",
-            "--quiet",
-            "--lib",
-            "--package",
-            krate,
-            "--config",
-            &config,
-        ]);
+        let rustdoc = ["rustdoc", "--quiet", "--lib", "--package", krate];
+        let output = self.cargo(&[&rustdoc[..], &["--config", &config], features].concat());
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{errors}");
         let file = format!("{}.json", krate.replace('-', "_"));
@@ -207,18 +214,12 @@ impl Standalone {
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = launch::cargo();
+        let mut command = cargo();
         command
             .args(arguments)
             .arg("--offline")
             .current_dir(&self.root)
-            .env("CARGO_TARGET_DIR", &self.target)
-            // Another profile than that of this workspace would compile every dependency anew.
-            .env("CARGO_PROFILE_DEV_DEBUG", "0");
-        for package in ["miniz_oxide", "rustls-pki-types"] {
-            let optimised = format!("profile.dev.package.{package}.opt-level=3");
-            command.args(["--config", &optimised]);
-        }
+            .env("CARGO_TARGET_DIR", &self.target);
         command
     }
 

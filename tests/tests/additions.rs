@@ -55,7 +55,8 @@ fn what_is_additive_in_the_contract_is_additive_in_rust() {
         generate("additions-old", OLD),
         generate("additions-new", NEW),
     );
-    let described = CALLED.map(|krate| [&old, &new].map(|crates| crates.describe(krate)));
+    let described =
+        CALLED.map(|krate| [&old, &new].map(|crates| crates.describe(krate, &["--all-features"])));
     for [before, after] in &described {
         let output = compare(before, after);
         let printed =

@@ -208,11 +208,12 @@ fn changed_documents_yield_rust_or_diagnostics() {
         each(source.cases, make, judge);
         let [judged, generated] = [judged, generated].map(|count| count.load(Ordering::Relaxed));
         println!("{}: {generated} of {judged} generated", source.name);
-        // Few cases differ by chance: three standard deviations, but not all of them.
+        // Few cases differ by chance: by three standard deviations, though of forty not all are rejected.
         let [share, cases] = [f64::from(source.least_generated) / 100.0, f64::from(judged)];
         let by_chance = 3.0 * (cases * share * (1.0 - share)).sqrt();
+        let least = if judged < 40 { 0.0 } else { 1.0 };
         assert!(
-            f64::from(generated) >= (cases * share - by_chance).max(1.0),
+            f64::from(generated) >= (cases * share - by_chance).max(least),
             "{}: only {generated} of {judged} changed documents generate",
             source.name
         );

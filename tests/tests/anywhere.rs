@@ -162,7 +162,7 @@ impl Repository {
 
     /// Runs cargo without network access, and returns its exit code and what it has printed.
     fn cargo(&self, arguments: &[&str]) -> (Option<i32>, String) {
-        let mut cargo = launch::cargo();
+        let mut cargo = tests::standalone::cargo();
         let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent();
         cargo
             .args(arguments)
@@ -174,8 +174,7 @@ impl Repository {
                 "CARGO_BUILD_BUILD_DIR",
                 target.expect("the folder is in the target folder"),
             )
-            .env("CARGO_TARGET_DIR", self.folder.path().join("target"))
-            .env("CARGO_PROFILE_DEV_DEBUG", "0");
+            .env("CARGO_TARGET_DIR", self.folder.path().join("target"));
         let output = cargo.output().expect("cargo can be started");
         let printed = [output.stderr, output.stdout].concat();
         (
@@ -193,7 +192,7 @@ impl Repository {
 }
 
 #[test]
-#[ignore = "compiles crates for minutes; the nightly run runs it"]
+#[ignore = "compiles crates for minutes; `cargo test -- --ignored` of the nightly run runs it"]
 fn a_repository_with_an_xtask_of_its_own_calls_two_apis_and_serves_a_third() {
     let repository = Repository {
         folder: tempfile::tempdir().expect("a folder can be made"),

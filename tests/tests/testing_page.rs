@@ -51,7 +51,7 @@ fn program(code: &str) -> String {
 }
 
 #[test]
-#[ignore = "compiles crates for minutes; the nightly run runs it"]
+#[ignore = "compiles crates for minutes; `cargo test -- --ignored` of the nightly run runs it"]
 fn the_dependencies_of_the_page_are_enough_for_its_code() {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent();
     let target = target.expect("the scratch folder is in the target folder");
@@ -74,12 +74,10 @@ fn the_dependencies_of_the_page_are_enough_for_its_code() {
         }
         write("src/lib.rs", "");
         write("examples/page.rs", &program(code));
-        let output = launch::cargo()
+        let output = tests::standalone::cargo()
             .args(["run", "--quiet", "--offline", "--example", "page"])
             .current_dir(folder.path())
             .env("CARGO_TARGET_DIR", target)
-            // Another profile would compile every dependency anew.
-            .env("CARGO_PROFILE_DEV_DEBUG", "0")
             .output()
             .expect("cargo can be started");
         let said = String::from_utf8_lossy(&output.stderr);

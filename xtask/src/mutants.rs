@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use anyhow::{Context as _, bail};
+use glob::Pattern;
+use serde_json::Value;
 
 use crate::Exit;
 use crate::workspace;
@@ -19,6 +21,8 @@ use crate::workspace;
 const LIST: &str = "crates/stratusd/mutants.txt";
 /// The folder of the build with the faults, and of the results.
 const OUTPUT: &str = "target/mutants";
+/// The file that is there if only some tests were run.
+const CHOSEN: &str = "target/mutants/chosen.txt";
 /// The package that has the faults.
 const PACKAGE: &str = "stratusd";
 
@@ -29,7 +33,7 @@ const PACKAGE: &str = "stratusd";
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Seed only one part of all faults, such as 0/16 for the first of 16
-    #[arg(long, value_name = "K/N")]
+    #[arg(long, value_name = "K/N", conflicts_with = "file")]
     shard: Option<String>,
     /// Seed only faults in files whose paths, or ends of paths, match; `*` stands for any characters
     #[arg(long, value_name = "GLOB")]
@@ -54,6 +58,11 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     // Another command's output must not overtake ours.
     out.flush()?;
     seed(&root, arguments)?;
+    // An interrupted run may have been one of some tests.
+    let who = match fs::metadata(root.join(CHOSEN)) {
+        Ok(_) => "none of the chosen tests",
+        Err(_) => "no test",
+    };
     let missed = results(&root, "missed")?;
     let noticed: Vec<String> = ["caught", "timeout"]
         .into_iter()
@@ -63,7 +72,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     let mut is_same = true;
     for fault in missed.iter().filter(|fault| !listed.contains_key(*fault)) {
         is_same = false;
-        writeln!(out, "no test notices: {fault}")?;
+        writeln!(out, "{who} notices: {fault}")?;
     }
     // A fault of the same name may be there twice in one function.
     let gone: Vec<&String> = listed
@@ -85,7 +94,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     let failing = results(&root, "failing")?.len();
     writeln!(
         out,
-        "{seeded} faults were seeded, and {unnoticed} not noticed; {left_out} do not compile beside the others, or are for other systems; tests that fail without a fault, and judge none: {failing}"
+        "{seeded} faults were seeded, and {who} notices {unnoticed} of them; {left_out} do not compile beside the others, or are for other systems; tests that fail without a fault, and judge none: {failing}"
     )?;
     Ok(if is_same { Exit::Fresh } else { Exit::Failed })
 }
@@ -105,6 +114,12 @@ fn seed(root: &Path, arguments: &Arguments) -> anyhow::Result<()> {
         command.arg("--resume").arg(&folder);
     } else {
         let faults = list(root, arguments, &folder)?;
+        if arguments.test.is_empty() {
+            let _ = fs::remove_file(root.join(CHOSEN));
+        } else {
+            fs::write(root.join(CHOSEN), arguments.test.join("\n"))
+                .with_context(|| format!("failed to write {CHOSEN}"))?;
+        }
         command.args([&faults, root, Path::new(PACKAGE), &folder]);
         command.args(&arguments.test);
     }
@@ -122,33 +137,39 @@ fn list(root: &Path, arguments: &Arguments, folder: &Path) -> anyhow::Result<Pat
     if let Some(shard) = &arguments.shard {
         command.args(["--shard", shard]);
     }
-    for file in &arguments.file {
-        // Not as its `--file`: cargo-mutants adds those to the files of `.cargo/mutants.toml`.
-        command.args(["--re", &faults_in(file)]);
-    }
     let listed = command.current_dir(root).stderr(Stdio::inherit()).output();
     let listed = listed.context("failed to start cargo")?;
     if !listed.status.success() {
         bail!("cargo mutants failed: install it by `cargo install cargo-mutants`");
     }
+    let mut found: Vec<Value> =
+        serde_json::from_slice(&listed.stdout).context("cargo mutants lists no faults")?;
+    // cargo-mutants would add files to those of `.cargo/mutants.toml`, and it lists fields that are left out
+    // whichever names are asked for.
+    let files = patterns(&arguments.file)?;
+    if !files.is_empty() {
+        found.retain(|fault| {
+            let file = fault["file"].as_str().unwrap_or_default();
+            files.iter().any(|pattern| pattern.matches(file))
+        });
+        if found.is_empty() {
+            bail!("cargo-mutants finds no fault in such a file");
+        }
+    }
     let faults = folder.join("faults.json");
-    fs::write(&faults, listed.stdout)
+    fs::write(&faults, Value::from(found).to_string())
         .with_context(|| format!("failed to write {}", faults.display()))?;
     Ok(faults)
 }
 
-/// Returns the regular expression of the names of the faults in a file: they begin with its path.
-fn faults_in(glob: &str) -> String {
-    let mut pattern = "^(.*/)?".to_owned();
-    for character in glob.chars() {
-        let is_plain = !character.is_ascii_punctuation() || "/_-".contains(character);
-        match character {
-            '*' => pattern.push_str(".*"),
-            _ if is_plain => pattern.push(character),
-            _ => pattern.extend(['\\', character]),
-        }
-    }
-    pattern + ":[0-9]"
+/// Returns the patterns of paths that are one of the globs, or end with one after a slash.
+fn patterns(globs: &[String]) -> anyhow::Result<Vec<Pattern>> {
+    let whole_and_end = globs
+        .iter()
+        .flat_map(|glob| [glob.clone(), format!("*/{glob}")]);
+    whole_and_end
+        .map(|glob| Pattern::new(&glob).with_context(|| format!("`{glob}` is no pattern")))
+        .collect()
 }
 
 /// Reads one of the lists that cargo-mutants writes. Each fault is named without its line and column,

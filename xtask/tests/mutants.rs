@@ -13,6 +13,14 @@ const HEAD: &str = "# The list.\n";
 const SLEEP: &str = "crates/stratusd/src/a.rs: replace sleep with ()";
 const FITS: &str = "crates/stratusd/src/b.rs: replace fits -> bool with true";
 
+/// The files that have faults.
+const FILES: [&str; 4] = [
+    "src/seal.rs",
+    "src/unseal.rs",
+    "src/inventory/apply/vms.rs",
+    "src/serve.rs",
+];
+
 /// Runs the command in a folder, where the tests notice these faults or not, and the run of them ends with
 /// this code.
 fn mutants(
@@ -22,8 +30,10 @@ fn mutants(
     more: &[&str],
 ) -> (i32, String) {
     let cargo = folder.join("cargo");
+    let faults = FILES.map(|file| format!(r#"{{"file":"crates/stratusd/{file}"}}"#));
+    let faults = format!("[{}]", faults.join(","));
     let script = format!(
-        "#!/bin/sh\necho \"$@\" >> calls\n[ \"$1\" = run ] || {{ echo '[]'; exit 0; }}\n\
+        "#!/bin/sh\necho \"$@\" >> calls\n[ \"$1\" = run ] || {{ echo '{faults}'; exit 0; }}\n\
          printf '{missed}' > target/mutants/mutants.out/missed.txt\n\
          printf '{caught}' > target/mutants/mutants.out/caught.txt\n\
          echo 'service a_test' > target/mutants/mutants.out/failing.txt\nexit {code}\n"
@@ -70,14 +80,15 @@ fn a_fault_that_no_test_notices_is_in_the_list_or_an_error() {
     let (code, printed) = mutants(path, (SLEEP_MISSED, FITS_MISSED), 0, &["--shard", "1/8"]);
     assert_eq!(code, 0, "{printed}");
     assert!(
-        printed.contains("2 faults were seeded, and 1 not noticed"),
+        printed.contains("2 faults were seeded, and no test notices 1 of them"),
         "{printed}"
     );
     assert!(printed.contains("judge none: 1\n"), "{printed}");
     let calls = fs::read_to_string(path.join("calls")).expect("cargo was called");
     assert!(calls.contains(" --shard 1/8\n"), "{calls}");
     let listed = fs::read_to_string(path.join("target/mutants/faults.json"));
-    assert_eq!(listed.expect("the faults are listed"), "[]\n");
+    let listed = listed.expect("the faults are listed");
+    assert!(FILES.iter().all(|file| listed.contains(file)), "{listed}");
     let both = [SLEEP_MISSED, FITS_MISSED].concat();
     let (code, printed) = mutants(path, (&both, ""), 0, &[]);
     assert_eq!(code, 1, "{printed}");
@@ -94,17 +105,26 @@ fn a_fault_that_no_test_notices_is_in_the_list_or_an_error() {
     );
 }
 
-/// cargo-mutants adds the files of its own option to those of `.cargo/mutants.toml`.
 #[test]
-fn files_are_chosen_by_the_names_of_their_faults() {
+fn files_are_chosen_by_their_paths() {
     let folder = workspace(&list(&[]));
     let path = folder.path();
     let files = ["--file", "src/seal.rs", "--file", "inventory/*"];
     let (code, printed) = mutants(path, ("", ""), 0, &files);
     assert_eq!(code, 0, "{printed}");
-    let calls = fs::read_to_string(path.join("calls")).expect("cargo was called");
-    let chosen = r" --re ^(.*/)?src/seal\.rs:[0-9] --re ^(.*/)?inventory/.*:[0-9]";
-    assert!(calls.contains(&format!("{chosen}\n")), "{calls}");
+    let listed = fs::read_to_string(path.join("target/mutants/faults.json"));
+    let listed = listed.expect("the faults are listed");
+    let chosen: Vec<bool> = FILES
+        .iter()
+        .map(|file| listed.contains(&format!("{file}\"")))
+        .collect();
+    assert_eq!(chosen, [true, false, true, false], "{listed}");
+    let (code, printed) = mutants(path, ("", ""), 0, &["--file", "a[b"]);
+    assert_eq!(code, 1, "{printed}");
+    assert!(printed.contains("`a[b` is no pattern"), "{printed}");
+    let (code, printed) = mutants(path, ("", ""), 0, &["--file", "seals.rs"]);
+    assert_eq!(code, 1, "{printed}");
+    assert!(printed.contains("no fault in such a file"), "{printed}");
 }
 
 #[test]
@@ -112,12 +132,21 @@ fn tests_are_chosen_by_their_names() {
     let folder = workspace(&list(&[]));
     let path = folder.path();
     let tests = ["--test", "schedule", "--test", "pipelining::"];
-    let (code, printed) = mutants(path, ("", ""), 0, &tests);
-    assert_eq!(code, 0, "{printed}");
+    let (_, printed) = mutants(path, (SLEEP_MISSED, ""), 0, &tests);
+    let said = format!("none of the chosen tests notices: {SLEEP}\n");
+    assert!(printed.contains(&said), "{printed}");
     let calls = fs::read_to_string(path.join("calls")).expect("cargo was called");
     assert!(
         calls.ends_with("/target/mutants schedule pipelining::\n"),
         "{calls}"
+    );
+    // It is the same tests that go on.
+    let (_, printed) = mutants(path, (SLEEP_MISSED, ""), 0, &["--resume"]);
+    assert!(printed.contains(&said), "{printed}");
+    let (_, printed) = mutants(path, (SLEEP_MISSED, ""), 0, &[]);
+    assert!(
+        printed.contains(&format!("no test notices: {SLEEP}\n")),
+        "{printed}"
     );
 }
 

@@ -155,7 +155,7 @@ fn semver_verdicts(old: &Standalone, new: &Standalone) -> BTreeSet<(usize, char)
                 out.extend(numbers(&feature).into_iter().map(|row| (row, letter)));
             }
         }
-        let [before, after] = [old, new].map(|crates| crates.describe(&krate));
+        let [before, after] = [old, new].map(|crates| crates.describe(&krate, &[]));
         let output = launch::cargo()
             .args([
                 "semver-checks",

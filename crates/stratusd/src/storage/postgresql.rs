@@ -194,8 +194,8 @@ enum Failure {
     Again(StorageError),
     /// Another run would fail too, or it is unknown whether this run was committed.
     Final(StorageError),
-    /// A connection that was there before the run was lost before the commit, so that the server has
-    /// rolled the run back.
+    /// A connection that was there before the run was lost before the commit was sent, so nothing of the
+    /// run is or will be committed. The server may still run its last statement for a moment.
     Lost,
 }
 
@@ -237,12 +237,13 @@ impl Worker {
     /// taken as long as a change may wait for locks, this fails with [`StorageError::Conflict`] sooner,
     /// so that the change gives the connection back: it may run again later.
     async fn run(&mut self, job: &mut dyn Job, lock_wait: Duration) -> Result<(), StorageError> {
-        let (mut left, begun) = (lock_wait, Instant::now());
+        let begun = Instant::now();
         loop {
+            let left = lock_wait.min(self.lock_wait.saturating_sub(begun.elapsed()));
             let error = match self.once(job, left).await {
                 Ok(()) => return Ok(()),
                 Err(Failure::Final(error)) => return Err(error),
-                // The next run has a new connection, of which this is never the result.
+                // A run on a new connection never ends so, so this does not go on for ever.
                 Err(Failure::Lost) => continue,
                 Err(Failure::Again(error)) => error,
             };
@@ -262,7 +263,6 @@ impl Worker {
             if error.is_conflict() && begun.elapsed() >= self.lock_wait {
                 return Err(error);
             }
-            left = lock_wait.min(self.lock_wait.saturating_sub(begun.elapsed()));
         }
     }
 
@@ -299,8 +299,8 @@ impl Worker {
             Ran::Failed(error @ StorageError::Unavailable(_))
                 if was_connected && !link.is_unfinished() =>
             {
-                // The server may be there, but its disk full.
-                if link.control("").await.is_ok() {
+                // The server may be there, but its disk full, or may not respond any more.
+                if link.control("").await.is_ok() || link.is_unfinished() {
                     return Err(Failure::Final(error));
                 }
                 self.link = None;

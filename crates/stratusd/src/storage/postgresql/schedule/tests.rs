@@ -1,6 +1,7 @@
 //! The order of changes, with a clock that stands still unless a test waits.
 
 use std::convert::Infallible;
+use std::pin::pin;
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -378,4 +379,18 @@ async fn what_was_due_before_a_group_was_freed_is_not_due_after_it() {
     ensure_none(&schedule);
     let (_, took) = wait(&schedule, 'a').await;
     assert_eq!(took, millis(250));
+}
+
+/// The worker that has ended a change may take long to get its connection in order.
+#[tokio::test(start_paused = true)]
+async fn a_place_that_is_free_wakes_another_worker() {
+    let schedule = Schedule::new(2, LOCK_WAIT);
+    let _locked = hold(&schedule, ['a', 'b']);
+    let (again, _) = wait(&schedule, 'a').await;
+    // There is no place for the other one.
+    let mut other = pin!(timeout(Duration::from_mins(1), schedule.next()));
+    assert!(other.as_mut().now_or_never().is_none());
+    schedule.end(again, Err(StorageError::Unavailable("it is gone".into())));
+    let next = other.await.ok().flatten().expect("it is woken");
+    assert_eq!(project(&next), 'b');
 }
