@@ -35,7 +35,11 @@ async fn a_server_that_does_not_start_is_tried_again_after_growing_pauses() {
     service.terminate();
     let (is_clean, said) = service.wait();
     assert!(is_clean, "{said}");
-    let tries = said.matches("its servers do not run: ").count();
+    // Not those that fail since the test of another process has got the port meanwhile.
+    let tries = said.lines().filter(|line| {
+        line.contains("its servers do not run: ")
+            && line.contains("could not access file \"missing\"")
+    });
+    let tries = tries.count();
     assert!((2..=5).contains(&tries), "{tries} tries: {said}");
-    assert!(said.contains("could not access file \"missing\""), "{said}");
 }
