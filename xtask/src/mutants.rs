@@ -59,9 +59,10 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     out.flush()?;
     seed(&root, arguments)?;
     // An interrupted run may have been one of some tests.
-    let who = match fs::metadata(root.join(CHOSEN)) {
-        Ok(_) => "none of the chosen tests",
-        Err(_) => "no test",
+    let who = if root.join(CHOSEN).exists() {
+        "none of the chosen tests"
+    } else {
+        "no test"
     };
     let missed = results(&root, "missed")?;
     let noticed: Vec<String> = ["caught", "timeout"]

@@ -59,8 +59,9 @@ pub fn database() -> Option<(String, Option<Cluster>)> {
 }
 
 /// Returns the folder whose files are in memory, where there is one with enough room for several servers.
-/// A server has a thousand files, and to create so many on a disk may take longer than the test. Returns
-/// `None` if the environment names another folder, which whoever ends this test may clean up.
+/// A server has a thousand files, and to create so many on a disk may take longer than the test.
+///
+/// Returns `None` if `TMPDIR` is set: who sets it may end the test, and then remove what it has left there.
 fn memory() -> Option<PathBuf> {
     const ENOUGH: u64 = 4 << 30;
     if std::env::var_os("TMPDIR").is_some() {
