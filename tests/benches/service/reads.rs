@@ -157,7 +157,9 @@ impl Caller {
             for connection in connections.iter_mut() {
                 connection.ask(&request);
             }
-            for connection in connections {
+            // From the last, for which this thread sleeps once: a server that is slower than its callers
+            // would have to wake one up for each response, which takes it up to 5 µs.
+            for connection in connections.iter_mut().rev() {
                 connection.response();
             }
         }

@@ -1,6 +1,7 @@
 //! Authentication: finds the caller that a token belongs to, limits the rate of requests of each
 //! token, and has each request wait for its place among those of its project.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use api_server::{Security, server};
@@ -24,11 +25,11 @@ const LIFETIME: Duration = Duration::from_secs(1);
 pub struct Gate {
     store: Store,
     world: World,
-    tokens: Lookups<Token>,
+    tokens: Lookups<Arc<Token>>,
     limiter: Option<Limiter>,
 }
 
-impl Stored for Token {
+impl Stored for Arc<Token> {
     fn hash(&self) -> &[u8] {
         &self.hash
     }
@@ -51,10 +52,11 @@ impl Gate {
     }
 
     /// Looks up the stored token that a caller presents; `None` if there is none with its secret.
-    async fn lookup(&self, presented: Presented<'_>) -> Result<Option<Token>, Unchecked> {
+    async fn lookup(&self, presented: Presented<'_>) -> Result<Option<Arc<Token>>, Unchecked> {
         let read = async |owner: Owner| {
             let mut reader = self.store.reader_for(&owner).await?;
-            storage::token::lookup(&mut reader.connection(), presented.id()).await
+            let found = storage::token::lookup(&mut reader.connection(), presented.id()).await?;
+            Ok(found.map(Arc::new))
         };
         self.tokens.lookup(presented.hash(), read).await
     }
@@ -111,9 +113,9 @@ impl Security for Gate {
             Access::Full
         };
         Ok(Caller {
-            project_id: token.project_id,
+            project_id: token.project_id.clone(),
             access,
-            token_id: token.id,
+            token_id: token.id.clone(),
         })
     }
 }

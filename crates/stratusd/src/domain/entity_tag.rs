@@ -17,6 +17,8 @@ use super::Refusal;
 /// The number of bytes of the SHA-256 hash that an entity tag keeps. 128 bits are enough that two
 /// representations of a resource do not have the same tag by chance.
 const BYTES: usize = 16;
+/// The size in bytes of most representations, at most.
+const CAPACITY: usize = 1024;
 
 /// A resource as responses show it, with its entity tag.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,9 +49,13 @@ impl<T: Serialize> Tagged<T> {
 ///
 /// Never: values of the contract can be written as JSON.
 pub fn hash(representation: &impl Serialize) -> EntityTag {
-    let json = serde_json::to_vec(representation).expect("it can be written as JSON");
-    let hash = URL_SAFE_NO_PAD.encode(&Sha256::digest(json)[..BYTES]);
-    EntityTag::try_from(format!("\"{hash}\"")).expect("base64 in quotes is a tag")
+    let mut json = Vec::with_capacity(CAPACITY);
+    serde_json::to_writer(&mut json, representation).expect("it can be written as JSON");
+    let mut tag = String::with_capacity(BYTES * 4 / 3 + 3);
+    tag.push('"');
+    URL_SAFE_NO_PAD.encode_string(&Sha256::digest(json)[..BYTES], &mut tag);
+    tag.push('"');
+    EntityTag::try_from(tag).expect("base64 in quotes is a tag")
 }
 
 /// Checks the `If-Match` of a request against the current tag of the resource: it must be `*`, or

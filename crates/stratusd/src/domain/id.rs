@@ -120,10 +120,14 @@ impl Kind {
     #[must_use]
     pub fn is_id(self, text: &str) -> bool {
         let digits = text.strip_prefix(self.prefix());
-        digits.is_some_and(|digits| {
-            digits.len() == LENGTH - 2 && digits.bytes().all(|byte| DIGITS.contains(&byte))
-        })
+        digits.is_some_and(|digits| digits.len() == LENGTH - 2 && digits.bytes().all(is_digit))
     }
+}
+
+/// Returns whether a byte is one of the [`DIGITS`]. A search in these would take ten times as long, for
+/// each request.
+fn is_digit(byte: u8) -> bool {
+    matches!(byte, b'0'..=b'9' | b'a'..=b'z') && !matches!(byte, b'i' | b'l' | b'o' | b'u')
 }
 
 /// A type of the contract for ids of one kind.
@@ -231,6 +235,9 @@ mod tests {
             "fw0123456789abcdefghjkmnpq",
         ] {
             assert!(!Kind::Vm.is_id(other), "{other}");
+        }
+        for byte in 0..=u8::MAX {
+            assert_eq!(is_digit(byte), DIGITS.contains(&byte), "{byte}");
         }
     }
 }

@@ -143,8 +143,8 @@ impl Change for Create {
             id: PrivateSubnetId::generate(&self.world),
             location: self.scope.location.clone(),
             name: name_of(&self.reference),
-            net4,
-            net6,
+            net4: net4.into(),
+            net6: net6.into(),
             state: PrivateSubnetState::Available,
             is_declared: false,
         };
@@ -452,8 +452,8 @@ fn list_item(subnet: Row) -> PrivateSubnetSummary {
         id: subnet.id,
         location: subnet.location,
         name: subnet.name,
-        net4: subnet.net4.into(),
-        net6: subnet.net6.into(),
+        net4: subnet.net4,
+        net6: subnet.net6,
         state: subnet.state,
     })
 }
@@ -471,8 +471,8 @@ async fn shown(
         id: subnet.id,
         location: subnet.location,
         name: subnet.name,
-        net4: subnet.net4.into(),
-        net6: subnet.net6.into(),
+        net4: subnet.net4,
+        net6: subnet.net6,
         nics: nics.into_iter().map(shown_nic).collect(),
         state: subnet.state,
     })))
@@ -485,6 +485,9 @@ pub(super) async fn firewalls(
     subnet: &PrivateSubnetId,
 ) -> Result<Vec<FirewallSummary>> {
     let firewalls = storage::firewall::of_subnet(c, project, subnet).await?;
+    if firewalls.is_empty() {
+        return Ok(Vec::new());
+    }
     // One statement for the rules of all firewalls: one for each would cost a round trip for each.
     let rules = storage::firewall::rules_of_subnet(c, project, subnet).await?;
     Ok(firewalls

@@ -4,6 +4,7 @@
 //! another thread would wake up.
 
 use std::fmt;
+use std::pin::Pin;
 
 use diesel::SqliteConnection;
 use diesel::connection::DefaultLoadingMode;
@@ -13,6 +14,9 @@ use super::page::{PAGE_BYTES, SHORT_PAGE_BYTES};
 use super::postgresql::Link;
 use super::record::{Present, Read, Record};
 use super::statement::{Parameter, Statement, StatementText, Typed};
+
+/// The number of rows for which a page has room before it needs more.
+const PAGE: usize = 16;
 
 /// A connection of either database, usually within a transaction.
 pub struct Connection<'c> {
@@ -114,7 +118,7 @@ impl<'c> Connection<'c> {
             Inner::Postgres(link) => {
                 let sql = text.sql();
                 sent(sql.postgres);
-                link.load(Statement::new(sql, parameters)).await?
+                apart(link.load(Statement::new(sql, parameters))).await?
             }
         };
         Ok(rows.into_iter().map(|Read(record)| record).collect())
@@ -128,7 +132,7 @@ impl<'c> Connection<'c> {
         parameters: &[&dyn Parameter],
         mut is_last: impl FnMut(&R) -> bool,
     ) -> Result<Vec<R>, StorageError> {
-        let mut taken = Vec::new();
+        let mut taken = Vec::with_capacity(PAGE);
         match &mut self.inner {
             Inner::Sqlite(connection) => {
                 sent(text.sql().sqlite);
@@ -149,7 +153,7 @@ impl<'c> Connection<'c> {
                 let sql = text.sql();
                 sent(sql.postgres);
                 // Here all rows have arrived already, so the end only keeps both databases alike.
-                for Read(record) in link.load(Statement::new(sql, parameters)).await? {
+                for Read(record) in apart(link.load(Statement::new(sql, parameters))).await? {
                     let is_last = is_last(&record);
                     taken.push(record);
                     if is_last {
@@ -223,7 +227,7 @@ impl<'c> Connection<'c> {
         self.wrote = true;
         let sql = text.sql();
         sent(sql.postgres);
-        link.execute_later(Statement::new(sql, parameters)).await?;
+        apart(link.execute_later(Statement::new(sql, parameters))).await?;
         self.changed += 1;
         self.has_changed = true;
         Ok(())
@@ -246,12 +250,18 @@ impl<'c> Connection<'c> {
             Inner::Postgres(link) => {
                 let sql = text.sql();
                 sent(sql.postgres);
-                link.execute(Statement::new(sql, parameters)).await?
+                apart(link.execute(Statement::new(sql, parameters))).await?
             }
         };
         self.has_changed |= rows > 0;
         Ok(rows)
     }
+}
+
+/// Puts a future of PostgreSQL into memory of its own. It is large, and all futures around it would have
+/// its size on SQLite too, where it never runs.
+fn apart<F: Future>(future: F) -> Pin<Box<F>> {
+    Box::pin(future)
 }
 
 /// Logs the text of a statement, without its parameters, for a reader of plans: the filter

@@ -63,14 +63,12 @@ impl<T: Record> Record for Listed<T> {
     const COLUMNS: usize = 3 + T::COLUMNS;
 
     fn read(row: &dyn Row) -> Result<Self, Corrupt> {
-        let listed = Self {
+        // The last column, `bytes_before`, is what PostgreSQL has ended the page by.
+        Ok(Self {
             count: column(row, "resource_count", "count")?,
             bytes: column(row, "resource_count", "bytes")?,
             item: T::read(row)?,
-        };
-        // By which PostgreSQL has ended the page.
-        let _: i64 = column(row, "resource_count", "bytes_before")?;
-        Ok(listed)
+        })
     }
 }
 

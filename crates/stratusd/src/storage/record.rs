@@ -5,11 +5,11 @@ use std::marker::PhantomData;
 
 use api_types::{
     CaCertificates, Cidr, Count, FirewallId, FirewallProtocol, FirewallRuleId, HealthCheckEndpoint,
-    HealthCheckProtocol, InferenceApiKeyEnding, InferenceApiKeyId, Ipv4Address, Ipv6Address,
-    LoadBalancerAlgorithm, LoadBalancerId, Location, MaintenanceHour, Name, NetworkStack, NicId,
-    Port, PortRange, PostgresBackup, PostgresFirewallRule, PostgresFlavor, PostgresHaType,
-    PostgresId, PostgresParent, PostgresSize, PostgresState, PostgresVersion, PrivateSubnetId,
-    PrivateSubnetState, ProjectId, StorageSizeGib, Tag, VmId, VmSize, VmState,
+    HealthCheckProtocol, InferenceApiKeyEnding, InferenceApiKeyId, Ipv4Address, Ipv4Cidr,
+    Ipv6Address, Ipv6Cidr, LoadBalancerAlgorithm, LoadBalancerId, Location, MaintenanceHour, Name,
+    NetworkStack, NicId, Port, PortRange, PostgresBackup, PostgresFirewallRule, PostgresFlavor,
+    PostgresHaType, PostgresId, PostgresParent, PostgresSize, PostgresState, PostgresVersion,
+    PrivateSubnetId, PrivateSubnetState, ProjectId, StorageSizeGib, Tag, VmId, VmSize, VmState,
 };
 use diesel::backend::Backend;
 use diesel::deserialize::{self, FromSql, QueryableByName};
@@ -309,7 +309,9 @@ text! {
     InferenceApiKeyEnding: InferenceApiKeyEnding::try_from;
     InferenceApiKeyId: InferenceApiKeyId::try_from;
     Ipv4Address: Ipv4Address::try_from;
+    Ipv4Cidr: Ipv4Cidr::try_from;
     Ipv6Address: Ipv6Address::try_from;
+    Ipv6Cidr: Ipv6Cidr::try_from;
     LoadBalancerAlgorithm: |text| text.parse();
     LoadBalancerId: LoadBalancerId::try_from;
     Location: Location::try_from;

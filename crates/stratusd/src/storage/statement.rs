@@ -44,9 +44,63 @@ pub(super) trait StatementText: Copy + Send {
     /// Whether [`StatementText::Id`] is the type of this text alone. If not, diesel finds the
     /// prepared statement by its text.
     const HAS_ID: bool;
+    /// Where the text for SQLite has its parameters, if that is known when the program is compiled.
+    /// diesel walks through a statement twice at each run.
+    const SQLITE_PLACES: Option<&'static [Place]> = None;
 
     /// Returns the text for each database.
     fn sql(self) -> Sql;
+}
+
+/// Where a text has a parameter.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    /// The number after the `$`, from 1.
+    number: usize,
+    /// The range of the text that has the `$` and the number.
+    start: usize,
+    end: usize,
+}
+
+/// Returns the number of parameters that a text names; one that is named twice counts twice.
+pub(super) const fn count_places(text: &str) -> usize {
+    let (mut at, mut count) = (0, 0);
+    while at < text.len() {
+        if text.as_bytes()[at] == b'$' {
+            count += 1;
+        }
+        at += 1;
+    }
+    count
+}
+
+/// Returns where a text has its `N` parameters.
+///
+/// # Panics
+///
+/// If a `$` is not followed by a number: the program is not compiled then.
+pub(super) const fn places<const N: usize>(text: &str) -> [Place; N] {
+    let bytes = text.as_bytes();
+    let (number, start, end) = (0, 0, 0);
+    let mut places = [Place { number, start, end }; N];
+    let (mut at, mut found) = (0, 0);
+    while at < bytes.len() {
+        let start = at;
+        at += 1;
+        if bytes[start] != b'$' {
+            continue;
+        }
+        let mut number = 0;
+        while at < bytes.len() && bytes[at].is_ascii_digit() {
+            number = number * 10 + (bytes[at] - b'0') as usize;
+            at += 1;
+        }
+        assert!(number > 0, "a `$` must be followed by a number");
+        let end = at;
+        places[found] = Place { number, start, end };
+        found += 1;
+    }
+    places
 }
 
 impl StatementText for &'static str {
@@ -81,12 +135,18 @@ macro_rules! statement {
         #[derive(Clone, Copy)]
         struct Here;
 
+        const SQL: $crate::storage::statement::Sql = $sql;
+
         impl $crate::storage::statement::StatementText for Here {
             type Id = Self;
             const HAS_ID: bool = true;
+            const SQLITE_PLACES: Option<&'static [$crate::storage::statement::Place]> = {
+                const TEXT: &str = SQL.sqlite;
+                const COUNT: usize = $crate::storage::statement::count_places(TEXT);
+                Some(&const { $crate::storage::statement::places::<COUNT>(TEXT) })
+            };
 
             fn sql(self) -> $crate::storage::statement::Sql {
-                const SQL: $crate::storage::statement::Sql = $sql;
                 SQL
             }
         }
@@ -152,9 +212,33 @@ impl<'p, T: StatementText> Typed<'p, T> {
     }
 }
 
+/// Binds a value to the next parameter of a statement of either database.
+macro_rules! bind {
+    ($out:ident, $value:expr) => {
+        match $value {
+            Value::Text(Some(text)) => $out.push_bind_param::<Text, str>(text)?,
+            Value::Text(None) => $out.push_bind_param::<Nullable<Text>, _>(&None::<String>)?,
+            Value::Integer(Some(number)) => $out.push_bind_param::<BigInt, _>(number)?,
+            Value::Integer(None) => $out.push_bind_param::<Nullable<BigInt>, _>(&None::<i64>)?,
+            Value::Boolean(boolean) => $out.push_bind_param::<Bool, _>(boolean)?,
+            Value::Bytes(bytes) => $out.push_bind_param::<Binary, [u8]>(bytes)?,
+        }
+    };
+}
+
 impl<T: StatementText> QueryFragment<Sqlite> for Typed<'_, T> {
-    fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
-        self.statement.walk_ast(out)
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
+        let Some(places) = T::SQLITE_PLACES else {
+            return self.statement.walk_ast(out);
+        };
+        let (text, mut written) = (self.statement.sql.sqlite, 0);
+        for place in places {
+            out.push_sql(&text[written..place.start]);
+            bind!(out, value(&self.statement.values, place.number)?);
+            written = place.end;
+        }
+        out.push_sql(&text[written..]);
+        Ok(())
     }
 }
 
@@ -208,20 +292,10 @@ macro_rules! fragment {
                     let (number, rest) = part.split_at(digits);
                     // A number that is named twice is bound twice: SQLite numbers its `?` by where
                     // they stand.
-                    match value(&self.values, number)? {
-                        Value::Text(Some(text)) => out.push_bind_param::<Text, str>(text)?,
-                        Value::Text(None) => {
-                            out.push_bind_param::<Nullable<Text>, _>(&None::<String>)?;
-                        }
-                        Value::Integer(Some(number)) => {
-                            out.push_bind_param::<BigInt, _>(number)?;
-                        }
-                        Value::Integer(None) => {
-                            out.push_bind_param::<Nullable<BigInt>, _>(&None::<i64>)?;
-                        }
-                        Value::Boolean(boolean) => out.push_bind_param::<Bool, _>(boolean)?,
-                        Value::Bytes(bytes) => out.push_bind_param::<Binary, [u8]>(bytes)?,
-                    }
+                    let number = number
+                        .parse()
+                        .map_err(|_| wrong("a `$` must be followed by a number"))?;
+                    bind!(out, value(&self.values, number)?);
                     out.push_sql(rest);
                 }
                 Ok(())
@@ -237,15 +311,15 @@ fragment!(Pg, postgres);
 ///
 /// # Errors
 ///
-/// If `number` is not a number, or the statement has fewer parameters.
-fn value<'v>(values: &'v [Value<'v>], number: &str) -> QueryResult<&'v Value<'v>> {
-    let wrong = |rule: &'static str| diesel::result::Error::QueryBuilderError(rule.into());
-    let number: usize = number
-        .parse()
-        .map_err(|_| wrong("a `$` must be followed by a number"))?;
+/// If the statement has fewer parameters.
+fn value<'v>(values: &'v [Value<'v>], number: usize) -> QueryResult<&'v Value<'v>> {
     values
         .get(number.wrapping_sub(1))
         .ok_or_else(|| wrong("there must be a parameter for each number"))
+}
+
+fn wrong(rule: &'static str) -> diesel::result::Error {
+    diesel::result::Error::QueryBuilderError(rule.into())
 }
 
 impl QueryId for Statement<'_> {

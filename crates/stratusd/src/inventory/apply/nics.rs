@@ -10,9 +10,9 @@ use super::{Applied, Run, checked, checked_text, inconsistent};
 use crate::domain::id::Id;
 use crate::domain::network::{Net4, Net6};
 use crate::inventory::{NicEntry, PrivateSubnetEntry, StepKind};
-use crate::storage;
 use crate::storage::private_subnet::{Nic, PrivateSubnet};
 use crate::storage::project::Project;
+use crate::storage::{self, Corrupt, StorageError};
 
 impl Run<'_, '_> {
     /// Creates, updates and prunes the network interfaces of a subnet.
@@ -132,6 +132,10 @@ impl Addresses {
         existing: &[Nic],
         kept: &[Nic],
     ) -> Applied<Self> {
+        let corrupt = |column| {
+            let table = "private_subnet";
+            StorageError::from(Corrupt { table, column })
+        };
         let declared = entries
             .iter()
             .flat_map(|entry| [entry.private_ipv4.as_ref(), entry.private_ipv6.as_ref()])
@@ -148,8 +152,8 @@ impl Addresses {
         }
         let taken = existing.iter().chain(kept).flat_map(addresses_of);
         Ok(Self {
-            net4: subnet.net4,
-            net6: subnet.net6,
+            net4: Net4::parse(subnet.net4.as_str()).ok_or_else(|| corrupt("net4"))?,
+            net6: Net6::parse(subnet.net6.as_str()).ok_or_else(|| corrupt("net6"))?,
             declared: declared.map(|address| address.value.clone()).collect(),
             taken: taken.collect(),
         })

@@ -75,7 +75,7 @@ impl Run<'_, '_> {
         let is_pruned =
             |subnet: &&PrivateSubnet| subnet.is_declared && !wanted.contains_key(&subnet.key());
         let is_in_the_way = |it: &&PrivateSubnet| {
-            reserved.contains(&*it.net4.to_string()) || reserved.contains(&*it.net6.to_string())
+            reserved.contains(it.net4.as_str()) || reserved.contains(it.net6.as_str())
         };
         for subnet in existing.iter().filter(is_pruned).filter(is_in_the_way) {
             let networks = match self.free_networks(project, &reserved).await? {
@@ -109,8 +109,8 @@ impl Run<'_, '_> {
         what: &str,
     ) -> Applied<()> {
         let networks = [
-            (&entry.net4, found.net4.to_string()),
-            (&entry.net6, found.net6.to_string()),
+            (&entry.net4, found.net4.as_str()),
+            (&entry.net6, found.net6.as_str()),
         ];
         for (wanted, has) in networks {
             if let Some(wanted) = wanted.as_ref().filter(|wanted| wanted.value != has) {
@@ -186,8 +186,8 @@ impl Run<'_, '_> {
             id: PrivateSubnetId::generate(self.world),
             location: checked(&entry.location),
             name: checked(&entry.name),
-            net4: given4.unwrap_or(net4),
-            net6: given6.unwrap_or(net6),
+            net4: given4.unwrap_or(net4).into(),
+            net6: given6.unwrap_or(net6).into(),
             state: PrivateSubnetState::Available,
             is_declared: true,
         };

@@ -405,12 +405,25 @@ impl Link {
         if alive.is_err() {
             return Err(StorageError::Unavailable(error.into()));
         }
-        Err(match error.into() {
-            StorageError::Other(cause) if !self.wire.is_english && took >= self.lock_wait => {
-                StorageError::Locked(cause)
-            }
-            error => error,
-        })
+        let is_understood = self.wire.is_english;
+        Err(named(error.into(), is_understood, took, self.lock_wait))
+    }
+}
+
+/// Returns the error of a statement that took the time `took`. If the messages of the server are not
+/// understood, an error that is not known is [`StorageError::Locked`] if the statement could have waited
+/// for a lock until its limit, `lock_wait`.
+fn named(
+    error: StorageError,
+    is_understood: bool,
+    took: Duration,
+    lock_wait: Duration,
+) -> StorageError {
+    match error {
+        StorageError::Other(cause) if !is_understood && took >= lock_wait => {
+            StorageError::Locked(cause)
+        }
+        error => error,
     }
 }
 
@@ -466,4 +479,32 @@ async fn within<T>(
 /// Returns the error for a server that does not respond in time.
 pub(super) fn silent() -> StorageError {
     StorageError::Unavailable("the server does not respond in time".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Here, since no server on this machine has messages in another language.
+    #[test]
+    fn an_error_in_another_language_after_the_wait_for_a_lock_means_a_lock() {
+        let limit = Duration::from_millis(100);
+        let error =
+            || StorageError::Other("storniere Anfrage wegen Sperrenzeitüberschreitung".into());
+        let is_locked = |is_understood, took| {
+            let took = Duration::from_millis(took);
+            matches!(
+                named(error(), is_understood, took, limit),
+                StorageError::Locked(_)
+            )
+        };
+        assert!(is_locked(false, 100));
+        assert!(!is_locked(false, 99), "it has not waited for long enough");
+        assert!(
+            !is_locked(true, 100),
+            "an English message would have said so"
+        );
+        let conflict = named(StorageError::Conflict, false, limit, limit);
+        assert!(conflict.is_conflict(), "a known error stays what it is");
+    }
 }
