@@ -4,6 +4,7 @@ mod freezes;
 mod identity;
 mod network;
 mod pipelining;
+mod runs;
 mod sessions;
 mod turns;
 
@@ -330,4 +331,38 @@ async fn a_server_that_stands_still_is_given_up() {
         begun.elapsed()
     );
     cluster.signal("CONT");
+}
+
+#[test]
+fn a_server_is_asked_whether_it_accepts_writes() {
+    const CONNECTED: &str = "there is no project";
+    let Some((mut home, cluster)) = Home::on_server(&[], &[]) else {
+        return;
+    };
+    home.apply(&two_projects());
+    let url = home.database_url.clone();
+    let mut outcome = |wanted: &str| {
+        home.database_url = format!("{url}?target_session_attrs={wanted}");
+        let output = home
+            .command(&["token", "list", "--project", "nobody"])
+            .output();
+        let output = output.expect("the program starts");
+        String::from_utf8(output.stderr).expect("the program prints text")
+    };
+    for (wanted, said) in [
+        ("any", CONNECTED),
+        ("read-write", CONNECTED),
+        ("read-only", "the database accepts writes"),
+    ] {
+        let outcome = outcome(wanted);
+        assert!(outcome.contains(said), "{wanted}: {outcome}");
+    }
+    cluster
+        .ask("ALTER DATABASE postgres SET default_transaction_read_only = on")
+        .expect("the administrator may alter a database");
+    let outcome = outcome("read-write");
+    assert!(
+        outcome.contains("the database does not accept writes"),
+        "{outcome}"
+    );
 }

@@ -246,10 +246,6 @@ impl Link {
     ///
     /// If the commit fails, or a statement that has waited for it.
     pub(super) async fn commit(&mut self) -> Result<(), Uncommitted> {
-        if !self.has_begun() && self.waiting.len() == 1 {
-            self.forget();
-            return Ok(());
-        }
         let begun = Instant::now();
         let responses = self
             .responses(|connection| message(connection, "COMMIT"))

@@ -1,0 +1,184 @@
+//! How often a change runs whose statements fail, or whose connection is lost.
+
+use std::process::Command;
+use std::time::Duration;
+
+use stratusd::settings::DatabaseUrl;
+use stratusd::storage::{Store, StoreConfig, location};
+use stratusd::world::World;
+
+use super::sessions::count;
+use crate::support::caller::Caller;
+use crate::support::cluster::Cluster;
+use crate::support::inventory::{SHOP, two_projects};
+use crate::support::process::Service;
+use crate::support::{Home, eventually};
+
+const KEYS: &str = "/inference-api-key";
+const NUMBER: &str = "SELECT count(*) FROM inference_api_key";
+/// The number of runs of a change that fails with an error that the service does not know.
+const UNKNOWN: usize = 3;
+/// The number of runs of a change that conflicts with others.
+const CONFLICTS: usize = 8;
+
+/// Has the first `times` inserts into a table do something, in PL/pgSQL. [`runs`] counts all of them.
+fn fault(cluster: &Cluster, table: &str, times: usize, what: &str) {
+    let made = cluster.ask(&format!(
+        "CREATE SEQUENCE runs;
+         CREATE FUNCTION fault() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
+         BEGIN
+             IF nextval('public.runs') <= {times} THEN {what}; END IF;
+             RETURN NEW;
+         END $$;
+         CREATE TRIGGER fault BEFORE INSERT ON {table} FOR EACH ROW EXECUTE FUNCTION fault()"
+    ));
+    made.expect("the administrator may alter a table");
+}
+
+/// Returns how many inserts there were since [`fault`], which must be one at least. No rollback undoes
+/// what a sequence has counted.
+fn runs(cluster: &Cluster) -> usize {
+    count(cluster, "SELECT last_value FROM runs")
+}
+
+fn mend(cluster: &Cluster) {
+    let mended = cluster.ask("DROP FUNCTION fault CASCADE; DROP SEQUENCE runs");
+    mended.expect("the administrator may alter a table");
+}
+
+fn served(cluster: &Cluster, home: &Home) -> (Service, Caller) {
+    home.apply(&two_projects());
+    let token = home.token("shop", &[]);
+    let service = home.serve(&["--database-connections", "2"]);
+    let caller = Caller::new(&service.base, SHOP, &token);
+    assert_eq!(count(cluster, NUMBER), 0);
+    (service, caller)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_that_fails_for_an_unknown_reason_runs_three_times() {
+    const RAISE: &str = "RAISE EXCEPTION 'a fault'";
+    let Some((home, cluster)) = Home::on_server(&[], &[]) else {
+        return;
+    };
+    let (_service, caller) = served(&cluster, &home);
+    // The first time, the insert is sent alone, and then together with the commit.
+    for made in [1, 2] {
+        fault(&cluster, "inference_api_key", UNKNOWN - 1, RAISE);
+        caller.post_nothing(KEYS).await.ok();
+        assert_eq!((runs(&cluster), count(&cluster, NUMBER)), (UNKNOWN, made));
+        mend(&cluster);
+    }
+    fault(&cluster, "inference_api_key", 1000, RAISE);
+    let failed = caller.post_nothing(KEYS).await;
+    assert_eq!(failed.status, 500, "{}", failed.body);
+    assert_eq!((runs(&cluster), count(&cluster, NUMBER)), (UNKNOWN, 2));
+    mend(&cluster);
+    caller.post_nothing(KEYS).await.ok();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_that_conflicts_runs_eight_times() {
+    const RAISE: &str = "RAISE EXCEPTION USING ERRCODE = 'serialization_failure'";
+    let Some((home, cluster)) = Home::on_server(&[], &[]) else {
+        return;
+    };
+    let (_service, caller) = served(&cluster, &home);
+    fault(&cluster, "inference_api_key", CONFLICTS - 1, RAISE);
+    caller.post_nothing(KEYS).await.ok();
+    assert_eq!((runs(&cluster), count(&cluster, NUMBER)), (CONFLICTS, 1));
+    mend(&cluster);
+    fault(&cluster, "inference_api_key", 1000, RAISE);
+    let failed = caller.post_nothing(KEYS).await;
+    assert_eq!(failed.error(), (409, "Conflict"));
+    assert_eq!((runs(&cluster), count(&cluster, NUMBER)), (CONFLICTS, 1));
+}
+
+/// A connection that was idle may have been lost long before, and one that was just made may not.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_that_ends_each_connection_runs_twice() {
+    let Some((home, cluster)) = Home::on_server(&[], &[]) else {
+        return;
+    };
+    let (_service, caller) = served(&cluster, &home);
+    fault(
+        &cluster,
+        "inference_api_key",
+        1000,
+        "PERFORM pg_terminate_backend(pg_backend_pid())",
+    );
+    let failed = caller.post_nothing(KEYS).await;
+    assert_eq!(failed.status, 503, "{}", failed.body);
+    assert_eq!((runs(&cluster), count(&cluster, NUMBER)), (2, 0));
+    mend(&cluster);
+    caller.post_nothing(KEYS).await.ok();
+}
+
+/// How long a statement may take in [`opened`].
+const STATEMENT: Duration = Duration::from_secs(1);
+
+async fn opened(cluster: &Cluster) -> Store {
+    let url: DatabaseUrl = cluster.url().parse().expect("the URL is valid");
+    let config = StoreConfig {
+        database: url.database().expect("the URL names a database"),
+        connections: 2,
+        patience: STATEMENT,
+        silence: Duration::from_secs(4),
+        lock_wait: Duration::from_millis(250),
+        world: World::real(),
+    };
+    Store::open(&config).await.expect("the database opens")
+}
+
+/// The first run may still be in progress, and a second one would be beside it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_without_a_response_does_not_run_again() {
+    const SLEEPING: &str = "SELECT pid FROM pg_stat_activity WHERE wait_event = 'PgSleep'";
+    let Some((_home, cluster)) = Home::on_server(&[], &[]) else {
+        return;
+    };
+    let store = opened(&cluster).await;
+    // Less than a statement may take, so the server does not end it.
+    fault(&cluster, "service_state", 1, "PERFORM pg_sleep(0.7)");
+    let changing = tokio::spawn(async move { (store.ensure_writable().await, store) });
+    let sleeping = eventually(async || {
+        let pid = cluster
+            .ask(SLEEPING)
+            .expect("the administrator can connect");
+        pid.parse::<u32>().ok()
+    });
+    let pid = sleeping.await.expect("the change runs").to_string();
+    let signal = |signal: &str| Command::new("kill").args([signal, &*pid]).status();
+    signal("-STOP").expect("`kill` is installed");
+    let (changed, store) = changing.await.expect("nobody panics");
+    assert!(changed.is_err());
+    assert_eq!(runs(&cluster), 1);
+    signal("-CONT").expect("`kill` is installed");
+    let again = eventually(async || store.ensure_writable().await.ok());
+    again.await.expect("the store gets on");
+    store.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_snapshot_does_not_see_what_is_committed_after_it() {
+    const INSERT: &str = "INSERT INTO location VALUES ('eu-north-x1', FALSE)";
+    let Some((_home, cluster)) = Home::on_server(&[], &[]) else {
+        return;
+    };
+    let store = opened(&cluster).await;
+    let mut snapshot = store
+        .snapshot_for(&stratusd::storage::Owner::Service)
+        .await
+        .expect("a connection is free");
+    let before = location::all(&mut snapshot.connection()).await;
+    assert_eq!(before.expect("it can be read"), []);
+    cluster.ask(INSERT).expect("the administrator may insert");
+    let same = location::all(&mut snapshot.connection()).await;
+    assert_eq!(same.expect("it can be read"), []);
+    drop(snapshot);
+    let mut reader = store.reader().await.expect("a connection is free");
+    let after = location::all(&mut reader.connection()).await;
+    assert_eq!(after.expect("it can be read").len(), 1);
+    drop(reader);
+    store.close().await;
+}
