@@ -19,7 +19,7 @@ use crate::support::caller::Caller;
 use crate::support::inventory::{SHOP, two_projects};
 use crate::support::process::Service;
 use crate::support::provisioner::{Fake, TOKEN};
-use crate::support::{Home, eventually};
+use crate::support::{Home, TLS, eventually};
 
 const ORDERS: &str = "/location/eu-central-h1/postgres/orders";
 
@@ -492,15 +492,9 @@ async fn another_provisioner_is_refused_while_there_are_databases() {
 async fn calls_are_made_over_tls_with_the_authority_of_the_settings() {
     let home = Home::sqlite();
     home.apply(&two_projects());
-    let issued = rcgen::generate_simple_self_signed(["localhost".to_owned()]);
-    let issued = issued.expect("a certificate can be made");
-    let certificate = home.path().join("certificate.pem");
-    let key = home.path().join("key.pem");
-    fs::write(&certificate, issued.cert.pem()).expect("the folder is writable");
-    fs::write(&key, issued.signing_key.serialize_pem()).expect("the folder is writable");
-    let (certificate, key) = (certificate.display().to_string(), key.display().to_string());
-    let tls = ["--tls-certificate", &certificate, "--tls-key", &key];
-    let provisioner = provision(&home, "127.0.0.1:0", &tls);
+    home.issue();
+    let certificate = home.path().join("cert.pem").display().to_string();
+    let provisioner = provision(&home, "127.0.0.1:0", &TLS);
     assert!(
         provisioner.base.starts_with("https://"),
         "{}",

@@ -21,6 +21,7 @@ use std::time::{Duration, Instant};
 use cluster::Cluster;
 use diesel::connection::SimpleConnection;
 use diesel::{Connection, SqliteConnection};
+use rcgen::{CertifiedKey, KeyPair};
 use tempfile::TempDir;
 
 /// How long a test waits for an event that must happen. Long, because the machine may be busy; only
@@ -62,6 +63,9 @@ pub fn variable(name: &str) -> Option<u64> {
     Some(text.parse().expect("it is a number"))
 }
 
+/// The settings of a service that has the certificate of [`Home::issue`].
+pub const TLS: [&str; 4] = ["--tls-certificate", "cert.pem", "--tls-key", "key.pem"];
+
 /// The folder and the database of a service under test.
 pub struct Home {
     /// A temporary folder.
@@ -83,6 +87,21 @@ impl Home {
             _cluster: None,
         }
         .with_keys()
+    }
+
+    /// Issues a certificate for `localhost`, which it signs itself, and writes it to `cert.pem` and its
+    /// key to `key.pem`, in place of those that are there.
+    pub fn issue(&self) -> CertifiedKey<KeyPair> {
+        let issued = rcgen::generate_simple_self_signed(["localhost".to_owned()]);
+        let issued = issued.expect("a certificate can be made");
+        for (file, text) in [
+            // The key first: a service looks for another certificate.
+            ("key.pem", issued.signing_key.serialize_pem()),
+            ("cert.pem", issued.cert.pem()),
+        ] {
+            std::fs::write(self.path().join(file), text).expect("the folder is writable");
+        }
+        issued
     }
 
     /// Opens the SQLite file beside the service.

@@ -6,20 +6,16 @@ use std::process::Command;
 use axum_server::tls_rustls::RustlsConfig;
 
 use super::upstream::Upstream;
-use crate::support::Home;
 use crate::support::inventory::{SHOP, two_projects};
+use crate::support::{Home, TLS};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn both_sides_of_the_gateway_speak_tls() {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let home = Home::sqlite();
     home.apply(&two_projects());
-    let issued = rcgen::generate_simple_self_signed(["localhost".to_owned()]);
-    let issued = issued.expect("a certificate can be made");
+    let issued = home.issue();
     let (certificate, key) = (issued.cert.pem(), issued.signing_key.serialize_pem());
-    for (file, text) in [("cert.pem", &certificate), ("key.pem", &key)] {
-        std::fs::write(home.path().join(file), text).expect("the folder is writable");
-    }
     let config = RustlsConfig::from_pem(certificate.clone().into(), key.into()).await;
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
     listener.set_nonblocking(true).expect("it can be set");
@@ -32,16 +28,13 @@ async fn both_sides_of_the_gateway_speak_tls() {
             .serve(router.into_make_service()),
     );
 
-    let settings = [
+    let gateway = [
         "--gateway-listen",
         "127.0.0.1:0",
         "--gateway-upstream",
         &upstream.url,
-        "--tls-certificate",
-        "cert.pem",
-        "--tls-key",
-        "key.pem",
     ];
+    let settings = [&gateway[..], &TLS].concat();
     // Whether the system trusts the upstream's certificate decides.
     for (authorities, status) in [
         ("cert.pem", 200),

@@ -10,8 +10,8 @@ use diesel::{Connection, SqliteConnection};
 
 use super::PLACE;
 use super::target::{GET, Target, read_response, status_and_type, time_until_cut};
-use crate::support::Home;
 use crate::support::inventory::SHOP;
+use crate::support::{Home, TLS};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn slow_and_silent_senders_are_disconnected() {
@@ -149,26 +149,13 @@ async fn the_time_of_a_head_begins_with_its_first_byte() {
 #[tokio::test(flavor = "multi_thread")]
 async fn under_tls_timeouts_count_decrypted_bytes() {
     let home = Home::sqlite();
-    let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()])
-        .expect("a certificate can be made");
-    for (name, text) in [
-        ("cert.pem", made.cert.pem()),
-        ("key.pem", made.signing_key.serialize_pem()),
-    ] {
-        std::fs::write(home.path().join(name), text).expect("the folder is writable");
-    }
+    let issued = home.issue();
     let times = ["--header-timeout", "1s", "--idle-timeout", "6s"];
-    let service = home.serve(
-        &[
-            &["--tls-certificate", "cert.pem", "--tls-key", "key.pem"],
-            &times[..],
-        ]
-        .concat(),
-    );
+    let service = home.serve(&[&TLS[..], &times].concat());
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut roots = rustls::RootCertStore::empty();
     roots
-        .add(made.cert.der().clone())
+        .add(issued.cert.der().clone())
         .expect("the certificate can be a root");
     let config = Arc::new(
         rustls::ClientConfig::builder()

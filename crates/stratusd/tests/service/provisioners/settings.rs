@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::Home;
+use crate::support::{Home, TLS};
 
 #[test]
 fn settings_that_cannot_work_are_refused_with_what_to_do() {
@@ -110,19 +110,11 @@ fn settings_that_cannot_work_are_refused_with_what_to_do() {
 fn a_provisioner_that_others_reach_without_tls_says_so() {
     let home = Home::sqlite();
     fs::write(home.path().join("token"), "0123456789abcdef\n").expect("the folder is writable");
-    let issued = rcgen::generate_simple_self_signed(["localhost".to_owned()]);
-    let issued = issued.expect("rcgen issues a certificate");
-    for (file, text) in [
-        ("tls.pem", issued.cert.pem()),
-        ("tls.key", issued.signing_key.serialize_pem()),
-    ] {
-        fs::write(home.path().join(file), text).expect("the folder is writable");
-    }
-    let tls = ["--tls-certificate", "tls.pem", "--tls-key", "tls.key"];
+    home.issue();
     for (address, more, is_warned) in [
         ("127.0.0.1:0", &[][..], false),
         ("0.0.0.0:0", &[], true),
-        ("0.0.0.0:0", &tls, false),
+        ("0.0.0.0:0", &TLS, false),
     ] {
         let arguments = [
             "--provisioner",

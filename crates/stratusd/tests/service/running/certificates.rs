@@ -4,20 +4,13 @@ use rustix::process::Signal;
 use std::time::Duration;
 
 use super::{home, send_signal, start};
-use crate::support::eventually;
+use crate::support::{TLS, eventually};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_new_certificate_is_taken_without_a_restart() {
     let home = home();
-    let (certificate, key) = (home.path().join("cert.pem"), home.path().join("key.pem"));
-    let issue = || {
-        let (made, made_key) = issued();
-        std::fs::write(&key, made_key).expect("the folder is writable");
-        std::fs::write(&certificate, &made).expect("the folder is writable");
-        made
-    };
-    let first = issue();
-    let service = home.serve(&["--tls-certificate", "cert.pem", "--tls-key", "key.pem"]);
+    let first = home.issue().cert.pem();
+    let service = home.serve(&TLS);
     assert!(
         service.base.starts_with("https://127.0.0.1:"),
         "{}",
@@ -36,7 +29,7 @@ async fn a_new_certificate_is_taken_without_a_restart() {
             .status(),
         200
     );
-    let second = issue();
+    let second = home.issue().cert.pem();
     let is_taken = eventually(async || trusting(&second).get(&url).send().await.ok())
         .await
         .is_some();
@@ -46,7 +39,7 @@ async fn a_new_certificate_is_taken_without_a_restart() {
         "the service still uses the old certificate"
     );
     // A broken certificate does not replace the old one.
-    std::fs::write(&certificate, "no certificate").expect("the folder is writable");
+    std::fs::write(home.path().join("cert.pem"), "no certificate").expect("the folder is writable");
     tokio::time::sleep(Duration::from_millis(2500)).await;
     assert_eq!(
         trusting(&second)
@@ -57,7 +50,7 @@ async fn a_new_certificate_is_taken_without_a_restart() {
             .status(),
         200
     );
-    let third = issue();
+    let third = home.issue().cert.pem();
     let is_taken = eventually(async || trusting(&third).get(&url).send().await.ok())
         .await
         .is_some();
@@ -84,10 +77,7 @@ async fn sighup_reloads_a_certificate_whose_time_has_not_changed() {
     };
     let (first, second) = (issued(), issued());
     write(&first);
-    let (mut service, base) = start(
-        &home,
-        &["--tls-certificate", "cert.pem", "--tls-key", "key.pem"],
-    );
+    let (mut service, base) = start(&home, &TLS);
     let url = format!("{}/openapi.json", base.replace("127.0.0.1", "localhost"));
     write(&second);
     let before = trusting(&first.0)
