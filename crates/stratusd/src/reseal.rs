@@ -63,11 +63,12 @@ async fn reseal_passwords(store: &Store, sealer: &Sealer, world: &World) -> Resu
             let sealed = sealer.seal(&password, world, &owner);
             resealed.push((old, sealed));
         }
+        if resealed.is_empty() {
+            continue;
+        }
         count += resealed.len();
-        store
-            .change(Reseal { resealed })
-            .await
-            .map_err(Aborted::failure)?;
+        let change = Reseal { resealed };
+        store.change(change).await.map_err(Aborted::failure)?;
     }
 }
 
@@ -101,11 +102,12 @@ async fn reseal_responses(store: &Store, sealer: &Sealer, world: &World) -> Resu
             let sealed = sealer.seal(&response, world, &owner);
             resealed.push((old, sealed));
         }
+        if resealed.is_empty() {
+            continue;
+        }
         count += resealed.len();
-        store
-            .change(ResealResponses { resealed })
-            .await
-            .map_err(Aborted::failure)?;
+        let change = ResealResponses { resealed };
+        store.change(change).await.map_err(Aborted::failure)?;
     }
 }
 

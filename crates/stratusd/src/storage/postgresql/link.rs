@@ -402,14 +402,19 @@ impl Link {
             return Err(StorageError::Unavailable(error.into()));
         }
         let is_understood = self.wire.is_english;
-        Err(named(error.into(), is_understood, took, self.lock_wait))
+        Err(perhaps_locked(
+            error.into(),
+            is_understood,
+            took,
+            self.lock_wait,
+        ))
     }
 }
 
 /// Returns the error of a statement that took the time `took`. If the messages of the server are not
 /// understood, an error that is not known is [`StorageError::Locked`] if the statement could have waited
 /// for a lock until its limit, `lock_wait`.
-fn named(
+fn perhaps_locked(
     error: StorageError,
     is_understood: bool,
     took: Duration,
@@ -481,7 +486,7 @@ pub(super) fn silent() -> StorageError {
 mod tests {
     use super::*;
 
-    /// Here, since no server on this machine has messages in another language.
+    /// A unit test, because the servers of the other tests have English messages.
     #[test]
     fn an_error_in_another_language_after_the_wait_for_a_lock_means_a_lock() {
         let limit = Duration::from_millis(100);
@@ -490,7 +495,7 @@ mod tests {
         let is_locked = |is_understood, took| {
             let took = Duration::from_millis(took);
             matches!(
-                named(error(), is_understood, took, limit),
+                perhaps_locked(error(), is_understood, took, limit),
                 StorageError::Locked(_)
             )
         };
@@ -500,7 +505,7 @@ mod tests {
             !is_locked(true, 100),
             "an English message would have said so"
         );
-        let conflict = named(StorageError::Conflict, false, limit, limit);
+        let conflict = perhaps_locked(StorageError::Conflict, false, limit, limit);
         assert!(conflict.is_conflict(), "a known error stays what it is");
     }
 }

@@ -1,10 +1,9 @@
 //! How often a change runs whose statements fail, or whose connection is lost.
 
-use std::process::Command;
 use std::time::Duration;
 
 use stratusd::settings::DatabaseUrl;
-use stratusd::storage::{Store, StoreConfig, location};
+use stratusd::storage::{Owner, StorageError, Store, StoreConfig, location};
 use stratusd::world::World;
 
 use super::sessions::count;
@@ -94,7 +93,8 @@ async fn a_change_that_conflicts_runs_eight_times() {
     assert_eq!((runs(&cluster), count(&cluster, NUMBER)), (CONFLICTS, 1));
 }
 
-/// A connection that was idle may have been lost long before, and one that was just made may not.
+/// A change runs again if a connection that was idle is lost: it may have been lost before the change.
+/// If a new connection is lost too, the change fails.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_that_ends_each_connection_runs_twice() {
     let Some((home, cluster)) = Home::on_server(&[], &[]) else {
@@ -114,46 +114,53 @@ async fn a_change_that_ends_each_connection_runs_twice() {
     caller.post_nothing(KEYS).await.ok();
 }
 
-/// How long a statement may take in [`opened`].
-const STATEMENT: Duration = Duration::from_secs(1);
+/// The server is there, so another connection would not help.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_on_a_full_disk_runs_once() {
+    const RAISE: &str = "RAISE EXCEPTION 'could not extend file: No space left on device'";
+    let Some((home, cluster)) = Home::on_server(&[], &[]) else {
+        return;
+    };
+    let (_service, caller) = served(&cluster, &home);
+    fault(&cluster, "inference_api_key", 1000, RAISE);
+    let failed = caller.post_nothing(KEYS).await;
+    assert_eq!(failed.status, 503, "{}", failed.body);
+    assert_eq!((runs(&cluster), count(&cluster, NUMBER)), (1, 0));
+    mend(&cluster);
+    caller.post_nothing(KEYS).await.ok();
+}
 
-async fn opened(cluster: &Cluster) -> Store {
-    let url: DatabaseUrl = cluster.url().parse().expect("the URL is valid");
-    let config = StoreConfig {
+/// Returns what a store is opened with whose statements may take so long.
+fn config(url: &str, patience: Duration) -> StoreConfig {
+    let url: DatabaseUrl = url.parse().expect("the URL is valid");
+    StoreConfig {
         database: url.database().expect("the URL names a database"),
         connections: 2,
-        patience: STATEMENT,
+        patience,
         silence: Duration::from_secs(4),
         lock_wait: Duration::from_millis(250),
         world: World::real(),
-    };
+    }
+}
+
+async fn opened(cluster: &Cluster, patience: Duration) -> Store {
+    let config = config(&cluster.url(), patience);
     Store::open(&config).await.expect("the database opens")
 }
 
-/// The first run may still be in progress, and a second one would be beside it.
+/// The first run may still be in progress, and a second run would be at the same time.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_without_a_response_does_not_run_again() {
-    const SLEEPING: &str = "SELECT pid FROM pg_stat_activity WHERE wait_event = 'PgSleep'";
+    // The backend stops itself: the shell is its child.
+    const STOP: &str = "COPY (SELECT 1) TO PROGRAM 'kill -STOP $PPID'";
     let Some((_home, cluster)) = Home::on_server(&[], &[]) else {
         return;
     };
-    let store = opened(&cluster).await;
-    // Less than a statement may take, so the server does not end it.
-    fault(&cluster, "service_state", 1, "PERFORM pg_sleep(0.7)");
-    let changing = tokio::spawn(async move { (store.ensure_writable().await, store) });
-    let sleeping = eventually(async || {
-        let pid = cluster
-            .ask(SLEEPING)
-            .expect("the administrator can connect");
-        pid.parse::<u32>().ok()
-    });
-    let pid = sleeping.await.expect("the change runs").to_string();
-    let signal = |signal: &str| Command::new("kill").args([signal, &*pid]).status();
-    signal("-STOP").expect("`kill` is installed");
-    let (changed, store) = changing.await.expect("nobody panics");
-    assert!(changed.is_err());
+    let store = opened(&cluster, Duration::from_secs(1)).await;
+    fault(&cluster, "service_state", 1, STOP);
+    assert!(store.ensure_writable().await.is_err());
     assert_eq!(runs(&cluster), 1);
-    signal("-CONT").expect("`kill` is installed");
+    cluster.signal("CONT");
     let again = eventually(async || store.ensure_writable().await.ok());
     again.await.expect("the store gets on");
     store.close().await;
@@ -165,9 +172,9 @@ async fn a_snapshot_does_not_see_what_is_committed_after_it() {
     let Some((_home, cluster)) = Home::on_server(&[], &[]) else {
         return;
     };
-    let store = opened(&cluster).await;
+    let store = opened(&cluster, Duration::from_secs(10)).await;
     let mut snapshot = store
-        .snapshot_for(&stratusd::storage::Owner::Service)
+        .snapshot_for(&Owner::Service)
         .await
         .expect("a connection is free");
     let before = location::all(&mut snapshot.connection()).await;
@@ -181,4 +188,25 @@ async fn a_snapshot_does_not_see_what_is_committed_after_it() {
     assert_eq!(after.expect("it can be read").len(), 1);
     drop(reader);
     store.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_a_server_that_may_come_back_is_unavailable() {
+    let Some((_home, cluster)) = Home::on_server(&[], &[]) else {
+        return;
+    };
+    let open = async |url: String| {
+        let opened = Store::open(&config(&url, Duration::from_secs(10))).await;
+        opened.expect_err("there is no such database")
+    };
+    let url = cluster.url();
+    for wrong in [
+        url.replace("stratus@", "nobody@"),
+        url.replace("/postgres", "/nothing"),
+    ] {
+        let error = open(wrong).await;
+        assert!(matches!(error, StorageError::Other(_)), "{error:?}");
+    }
+    let error = open(url.replace(&format!(":{}/", cluster.port()), ":1/")).await;
+    assert!(matches!(error, StorageError::Unavailable(_)), "{error:?}");
 }
