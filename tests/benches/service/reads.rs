@@ -80,12 +80,12 @@ pub fn run() {
             memory.get(path),
             "{name}: both must respond with the same"
         );
-        for callers in [1, CALLERS] {
+        for waiting in [Waiting::Alone, Waiting::ForTheLast, Waiting::InTurn] {
             let (mut ours, mut theirs) = (Vec::new(), Vec::new());
             for round in 0..=ROUNDS {
                 let (one, other) = (
-                    service.measure(path, callers),
-                    memory.measure(path, callers),
+                    service.measure(path, waiting),
+                    memory.measure(path, waiting),
                 );
                 if round > 0 {
                     ours.push(one);
@@ -95,7 +95,7 @@ pub fn run() {
             let (ours, theirs) = (median(ours.into_iter()), median(theirs.into_iter()));
             table.row([
                 name.to_owned(),
-                callers.to_string(),
+                waiting.name().to_owned(),
                 format!("{ours:.1} µs"),
                 format!("{theirs:.1} µs"),
                 format!("{:.2}", ours / theirs),
@@ -107,6 +107,36 @@ pub fn run() {
 
 fn json(text: &str) -> serde_json::Value {
     serde_json::from_str(text).expect("the response is JSON")
+}
+
+/// How many callers there are, and how they wait.
+#[derive(Clone, Copy)]
+enum Waiting {
+    /// One caller, which waits for each response before it sends the next request.
+    Alone,
+    /// All callers send a request, and the last response is waited for first. So the server wakes them up
+    /// once.
+    ForTheLast,
+    /// All callers send a request, and the responses are waited for in turn. A server that is slower than
+    /// its callers finds them asleep at each response, and its time includes waking them up.
+    InTurn,
+}
+
+impl Waiting {
+    fn callers(self) -> usize {
+        match self {
+            Self::Alone => 1,
+            Self::ForTheLast | Self::InTurn => CALLERS,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Alone => "1",
+            Self::ForTheLast => "32, woken up once",
+            Self::InTurn => "32, woken up for each response",
+        }
+    }
 }
 
 struct Caller {
@@ -147,19 +177,20 @@ impl Caller {
         .into_bytes()
     }
 
-    /// Returns the CPU time per request, in microseconds, with so many connections that each wait
-    /// for a response.
-    fn measure(&mut self, path: &str, callers: usize) -> f64 {
+    /// Returns the CPU time per request, in microseconds.
+    fn measure(&mut self, path: &str, waiting: Waiting) -> f64 {
         let request = self.request("GET", path, "");
         let before = cpu_of_others();
+        let callers = waiting.callers();
         for _ in 0..REPEAT as usize / callers {
             let connections = &mut self.connections[..callers];
             for connection in connections.iter_mut() {
                 connection.ask(&request);
             }
-            // From the last, for which this thread sleeps once: a server that is slower than its callers
-            // would have to wake one up for each response, which takes it up to 5 µs.
-            for connection in connections.iter_mut().rev() {
+            if let Waiting::ForTheLast = waiting {
+                connections.reverse();
+            }
+            for connection in connections {
                 connection.response();
             }
         }

@@ -17,7 +17,7 @@ use super::Refusal;
 /// The number of bytes of the SHA-256 hash that an entity tag keeps. 128 bits are enough that two
 /// representations of a resource do not have the same tag by chance.
 const BYTES: usize = 16;
-/// The size in bytes of most representations, at most.
+/// The bytes that are reserved for a representation. Most have less.
 const CAPACITY: usize = 1024;
 
 /// A resource as responses show it, with its entity tag.

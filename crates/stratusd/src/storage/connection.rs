@@ -15,7 +15,7 @@ use super::postgresql::Link;
 use super::record::{Present, Read, Record};
 use super::statement::{Parameter, Statement, StatementText, Typed};
 
-/// The number of rows for which a page has room before it needs more.
+/// The number of rows for which memory is reserved before a page is read.
 const PAGE: usize = 16;
 
 /// A connection of either database, usually within a transaction.

@@ -63,7 +63,7 @@ impl<T: Record> Record for Listed<T> {
     const COLUMNS: usize = 3 + T::COLUMNS;
 
     fn read(row: &dyn Row) -> Result<Self, Corrupt> {
-        // The last column, `bytes_before`, is what PostgreSQL has ended the page by.
+        // The last column, `bytes_before`, is not read: only the statement for PostgreSQL uses it.
         Ok(Self {
             count: column(row, "resource_count", "count")?,
             bytes: column(row, "resource_count", "bytes")?,

@@ -45,7 +45,7 @@ pub(super) trait StatementText: Copy + Send {
     /// prepared statement by its text.
     const HAS_ID: bool;
     /// Where the text for SQLite has its parameters, if that is known when the program is compiled.
-    /// diesel walks through a statement twice at each run.
+    /// diesel walks through a statement twice at each run, and would search it for each `$` twice.
     const SQLITE_PLACES: Option<&'static [Place]> = None;
 
     /// Returns the text for each database.
@@ -74,11 +74,12 @@ pub(super) const fn count_places(text: &str) -> usize {
     count
 }
 
-/// Returns where a text has its `N` parameters.
+/// Returns where a text has its `N` parameters, as many as [`count_places`] has counted.
 ///
 /// # Panics
 ///
-/// If a `$` is not followed by a number: the program is not compiled then.
+/// If a `$` is not followed by a number. [`statement!`] calls it while the program is compiled, so such a
+/// program does not compile.
 pub(super) const fn places<const N: usize>(text: &str) -> [Place; N] {
     let bytes = text.as_bytes();
     let (number, start, end) = (0, 0, 0);
@@ -136,15 +137,18 @@ macro_rules! statement {
         struct Here;
 
         const SQL: $crate::storage::statement::Sql = $sql;
+        // Finds a `$` without a number in the other text too.
+        const _: [$crate::storage::statement::Place;
+            $crate::storage::statement::count_places(SQL.postgres)] =
+            $crate::storage::statement::places(SQL.postgres);
 
         impl $crate::storage::statement::StatementText for Here {
             type Id = Self;
             const HAS_ID: bool = true;
-            const SQLITE_PLACES: Option<&'static [$crate::storage::statement::Place]> = {
-                const TEXT: &str = SQL.sqlite;
-                const COUNT: usize = $crate::storage::statement::count_places(TEXT);
-                Some(&const { $crate::storage::statement::places::<COUNT>(TEXT) })
-            };
+            const SQLITE_PLACES: Option<&'static [$crate::storage::statement::Place]> =
+                Some(&$crate::storage::statement::places::<
+                    { $crate::storage::statement::count_places(SQL.sqlite) },
+                >(SQL.sqlite));
 
             fn sql(self) -> $crate::storage::statement::Sql {
                 SQL
@@ -408,4 +412,19 @@ impl Parameter for JsonArray<'_> {
 fn json(value: &impl serde::Serialize) -> Value<'static> {
     let text = serde_json::to_string(value).expect("values of the contract can be written as JSON");
     Value::Text(Some(text.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_where_a_text_names_its_parameters() {
+        const TEXT: &str = "a = $1$2 OR b = $10 OR c = 'é' AND d = $1";
+        const PLACES: [Place; count_places(TEXT)] = places(TEXT);
+        const NONE: [Place; count_places("BEGIN")] = places("BEGIN");
+        let found = PLACES.map(|place| (place.number, &TEXT[place.start..place.end]));
+        assert_eq!(found, [(1, "$1"), (2, "$2"), (10, "$10"), (1, "$1")]);
+        assert!(NONE.is_empty());
+    }
 }
