@@ -2,6 +2,7 @@
 //! with several workers.
 
 mod clocks;
+mod failures;
 mod reconciler;
 mod simulator;
 mod watching;

@@ -25,6 +25,10 @@ pub struct Watched {
     pub deleted: Mutex<Vec<String>>,
     pub asked_for_password: AtomicUsize,
     pub passwords_begun: AtomicUsize,
+    /// How often a database was observed.
+    pub observed: AtomicUsize,
+    /// Makes the error of each database that is observed, if a test has put it there.
+    pub failing: Mutex<Option<fn() -> ProvisionError>>,
     /// Held by a test to block calls that set a password.
     pub holds_passwords: tokio::sync::Mutex<()>,
 }
@@ -52,6 +56,10 @@ impl Watching {
 
 impl Provisioner for Watching {
     async fn observe(&self, wanted: &Wanted) -> Result<Option<Observed>, ProvisionError> {
+        self.0.observed.fetch_add(1, Ordering::SeqCst);
+        if let Some(error) = *self.0.failing.lock().unwrap() {
+            return Err(error());
+        }
         self.at(wanted).await;
         let steps = self
             .0

@@ -1,0 +1,120 @@
+//! Steps that fail: when they are made again, and what is written about them.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use stratusd::provision::ProvisionError;
+use stratusd::storage::troubled::{self, Troubled};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::PLACE;
+use super::reconciler::reconciler;
+use super::watching::Watched;
+use crate::support::bare::{Bare, BareRequest};
+use crate::support::inventory::SHOP;
+use crate::support::{Home, eventually};
+
+/// A database whose provisioner fails, and a worker that makes its steps.
+struct Scene {
+    bare: Bare,
+    watched: Arc<Watched>,
+    begun: Instant,
+    _worker: DropGuard,
+}
+
+impl Scene {
+    async fn start(failing: Option<fn() -> ProvisionError>) -> Self {
+        let bare = Bare::new(Home::sqlite()).await;
+        let watched = Arc::new(Watched::default());
+        *watched.failing.lock().unwrap() = failing;
+        let keys = std::fs::read_to_string(bare.home.keys()).expect("the key file exists");
+        let stop = CancellationToken::new();
+        let reconciler = reconciler(&bare.home, &keys, Arc::clone(&watched)).await;
+        let begun = Instant::now();
+        tokio::spawn(reconciler.run(stop.clone()));
+        let scene = Self {
+            bare,
+            watched,
+            begun,
+            _worker: stop.drop_guard(),
+        };
+        let body = json!({ "size": "standard-2", "storage_size": 64 });
+        scene.ask("POST", "", Some(body)).await;
+        scene
+    }
+
+    async fn ask(&self, method: &'static str, action: &str, body: Option<Value>) -> Value {
+        let path = format!("/project/{SHOP}{PLACE}/postgres/orders{action}");
+        let request = BareRequest { method, path, body };
+        let (status, _, body) = self.bare.call(&request).await;
+        assert_eq!(status, 200, "{}", String::from_utf8_lossy(&body));
+        serde_json::from_slice(&body).expect("the body is JSON")
+    }
+
+    async fn is_observed(&self, times: usize) {
+        let observed = &self.watched.observed;
+        let is_observed = async || (observed.load(Ordering::SeqCst) >= times).then_some(());
+        eventually(is_observed).await.expect("steps are made");
+    }
+
+    async fn has_state(&self, state: &str) {
+        let has_state = async || (self.ask("GET", "", None).await["state"] == state).then_some(());
+        eventually(has_state).await.expect("it gets the state");
+    }
+
+    async fn troubled(&self) -> Vec<Troubled> {
+        let reader = self.bare.store.reader().await;
+        let mut reader = reader.expect("the store can be read");
+        let found = troubled::failing(&mut reader.connection(), 10).await;
+        found.expect("the store can be read")
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_step_that_fails_is_made_again_later_and_later() {
+    let failing = || ProvisionError::Failed("the racks are full".to_owned());
+    let scene = Scene::start(Some(failing)).await;
+    scene.is_observed(3).await;
+    // A second before the second step, and two before the third.
+    let took = scene.begun.elapsed();
+    assert!(took > Duration::from_millis(2900), "{took:?}");
+    let is_written = async || {
+        scene
+            .troubled()
+            .await
+            .pop()
+            .filter(|found| found.attempts == 3)
+    };
+    let found = eventually(is_written).await.expect("it is written");
+    assert_eq!(found.failure.as_deref(), Some("the racks are full"));
+    assert_eq!(found.state.as_str(), "creating");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_provisioner_that_is_busy_is_left_alone() {
+    let scene = Scene::start(Some(|| ProvisionError::Busy {
+        reason: "a window of maintenance".to_owned(),
+        wait: Duration::from_mins(2),
+    }))
+    .await;
+    scene.is_observed(1).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(scene.watched.observed.load(Ordering::SeqCst), 1);
+    assert!(scene.troubled().await.is_empty(), "no step has failed");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_its_provisioner_has_lost_is_unavailable() {
+    let scene = Scene::start(None).await;
+    scene.has_state("running").await;
+    *scene.watched.failing.lock().unwrap() = Some(ProvisionError::no_database);
+    scene.ask("POST", "/restart", None).await;
+    scene.has_state("unavailable").await;
+    let found = scene.troubled().await.pop().expect("its step has failed");
+    assert_eq!(
+        found.failure.as_deref(),
+        Some("the database does not exist")
+    );
+}
