@@ -403,3 +403,16 @@ impl Drop for AtWork {
             .remove(&self.id);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_double_up_to_the_longest() {
+        for (times, seconds) in [(0, 1), (1, 2), (2, 4), (8, 256), (9, 300), (u32::MAX, 300)] {
+            let wait = doubled(times, LONGEST_WAIT);
+            assert_eq!(wait, Duration::from_secs(seconds), "{times} times");
+        }
+    }
+}

@@ -259,7 +259,7 @@ impl Worker {
             }
             // Each conflicting change waits for a random time, so that they do not conflict again.
             let [drawn] = self.world.random();
-            tokio::time::sleep(STEP_ASIDE * runs * u32::from(drawn) / u32::from(u8::MAX)).await;
+            tokio::time::sleep(step_aside(runs, drawn)).await;
             if error.is_conflict() && begun.elapsed() >= self.lock_wait {
                 return Err(error);
             }
@@ -327,5 +327,24 @@ impl Worker {
         let link = self.link.insert(link);
         link.begin_change(lock_wait);
         Ok(link)
+    }
+}
+
+/// Returns how long a change waits before its next run, after `runs` runs: `drawn` parts of 255 of the
+/// longest time.
+fn step_aside(runs: u32, drawn: u8) -> Duration {
+    STEP_ASIDE * runs * u32::from(drawn) / u32::from(u8::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_waits_longer_after_each_run() {
+        for (runs, drawn, waits) in [(1, 0, 0), (1, 255, 8000), (3, 255, 24_000), (8, 51, 12_800)] {
+            let waits = Duration::from_micros(waits);
+            assert_eq!(step_aside(runs, drawn), waits, "{drawn} after {runs} runs");
+        }
     }
 }

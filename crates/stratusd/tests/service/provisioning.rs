@@ -2,7 +2,7 @@
 //! with several workers.
 
 mod clocks;
-mod failures;
+mod next_steps;
 mod reconciler;
 mod simulator;
 mod watching;

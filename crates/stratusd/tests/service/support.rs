@@ -95,9 +95,8 @@ impl Home {
         let issued = rcgen::generate_simple_self_signed(["localhost".to_owned()]);
         let issued = issued.expect("a certificate can be made");
         for (file, text) in [
-            // The key first: a service looks for another certificate.
-            ("key.pem", issued.signing_key.serialize_pem()),
             ("cert.pem", issued.cert.pem()),
+            ("key.pem", issued.signing_key.serialize_pem()),
         ] {
             std::fs::write(self.path().join(file), text).expect("the folder is writable");
         }

@@ -20,6 +20,11 @@ const UNKNOWN: usize = 3;
 /// The number of runs of a change that conflicts with others.
 const CONFLICTS: usize = 8;
 
+/// A conflict with another change.
+const CONFLICT: &str = "RAISE EXCEPTION USING ERRCODE = 'serialization_failure'";
+/// Takes longer than all runs of a change may wait for locks without a break.
+const SLOWLY: &str = "PERFORM pg_sleep(0.4)";
+
 /// Has the first `times` inserts into a table do something, in PL/pgSQL. [`runs`] counts all of them.
 fn fault(cluster: &Cluster, table: &str, times: usize, what: &str) {
     let made = cluster.ask(&format!(
@@ -34,10 +39,11 @@ fn fault(cluster: &Cluster, table: &str, times: usize, what: &str) {
     made.expect("the administrator may alter a table");
 }
 
-/// Returns how many inserts there were since [`fault`], which must be one at least. No rollback undoes
-/// what a sequence has counted.
+/// Returns how many inserts there were since [`fault`]. No rollback undoes what a sequence has counted.
 fn runs(cluster: &Cluster) -> usize {
-    count(cluster, "SELECT last_value FROM runs")
+    // A new sequence has the value 1 too.
+    let sql = "SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM runs";
+    count(cluster, sql)
 }
 
 fn mend(cluster: &Cluster) {
@@ -76,18 +82,53 @@ async fn a_change_that_fails_for_an_unknown_reason_runs_three_times() {
     caller.post_nothing(KEYS).await.ok();
 }
 
+/// Only a change that conflicts gives its connection back.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_change_that_conflicts_runs_eight_times() {
-    const RAISE: &str = "RAISE EXCEPTION USING ERRCODE = 'serialization_failure'";
+async fn a_change_that_fails_slowly_for_an_unknown_reason_runs_three_times() {
     let Some((home, cluster)) = Home::on_server(&[], &[]) else {
         return;
     };
     let (_service, caller) = served(&cluster, &home);
-    fault(&cluster, "inference_api_key", CONFLICTS - 1, RAISE);
+    let what = format!("{SLOWLY}; RAISE EXCEPTION 'a fault'");
+    fault(&cluster, "inference_api_key", UNKNOWN - 1, &what);
+    caller.post_nothing(KEYS).await.ok();
+    assert_eq!((runs(&cluster), count(&cluster, NUMBER)), (UNKNOWN, 1));
+}
+
+/// There is one connection for changes.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_that_conflicts_slowly_gives_its_connection_back() {
+    let Some((home, cluster)) = Home::on_server(&[], &[]) else {
+        return;
+    };
+    let (_service, caller) = served(&cluster, &home);
+    let what = format!("{SLOWLY}; {CONFLICT}");
+    fault(&cluster, "inference_api_key", 1000, &what);
+    let conflicting = caller.clone();
+    let conflicting = tokio::spawn(async move { conflicting.post_nothing(KEYS).await });
+    let has_begun = eventually(async || (runs(&cluster) > 0).then_some(()));
+    has_begun.await.expect("the change runs");
+    caller
+        .post_nothing("/location/eu-central-h1/private-subnet/between")
+        .await
+        .ok();
+    let before = runs(&cluster);
+    assert!(before < CONFLICTS, "it has waited for all {before} runs");
+    let failed = conflicting.await.expect("nobody panics");
+    assert_eq!(failed.error(), (409, "Conflict"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_that_conflicts_runs_eight_times() {
+    let Some((home, cluster)) = Home::on_server(&[], &[]) else {
+        return;
+    };
+    let (_service, caller) = served(&cluster, &home);
+    fault(&cluster, "inference_api_key", CONFLICTS - 1, CONFLICT);
     caller.post_nothing(KEYS).await.ok();
     assert_eq!((runs(&cluster), count(&cluster, NUMBER)), (CONFLICTS, 1));
     mend(&cluster);
-    fault(&cluster, "inference_api_key", 1000, RAISE);
+    fault(&cluster, "inference_api_key", 1000, CONFLICT);
     let failed = caller.post_nothing(KEYS).await;
     assert_eq!(failed.error(), (409, "Conflict"));
     assert_eq!((runs(&cluster), count(&cluster, NUMBER)), (CONFLICTS, 1));
@@ -111,7 +152,8 @@ async fn a_change_that_ends_each_connection_runs_twice() {
     assert_eq!(failed.status, 503, "{}", failed.body);
     assert_eq!((runs(&cluster), count(&cluster, NUMBER)), (2, 0));
     mend(&cluster);
-    caller.post_nothing(KEYS).await.ok();
+    let again = eventually(async || (caller.post_nothing(KEYS).await.status == 200).then_some(()));
+    again.await.expect("the service gets on");
 }
 
 /// The server is there, so another connection would not help.
@@ -130,7 +172,7 @@ async fn a_change_on_a_full_disk_runs_once() {
     caller.post_nothing(KEYS).await.ok();
 }
 
-/// Returns what a store is opened with whose statements may take so long.
+/// Returns the settings of a store whose statements may take `patience`.
 fn config(url: &str, patience: Duration) -> StoreConfig {
     let url: DatabaseUrl = url.parse().expect("the URL is valid");
     StoreConfig {
@@ -156,7 +198,7 @@ async fn a_change_without_a_response_does_not_run_again() {
     let Some((_home, cluster)) = Home::on_server(&[], &[]) else {
         return;
     };
-    let store = opened(&cluster, Duration::from_secs(1)).await;
+    let store = opened(&cluster, Duration::from_secs(3)).await;
     fault(&cluster, "service_state", 1, STOP);
     assert!(store.ensure_writable().await.is_err());
     assert_eq!(runs(&cluster), 1);

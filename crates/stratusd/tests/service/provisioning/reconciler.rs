@@ -569,7 +569,11 @@ async fn is_anything_due(store: &Store) -> bool {
     false
 }
 
-pub(super) async fn reconciler(home: &Home, keys: &str, watched: Arc<Watched>) -> Reconciler<Watching> {
+pub(super) async fn reconciler(
+    home: &Home,
+    keys: &str,
+    watched: Arc<Watched>,
+) -> Reconciler<Watching> {
     Reconciler::new(
         store(home).await,
         context(keys),

@@ -29,6 +29,8 @@ pub struct Watched {
     pub observed: AtomicUsize,
     /// Makes the error of each database that is observed, if a test has put it there.
     pub failing: Mutex<Option<fn() -> ProvisionError>>,
+    /// How long to wait for a database that is being created, if not 5 ms.
+    pub creating: Mutex<Option<Duration>>,
     /// Held by a test to block calls that set a password.
     pub holds_passwords: tokio::sync::Mutex<()>,
 }
@@ -105,7 +107,8 @@ impl Provisioner for Watching {
             .lock()
             .unwrap()
             .insert(wanted.name.clone(), wanted.open_to.clone());
-        Ok(Progress::Pending(Duration::from_millis(5)))
+        let wait = *self.0.creating.lock().unwrap();
+        Ok(Progress::Pending(wait.unwrap_or(Duration::from_millis(5))))
     }
 
     async fn resize(&self, wanted: &Wanted) -> Result<Progress, ProvisionError> {

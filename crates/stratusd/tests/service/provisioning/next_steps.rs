@@ -1,12 +1,16 @@
-//! Steps that fail: when they are made again, and what is written about them.
+//! When the next step is made of a database that is not finished or whose step has failed, and what is
+//! written about a failure.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use diesel::sql_types::BigInt;
+use diesel::{QueryableByName, RunQueryDsl, sql_query};
 use serde_json::{Value, json};
 use stratusd::provision::ProvisionError;
 use stratusd::storage::troubled::{self, Troubled};
+use stratusd::world::World;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::PLACE;
@@ -25,10 +29,9 @@ struct Scene {
 }
 
 impl Scene {
-    async fn start(failing: Option<fn() -> ProvisionError>) -> Self {
+    async fn start(watched: Watched) -> Self {
         let bare = Bare::new(Home::sqlite()).await;
-        let watched = Arc::new(Watched::default());
-        *watched.failing.lock().unwrap() = failing;
+        let watched = Arc::new(watched);
         let keys = std::fs::read_to_string(bare.home.keys()).expect("the key file exists");
         let stop = CancellationToken::new();
         let reconciler = reconciler(&bare.home, &keys, Arc::clone(&watched)).await;
@@ -64,6 +67,18 @@ impl Scene {
         eventually(has_state).await.expect("it gets the state");
     }
 
+    /// Waits until the next step is due later, and returns in how many seconds.
+    async fn is_put_off(&self) -> i64 {
+        let put_off = eventually(async || {
+            let next: Next = sql_query("SELECT due_at FROM postgres_database")
+                .get_result(&mut self.bare.home.open_sqlite())
+                .expect("there is one database");
+            let wait = next.due_at - World::real().now();
+            (wait > 0).then_some(wait / 1000)
+        });
+        put_off.await.expect("the result of the step is written")
+    }
+
     async fn troubled(&self) -> Vec<Troubled> {
         let reader = self.bare.store.reader().await;
         let mut reader = reader.expect("the store can be read");
@@ -72,10 +87,39 @@ impl Scene {
     }
 }
 
+fn failing(error: fn() -> ProvisionError) -> Watched {
+    Watched {
+        failing: Mutex::new(Some(error)),
+        ..Watched::default()
+    }
+}
+
+/// When the next step of a database is due, in milliseconds since 1970.
+#[derive(QueryableByName)]
+struct Next {
+    #[diesel(sql_type = BigInt)]
+    due_at: i64,
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_is_being_created_waits_as_its_provisioner_says_up_to_an_hour() {
+    for (said, longest) in [(20, 20), (60_000, 60)] {
+        let scene = Scene::start(Watched {
+            creating: Mutex::new(Some(Duration::from_mins(said))),
+            ..Watched::default()
+        })
+        .await;
+        let wait = scene.is_put_off().await;
+        let longest = longest * 60;
+        assert!((longest / 2..=longest).contains(&wait), "{wait} s");
+        assert_eq!(scene.watched.observed.load(Ordering::SeqCst), 1);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_step_that_fails_is_made_again_later_and_later() {
-    let failing = || ProvisionError::Failed("the racks are full".to_owned());
-    let scene = Scene::start(Some(failing)).await;
+    let full = || ProvisionError::Failed("the racks are full".to_owned());
+    let scene = Scene::start(failing(full)).await;
     scene.is_observed(3).await;
     // A second before the second step, and two before the third.
     let took = scene.begun.elapsed();
@@ -85,7 +129,7 @@ async fn a_step_that_fails_is_made_again_later_and_later() {
             .troubled()
             .await
             .pop()
-            .filter(|found| found.attempts == 3)
+            .filter(|found| found.attempts >= 3)
     };
     let found = eventually(is_written).await.expect("it is written");
     assert_eq!(found.failure.as_deref(), Some("the racks are full"));
@@ -94,20 +138,20 @@ async fn a_step_that_fails_is_made_again_later_and_later() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_provisioner_that_is_busy_is_left_alone() {
-    let scene = Scene::start(Some(|| ProvisionError::Busy {
+    let busy = || ProvisionError::Busy {
         reason: "a window of maintenance".to_owned(),
         wait: Duration::from_mins(2),
-    }))
-    .await;
-    scene.is_observed(1).await;
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    };
+    let scene = Scene::start(failing(busy)).await;
+    let wait = scene.is_put_off().await;
+    assert!((60..=120).contains(&wait), "{wait} s");
     assert_eq!(scene.watched.observed.load(Ordering::SeqCst), 1);
     assert!(scene.troubled().await.is_empty(), "no step has failed");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_that_its_provisioner_has_lost_is_unavailable() {
-    let scene = Scene::start(None).await;
+    let scene = Scene::start(Watched::default()).await;
     scene.has_state("running").await;
     *scene.watched.failing.lock().unwrap() = Some(ProvisionError::no_database);
     scene.ask("POST", "/restart", None).await;
