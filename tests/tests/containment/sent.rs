@@ -100,7 +100,9 @@ fn part(schema: &Value, reading: Reading) -> Value {
             }
             ("allOf" | "anyOf" | "oneOf", Value::Array(parts)) => {
                 for one in parts {
-                    *one = part(one, reading);
+                    // As it is too: what is required counts as named, so a branch that nothing fits,
+                    // since it closes its properties without one that it requires, would hold here.
+                    *one = json!({ "allOf": [one.clone(), part(one, reading)] });
                 }
             }
             ("$ref", keyword)
