@@ -137,6 +137,22 @@ async fn a_step_that_fails_is_made_again_later_and_later() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_step_that_succeeds_ends_the_count_of_failures() {
+    let full = || ProvisionError::Failed("the racks are full".to_owned());
+    let scene = Scene::start(Watched {
+        creating: Mutex::new(Some(Duration::from_mins(20))),
+        ..failing(full)
+    })
+    .await;
+    let has_failed = async || scene.troubled().await.pop();
+    eventually(has_failed).await.expect("it is written");
+    *scene.watched.failing.lock().unwrap() = None;
+    // The database is not there yet, but the provisioner works at it.
+    let is_well = async || scene.troubled().await.is_empty().then_some(());
+    eventually(is_well).await.expect("it is written");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_provisioner_that_is_busy_is_left_alone() {
     let busy = || ProvisionError::Busy {
         reason: "a window of maintenance".to_owned(),
