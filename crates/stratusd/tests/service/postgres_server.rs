@@ -12,10 +12,26 @@ use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use stratusd::settings::DatabaseUrl;
+use stratusd::storage::StoreConfig;
+use stratusd::world::World;
 
 use crate::support::Home;
 use crate::support::caller::Caller;
 use crate::support::inventory::{SHOP, two_projects};
+
+/// Returns the settings of a store whose statements may take `patience`.
+fn config(url: &str, patience: Duration) -> StoreConfig {
+    let url: DatabaseUrl = url.parse().expect("the URL is valid");
+    StoreConfig {
+        database: url.database().expect("the URL names a database"),
+        connections: 2,
+        patience,
+        silence: Duration::from_secs(4),
+        lock_wait: Duration::from_millis(250),
+        world: World::real(),
+    }
+}
 
 /// Returns the certificate of an authority, and a server certificate and its key, all in PEM.
 fn issued(host: &str) -> (String, String, String) {

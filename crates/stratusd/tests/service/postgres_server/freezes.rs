@@ -5,12 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use stratusd::settings::DatabaseUrl;
 use stratusd::storage::{Store, StoreConfig};
-use stratusd::world::World;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
+use super::config;
 use crate::support::cluster::Cluster;
 use crate::support::{Home, PATIENCE, eventually};
 
@@ -98,16 +97,10 @@ async fn opened(cluster: &Cluster, port: u16) -> Store {
     let url = cluster
         .url()
         .replace(&format!(":{}/", cluster.port()), &format!(":{port}/"));
-    let url: DatabaseUrl = format!("{url}?application_name=frozen&sslmode=disable")
-        .parse()
-        .expect("the URL is valid");
+    let url = format!("{url}?application_name=frozen&sslmode=disable");
     let config = StoreConfig {
-        database: url.database().expect("the URL names a database"),
-        connections: 2,
-        patience: STATEMENT,
         silence: SILENCE,
-        lock_wait: Duration::from_millis(250),
-        world: World::real(),
+        ..config(&url, STATEMENT)
     };
     Store::open(&config).await.expect("the database opens")
 }

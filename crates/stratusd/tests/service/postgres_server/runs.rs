@@ -2,19 +2,17 @@
 
 use std::time::Duration;
 
-use stratusd::settings::DatabaseUrl;
-use stratusd::storage::{Owner, StorageError, Store, StoreConfig, location};
-use stratusd::world::World;
+use stratusd::storage::{Owner, StorageError, Store, location};
 
+use super::config;
 use super::sessions::count;
-use crate::support::caller::Caller;
+use crate::support::caller::{Caller, JsonResponse};
 use crate::support::cluster::Cluster;
 use crate::support::inventory::{SHOP, two_projects};
 use crate::support::process::Service;
 use crate::support::{Home, eventually};
 
 const KEYS: &str = "/inference-api-key";
-const NUMBER: &str = "SELECT count(*) FROM inference_api_key";
 /// The number of runs of a change that fails with an error that the service does not know.
 const UNKNOWN: usize = 3;
 /// The number of runs of a change that conflicts with others.
@@ -46,73 +44,105 @@ fn runs(cluster: &Cluster) -> usize {
     count(cluster, sql)
 }
 
-fn mend(cluster: &Cluster) {
-    let mended = cluster.ask("DROP FUNCTION fault CASCADE; DROP SEQUENCE runs");
-    mended.expect("the administrator may alter a table");
+/// A service with one connection for changes.
+struct Scene {
+    caller: Caller,
+    _service: Service,
+    cluster: Cluster,
+    _home: Home,
 }
 
-fn served(cluster: &Cluster, home: &Home) -> (Service, Caller) {
-    home.apply(&two_projects());
-    let token = home.token("shop", &[]);
-    let service = home.serve(&["--database-connections", "2"]);
-    let caller = Caller::new(&service.base, SHOP, &token);
-    assert_eq!(count(cluster, NUMBER), 0);
-    (service, caller)
+impl Scene {
+    fn start() -> Option<Self> {
+        let (home, cluster) = Home::on_server(&[], &[])?;
+        home.apply(&two_projects());
+        let token = home.token("shop", &[]);
+        let service = home.serve(&["--database-connections", "2"]);
+        Some(Self {
+            caller: Caller::new(&service.base, SHOP, &token),
+            _service: service,
+            cluster,
+            _home: home,
+        })
+    }
+
+    /// Has the first `times` creates of a key do something, in PL/pgSQL.
+    fn fault(&self, times: usize, what: &str) {
+        fault(&self.cluster, "inference_api_key", times, what);
+    }
+
+    async fn make(&self) -> JsonResponse {
+        self.caller.post_nothing(KEYS).await
+    }
+
+    /// Asserts how many inserts there were since the fault, and how many keys there are.
+    #[track_caller]
+    fn has(&self, inserts: usize, keys: usize) {
+        let number = "SELECT count(*) FROM inference_api_key";
+        assert_eq!(
+            (runs(&self.cluster), count(&self.cluster, number)),
+            (inserts, keys)
+        );
+    }
+
+    fn mend(&self) {
+        let sql = "DROP FUNCTION fault CASCADE; DROP SEQUENCE runs";
+        let mended = self.cluster.ask(sql);
+        mended.expect("the administrator may alter a table");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_that_fails_for_an_unknown_reason_runs_three_times() {
     const RAISE: &str = "RAISE EXCEPTION 'a fault'";
-    let Some((home, cluster)) = Home::on_server(&[], &[]) else {
+    let Some(scene) = Scene::start() else {
         return;
     };
-    let (_service, caller) = served(&cluster, &home);
     // The first time, the insert is sent alone, and then together with the commit.
     for made in [1, 2] {
-        fault(&cluster, "inference_api_key", UNKNOWN - 1, RAISE);
-        caller.post_nothing(KEYS).await.ok();
-        assert_eq!((runs(&cluster), count(&cluster, NUMBER)), (UNKNOWN, made));
-        mend(&cluster);
+        scene.fault(UNKNOWN - 1, RAISE);
+        scene.make().await.ok();
+        scene.has(UNKNOWN, made);
+        scene.mend();
     }
-    fault(&cluster, "inference_api_key", 1000, RAISE);
-    let failed = caller.post_nothing(KEYS).await;
+    scene.fault(1000, RAISE);
+    let failed = scene.make().await;
     assert_eq!(failed.status, 500, "{}", failed.body);
-    assert_eq!((runs(&cluster), count(&cluster, NUMBER)), (UNKNOWN, 2));
-    mend(&cluster);
-    caller.post_nothing(KEYS).await.ok();
+    scene.has(UNKNOWN, 2);
+    scene.mend();
+    scene.make().await.ok();
 }
 
 /// Only a change that conflicts gives its connection back.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_that_fails_slowly_for_an_unknown_reason_runs_three_times() {
-    let Some((home, cluster)) = Home::on_server(&[], &[]) else {
+    let Some(scene) = Scene::start() else {
         return;
     };
-    let (_service, caller) = served(&cluster, &home);
     let what = format!("{SLOWLY}; RAISE EXCEPTION 'a fault'");
-    fault(&cluster, "inference_api_key", UNKNOWN - 1, &what);
-    caller.post_nothing(KEYS).await.ok();
-    assert_eq!((runs(&cluster), count(&cluster, NUMBER)), (UNKNOWN, 1));
+    scene.fault(UNKNOWN - 1, &what);
+    scene.make().await.ok();
+    scene.has(UNKNOWN, 1);
 }
 
 /// There is one connection for changes.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_that_conflicts_slowly_gives_its_connection_back() {
-    let Some((home, cluster)) = Home::on_server(&[], &[]) else {
+    let Some(scene) = Scene::start() else {
         return;
     };
-    let (_service, caller) = served(&cluster, &home);
     let what = format!("{SLOWLY}; {CONFLICT}");
-    fault(&cluster, "inference_api_key", 1000, &what);
-    let conflicting = caller.clone();
-    let conflicting = tokio::spawn(async move { conflicting.post_nothing(KEYS).await });
-    let has_begun = eventually(async || (runs(&cluster) > 0).then_some(()));
+    scene.fault(1000, &what);
+    let caller = scene.caller.clone();
+    let conflicting = tokio::spawn(async move { caller.post_nothing(KEYS).await });
+    let has_begun = eventually(async || (runs(&scene.cluster) > 0).then_some(()));
     has_begun.await.expect("the change runs");
-    caller
+    scene
+        .caller
         .post_nothing("/location/eu-central-h1/private-subnet/between")
         .await
         .ok();
-    let before = runs(&cluster);
+    let before = runs(&scene.cluster);
     assert!(before < CONFLICTS, "it has waited for all {before} runs");
     let failed = conflicting.await.expect("nobody panics");
     assert_eq!(failed.error(), (409, "Conflict"));
@@ -120,39 +150,32 @@ async fn a_change_that_conflicts_slowly_gives_its_connection_back() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_that_conflicts_runs_eight_times() {
-    let Some((home, cluster)) = Home::on_server(&[], &[]) else {
+    let Some(scene) = Scene::start() else {
         return;
     };
-    let (_service, caller) = served(&cluster, &home);
-    fault(&cluster, "inference_api_key", CONFLICTS - 1, CONFLICT);
-    caller.post_nothing(KEYS).await.ok();
-    assert_eq!((runs(&cluster), count(&cluster, NUMBER)), (CONFLICTS, 1));
-    mend(&cluster);
-    fault(&cluster, "inference_api_key", 1000, CONFLICT);
-    let failed = caller.post_nothing(KEYS).await;
+    scene.fault(CONFLICTS - 1, CONFLICT);
+    scene.make().await.ok();
+    scene.has(CONFLICTS, 1);
+    scene.mend();
+    scene.fault(1000, CONFLICT);
+    let failed = scene.make().await;
     assert_eq!(failed.error(), (409, "Conflict"));
-    assert_eq!((runs(&cluster), count(&cluster, NUMBER)), (CONFLICTS, 1));
+    scene.has(CONFLICTS, 1);
 }
 
 /// A change runs again if a connection that was idle is lost: it may have been lost before the change.
 /// If a new connection is lost too, the change fails.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_that_ends_each_connection_runs_twice() {
-    let Some((home, cluster)) = Home::on_server(&[], &[]) else {
+    let Some(scene) = Scene::start() else {
         return;
     };
-    let (_service, caller) = served(&cluster, &home);
-    fault(
-        &cluster,
-        "inference_api_key",
-        1000,
-        "PERFORM pg_terminate_backend(pg_backend_pid())",
-    );
-    let failed = caller.post_nothing(KEYS).await;
+    scene.fault(1000, "PERFORM pg_terminate_backend(pg_backend_pid())");
+    let failed = scene.make().await;
     assert_eq!(failed.status, 503, "{}", failed.body);
-    assert_eq!((runs(&cluster), count(&cluster, NUMBER)), (2, 0));
-    mend(&cluster);
-    let again = eventually(async || (caller.post_nothing(KEYS).await.status == 200).then_some(()));
+    scene.has(2, 0);
+    scene.mend();
+    let again = eventually(async || (scene.make().await.status == 200).then_some(()));
     again.await.expect("the service gets on");
 }
 
@@ -160,29 +183,15 @@ async fn a_change_that_ends_each_connection_runs_twice() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_on_a_full_disk_runs_once() {
     const RAISE: &str = "RAISE EXCEPTION 'could not extend file: No space left on device'";
-    let Some((home, cluster)) = Home::on_server(&[], &[]) else {
+    let Some(scene) = Scene::start() else {
         return;
     };
-    let (_service, caller) = served(&cluster, &home);
-    fault(&cluster, "inference_api_key", 1000, RAISE);
-    let failed = caller.post_nothing(KEYS).await;
+    scene.fault(1000, RAISE);
+    let failed = scene.make().await;
     assert_eq!(failed.status, 503, "{}", failed.body);
-    assert_eq!((runs(&cluster), count(&cluster, NUMBER)), (1, 0));
-    mend(&cluster);
-    caller.post_nothing(KEYS).await.ok();
-}
-
-/// Returns the settings of a store whose statements may take `patience`.
-fn config(url: &str, patience: Duration) -> StoreConfig {
-    let url: DatabaseUrl = url.parse().expect("the URL is valid");
-    StoreConfig {
-        database: url.database().expect("the URL names a database"),
-        connections: 2,
-        patience,
-        silence: Duration::from_secs(4),
-        lock_wait: Duration::from_millis(250),
-        world: World::real(),
-    }
+    scene.has(1, 0);
+    scene.mend();
+    scene.make().await.ok();
 }
 
 async fn opened(cluster: &Cluster, patience: Duration) -> Store {

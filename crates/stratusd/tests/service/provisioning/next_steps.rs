@@ -20,7 +20,7 @@ use crate::support::bare::{Bare, BareRequest};
 use crate::support::inventory::SHOP;
 use crate::support::{Home, eventually};
 
-/// A database whose provisioner fails, and a worker that makes its steps.
+/// A database, and a worker that makes its steps.
 struct Scene {
     bare: Bare,
     watched: Arc<Watched>,
@@ -68,7 +68,7 @@ impl Scene {
     }
 
     /// Waits until the next step is due later, and returns in how many seconds.
-    async fn is_put_off(&self) -> i64 {
+    async fn put_off(&self) -> i64 {
         let put_off = eventually(async || {
             let next: Next = sql_query("SELECT due_at FROM postgres_database")
                 .get_result(&mut self.bare.home.open_sqlite())
@@ -109,7 +109,7 @@ async fn a_database_that_is_being_created_waits_as_its_provisioner_says_up_to_an
             ..Watched::default()
         })
         .await;
-        let wait = scene.is_put_off().await;
+        let wait = scene.put_off().await;
         let longest = longest * 60;
         assert!((longest / 2..=longest).contains(&wait), "{wait} s");
         assert_eq!(scene.watched.observed.load(Ordering::SeqCst), 1);
@@ -159,7 +159,7 @@ async fn a_provisioner_that_is_busy_is_left_alone() {
         wait: Duration::from_mins(2),
     };
     let scene = Scene::start(failing(busy)).await;
-    let wait = scene.is_put_off().await;
+    let wait = scene.put_off().await;
     assert!((60..=120).contains(&wait), "{wait} s");
     assert_eq!(scene.watched.observed.load(Ordering::SeqCst), 1);
     assert!(scene.troubled().await.is_empty(), "no step has failed");
