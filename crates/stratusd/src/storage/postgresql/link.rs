@@ -337,11 +337,12 @@ impl Link {
         if self.is_lost() {
             return false;
         }
-        if !self.has_begun() && !self.is_unfinished {
-            self.forget();
+        let is_known_to_the_server = self.has_begun() || self.is_unfinished;
+        self.waiting.clear();
+        if !is_known_to_the_server {
+            self.is_in_transaction = false;
             return true;
         }
-        self.waiting.clear();
         // Until the end, so that nobody uses the connection if this future is dropped.
         self.is_unfinished = true;
         // Queued behind the abandoned statement: its response shows that the latter has ended.
@@ -372,12 +373,6 @@ impl Link {
             self.is_in_transaction = false;
         }
         is_ended
-    }
-
-    /// Forgets a transaction of which the server does not know.
-    fn forget(&mut self) {
-        self.waiting.clear();
-        self.is_in_transaction = false;
     }
 
     /// Converts the result of a statement that took the time `took`. The error is `Locked` if the
