@@ -95,7 +95,7 @@ pub fn run() {
             let (ours, theirs) = (median(ours.into_iter()), median(theirs.into_iter()));
             table.row([
                 name.to_owned(),
-                waiting.name().to_owned(),
+                waiting.name(),
                 format!("{ours:.1} µs"),
                 format!("{theirs:.1} µs"),
                 format!("{:.2}", ours / theirs),
@@ -130,11 +130,12 @@ impl Waiting {
         }
     }
 
-    fn name(self) -> &'static str {
+    fn name(self) -> String {
+        let callers = self.callers();
         match self {
-            Self::Alone => "1",
-            Self::ForTheLast => "32, woken up once",
-            Self::InTurn => "32, woken up for each response",
+            Self::Alone => format!("{callers}"),
+            Self::ForTheLast => format!("{callers}, woken up once"),
+            Self::InTurn => format!("{callers}, woken up for each response"),
         }
     }
 }
