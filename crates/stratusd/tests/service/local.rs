@@ -46,6 +46,15 @@ fn now() -> jiff::Timestamp {
     jiff::Timestamp::from_second(seconds).expect("it is a time")
 }
 
+/// Executes statements as the owner of a database.
+async fn execute(database: &Value, statements: &str) {
+    let client = connect(database).await.expect("the owner can connect");
+    client
+        .batch_execute(statements)
+        .await
+        .expect("the statements can be executed");
+}
+
 /// Waits until a database can be restored to now, in whole seconds. Returns that time.
 async fn restorable(caller: &Caller, path: &str) -> String {
     let now = now().to_string();
@@ -68,10 +77,18 @@ fn newest_copy(servers: &Servers, database: &Value) -> Option<String> {
     names.filter(|name| name.ends_with(".json")).max()
 }
 
-/// Waits until what is archived counts as changed since a copy that has just ended: the log of two
-/// seconds after a copy is part of it, and both times are rounded to seconds, one up and one down.
-async fn past_a_copy() {
-    tokio::time::sleep(Duration::from_secs(5)).await;
+/// Waits for a copy of a database that begins in a later second than this one. Returns its name.
+async fn next_copy(servers: &Servers, database: &Value) -> String {
+    let before = now().strftime("%Y%m%dT%H%M%SZ.json").to_string();
+    let copied = eventually(async || {
+        // More than once: what is archived up to two seconds after a copy counts as a part of it, and
+        // not as a change since.
+        execute(database, "SELECT pg_logical_emit_message(false, '', '')").await;
+        execute(database, "SELECT pg_switch_wal()").await;
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        newest_copy(servers, database).filter(|name| *name > before)
+    });
+    copied.await.expect("it is copied")
 }
 
 /// Waits until a program unpacks a cluster in a folder whose name begins in a way, and stops it.

@@ -11,20 +11,12 @@ use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::replication::{received, streaming};
-use super::{PLACE, ask, create, is_running, newest_copy, past_a_copy};
+use super::{PLACE, ask, create, execute, is_running, next_copy};
 use crate::support::caller::Caller;
 use crate::support::servers::{Servers, connect};
 use crate::support::{eventually, leave_out};
 
 const NOTES: &str = "SELECT string_agg(text, ' ' ORDER BY at) FROM note";
-
-async fn execute(database: &Value, statements: &str) {
-    let client = connect(database).await.expect("the owner can connect");
-    client
-        .batch_execute(statements)
-        .await
-        .expect("the statements can be executed");
-}
 
 /// Writes a note, and returns a time after its commit and before any later one.
 async fn note(database: &Value, text: &str) -> String {
@@ -123,10 +115,8 @@ async fn a_database_is_restored_to_any_time_since_its_first_backup() {
     assert_eq!(&backups["items"][0]["last_modified"], earliest);
     let one = note(&made, "one").await;
     let two = note(&made, "two").await;
-    // Until there is another backup, after which this one is still of use. It is made once the log has
-    // grown since the first one.
-    past_a_copy().await;
-    execute(&made, "SELECT pg_switch_wal()").await;
+    // Until there is another backup, after which this one is still of use.
+    next_copy(&servers, &made).await;
     caller
         .wait_for(&format!("{PLACE}/postgres/orders/backup"), |page| {
             page["count"].as_i64() > Some(1)
@@ -291,15 +281,9 @@ async fn a_planned_switch_loses_nothing() {
     // Copies of earlier primaries are of use as long as the histories of the switches are there.
     let folder = servers.folder().join("backups");
     let folder = folder.join(made["id"].as_str().expect("it has an id"));
-    let newest = || newest_copy(&servers, &made);
     // Files are removed before a copy, so those of the first one are seen by the second one.
     for _ in 0..2 {
-        let before = newest();
-        past_a_copy().await;
-        execute(&made, "INSERT INTO note VALUES ('more')").await;
-        execute(&made, "SELECT pg_switch_wal()").await;
-        let copied = eventually(async || (newest() > before).then_some(()));
-        copied.await.expect("the new primary is copied");
+        next_copy(&servers, &made).await;
     }
     for timeline in 2..4 {
         let history = format!("log/{timeline:08}.history.gz");

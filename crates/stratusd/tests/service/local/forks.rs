@@ -7,7 +7,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::replication::{received, streaming};
-use super::{PLACE, ask, create, is_running, newest_copy, past_a_copy, restorable};
+use super::{PLACE, ask, create, is_running, newest_copy, next_copy, restorable};
 use crate::support::eventually;
 use crate::support::servers::{Servers, connect};
 
@@ -49,16 +49,13 @@ async fn a_copy_of_what_was_lost_is_not_restored_from() {
     streaming(&made, 1).await;
     write(&made, "kept").await;
     received(&made).await;
-    let newest = || newest_copy(&servers, &made);
-    eventually(async || newest()).await.expect("it is copied");
+    let copied = eventually(async || newest_copy(&servers, &made)).await;
+    copied.expect("it is copied");
 
     // The standby receives nothing, and the primary is copied with more than it has.
     signal_standby(&servers, id, Signal::STOP);
-    let before = newest();
-    past_a_copy().await;
     write(&made, "lost").await;
-    let copied = eventually(async || newest().filter(|now| Some(now) > before.as_ref())).await;
-    let copied = copied.expect("it is copied");
+    let copied = next_copy(&servers, &made).await;
     let primary = servers.pid(id).expect("it runs");
     kill_process(primary, Signal::KILL).expect("it runs");
     signal_standby(&servers, id, Signal::CONT);
