@@ -87,6 +87,6 @@ fn our_changelog_is_what_the_command_makes() {
     }
     assert_eq!(
         changelog, made,
-        "cargo xtask diff --prepend CHANGELOG.md mends it"
+        "cargo xtask diff --contract openapi.yaml --prepend CHANGELOG.md mends it"
     );
 }
