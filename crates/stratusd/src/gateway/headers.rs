@@ -19,7 +19,7 @@ const OPENAI_PROJECT: HeaderName = HeaderName::from_static("openai-project");
 
 /// The headers of a request that the upstream does not get: the caller's credentials, what the
 /// gateway writes itself, and what only a proxy that the upstream trusts may say.
-const OF_CALLER: [HeaderName; 15] = [
+const OF_CALLER: [HeaderName; 12] = [
     header::AUTHORIZATION,
     X_API_KEY,
     HeaderName::from_static("api-key"),
@@ -27,15 +27,14 @@ const OF_CALLER: [HeaderName; 15] = [
     header::HOST,
     header::EXPECT,
     header::FORWARDED,
-    HeaderName::from_static("x-forwarded-for"),
-    HeaderName::from_static("x-forwarded-host"),
-    HeaderName::from_static("x-forwarded-proto"),
     HeaderName::from_static("x-real-ip"),
     ORGANIZATION,
     OPENAI_PROJECT,
     PROJECT,
     KEY_ID,
 ];
+/// How others of these headers begin: those of the request as a proxy has received it.
+const FORWARDED: &str = "x-forwarded-";
 
 /// The headers of a response that are about the upstream's host or the operator's account.
 const OF_UPSTREAM: [HeaderName; 5] = [
@@ -54,7 +53,11 @@ pub(super) fn for_upstream(
     request_id: &HeaderValue,
 ) {
     remove_connection_headers(headers);
-    for name in &OF_CALLER {
+    let forwarded = headers
+        .keys()
+        .filter(|name| name.as_str().starts_with(FORWARDED));
+    let forwarded: Vec<HeaderName> = forwarded.cloned().collect();
+    for name in OF_CALLER.iter().chain(&forwarded) {
         headers.remove(name);
     }
     headers.insert(REQUEST_ID, request_id.clone());

@@ -40,6 +40,7 @@ async fn a_request_arrives_with_the_credential_of_the_gateway() {
         .header("openai-project", "another")
         .header("stratus-project", "another")
         .header("x-forwarded-for", "10.0.0.1")
+        .header("x-forwarded-user", "admin")
         .header("te", "trailers")
         .header("connection", "x-hop")
         .header("x-hop", "1")
@@ -83,6 +84,7 @@ async fn a_request_arrives_with_the_credential_of_the_gateway() {
         "openai-project",
         "stratus-project",
         "x-forwarded-for",
+        "x-forwarded-user",
         "te",
         "connection",
         "x-hop",
