@@ -7,6 +7,7 @@
 
 mod access;
 mod address;
+mod applied;
 mod backup;
 mod binaries;
 mod bounded;
@@ -19,6 +20,7 @@ mod files;
 mod folder;
 mod member;
 mod owner;
+mod removal;
 mod replication;
 mod server;
 mod session;

@@ -4,11 +4,14 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use super::files::{User, replace};
+use super::files::User;
 use super::folder::Database;
 use super::member::DATA;
-use super::{server, session};
+use super::{applied, server, session};
 use crate::provision::ProvisionError;
+
+/// The name of the file.
+const FILE: &str = "pg_hba.conf";
 
 /// The rules by which the service and the standbys connect.
 const LOCAL: &str = "local all postgres trust\nlocal replication postgres trust\n";
@@ -19,16 +22,7 @@ pub(super) async fn restrict(
     database: &Database,
     networks: &[String],
 ) -> Result<(), ProvisionError> {
-    let file = rules(networks);
-    // Written after the servers were made to read the rules, so that a service which is killed in
-    // between does it again.
-    let done = database.locked.path("pg_hba.done");
-    if !fs::read_to_string(&done).is_ok_and(|done| done == file) {
-        let path = database.locked.path("pg_hba.conf");
-        replace(&path, file.as_bytes(), database.user())?;
-        server::reload(database)?;
-        replace(&done, file.as_bytes(), None)?;
-    }
+    applied::apply(database, FILE, &rules(networks))?;
     // A server that is down has no sessions, and reads the rules when it starts. It must not fail this
     // step, since a restart or a resize, which come after it, may start it.
     let primary = database.record.primary;
@@ -48,18 +42,16 @@ pub(super) fn prepare(
     networks: &[String],
 ) -> Result<(), ProvisionError> {
     let file = rules(networks);
-    let path = folder.join("pg_hba.conf");
-    if fs::read_to_string(&path).is_ok_and(|there| there == file) {
+    if fs::read_to_string(folder.join(FILE)).is_ok_and(|there| there == file) {
         return Ok(());
     }
-    replace(&path, file.as_bytes(), reader)
+    applied::write(folder, reader, FILE, &file)
 }
 
 /// Writes rules that let nobody but the service connect, for a server that starts for the first
 /// time.
 pub(super) fn close(database: &Database) -> Result<(), ProvisionError> {
-    let path = database.locked.path("pg_hba.conf");
-    replace(&path, LOCAL.as_bytes(), database.user())
+    applied::write(&database.locked.path(""), database.user(), FILE, LOCAL)
 }
 
 fn rules(networks: &[String]) -> String {

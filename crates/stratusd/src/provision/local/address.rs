@@ -2,8 +2,8 @@
 //! always has the port 5432.
 
 use std::fmt;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
 use std::str::FromStr;
@@ -12,7 +12,7 @@ use api_types::Location;
 
 use crate::provision::ProvisionError;
 
-use super::files::failed;
+use super::files::{failed, sync_folder};
 
 /// The port that all databases listen on.
 pub(super) const PORT: u16 = 5432;
@@ -154,9 +154,16 @@ impl Addresses {
         // A link is made at once, with its content: a service that is killed leaves no file whose
         // owner nobody knows.
         let candidate = folder.join(format!("{id}.new"));
-        fs::write(&candidate, id).map_err(io)?;
+        let write = || -> io::Result<()> {
+            let mut file = File::create(&candidate)?;
+            file.write_all(id.as_bytes())?;
+            // Before the record that names the address.
+            file.sync_all()
+        };
+        write().map_err(io)?;
         let taken = pool.network.link(folder, &candidate);
         fs::remove_file(&candidate).map_err(io)?;
+        sync_folder(&candidate).map_err(io)?;
         taken
     }
 }

@@ -1,19 +1,30 @@
 //! The programs that copy the files of a cluster. They run as the user of its servers: in a folder that
 //! the owner of the database can change, a copy by the service could be led elsewhere by links.
 
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::os::unix::fs::fchown;
 use std::path::Path;
-use std::process::Stdio;
 
-use tokio::io::AsyncWriteExt as _;
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, unlinkat};
+use rustix::io::Errno;
 use tokio::process::Command;
 
-use super::files::{User, failed};
+use super::files::User;
 use super::server;
-use crate::provision::ProvisionError;
+
+/// The file that says where the log of a copy begins.
+const LABEL: &str = "backup_label";
+/// The file that makes a server a standby.
+pub(super) const STANDBY: &str = "standby.signal";
+/// The file that makes a server read an archive.
+pub(super) const RECOVERY: &str = "recovery.signal";
+/// What a copied cluster gets anew.
+const SIGNALS: [&str; 3] = [LABEL, STANDBY, RECOVERY];
 
 /// What a copy of a cluster must not have: it belongs to the running server, or the log of the
 /// primary has it.
-const LEFT_OUT: [&str; 12] = [
+const LEFT_OUT: [&str; 13] = [
     "./pg_wal/*",
     "./pg_replslot/*",
     "./pg_dynshmem/*",
@@ -26,6 +37,7 @@ const LEFT_OUT: [&str; 12] = [
     "./postmaster.opts",
     "./backup_label",
     "./standby.signal",
+    "./recovery.signal",
 ];
 
 /// Returns a command that writes the files of a cluster to its output, also while a server changes them. It
@@ -47,29 +59,25 @@ pub(super) fn unpack(to: &Path) -> Command {
     tar
 }
 
-/// Runs a script in the folder of a copied cluster. It gets the content of the file `backup_label`.
-pub(super) async fn finish(
-    folder: &Path,
-    user: User,
-    script: &str,
-    label: &str,
-) -> Result<(), ProvisionError> {
-    let io = |error| failed("sh", &error);
-    let mut sh = server::tool("sh");
-    sh.args(["-euc", script])
-        .current_dir(folder)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    server::as_user(&mut sh, user);
-    let mut sh = sh.spawn().map_err(io)?;
-    if let Some(mut input) = sh.stdin.take() {
-        input.write_all(label.as_bytes()).await.map_err(io)?;
+/// Makes a copied cluster recover when its server starts, by the file `backup_label` with this content and an
+/// empty file that says how. Both are new files: the owner of the database may have put a link or a pipe in
+/// their place.
+pub(super) fn finish(folder: &Path, user: User, signal: &str, label: &str) -> io::Result<()> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let folder = openat(CWD, folder, flags, Mode::empty())?;
+    for name in SIGNALS {
+        match unlinkat(&folder, name, AtFlags::empty()) {
+            Err(Errno::NOENT) => {}
+            removed => removed?,
+        }
     }
-    if !sh.wait().await.map_err(io)?.success() {
-        return Err(ProvisionError::Failed(
-            "a copy cannot be finished".to_owned(),
-        ));
+    for (name, content) in [(LABEL, label), (signal, "")] {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let mut file = File::from(openat(&folder, name, flags, Mode::RUSR | Mode::WUSR)?);
+        file.write_all(content.as_bytes())?;
+        if let Some((user, group)) = user {
+            fchown(&file, Some(user), Some(group))?;
+        }
     }
     Ok(())
 }

@@ -4,9 +4,8 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use super::files::replace;
+use super::applied;
 use super::folder::Database;
-use super::server;
 use crate::provision::ProvisionError;
 
 /// The name of the file.
@@ -27,17 +26,7 @@ pub(super) fn include(path: &Path) -> io::Result<()> {
 
 /// Makes the servers of a database have the settings that its record asks for.
 pub(super) fn apply(database: &Database) -> Result<(), ProvisionError> {
-    let wanted = file(database);
-    // Written after the servers were made to read the file, so that a service which is killed in
-    // between does it again.
-    let done = database.locked.path("service.done");
-    if fs::read_to_string(&done).is_ok_and(|done| done == wanted) {
-        return Ok(());
-    }
-    let path = database.locked.path(FILE);
-    replace(&path, wanted.as_bytes(), database.user())?;
-    server::reload(database)?;
-    replace(&done, wanted.as_bytes(), None)
+    applied::apply(database, FILE, &file(database))
 }
 
 fn file(database: &Database) -> String {

@@ -9,6 +9,7 @@
 //! databases/pg…/a/upgraded   the data folder of a later version, while the database is upgraded
 //! databases/pg…/a/upgrade    where the programs of the upgrade work
 //! databases/pg…/a/old        the data folder of the version before, until the later one has answered
+//! databases/pg…/removed      what is being removed
 //! addresses/127.54.0.1       the id of the database that has the address
 //! backups.lock               locked by the replica that keeps the backups
 //! users                      how many users of servers there have been
@@ -22,9 +23,11 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
+use tokio::task::spawn_blocking;
 
 use super::files::{User, failed, names, open_to_servers, private, replace, sync_folder};
 use super::member::Member;
+use super::removal::{self, TRASH};
 use super::upgrade::{FailedUpgrade, Upgrade};
 use crate::provision::{ProvisionError, Shape};
 
@@ -225,8 +228,44 @@ impl Locked {
         }
     }
 
+    /// Removes something in the folder of the database, if it is there. That goes on if the step is
+    /// cancelled, with the lock.
+    pub(super) async fn remove_tree(&self, path: PathBuf) -> Result<(), ProvisionError> {
+        let trash = self.path(TRASH);
+        self.locked(move || removal::remove(&path, &trash)).await
+    }
+
+    /// Goes on with a removal that was cut off, if there is one.
+    pub(super) async fn empty_trash(&self) -> Result<(), ProvisionError> {
+        let trash = self.path(TRASH);
+        self.locked(move || removal::empty(&trash)).await
+    }
+
+    /// Does something on another thread, with the lock.
+    async fn locked(
+        &self,
+        work: impl FnOnce() -> io::Result<()> + Send + 'static,
+    ) -> Result<(), ProvisionError> {
+        let lock = self.inherited()?;
+        let work = move || {
+            let done = work();
+            drop(lock);
+            done
+        };
+        let done = spawn_blocking(work).await.expect("it does not panic");
+        done.map_err(|error| failed("the folder of a database", &error))
+    }
+
     /// Removes the folder.
     pub(super) fn remove(self) -> io::Result<()> {
+        let trash = self.path(TRASH);
+        for name in names(&self.path)? {
+            let path = self.path(&name);
+            if name != TRASH && path.is_dir() {
+                removal::remove(&path, &trash)?;
+            }
+        }
+        removal::empty(&trash)?;
         fs::remove_dir_all(&self.path)
     }
 }

@@ -3,17 +3,15 @@
 
 mod copy;
 
-use std::fs;
 use std::sync::PoisonError;
 use std::time::Duration;
 
-use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep};
 
 use super::files::failed;
 use super::folder::{Database, Record};
 use super::member::{self, DATA, Member};
-use super::{Inner, configuration, control, server, session};
+use super::{Inner, cluster, configuration, control, server, session};
 use crate::provision::{Progress, ProvisionError};
 
 pub(super) use copy::copy_time;
@@ -135,7 +133,7 @@ impl Inner {
                 self.remove_member(database, member).await?;
             }
         }
-        Ok(())
+        database.locked.empty_trash().await
     }
 
     /// Removes a server that is no member of the database, with its replication slot.
@@ -149,18 +147,7 @@ impl Inner {
         let client = session::connect(database, database.record.primary).await?;
         client.drop_slot(member.name()).await?;
         let folder = database.locked.path(member.name());
-        let lock = database.locked.inherited()?;
-        let removed = spawn_blocking(move || {
-            let removed = if folder.exists() {
-                fs::remove_dir_all(folder)
-            } else {
-                Ok(())
-            };
-            drop(lock);
-            removed
-        });
-        let removed = removed.await.expect("it does not panic");
-        removed.map_err(|error| failed("the folder of a standby", &error))
+        database.locked.remove_tree(folder).await
     }
 
     /// Replaces a primary that does not run by a standby. If none can replace it without losing a
@@ -194,7 +181,7 @@ impl Inner {
             // Before the primary starts: what was asked of it late must not happen any more.
             let data = member.path(&database.locked, DATA);
             server::halt(&data).await?;
-            if data.join("standby.signal").exists() {
+            if data.join(cluster::STANDBY).exists() {
                 tracing::warn!(
                     database = database.locked.id(),
                     "a standby cannot take over, so the primary is started again: {error}"

@@ -14,6 +14,7 @@ use tokio::time::{Instant, sleep};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Config, NoTls, Row};
+use tokio_util::task::AbortOnDropHandle;
 
 use super::address::PORT;
 use super::bounded::Bounded;
@@ -32,12 +33,16 @@ const LONG_PATIENCE: Duration = Duration::from_mins(1);
 const LONGEST_SESSION: u64 = 1 << 20;
 
 /// A session of the service.
-pub(super) struct Session(Client);
+pub(super) struct Session {
+    client: Client,
+    /// Ends the connection with the session: a server that does not respond would keep it for ever.
+    _connection: AbortOnDropHandle<Result<(), tokio_postgres::Error>>,
+}
 
 /// Returns whether a server accepts connections. One that refuses this one for another reason, such
 /// as that it has too many, does.
 pub(super) async fn is_ready(database: &Database, member: Member) -> bool {
-    match client(database, member).await {
+    match open(database, member).await {
         Ok(_) => true,
         Err(ConnectError::Server(error)) => error
             .code()
@@ -51,8 +56,8 @@ pub(super) async fn connect(
     database: &Database,
     member: Member,
 ) -> Result<Session, ProvisionError> {
-    match client(database, member).await {
-        Ok(client) => Ok(Session(client)),
+    match open(database, member).await {
+        Ok(session) => Ok(session),
         Err(ConnectError::Server(error)) => Err(refused(&error)),
         Err(ConnectError::Socket(error)) => Err(failed("the socket of the server", &error)),
     }
@@ -143,7 +148,7 @@ impl Session {
 
     /// Returns whether the session has ended.
     pub(super) fn is_closed(&self) -> bool {
-        self.0.is_closed()
+        self.client.is_closed()
     }
 
     /// Begins a backup of the files, which ends with the session at the latest.
@@ -188,8 +193,10 @@ impl Session {
 
     /// Returns the position up to which a standby has received the log.
     pub(super) async fn received(&self) -> Result<i64, ProvisionError> {
-        // Null until it is connected to the primary: what it has is not known then.
-        let statement = "SELECT (pg_last_wal_receive_lsn() - '0/0')::bigint";
+        // The first is null until it is connected to the primary: what it has is not known then. Then it is
+        // the beginning of a part that it asks for again, of which it may have replayed more.
+        let statement = "SELECT CASE WHEN pg_last_wal_receive_lsn() IS NOT NULL THEN \
+                         (greatest(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn()) - '0/0')::bigint END";
         first(&self.query(PATIENCE, statement, &[]).await?)
     }
 
@@ -228,7 +235,7 @@ impl Session {
         statement: &str,
         parameters: &[&(dyn ToSql + Sync)],
     ) -> Result<Vec<Row>, ProvisionError> {
-        let rows = async { self.0.query(statement, parameters).await };
+        let rows = async { self.client.query(statement, parameters).await };
         let rows = tokio::time::timeout(patience, rows).await;
         let late = |_| ProvisionError::Failed("the server does not answer in time".to_owned());
         rows.map_err(late)?.map_err(|error| refused(&error))
@@ -247,7 +254,7 @@ fn unexpected() -> ProvisionError {
 
 /// Connects to a server, if the other side of its socket is a process of its user: the owner of a
 /// database may put a link to the socket of another one there.
-async fn client(database: &Database, member: Member) -> Result<Client, ConnectError> {
+async fn open(database: &Database, member: Member) -> Result<Session, ConnectError> {
     let connected = async {
         let stream = stream(database, member).await?;
         let peer = stream.peer_cred()?.uid();
@@ -268,9 +275,10 @@ async fn client(database: &Database, member: Member) -> Result<Client, ConnectEr
             )
             .connect_raw(Bounded::new(stream, LONGEST_SESSION), NoTls)
             .await?;
-        // Ends when the client is dropped.
-        tokio::spawn(connection);
-        Ok(client)
+        Ok(Session {
+            client,
+            _connection: AbortOnDropHandle::new(tokio::spawn(connection)),
+        })
     };
     match tokio::time::timeout(PATIENCE, connected).await {
         Ok(connected) => connected,
@@ -302,4 +310,59 @@ fn refused(error: &tokio_postgres::Error) -> ProvisionError {
         None => "no connection".to_owned(),
     };
     ProvisionError::Failed(format!("the server refuses a statement: {reason}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::UnixListener;
+    use tokio::time::timeout;
+
+    use super::super::files::private;
+    use super::super::folder::{Folder, Record};
+    use super::*;
+
+    /// Returns a database whose server runs as the user of this process.
+    fn database(folder: &Folder) -> Database {
+        folder.make("pg1").expect("a folder can be created");
+        let locked = folder.lock("pg1").expect("it can be locked");
+        let record: Record = serde_json::from_value(json!({
+            "version": "17", "vm_size": "hobby-1", "storage_size_gib": 16, "ha_type": "none",
+            "address": "127.0.0.1", "user": null, "created_at": 0, "primary": "a", "standbys": [],
+            "promoted": null, "timeline": 1, "commits_wait": false, "is_created": true,
+            "restarts": 0, "is_full": false, "certificate_year": 2026,
+        }))
+        .expect("it is a record");
+        let locked = locked.expect("nobody else locks it");
+        Database { locked, record }
+    }
+
+    #[tokio::test]
+    async fn a_connection_ends_with_its_session_even_if_no_response_comes() {
+        let folder = tempfile::tempdir().expect("a folder can be created");
+        let folder = Folder::open(folder.path()).expect("it can be used");
+        let database = database(&folder);
+        let socket = Member::A.path(&database.locked, SOCKET);
+        private(&socket).expect("a folder can be created");
+        let listener = UnixListener::bind(socket.join(format!(".s.PGSQL.{PORT}")));
+        let listener = listener.expect("it can be listened on");
+        let serve = async {
+            let (mut stream, _) = listener.accept().await.expect("somebody connects");
+            let mut buffer = [0; 1024];
+            assert!(stream.read(&mut buffer).await.expect("it sends") > 0);
+            // The user is known, and the session is ready.
+            let greeting = b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I";
+            stream.write_all(greeting).await.expect("it reads");
+            stream
+        };
+        let (session, mut stream) = tokio::join!(open(&database, Member::A), serve);
+        let session = session.unwrap_or_else(|error| panic!("{error}"));
+        let asked = timeout(Duration::from_millis(100), session.has_tablespaces()).await;
+        assert!(asked.is_err(), "there is no response");
+        drop(session);
+        let mut received = Vec::new();
+        let ended = timeout(PATIENCE, stream.read_to_end(&mut received)).await;
+        ended.expect("the connection ends").expect("it is read");
+    }
 }

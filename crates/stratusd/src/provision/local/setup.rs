@@ -4,13 +4,14 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 use std::process::Stdio;
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use tokio::process::Command;
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep};
 
-use super::files::{User, failed, open_to_servers, private};
+use super::files::{User, failed, names, open_to_servers, private};
 use super::folder::{Database, Locked, Record};
 use super::member::{DATA, Member, SOCKET};
 use super::{Inner, LOCK_WAIT, access, address, configuration, owner, server, upgrade};
@@ -86,7 +87,7 @@ impl Inner {
         if data.exists() {
             return Ok(());
         }
-        remove_unfinished(locked).map_err(io)?;
+        remove_unfinished(locked).await?;
         let new = locked.path(&format!(
             "{NEW}{:016x}",
             u64::from_be_bytes(self.world.random())
@@ -151,12 +152,11 @@ impl Inner {
     pub(super) async fn remove(&self, locked: Locked) -> Result<(), ProvisionError> {
         let io = |error| failed("the folder of a database", &error);
         let user = locked.read()?.and_then(|record| record.user);
-        for member in Member::ALL {
-            server::halt(&member.path(&locked, DATA)).await?;
-        }
-        upgrade::halt(&locked).await?;
-        if let Some(user) = user {
-            server::end_user(user).await?;
+        let halted = halt(&locked).await;
+        match user {
+            // Also what the owner has put in the place of a server, which does not stop.
+            Some(user) => server::end_user(user).await?,
+            None => halted?,
         }
         // First, so that no supervisor starts what is left of it.
         locked.forget().map_err(io)?;
@@ -170,9 +170,26 @@ impl Inner {
         let removed = spawn_blocking(remove).await;
         removed.expect("it does not panic").map_err(io)?;
         self.remove_archive(&id).await?;
+        self.forget(&id);
         // Last, so that no other database gets the address before.
         address::free(&self.folder.addresses(), &id)
     }
+
+    /// Forgets what this process has seen of a database that is removed.
+    fn forget(&self, id: &str) {
+        let full = self.full_archives.lock();
+        full.unwrap_or_else(PoisonError::into_inner).remove(id);
+        let unread = self.unread_slots.lock();
+        unread.unwrap_or_else(PoisonError::into_inner).remove(id);
+    }
+}
+
+/// Stops all servers of a database, as if they had crashed.
+async fn halt(locked: &Locked) -> Result<(), ProvisionError> {
+    for member in Member::ALL {
+        server::halt(&member.path(locked, DATA)).await?;
+    }
+    upgrade::halt(locked).await
 }
 
 /// Waits until no standby of a database is copied any more, for at most [`LOCK_WAIT`]: without a record
@@ -193,16 +210,11 @@ async fn await_copies(locked: &Locked) -> Result<File, ProvisionError> {
 }
 
 /// Removes what earlier steps have not finished.
-fn remove_unfinished(locked: &Locked) -> io::Result<()> {
-    for entry in fs::read_dir(locked.path(""))? {
-        let entry = entry?;
-        if entry
-            .file_name()
-            .as_encoded_bytes()
-            .starts_with(NEW.as_bytes())
-        {
-            fs::remove_dir_all(entry.path())?;
-        }
+async fn remove_unfinished(locked: &Locked) -> Result<(), ProvisionError> {
+    let all = names(&locked.path(""));
+    let all = all.map_err(|error| failed("the folder of a database", &error))?;
+    for name in all.iter().filter(|name| name.starts_with(NEW)) {
+        locked.remove_tree(locked.path(name)).await?;
     }
     Ok(())
 }

@@ -19,6 +19,9 @@ use crate::provision::ProvisionError;
 
 /// The number of files of a database that are counted at most: about a hundred for each table.
 const MOST_FILES: u32 = 1_000_000;
+/// How many bytes the paths of its folders have at most that are still to be counted: those of about
+/// 100,000 folders, of which PostgreSQL makes one for each database.
+const MOST_PATHS: usize = 16 << 20;
 
 /// Returns how many bytes of the disk a database uses.
 pub(super) async fn used(database: &Database) -> Result<u64, ProvisionError> {
@@ -66,8 +69,11 @@ pub(super) fn limit(
 /// Returns how many bytes of the disk a folder takes. Files that are removed meanwhile do not count.
 fn size(folder: PathBuf) -> io::Result<u64> {
     let (mut sum, mut count) = (0, 0);
+    let length = |folder: &PathBuf| folder.as_os_str().len();
+    let mut paths = length(&folder);
     let mut folders = vec![folder];
     while let Some(folder) = folders.pop() {
+        paths -= length(&folder);
         for entry in gone(fs::read_dir(&folder))?.into_iter().flatten() {
             let entry = entry?;
             let Some(metadata) = gone(entry.metadata())? else {
@@ -83,7 +89,12 @@ fn size(folder: PathBuf) -> io::Result<u64> {
             sum += metadata.blocks() * 512;
             // Tablespaces are links to folders elsewhere; they are not followed.
             if metadata.is_dir() {
-                folders.push(entry.path());
+                let folder = entry.path();
+                paths += length(&folder);
+                if paths > MOST_PATHS {
+                    return Err(io::Error::other("it has too many folders"));
+                }
+                folders.push(folder);
             }
         }
     }
@@ -95,5 +106,29 @@ fn gone<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         result => result.map(Some),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_with_long_paths_take_bounded_memory() {
+        let folder = tempfile::tempdir().expect("a folder can be created");
+        let mut deep = folder.path().to_owned();
+        while deep.as_os_str().len() < 3_500 {
+            deep.push("x".repeat(250));
+        }
+        fs::create_dir_all(&deep).expect("a folder can be created");
+        let made = |count: usize| {
+            for number in 0..count {
+                fs::create_dir_all(deep.join(number.to_string())).expect("it can be created");
+            }
+            size(folder.path().to_owned())
+        };
+        made(1000).expect("few are counted");
+        let wrong = made(MOST_PATHS / 3_500).expect_err("there are too many");
+        assert_eq!(wrong.to_string(), "it has too many folders");
     }
 }

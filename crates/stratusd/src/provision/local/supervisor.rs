@@ -1,7 +1,7 @@
 //! Supervises the servers: starts those again that have crashed or that a restart of the machine has
 //! ended, and replaces a primary that was killed by a standby.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -13,6 +13,7 @@ use super::backup::{Keeper, is_log_ready};
 use super::files::failed;
 use super::folder::{self, Database, Record};
 use super::member::{self, DATA, Member};
+use super::removal::TRASH;
 use super::{Local, server, upgrade};
 use crate::provision::ProvisionError;
 
@@ -32,7 +33,10 @@ const AT_ONCE: usize = 8;
 struct Attempt {
     /// The number of starts that failed or did not last.
     failures: u32,
+    /// When the last one ended.
     last: Instant,
+    /// Whether it failed, so that the servers have not run since.
+    has_failed: bool,
 }
 
 impl Attempt {
@@ -59,7 +63,8 @@ pub(super) struct Looked {
 #[derive(Default)]
 struct Mending {
     tasks: JoinSet<(String, Result<bool, ProvisionError>)>,
-    ids: HashSet<String>,
+    /// Those that are being mended, and since when.
+    begun: HashMap<String, Instant>,
     attempts: HashMap<String, Attempt>,
 }
 
@@ -162,7 +167,8 @@ fn is_broken(folder: &Path, record: &Record) -> Result<bool, ProvisionError> {
         || member::standbys(&record.shape.ha_type)
             .is_some_and(|wanted| record.standbys.len() != wanted)
         || record.shape.ha_type == "sync" && !record.commits_wait
-        || has_others(folder, record);
+        || has_others(folder, record)
+        || folder.join(TRASH).exists();
     for member in std::iter::once(&record.primary).chain(&record.standbys) {
         let folder = folder.join(member.name());
         is_broken |= server::pid(&folder.join(DATA))?.is_none();
@@ -183,17 +189,13 @@ impl Mending {
     /// Begins to mend databases that are not being mended and that have waited long enough since
     /// the last attempt, some at the same time.
     fn begin(&mut self, local: &Local, broken: Vec<String>) {
-        self.attempts
-            .retain(|_, attempt| attempt.last.elapsed() < STEADY + LONGEST_WAIT);
-        for id in broken {
-            let is_early = |attempt: &Attempt| Instant::now() < attempt.next();
-            if self.ids.len() >= AT_ONCE
-                || self.ids.contains(&id)
-                || self.attempts.get(&id).is_some_and(is_early)
-            {
-                continue;
-            }
-            self.ids.insert(id.clone());
+        let now = Instant::now();
+        self.attempts.retain(|id, attempt| {
+            // It may wait for its turn for long.
+            attempt.last + STEADY > now || self.begun.contains_key(id) || broken.contains(id)
+        });
+        for id in self.due(broken, now) {
+            self.begun.insert(id.clone(), now);
             let local = local.clone();
             self.tasks.spawn(async move {
                 let done = local.mend(&id).await;
@@ -202,39 +204,113 @@ impl Mending {
         }
     }
 
+    /// Returns the databases that are to be mended now: those first that have waited longest, so that a
+    /// few which fail again and again do not keep others waiting.
+    fn due(&self, broken: Vec<String>, now: Instant) -> Vec<String> {
+        let is_early = |id: &String| {
+            let attempt = self.attempts.get(id);
+            attempt.is_some_and(|attempt| now < attempt.next())
+        };
+        let mut due = broken;
+        due.retain(|id| !self.begun.contains_key(id) && !is_early(id));
+        // `None` is the least, so a database of which no attempt has failed comes first.
+        due.sort_by_key(|id| self.attempts.get(id).map(|attempt| attempt.last));
+        due.truncate(AT_ONCE.saturating_sub(self.begun.len()));
+        due
+    }
+
     /// Records an attempt, so that servers which end again and again wait longer each time.
     fn note(&mut self, done: Result<(String, Result<bool, ProvisionError>), JoinError>) {
         let Ok((id, done)) = done else {
             // A panic was logged. Its database is not known, so all may be mended again.
-            self.ids.clear();
+            self.begun.clear();
             return;
         };
-        self.ids.remove(&id);
+        let begun = self.begun.remove(&id);
         match &done {
             Ok(false) => return,
             Ok(true) => {}
             Err(error) => tracing::warn!(database = id, "its servers do not run: {error}"),
         }
-        let failures = match self.attempts.get(&id) {
-            Some(earlier) if earlier.last.elapsed() < STEADY => earlier.failures + 1,
-            _ => u32::from(done.is_err()),
+        let (last, has_failed) = (Instant::now(), done.is_err());
+        let is_steady = |earlier: &Attempt| {
+            let ended = begun.unwrap_or(last);
+            !earlier.has_failed && ended.duration_since(earlier.last) >= STEADY
         };
-        let last = Instant::now();
-        self.attempts.insert(id, Attempt { failures, last });
+        let failures = match self.attempts.get(&id) {
+            Some(earlier) if !is_steady(earlier) => earlier.failures.saturating_add(1),
+            _ => u32::from(has_failed),
+        };
+        let attempt = Attempt {
+            failures,
+            last,
+            has_failed,
+        };
+        self.attempts.insert(id, attempt);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use tokio::time::advance;
+
     use super::*;
 
     #[test]
     fn waits_double_up_to_the_longest() {
         let last = Instant::now();
         let waits = [0, 1, 2, 3, 4, 5, 6, 7, 8, 40, u32::MAX].map(|failures| {
-            let attempt = Attempt { failures, last };
+            let attempt = Attempt {
+                failures,
+                last,
+                has_failed: true,
+            };
             attempt.next().duration_since(last).as_secs()
         });
         assert_eq!(waits, [1, 1, 2, 4, 8, 16, 32, 60, 60, 60, 60]);
+    }
+
+    /// Makes an attempt that takes a time. Returns the wait after it, in seconds.
+    async fn attempt(mending: &mut Mending, id: &str, time: Duration, succeeds: bool) -> u64 {
+        mending.begun.insert(id.to_owned(), Instant::now());
+        advance(time).await;
+        let failed = || ProvisionError::Failed("it does not start".to_owned());
+        let done = if succeeds { Ok(true) } else { Err(failed()) };
+        mending.note(Ok((id.to_owned(), done)));
+        let attempt = mending.attempts[id];
+        attempt.next().duration_since(attempt.last).as_secs()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn failures_are_forgotten_once_servers_have_run() {
+        let (mut mending, long) = (Mending::default(), Duration::from_mins(1));
+        for expected in [1, 2, 4, 8, 16, 32, 60, 60] {
+            let wait = attempt(&mut mending, "pg1", long, false).await;
+            assert_eq!(wait, expected);
+            advance(Duration::from_secs(wait)).await;
+        }
+        // It starts, and does not last.
+        assert_eq!(attempt(&mut mending, "pg1", long, true).await, 60);
+        advance(STEADY / 2).await;
+        assert_eq!(attempt(&mut mending, "pg1", long, true).await, 60);
+        advance(STEADY).await;
+        assert_eq!(attempt(&mut mending, "pg1", long, false).await, 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn those_that_have_waited_longest_come_first() {
+        let mut mending = Mending::default();
+        let ids: Vec<String> = (0..20).map(|number| format!("pg{number:02}")).collect();
+        for id in &ids[..19] {
+            attempt(&mut mending, id, Duration::from_millis(10), false).await;
+        }
+        assert_eq!(mending.due(ids.clone(), Instant::now()), ["pg19"]);
+        advance(FIRST_WAIT).await;
+        let due = mending.due(ids.clone(), Instant::now());
+        assert_eq!(due[0], "pg19", "it has not been tried yet");
+        assert_eq!(due[1..], ids[..AT_ONCE - 1]);
+        mending.begun.insert(ids[0].clone(), Instant::now());
+        let due = mending.due(ids.clone(), Instant::now());
+        assert_eq!(due[1..], ids[1..AT_ONCE - 1]);
     }
 }

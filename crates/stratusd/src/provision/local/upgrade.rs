@@ -256,7 +256,10 @@ impl Inner {
                     // Before the server archives the first part of its own log: the log of the old cluster
                     // does not lead to the new one, so the backups begin anew.
                     self.remove_archive(database.locked.id()).await?;
-                    remove(member, &database.locked, OLD).await?;
+                    database
+                        .locked
+                        .remove_tree(member.path(&database.locked, OLD))
+                        .await?;
                     clear(&database.locked).await?;
                     database.record.upgrade = None;
                     database.record.failed_upgrade = None;
@@ -267,7 +270,7 @@ impl Inner {
                 Stage::Returning => {
                     if member.path(&database.locked, OLD).exists() {
                         server::halt(&data).await?;
-                        remove(member, &database.locked, DATA).await?;
+                        database.locked.remove_tree(data.clone()).await?;
                         rename(member, &database.locked, OLD, DATA)?;
                     }
                     clear(&database.locked).await?;
@@ -338,25 +341,8 @@ async fn clear(locked: &Locked) -> Result<(), ProvisionError> {
     halt(locked).await?;
     for member in Member::ALL {
         for name in [UPGRADED, WORK] {
-            remove(member, locked, name).await?;
+            locked.remove_tree(member.path(locked, name)).await?;
         }
     }
     Ok(())
-}
-
-/// Removes a folder, if it is there.
-async fn remove(member: Member, locked: &Locked, name: &str) -> Result<(), ProvisionError> {
-    let path = member.path(locked, name);
-    // It goes on if this step is cancelled.
-    let lock = locked.inherited()?;
-    let remove = move || {
-        let removed = match fs::remove_dir_all(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            removed => removed,
-        };
-        drop(lock);
-        removed
-    };
-    let removed = spawn_blocking(remove).await.expect("it does not panic");
-    removed.map_err(|error| failed("the folder of an upgrade", &error))
 }

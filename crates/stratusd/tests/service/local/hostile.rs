@@ -4,7 +4,9 @@ use std::fs;
 
 use serde_json::{Value, json};
 
+use super::replication::streaming;
 use super::{PLACE, create};
+use crate::support::caller::Caller;
 use crate::support::servers::{Servers, connect};
 use crate::support::{eventually, leave_out};
 
@@ -15,6 +17,17 @@ const STOP_COPIES: &str = "while test -d $PWD; do for process in /proc/[0-9]*; d
      kill -STOP ${process#/proc/}; : > held-${process#/proc/}; \
      sleep 600 9> $process/fd/1 & fi;; esac; done; sleep 0.01; done";
 
+/// Makes folders within folders, deeper than a program can descend with an open file for each.
+const NEST: &str = "mkdir -p $(printf 'd/%.0s' $(seq 30000)) && : > nested";
+
+/// Puts a pipe where the copy of the server gets a file.
+const PIPE: &str =
+    "cd ../..; until mkfifo b/new/backup_label; do sleep 0.01; done; : > a/socket/piped";
+
+/// Takes the place of the server: the file with its number always has that of a process that has just begun.
+const UNSTOPPABLE: &str = "cd ../data; trap '' QUIT; while test -d $PWD; do \
+     sleep 1 & echo $! > next && mv next postmaster.pid; done";
+
 /// Runs a program as the user of a server, which outlives the session.
 async fn run(database: &Value, script: &str) {
     let client = connect(database).await.expect("the owner can connect");
@@ -23,6 +36,82 @@ async fn run(database: &Value, script: &str) {
     // No rows: the program reads nothing, and may end before it gets one.
     let copy = format!("COPY (SELECT WHERE false) TO PROGRAM $program${program}$program$");
     client.batch_execute(&copy).await.expect("it runs");
+}
+
+/// Returns how many files whose names begin in a way a program has made beside the socket of a server.
+fn made_by_owner(servers: &Servers, id: &str, name: &str) -> usize {
+    let socket = servers.folder().join("databases").join(id).join("a/socket");
+    let files = fs::read_dir(socket).expect("it is there").flatten();
+    let theirs = files.filter(|file| {
+        let file = file.file_name();
+        file.as_encoded_bytes().starts_with(name.as_bytes())
+    });
+    theirs.count()
+}
+
+/// Waits until a program has made such a file.
+async fn await_owner(servers: &Servers, database: &Value, name: &str) {
+    let id = database["id"].as_str().expect("it has an id");
+    let made = eventually(async || (made_by_owner(servers, id, name) > 0).then_some(()));
+    made.await.expect("the program of the owner is so far");
+}
+
+/// Deletes a database, and waits until nothing of it is left.
+async fn delete(servers: &Servers, caller: &Caller, name: &str) {
+    let deleted = caller.delete(&format!("{PLACE}/postgres/{name}")).await;
+    assert_eq!(deleted.status, 204, "{}", deleted.body);
+    let gone = eventually(async || servers.ids().is_empty().then_some(()));
+    gone.await.expect("its folder is removed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn folders_within_folders_are_removed() {
+    let Some(servers) = Servers::new() else {
+        return;
+    };
+    let service = servers.serve(&[]);
+    let caller = servers.caller(&service);
+    let made = create(&caller, "nest", json!({})).await;
+    run(&made, NEST).await;
+    await_owner(&servers, &made, "nested").await;
+    delete(&servers, &caller, "nest").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pipe_does_not_hold_up_the_copy_of_a_standby() {
+    let Some(servers) = Servers::new() else {
+        return;
+    };
+    let service = servers.serve(&[]);
+    let caller = servers.caller(&service);
+    let made = create(&caller, "piped", json!({})).await;
+    run(&made, PIPE).await;
+    let path = format!("{PLACE}/postgres/piped");
+    let standby = json!({ "ha_type": "async" });
+    caller.patch(&path, standby).await.ok();
+    await_owner(&servers, &made, "piped").await;
+    streaming(&made, 1).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_in_the_place_of_a_server_ends_with_its_database() {
+    let Some(servers) = Servers::new() else {
+        return;
+    };
+    if !rustix::process::geteuid().is_root() {
+        leave_out("the servers run as the user of the service, since this is not root");
+        return;
+    }
+    let service = servers.serve(&[]);
+    let caller = servers.caller(&service);
+    let made = create(&caller, "replaced", json!({})).await;
+    run(&made, UNSTOPPABLE).await;
+    let id = made["id"].as_str().expect("it has an id");
+    let replaced = eventually(async || servers.pid(id).is_none().then_some(()));
+    replaced
+        .await
+        .expect("a program takes the place of the server");
+    delete(&servers, &caller, "replaced").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -48,15 +137,7 @@ async fn an_owner_who_stops_copies_holds_up_only_themselves() {
             .await
             .expect("the owner can write");
     }
-    let stopped = |id: &str| {
-        let socket = servers.folder().join("databases").join(id);
-        let files = fs::read_dir(socket.join("a/socket")).expect("it is there");
-        let held = files.flatten().filter(|file| {
-            let name = file.file_name();
-            name.as_encoded_bytes().starts_with(b"held-")
-        });
-        held.count()
-    };
+    let stopped = |id: &str| made_by_owner(&servers, id, "held-");
     let theirs = servers.ids();
     let held = eventually(async || theirs.iter().all(|id| stopped(id) > 0).then_some(()));
     held.await.expect("copies are stopped");

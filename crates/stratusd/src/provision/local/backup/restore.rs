@@ -28,10 +28,6 @@ const LOOK: Duration = Duration::from_millis(50);
 /// How long the log of the other database may take until it is archived.
 const ARCHIVED: Duration = Duration::from_secs(20);
 
-/// Makes a copied cluster recover from an archive. The script gets the content of the file
-/// `backup_label`.
-const FINISH: &str = "rm -f standby.signal && cat > backup_label && : > recovery.signal";
-
 impl Inner {
     /// Unpacks a copy of another database into a folder of a user, and puts the log since into the
     /// folder of the database.
@@ -73,7 +69,7 @@ impl Inner {
                 "a backup cannot be unpacked".to_owned(),
             ));
         }
-        cluster::finish(to, user, FINISH, &base.label).await
+        cluster::finish(to, user, cluster::RECOVERY, &base.label).map_err(io)
     }
 
     /// Makes the archive of a database have everything that was committed until now, if its server

@@ -27,9 +27,6 @@ const WATCH: Duration = Duration::from_millis(200);
 /// How long a copy that is complete waits for other steps of its database.
 const COPY_WAIT: Duration = Duration::from_mins(2);
 
-/// Makes a copied cluster a standby. The script gets the content of the file `backup_label`.
-const FINISH: &str = "cat > backup_label && : > standby.signal";
-
 impl Inner {
     /// Makes a standby: a copy of the primary while that runs. The database is not locked meanwhile.
     /// Returns it, locked again, or `None` if the copy is given up, because the database has changed. The
@@ -71,7 +68,7 @@ impl Inner {
         let made = async {
             copy_cluster(user, copying, &from, &new, most).await?;
             let label = client.end_backup().await?;
-            cluster::finish(&new, user, FINISH, &label).await
+            cluster::finish(&new, user, cluster::STANDBY, &label).map_err(io)
         };
         let made = tokio::select! {
             made = made => made,
