@@ -103,9 +103,8 @@ async fn measure(database: &str, home: Home, _cluster: Option<Cluster>) {
 fn of_another_machine() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
-        .on_thread_start(|| {
-            rustix::process::nice(19).expect("a thread may have less priority");
-        })
+        // Not by a nice value, with which a thread may run on for milliseconds beside one that waits.
+        .on_thread_start(|| schedule("--idle", "0"))
         .enable_all()
         .build()
         .expect("a runtime starts")
@@ -116,7 +115,8 @@ fn of_another_machine() -> tokio::runtime::Runtime {
 fn apart(quiet: impl Fn() -> Caller + Sync, subnet: &str, times: &mut Vec<f64>) -> usize {
     std::thread::scope(|scope| {
         let calling = scope.spawn(|| {
-            come_first();
+            // The lowest real-time priority, which comes before all ordinary threads.
+            schedule("--fifo", "1");
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
                 .build()
@@ -132,12 +132,11 @@ fn apart(quiet: impl Fn() -> Caller + Sync, subnet: &str, times: &mut Vec<f64>) 
     })
 }
 
-/// Gives this thread the lowest real-time priority, which comes before all ordinary threads. Only root may
-/// do so.
-fn come_first() {
+/// Has the system schedule this thread by a policy and with a priority. Only root may do so for each.
+fn schedule(policy: &str, priority: &str) {
     let thread = rustix::thread::gettid().as_raw_nonzero().to_string();
     let run = Command::new("chrt")
-        .args(["--fifo", "--pid", "1", &thread])
+        .args([policy, "--pid", priority, &thread])
         .status();
     assert!(
         run.is_ok_and(|status| status.success()),
