@@ -33,7 +33,7 @@ const OF_CALLER: [HeaderName; 12] = [
     PROJECT,
     KEY_ID,
 ];
-/// How others of these headers begin: those of the request as a proxy has received it.
+/// How the other headers begin by which a proxy says how it has received a request.
 const FORWARDED: &str = "x-forwarded-";
 
 /// The headers of a response that are about the upstream's host or the operator's account.

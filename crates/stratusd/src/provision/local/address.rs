@@ -204,7 +204,9 @@ impl Network {
 pub(super) fn free(folder: &Path, id: &str) -> Result<(), ProvisionError> {
     if let Some(address) = find(folder, id)? {
         let path = folder.join(address.to_string());
-        fs::remove_file(path).map_err(|error| failed("an address", &error))?;
+        fs::remove_file(&path)
+            .and_then(|()| sync_folder(&path))
+            .map_err(|error| failed("an address", &error))?;
     }
     Ok(())
 }

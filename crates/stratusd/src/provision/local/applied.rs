@@ -9,6 +9,9 @@ use super::folder::Database;
 use super::server;
 use crate::provision::ProvisionError;
 
+/// How the name of the file ends that has what servers were made to read.
+const DONE: &str = "done";
+
 /// Makes the servers of a database read a file with this content, unless they were made to.
 pub(super) fn apply(database: &Database, name: &str, content: &str) -> Result<(), ProvisionError> {
     let folder = database.locked.path("");
@@ -24,8 +27,11 @@ fn apply_by(
     content: &str,
     reload: impl FnOnce() -> Result<(), ProvisionError>,
 ) -> Result<(), ProvisionError> {
-    let done = folder.join(name).with_extension(DONE);
-    if fs::read_to_string(&done).is_ok_and(|done| done == content) {
+    let path = folder.join(name);
+    let done = path.with_extension(DONE);
+    let has = |path: &Path| fs::read_to_string(path).is_ok_and(|there| there == content);
+    // Both: an earlier version of the service changed the file first.
+    if has(&done) && has(&path) {
         return Ok(());
     }
     write(folder, reader, name, content)?;
@@ -33,9 +39,6 @@ fn apply_by(
     // Last, so that a service which is killed in between does it again.
     replace(&done, content.as_bytes(), None)
 }
-
-/// How the name of the file ends that has what servers were made to read.
-const DONE: &str = "done";
 
 /// Writes a file in the folder of a database for servers that start later, which [`apply`] counts as not
 /// read by any.
@@ -99,5 +102,10 @@ mod tests {
         let fails = || Err(ProvisionError::Failed("no signal can be sent".to_owned()));
         apply_by(folder, None, NAME, "two", fails).expect_err("no server is told");
         assert!(apply(folder, "one"), "after a change that was cut off");
+        fs::write(folder.join(NAME), "two").expect("it can be written");
+        assert!(
+            apply(folder, "one"),
+            "after an earlier version of the service"
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! The programs that copy the files of a cluster. They run as the user of its servers: in a folder that
-//! the owner of the database can change, a copy by the service could be led elsewhere by links.
+//! Copies of the files of a cluster. The programs that make them run as the user of its servers: in a folder
+//! that the owner of the database can change, a copy by the service could be led elsewhere by links.
+//! What the service itself writes there are new files in a folder that it has opened without following one.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -19,8 +20,8 @@ const LABEL: &str = "backup_label";
 pub(super) const STANDBY: &str = "standby.signal";
 /// The file that makes a server read an archive.
 pub(super) const RECOVERY: &str = "recovery.signal";
-/// What a copied cluster gets anew.
-const SIGNALS: [&str; 3] = [LABEL, STANDBY, RECOVERY];
+/// What a copied cluster must not bring along.
+const REPLACED: [&str; 3] = [LABEL, STANDBY, RECOVERY];
 
 /// What a copy of a cluster must not have: it belongs to the running server, or the log of the
 /// primary has it.
@@ -65,7 +66,7 @@ pub(super) fn unpack(to: &Path) -> Command {
 pub(super) fn finish(folder: &Path, user: User, signal: &str, label: &str) -> io::Result<()> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let folder = openat(CWD, folder, flags, Mode::empty())?;
-    for name in SIGNALS {
+    for name in REPLACED {
         match unlinkat(&folder, name, AtFlags::empty()) {
             Err(Errno::NOENT) => {}
             removed => removed?,
@@ -80,4 +81,35 @@ pub(super) fn finish(folder: &Path, user: User, signal: &str, label: &str) -> io
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use rustix::fs::{FileType, mknodat};
+
+    use super::*;
+
+    #[test]
+    fn links_and_pipes_are_replaced() {
+        let folder = tempfile::tempdir().expect("a folder can be created");
+        let (data, other) = (folder.path().join("data"), folder.path().join("other"));
+        fs::create_dir(&data).expect("it can be made");
+        fs::write(&other, "kept").expect("it can be made");
+        symlink(&other, data.join(LABEL)).expect("it can be made");
+        mknodat(CWD, data.join(STANDBY), FileType::Fifo, Mode::RWXU, 0).expect("it can be made");
+        finish(&data, None, RECOVERY, "label").expect("it can be finished");
+        let read = |path: &Path| fs::read_to_string(path).ok();
+        assert_eq!(read(&data.join(LABEL)).as_deref(), Some("label"));
+        assert_eq!(read(&data.join(RECOVERY)).as_deref(), Some(""));
+        assert!(!data.join(STANDBY).exists());
+        assert_eq!(read(&other).as_deref(), Some("kept"));
+        // Not through a link in the place of the folder.
+        let link = folder.path().join("link");
+        symlink(&data, &link).expect("it can be made");
+        finish(&link, None, STANDBY, "label").expect_err("it is a link");
+        assert!(!data.join(STANDBY).exists());
+    }
 }

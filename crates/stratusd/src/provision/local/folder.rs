@@ -9,7 +9,7 @@
 //! databases/pg…/a/upgraded   the data folder of a later version, while the database is upgraded
 //! databases/pg…/a/upgrade    where the programs of the upgrade work
 //! databases/pg…/a/old        the data folder of the version before, until the later one has answered
-//! databases/pg…/removed      what is being removed
+//! databases/pg…/removed      what was moved out of the way, and is removed
 //! addresses/127.54.0.1       the id of the database that has the address
 //! backups.lock               locked by the replica that keeps the backups
 //! users                      how many users of servers there have been
@@ -20,6 +20,7 @@ use std::io;
 use std::net::Ipv4Addr;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -30,6 +31,12 @@ use super::member::Member;
 use super::removal::{self, TRASH};
 use super::upgrade::{FailedUpgrade, Upgrade};
 use crate::provision::{ProvisionError, Shape};
+
+/// How long the removal of what was moved out of the way lasts at a time: other steps wait for it, and programs
+/// of the owner may make more of it.
+const MOST_EMPTYING: Duration = Duration::from_secs(30);
+/// How long the removal of a whole database lasts at a time.
+const MOST_REMOVING: Duration = Duration::from_mins(10);
 
 /// The folder of databases cannot be created or read.
 #[derive(Debug, Error)]
@@ -228,32 +235,23 @@ impl Locked {
         }
     }
 
-    /// Removes something in the folder of the database, if it is there. That goes on if the step is
-    /// cancelled, with the lock.
-    pub(super) async fn remove_tree(&self, path: PathBuf) -> Result<(), ProvisionError> {
-        let trash = self.path(TRASH);
-        self.locked(move || removal::remove(&path, &trash)).await
+    /// Moves something in the folder of the database out of the way, if it is there. The supervisor removes
+    /// it.
+    pub(super) fn discard(&self, path: &Path) -> Result<(), ProvisionError> {
+        let discarded = removal::discard(path, &self.path(TRASH));
+        discarded.map_err(|error| failed(&path.display().to_string(), &error))
     }
 
-    /// Goes on with a removal that was cut off, if there is one.
+    /// Removes what was moved out of the way. That goes on if the step is cancelled, with the lock.
     pub(super) async fn empty_trash(&self) -> Result<(), ProvisionError> {
-        let trash = self.path(TRASH);
-        self.locked(move || removal::empty(&trash)).await
-    }
-
-    /// Does something on another thread, with the lock.
-    async fn locked(
-        &self,
-        work: impl FnOnce() -> io::Result<()> + Send + 'static,
-    ) -> Result<(), ProvisionError> {
-        let lock = self.inherited()?;
-        let work = move || {
-            let done = work();
+        let (trash, lock) = (self.path(TRASH), self.inherited()?);
+        let empty = move || {
+            let emptied = removal::empty(&trash, MOST_EMPTYING);
             drop(lock);
-            done
+            emptied
         };
-        let done = spawn_blocking(work).await.expect("it does not panic");
-        done.map_err(|error| failed("the folder of a database", &error))
+        let emptied = spawn_blocking(empty).await.expect("it does not panic");
+        emptied.map_err(|error| failed("what is removed", &error))
     }
 
     /// Removes the folder.
@@ -262,10 +260,10 @@ impl Locked {
         for name in names(&self.path)? {
             let path = self.path(&name);
             if name != TRASH && path.is_dir() {
-                removal::remove(&path, &trash)?;
+                removal::discard(&path, &trash)?;
             }
         }
-        removal::empty(&trash)?;
+        removal::empty(&trash, MOST_REMOVING)?;
         fs::remove_dir_all(&self.path)
     }
 }

@@ -1,8 +1,9 @@
 //! Removes folders that the user of a server can write to.
 //!
 //! The owner of a database can make folders within folders without a bound, and more of them while they are
-//! removed. So this does not descend: it moves each folder within a folder up, and needs the same memory
-//! and as many open files whatever it removes.
+//! removed. So a folder is first moved out of the way, to one that programs of the owner cannot enter. What
+//! is there is removed without descending: each folder within a folder is moved up, so that it takes the
+//! same memory and as many open files whatever is removed.
 
 use std::ffi::CStr;
 use std::fs;
@@ -12,38 +13,37 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, openat, renameat, unlinkat};
-use rustix::io::{Errno, Result};
+use rustix::io::Errno;
+use rustix::path::Arg;
 
 use super::files::private;
 
-/// The name of the folder that what is removed is moved to. Programs of an owner cannot enter it.
+/// The name of the folder to which others are moved. Only the service can enter it.
 pub(super) const TRASH: &str = "removed";
-/// How long a removal may take at a time: programs that still run may make files as fast as they are removed.
-const MOST_TIME: Duration = Duration::from_secs(30);
+/// How deep folders are that cannot be moved up, such as the subvolumes of Btrfs.
+const MOST_NESTED: u32 = 16;
 
-/// Removes a folder or file, if it is there. `trash` is a folder that only the service can write in, beside
-/// which nothing else is removed at the same time.
-///
-/// # Errors
-///
-/// If that takes longer than [`MOST_TIME`], or fails. The next removal goes on with it.
-pub(super) fn remove(path: &Path, trash: &Path) -> io::Result<()> {
-    // What an earlier removal has left.
-    empty(trash)?;
+/// Moves a folder or file to the trash, if it is there. Nothing else may use the trash at the same time.
+pub(super) fn discard(path: &Path, trash: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        there => there?,
+    };
     private(trash)?;
-    match fs::rename(path, trash.join("0")) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        moved => moved?,
+    let mut number = 0_u64;
+    while !rename(CWD, path, CWD, &trash.join(number.to_string()))? {
+        number += 1;
     }
-    empty(trash)
+    Ok(())
 }
 
-/// Removes a folder to which other folders were moved, with all that is in it, if it is there.
+/// Removes the trash with all that is in it, if it is there. Nothing else may use it at the same time.
 ///
 /// # Errors
 ///
-/// If that takes longer than [`MOST_TIME`], or fails.
-pub(super) fn empty(trash: &Path) -> io::Result<()> {
+/// If it takes longer than `most`: programs that still run may make files as fast as they are removed.
+/// What is left is removed by the next call.
+pub(super) fn empty(trash: &Path, most: Duration) -> io::Result<()> {
     let folder = match open(CWD, trash) {
         Err(Errno::NOENT) => return Ok(()),
         folder => folder?,
@@ -51,23 +51,31 @@ pub(super) fn empty(trash: &Path) -> io::Result<()> {
     let mut top = Top {
         folder,
         moved: 0,
-        until: Instant::now() + MOST_TIME,
+        until: Instant::now() + most,
+        nested: 0,
     };
-    // A folder may show what is moved to it while it is read, or not, so it is read until it is empty.
-    while top.clear()? {}
+    top.empty()?;
     fs::remove_dir(trash)
 }
 
-/// The folder that others are moved up to.
+/// A folder to which those within it are moved up.
 struct Top {
     folder: OwnedFd,
-    /// The number of folders that were moved, each of which gets its number as a name.
+    /// The number that the name of the last folder has that was moved.
     moved: u64,
     /// When the removal is to end.
     until: Instant,
+    /// The number of folders above whose folders are moved up, too.
+    nested: u32,
 }
 
 impl Top {
+    fn empty(&mut self) -> io::Result<()> {
+        // A folder may show what is moved to it while it is read, or not, so it is read until it is empty.
+        while self.clear()? {}
+        Ok(())
+    }
+
     /// Removes the files that are here and in the folders here, and moves the folders in those up. Returns
     /// whether there was anything.
     fn clear(&mut self) -> io::Result<bool> {
@@ -79,46 +87,73 @@ impl Top {
                 continue;
             }
             was_any = true;
+            self.ensure_time()?;
             if remove_simple(&self.folder, name)? {
                 continue;
             }
-            let folder = open(&self.folder, name)?;
+            let folder = match open(&self.folder, name) {
+                Err(Errno::NOENT) => continue,
+                folder => folder?,
+            };
             for entry in Dir::read_from(&folder)? {
                 let entry = entry?;
                 let name = entry.file_name();
+                self.ensure_time()?;
                 if !is_itself(name) && !remove_simple(&folder, name)? {
                     self.move_up(&folder, name)?;
-                }
-                if Instant::now() > self.until {
-                    return Err(io::Error::other(
-                        "there is more than can be removed in time",
-                    ));
                 }
             }
         }
         Ok(was_any)
     }
 
-    /// Moves a folder within another one up.
-    fn move_up(&mut self, from: &OwnedFd, name: &CStr) -> Result<()> {
+    /// Moves a folder within another one up. If the system does not move it out of that, empties that one
+    /// in the same way.
+    fn move_up(&mut self, from: &OwnedFd, name: &CStr) -> io::Result<()> {
         loop {
+            self.ensure_time()?;
             self.moved += 1;
-            match renameat(from, name, &self.folder, self.moved.to_string()) {
-                // An earlier removal has left one of this name.
-                Err(Errno::EXIST | Errno::NOTEMPTY | Errno::NOTDIR) => {}
-                Err(Errno::NOENT) => return Ok(()),
-                moved => return moved,
+            match rename(from, name, &self.folder, self.moved.to_string()) {
+                Ok(false) => {}
+                Ok(true) | Err(Errno::NOENT) => return Ok(()),
+                Err(Errno::XDEV) if self.nested < MOST_NESTED => {
+                    let mut nested = Self {
+                        folder: from.try_clone()?,
+                        moved: 0,
+                        until: self.until,
+                        nested: self.nested + 1,
+                    };
+                    return nested.empty();
+                }
+                Err(error) => return Err(error.into()),
             }
         }
+    }
+
+    fn ensure_time(&self) -> io::Result<()> {
+        if Instant::now() > self.until {
+            return Err(io::Error::other(
+                "there is more than can be removed in time",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Renames a folder or file. Returns whether it did: not if there is something of the new name.
+fn rename(from: impl AsFd, name: impl Arg, to: impl AsFd, new: impl Arg) -> Result<bool, Errno> {
+    match renameat(from, name, to, new) {
+        Err(Errno::EXIST | Errno::NOTEMPTY | Errno::NOTDIR | Errno::ISDIR) => Ok(false),
+        renamed => renamed.map(|()| true),
     }
 }
 
 /// Removes a file, or a folder that is empty. Returns whether it is gone: not if it is a folder that is not
 /// empty.
-fn remove_simple(folder: &OwnedFd, name: &CStr) -> Result<bool> {
+fn remove_simple(folder: &OwnedFd, name: &CStr) -> Result<bool, Errno> {
     match unlinkat(folder, name, AtFlags::empty()) {
-        // Linux says the first of a folder, and others the second.
-        Err(Errno::ISDIR | Errno::PERM) => {}
+        // It is a folder.
+        Err(Errno::ISDIR) => {}
         Err(Errno::NOENT) => return Ok(true),
         removed => return removed.map(|()| true),
     }
@@ -135,7 +170,85 @@ fn is_itself(name: &CStr) -> bool {
 }
 
 /// Opens a folder, which is not a link.
-fn open(within: impl AsFd, name: impl rustix::path::Arg) -> Result<OwnedFd> {
+fn open(within: impl AsFd, name: impl Arg) -> Result<OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     openat(within, name, flags, Mode::empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use rustix::fs::{FileType, mknodat};
+
+    use super::*;
+
+    const LONG: Duration = Duration::from_mins(1);
+
+    /// Removes a folder whole.
+    fn remove(path: &Path, trash: &Path) {
+        discard(path, trash).expect("it can be moved");
+        assert!(!path.exists());
+        empty(trash, LONG).expect("it can be removed");
+        assert!(!trash.exists());
+    }
+
+    /// Makes folders within folders, each with a file.
+    fn nest(path: &Path, depth: usize) {
+        fs::create_dir(path).expect("it can be made");
+        let mut folder = open(CWD, path).expect("it is there");
+        for _ in 0..depth {
+            rustix::fs::mkdirat(&folder, "d", Mode::RWXU).expect("it can be made");
+            let flags = OFlags::WRONLY | OFlags::CREATE;
+            openat(&folder, "file", flags, Mode::RWXU).expect("it can be made");
+            folder = open(&folder, "d").expect("it is there");
+        }
+    }
+
+    #[test]
+    fn a_tree_of_any_form_is_removed() {
+        let folder = tempfile::tempdir().expect("a folder can be created");
+        let (tree, trash) = (folder.path().join("tree"), folder.path().join(TRASH));
+        let kept = folder.path().join("kept");
+        fs::create_dir(&kept).expect("it can be made");
+        fs::write(kept.join("file"), "").expect("it can be made");
+        fs::create_dir(&tree).expect("it can be made");
+        nest(&tree.join("deep"), 3000);
+        for number in 0..2000 {
+            let wide = tree.join(format!("wide/{number}/x"));
+            fs::create_dir_all(wide).expect("it can be made");
+        }
+        symlink(&kept, tree.join("link")).expect("it can be made");
+        symlink(&kept, tree.join("wide/link")).expect("it can be made");
+        mknodat(CWD, tree.join("pipe"), FileType::Fifo, Mode::RWXU, 0).expect("it can be made");
+        remove(&tree, &trash);
+        assert!(kept.join("file").exists());
+        // What is not there, a file, and a link.
+        remove(&tree, &trash);
+        fs::write(&tree, "").expect("it can be made");
+        remove(&tree, &trash);
+        symlink(&kept, &tree).expect("it can be made");
+        remove(&tree, &trash);
+        assert!(kept.join("file").exists());
+    }
+
+    #[test]
+    fn what_is_left_is_removed_by_the_next_call() {
+        let folder = tempfile::tempdir().expect("a folder can be created");
+        let (tree, trash) = (folder.path().join("tree"), folder.path().join(TRASH));
+        nest(&tree, 3000);
+        discard(&tree, &trash).expect("it can be moved");
+        let wrong = empty(&trash, Duration::ZERO).expect_err("there is no time");
+        assert_eq!(
+            wrong.to_string(),
+            "there is more than can be removed in time"
+        );
+        // Names that the removal gives itself are taken.
+        for number in 1..10 {
+            nest(&trash.join(number.to_string()), 10);
+            fs::write(trash.join((10 + number).to_string()), "").expect("it can be made");
+        }
+        nest(&tree, 10);
+        remove(&tree, &trash);
+    }
 }

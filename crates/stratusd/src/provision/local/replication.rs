@@ -133,7 +133,7 @@ impl Inner {
                 self.remove_member(database, member).await?;
             }
         }
-        database.locked.empty_trash().await
+        Ok(())
     }
 
     /// Removes a server that is no member of the database, with its replication slot.
@@ -146,8 +146,9 @@ impl Inner {
         // Before the folder, by which the supervisor finds what is left.
         let client = session::connect(database, database.record.primary).await?;
         client.drop_slot(member.name()).await?;
-        let folder = database.locked.path(member.name());
-        database.locked.remove_tree(folder).await
+        database
+            .locked
+            .discard(&database.locked.path(member.name()))
     }
 
     /// Replaces a primary that does not run by a standby. If none can replace it without losing a

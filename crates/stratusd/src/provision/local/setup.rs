@@ -87,7 +87,7 @@ impl Inner {
         if data.exists() {
             return Ok(());
         }
-        remove_unfinished(locked).await?;
+        discard_unfinished(locked)?;
         let new = locked.path(&format!(
             "{NEW}{:016x}",
             u64::from_be_bytes(self.world.random())
@@ -169,8 +169,8 @@ impl Inner {
         };
         let removed = spawn_blocking(remove).await;
         removed.expect("it does not panic").map_err(io)?;
-        self.remove_archive(&id).await?;
         self.forget(&id);
+        self.remove_archive(&id).await?;
         // Last, so that no other database gets the address before.
         address::free(&self.folder.addresses(), &id)
     }
@@ -209,12 +209,12 @@ async fn await_copies(locked: &Locked) -> Result<File, ProvisionError> {
     }
 }
 
-/// Removes what earlier steps have not finished.
-async fn remove_unfinished(locked: &Locked) -> Result<(), ProvisionError> {
+/// Moves what earlier steps have not finished out of the way.
+fn discard_unfinished(locked: &Locked) -> Result<(), ProvisionError> {
     let all = names(&locked.path(""));
     let all = all.map_err(|error| failed("the folder of a database", &error))?;
     for name in all.iter().filter(|name| name.starts_with(NEW)) {
-        locked.remove_tree(locked.path(name)).await?;
+        locked.discard(&locked.path(name))?;
     }
     Ok(())
 }

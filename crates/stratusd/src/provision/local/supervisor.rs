@@ -1,7 +1,7 @@
 //! Supervises the servers: starts those again that have crashed or that a restart of the machine has
 //! ended, and replaces a primary that was killed by a standby.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::time::Duration;
 
@@ -23,7 +23,8 @@ const LOOK: Duration = Duration::from_millis(500);
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 /// The longest wait after failed starts.
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
-/// How long the servers of a database have to run until their earlier failures are forgotten.
+/// How long the servers of a database have to run after an attempt until their earlier failures are
+/// forgotten.
 const STEADY: Duration = Duration::from_secs(30);
 /// How many databases are mended at the same time.
 const AT_ONCE: usize = 8;
@@ -35,8 +36,6 @@ struct Attempt {
     failures: u32,
     /// When the last one ended.
     last: Instant,
-    /// Whether it failed, so that the servers have not run since.
-    has_failed: bool,
 }
 
 impl Attempt {
@@ -63,8 +62,9 @@ pub(super) struct Looked {
 #[derive(Default)]
 struct Mending {
     tasks: JoinSet<(String, Result<bool, ProvisionError>)>,
-    /// Those that are being mended, and since when.
-    begun: HashMap<String, Instant>,
+    ids: HashSet<String>,
+    /// When each that is broken had its last turn.
+    turns: HashMap<String, Instant>,
     attempts: HashMap<String, Attempt>,
 }
 
@@ -153,6 +153,10 @@ impl Local {
             self.0.tell(id);
             recovered?;
         }
+        // Before the standbys, for which it makes room.
+        if let Err(error) = database.locked.empty_trash().await {
+            tracing::warn!(database = id, "not all is removed yet: {error}");
+        }
         self.0.ensure_standbys(database).await?;
         Ok(has_ended)
     }
@@ -189,13 +193,7 @@ impl Mending {
     /// Begins to mend databases that are not being mended and that have waited long enough since
     /// the last attempt, some at the same time.
     fn begin(&mut self, local: &Local, broken: Vec<String>) {
-        let now = Instant::now();
-        self.attempts.retain(|id, attempt| {
-            // It may wait for its turn for long.
-            attempt.last + STEADY > now || self.begun.contains_key(id) || broken.contains(id)
-        });
-        for id in self.due(broken, now) {
-            self.begun.insert(id.clone(), now);
+        for id in self.take_turns(broken) {
             let local = local.clone();
             self.tasks.spawn(async move {
                 let done = local.mend(&id).await;
@@ -204,18 +202,30 @@ impl Mending {
         }
     }
 
-    /// Returns the databases that are to be mended now: those first that have waited longest, so that a
-    /// few which fail again and again do not keep others waiting.
-    fn due(&self, broken: Vec<String>, now: Instant) -> Vec<String> {
-        let is_early = |id: &String| {
-            let attempt = self.attempts.get(id);
-            attempt.is_some_and(|attempt| now < attempt.next())
-        };
+    /// Returns the databases whose turn it is now: those first that have waited longest, so that a few which
+    /// are broken again and again do not keep others waiting.
+    fn take_turns(&mut self, broken: Vec<String>) -> Vec<String> {
+        let now = Instant::now();
+        let is_broken: HashSet<&String> = broken.iter().collect();
+        let ids = &self.ids;
+        self.turns
+            .retain(|id, _| is_broken.contains(id) || ids.contains(id));
+        // Servers have run since an attempt if nothing has been broken for a time.
+        self.attempts.retain(|id, attempt| {
+            is_broken.contains(id) || ids.contains(id) || attempt.last + STEADY > now
+        });
         let mut due = broken;
-        due.retain(|id| !self.begun.contains_key(id) && !is_early(id));
-        // `None` is the least, so a database of which no attempt has failed comes first.
-        due.sort_by_key(|id| self.attempts.get(id).map(|attempt| attempt.last));
-        due.truncate(AT_ONCE.saturating_sub(self.begun.len()));
+        due.retain(|id| {
+            let attempt = self.attempts.get(id);
+            !self.ids.contains(id) && attempt.is_none_or(|attempt| attempt.next() <= now)
+        });
+        // `None` is the least, so a database that has had no turn comes first.
+        due.sort_by_key(|id| self.turns.get(id));
+        due.truncate(AT_ONCE.saturating_sub(self.ids.len()));
+        for id in &due {
+            self.ids.insert(id.clone());
+            self.turns.insert(id.clone(), now);
+        }
         due
     }
 
@@ -223,30 +233,21 @@ impl Mending {
     fn note(&mut self, done: Result<(String, Result<bool, ProvisionError>), JoinError>) {
         let Ok((id, done)) = done else {
             // A panic was logged. Its database is not known, so all may be mended again.
-            self.begun.clear();
+            self.ids.clear();
             return;
         };
-        let begun = self.begun.remove(&id);
+        self.ids.remove(&id);
         match &done {
             Ok(false) => return,
             Ok(true) => {}
             Err(error) => tracing::warn!(database = id, "its servers do not run: {error}"),
         }
-        let (last, has_failed) = (Instant::now(), done.is_err());
-        let is_steady = |earlier: &Attempt| {
-            let ended = begun.unwrap_or(last);
-            !earlier.has_failed && ended.duration_since(earlier.last) >= STEADY
-        };
         let failures = match self.attempts.get(&id) {
-            Some(earlier) if !is_steady(earlier) => earlier.failures.saturating_add(1),
-            _ => u32::from(has_failed),
+            Some(earlier) => earlier.failures.saturating_add(1),
+            None => u32::from(done.is_err()),
         };
-        let attempt = Attempt {
-            failures,
-            last,
-            has_failed,
-        };
-        self.attempts.insert(id, attempt);
+        let last = Instant::now();
+        self.attempts.insert(id, Attempt { failures, last });
     }
 }
 
@@ -260,57 +261,78 @@ mod tests {
     fn waits_double_up_to_the_longest() {
         let last = Instant::now();
         let waits = [0, 1, 2, 3, 4, 5, 6, 7, 8, 40, u32::MAX].map(|failures| {
-            let attempt = Attempt {
-                failures,
-                last,
-                has_failed: true,
-            };
+            let attempt = Attempt { failures, last };
             attempt.next().duration_since(last).as_secs()
         });
         assert_eq!(waits, [1, 1, 2, 4, 8, 16, 32, 60, 60, 60, 60]);
     }
 
-    /// Makes an attempt that takes a time. Returns the wait after it, in seconds.
-    async fn attempt(mending: &mut Mending, id: &str, time: Duration, succeeds: bool) -> u64 {
-        mending.begun.insert(id.to_owned(), Instant::now());
+    const ID: &str = "pg1";
+
+    fn failed<T>() -> Result<T, ProvisionError> {
+        Err(ProvisionError::Failed("it does not start".to_owned()))
+    }
+
+    /// Mends a database in a time, as soon as it is its turn. Returns how long it waited for that, in seconds.
+    async fn mend(
+        mending: &mut Mending,
+        time: Duration,
+        done: Result<bool, ProvisionError>,
+    ) -> u64 {
+        let begun = Instant::now();
+        while mending.take_turns(vec![ID.to_owned()]).is_empty() {
+            advance(LOOK).await;
+        }
+        let waited = begun.elapsed().as_secs();
         advance(time).await;
-        let failed = || ProvisionError::Failed("it does not start".to_owned());
-        let done = if succeeds { Ok(true) } else { Err(failed()) };
-        mending.note(Ok((id.to_owned(), done)));
-        let attempt = mending.attempts[id];
-        attempt.next().duration_since(attempt.last).as_secs()
+        mending.note(Ok((ID.to_owned(), done)));
+        waited
     }
 
     #[tokio::test(start_paused = true)]
     async fn failures_are_forgotten_once_servers_have_run() {
-        let (mut mending, long) = (Mending::default(), Duration::from_mins(1));
-        for expected in [1, 2, 4, 8, 16, 32, 60, 60] {
-            let wait = attempt(&mut mending, "pg1", long, false).await;
-            assert_eq!(wait, expected);
-            advance(Duration::from_secs(wait)).await;
+        for time in [Duration::ZERO, STEADY * 2] {
+            let mut mending = Mending::default();
+            for expected in [0, 1, 2, 4, 8, 16, 32, 60, 60] {
+                assert_eq!(mend(&mut mending, time, failed()).await, expected);
+            }
+            // They start, and do not last.
+            assert_eq!(mend(&mut mending, time, Ok(true)).await, 60);
+            assert_eq!(mend(&mut mending, time, Ok(true)).await, 60);
+            // They run for a time.
+            advance(STEADY).await;
+            assert!(mending.take_turns(Vec::new()).is_empty());
+            assert_eq!(mend(&mut mending, time, failed()).await, 0);
+            assert_eq!(mend(&mut mending, time, failed()).await, 1);
         }
-        // It starts, and does not last.
-        assert_eq!(attempt(&mut mending, "pg1", long, true).await, 60);
-        advance(STEADY / 2).await;
-        assert_eq!(attempt(&mut mending, "pg1", long, true).await, 60);
-        advance(STEADY).await;
-        assert_eq!(attempt(&mut mending, "pg1", long, false).await, 1);
     }
 
     #[tokio::test(start_paused = true)]
     async fn those_that_have_waited_longest_come_first() {
         let mut mending = Mending::default();
         let ids: Vec<String> = (0..20).map(|number| format!("pg{number:02}")).collect();
-        for id in &ids[..19] {
-            attempt(&mut mending, id, Duration::from_millis(10), false).await;
+        assert_eq!(mending.take_turns(ids.clone()), ids[..AT_ONCE]);
+        assert!(mending.take_turns(ids.clone()).is_empty(), "all are busy");
+        // Two fail, and one waits for something else: neither comes before those that had no turn.
+        for id in &ids[..2] {
+            mending.note(Ok((id.clone(), failed())));
         }
-        assert_eq!(mending.due(ids.clone(), Instant::now()), ["pg19"]);
+        mending.note(Ok((ids[2].clone(), Ok(false))));
+        advance(LOOK).await;
+        assert_eq!(mending.take_turns(ids.clone()), ids[AT_ONCE..AT_ONCE + 3]);
+        for id in &ids[3..AT_ONCE + 3] {
+            mending.note(Ok((id.clone(), Ok(false))));
+        }
         advance(FIRST_WAIT).await;
-        let due = mending.due(ids.clone(), Instant::now());
-        assert_eq!(due[0], "pg19", "it has not been tried yet");
-        assert_eq!(due[1..], ids[..AT_ONCE - 1]);
-        mending.begun.insert(ids[0].clone(), Instant::now());
-        let due = mending.due(ids.clone(), Instant::now());
-        assert_eq!(due[1..], ids[1..AT_ONCE - 1]);
+        assert_eq!(
+            mending.take_turns(ids.clone()),
+            ids[AT_ONCE + 3..AT_ONCE + 11]
+        );
+        for id in &ids[AT_ONCE + 3..AT_ONCE + 11] {
+            mending.note(Ok((id.clone(), Ok(false))));
+        }
+        let turns = mending.take_turns(ids.clone());
+        assert_eq!(turns[..1], ids[AT_ONCE + 11..]);
+        assert_eq!(turns[1..], ids[..AT_ONCE - 1]);
     }
 }

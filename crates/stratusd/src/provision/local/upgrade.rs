@@ -256,10 +256,8 @@ impl Inner {
                     // Before the server archives the first part of its own log: the log of the old cluster
                     // does not lead to the new one, so the backups begin anew.
                     self.remove_archive(database.locked.id()).await?;
-                    database
-                        .locked
-                        .remove_tree(member.path(&database.locked, OLD))
-                        .await?;
+                    let old = member.path(&database.locked, OLD);
+                    database.locked.discard(&old)?;
                     clear(&database.locked).await?;
                     database.record.upgrade = None;
                     database.record.failed_upgrade = None;
@@ -270,7 +268,7 @@ impl Inner {
                 Stage::Returning => {
                     if member.path(&database.locked, OLD).exists() {
                         server::halt(&data).await?;
-                        database.locked.remove_tree(data.clone()).await?;
+                        database.locked.discard(&data)?;
                         rename(member, &database.locked, OLD, DATA)?;
                     }
                     clear(&database.locked).await?;
@@ -341,7 +339,7 @@ async fn clear(locked: &Locked) -> Result<(), ProvisionError> {
     halt(locked).await?;
     for member in Member::ALL {
         for name in [UPGRADED, WORK] {
-            locked.remove_tree(member.path(locked, name)).await?;
+            locked.discard(&member.path(locked, name))?;
         }
     }
     Ok(())

@@ -132,7 +132,7 @@ fn apart(quiet: impl Fn() -> Caller + Sync, subnet: &str, times: &mut Vec<f64>) 
     })
 }
 
-/// Has the system schedule this thread by a policy and with a priority. Only root may do so for each.
+/// Has the system schedule this thread by a policy and with a priority. Only root may choose `--fifo`.
 fn schedule(policy: &str, priority: &str) {
     let thread = rustix::thread::gettid().as_raw_nonzero().to_string();
     let run = Command::new("chrt")

@@ -21,12 +21,11 @@ const STOP_COPIES: &str = "while test -d $PWD; do for process in /proc/[0-9]*; d
 const NEST: &str = "mkdir -p $(printf 'd/%.0s' $(seq 30000)) && : > nested";
 
 /// Puts a pipe where the copy of the server gets a file.
-const PIPE: &str =
-    "cd ../..; until mkfifo b/new/backup_label; do sleep 0.01; done; : > a/socket/piped";
+const PIPE: &str = "cd ../..; until mkfifo b/new/backup_label; do test -d a || exit; sleep 0.01; done; : > a/socket/piped";
 
-/// Takes the place of the server: the file with its number always has that of a process that has just begun.
-const UNSTOPPABLE: &str = "cd ../data; trap '' QUIT; while test -d $PWD; do \
-     sleep 1 & echo $! > next && mv next postmaster.pid; done";
+/// Makes it uncertain whether the server runs, so that it cannot be stopped by its number.
+const UNCERTAIN: &str = "cd ../data; rm postmaster.pid; mkdir postmaster.pid; \
+     while test -d $PWD; do sleep 1; done";
 
 /// Runs a program as the user of a server, which outlives the session.
 async fn run(database: &Value, script: &str) {
@@ -94,7 +93,7 @@ async fn a_pipe_does_not_hold_up_the_copy_of_a_standby() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_program_in_the_place_of_a_server_ends_with_its_database() {
+async fn a_server_that_cannot_be_found_ends_with_its_database() {
     let Some(servers) = Servers::new() else {
         return;
     };
@@ -104,14 +103,12 @@ async fn a_program_in_the_place_of_a_server_ends_with_its_database() {
     }
     let service = servers.serve(&[]);
     let caller = servers.caller(&service);
-    let made = create(&caller, "replaced", json!({})).await;
-    run(&made, UNSTOPPABLE).await;
+    let made = create(&caller, "lost", json!({})).await;
+    run(&made, UNCERTAIN).await;
     let id = made["id"].as_str().expect("it has an id");
-    let replaced = eventually(async || servers.pid(id).is_none().then_some(()));
-    replaced
-        .await
-        .expect("a program takes the place of the server");
-    delete(&servers, &caller, "replaced").await;
+    let lost = eventually(async || servers.pid(id).is_none().then_some(()));
+    lost.await.expect("its number is gone");
+    delete(&servers, &caller, "lost").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
