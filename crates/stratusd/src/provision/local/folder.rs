@@ -238,7 +238,7 @@ impl Locked {
     /// Moves something in the folder of the database out of the way, if it is there. The supervisor removes
     /// it.
     pub(super) fn discard(&self, path: &Path) -> Result<(), ProvisionError> {
-        let discarded = removal::discard(path, &self.path(TRASH));
+        let discarded = removal::discard(path, &self.path(TRASH), MOST_EMPTYING);
         discarded.map_err(|error| failed(&path.display().to_string(), &error))
     }
 
@@ -260,7 +260,7 @@ impl Locked {
         for name in names(&self.path)? {
             let path = self.path(&name);
             if name != TRASH && path.is_dir() {
-                removal::discard(&path, &trash)?;
+                removal::discard(&path, &trash, MOST_REMOVING)?;
             }
         }
         removal::empty(&trash, MOST_REMOVING)?;

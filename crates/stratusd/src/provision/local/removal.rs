@@ -23,28 +23,35 @@ pub(super) const TRASH: &str = "removed";
 /// How deep folders are that cannot be moved up, such as the subvolumes of Btrfs.
 const MOST_NESTED: u32 = 16;
 
-/// Moves a folder or file to the trash, if it is there. Nothing else may use the trash at the same time.
-pub(super) fn discard(path: &Path, trash: &Path) -> io::Result<()> {
+/// Moves a folder or file to the trash, if it is there. Nothing else may use the trash at the same time. A
+/// folder that the system does not move, such as one of a lower layer of overlayfs, is removed where it is,
+/// for which `most` is the time, as for [`empty`].
+pub(super) fn discard(path: &Path, trash: &Path, most: Duration) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         there => there?,
     };
     private(trash)?;
-    let mut number = 0_u64;
-    while !rename(CWD, path, CWD, &trash.join(number.to_string()))? {
-        number += 1;
+    for number in 0_u64.. {
+        match rename(CWD, path, CWD, &trash.join(number.to_string())) {
+            Ok(false) => {}
+            Ok(true) => break,
+            Err(Errno::XDEV) => return empty(path, most),
+            Err(error) => return Err(error.into()),
+        }
     }
     Ok(())
 }
 
-/// Removes the trash with all that is in it, if it is there. Nothing else may use it at the same time.
+/// Removes the trash, or another folder, with all that is in it, if it is there. Nothing else may use it at the
+/// same time.
 ///
 /// # Errors
 ///
 /// If it takes longer than `most`: programs that still run may make files as fast as they are removed.
 /// What is left is removed by the next call.
-pub(super) fn empty(trash: &Path, most: Duration) -> io::Result<()> {
-    let folder = match open(CWD, trash) {
+pub(super) fn empty(path: &Path, most: Duration) -> io::Result<()> {
+    let folder = match open(CWD, path) {
         Err(Errno::NOENT) => return Ok(()),
         folder => folder?,
     };
@@ -55,7 +62,7 @@ pub(super) fn empty(trash: &Path, most: Duration) -> io::Result<()> {
         nested: 0,
     };
     top.empty()?;
-    fs::remove_dir(trash)
+    fs::remove_dir(path)
 }
 
 /// A folder to which those within it are moved up.
@@ -187,7 +194,7 @@ mod tests {
 
     /// Removes a folder whole.
     fn remove(path: &Path, trash: &Path) {
-        discard(path, trash).expect("it can be moved");
+        discard(path, trash, LONG).expect("it can be moved");
         assert!(!path.exists());
         empty(trash, LONG).expect("it can be removed");
         assert!(!trash.exists());
@@ -237,7 +244,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder can be created");
         let (tree, trash) = (folder.path().join("tree"), folder.path().join(TRASH));
         nest(&tree, 3000);
-        discard(&tree, &trash).expect("it can be moved");
+        discard(&tree, &trash, LONG).expect("it can be moved");
         let wrong = empty(&trash, Duration::ZERO).expect_err("there is no time");
         assert_eq!(
             wrong.to_string(),
