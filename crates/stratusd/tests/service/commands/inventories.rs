@@ -4,9 +4,9 @@ use insta::{assert_json_snapshot, assert_snapshot};
 use serde_json::{Value, json};
 
 use crate::on_both;
-use crate::support::Home;
 use crate::support::caller::Caller;
 use crate::support::inventory::{SHOP, two_projects};
+use crate::support::{Home, eventually};
 
 /// Applies an inventory, and removes what is not in it. Returns what is printed.
 fn prune(home: &Home, inventory: &str) -> String {
@@ -298,6 +298,26 @@ on_both! {
         let body = serde_json::json!({ "size": "standard-2", "storage_size": 64 });
         let refused = caller.post("/location/eu-north-h1/postgres/orders", body).await;
         assert!(refused.detail("location").as_str().is_some_and(|text| text.contains("eu-central-h1 and us-east-a2")), "{}", refused.body);
+    }
+
+    async fn a_location_offers_what_the_inventory_says_now(home: Home) {
+        let inventory = |postgres: bool| {
+            format!("locations: [{{ name: here, postgres: {postgres} }}]\nprojects: [{{ name: shop, id: {SHOP} }}]\n")
+        };
+        home.apply(&inventory(false));
+        let service = home.serve(&[]);
+        let caller = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
+        let body = serde_json::json!({ "size": "standard-2", "storage_size": 64 });
+        let create = async || caller.post("/location/here/postgres/orders", body.clone()).await;
+        let refused = create().await;
+        assert!(refused.detail("location").is_string(), "{}", refused.body);
+        let applied = home.apply(&inventory(true));
+        assert!(applied.contains("~ location here"), "{applied}");
+        // A running service sees it within a second.
+        let created = eventually(async || (create().await.status == 200).then_some(()));
+        created.await.expect("the location offers Postgres");
+        let applied = home.apply(&inventory(true));
+        assert_eq!(applied.lines().last(), Some("0 to create, 0 to update, 0 to delete: applied"));
     }
 
     async fn networks_pass_from_a_name_to_another(home: Home) {

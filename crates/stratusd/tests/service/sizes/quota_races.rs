@@ -163,6 +163,29 @@ async fn an_inventory_delays_only_creates_of_its_project() {
         .ok();
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_inventory_holds_the_quota_of_what_it_prunes() {
+    let Some(home) = Home::postgres() else {
+        return;
+    };
+    let home = Arc::new(home);
+    home.apply(&two_projects());
+    let services = [home.serve(&[])];
+    let shop = callers(&home, &services, "shop", SHOP).remove(0);
+    let mut session = Session::with_locked(&home.database_url, "private_subnet", "SHARE");
+    let nothing = "projects: [{ name: shop }, { name: rival }]\n".to_owned();
+    let inventory = (nothing, &["--prune"][..]);
+    let applying = begin_apply(&home, &mut session, "private_subnet", inventory).await;
+    let creating = begin_creates(&shop, 1, "waiting");
+    assert!(session.sees(&waits_for_a_quota(), PATIENCE).await);
+    drop(session);
+    let applied = applying.await.expect("it runs");
+    assert!(applied.status.success(), "{applied:?}");
+    assert_eq!(made(creating).await, 1);
+    let subnets = shop.get(&format!("{PLACE}/private-subnet")).await.ok();
+    assert_eq!(subnets["count"], 1);
+}
+
 /// Far from the quota, where creates run beside each other.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn creates_beside_an_inventory_never_exceed_a_quota() {
