@@ -33,7 +33,7 @@ pub(super) fn discard(path: &Path, trash: &Path, most: Duration) -> io::Result<(
     };
     private(trash)?;
     for number in 0_u64.. {
-        match rename(CWD, path, CWD, &trash.join(number.to_string())) {
+        match rename(CWD, path, CWD, trash.join(number.to_string())) {
             Ok(false) => {}
             Ok(true) => break,
             Err(Errno::XDEV) => return empty(path, most),
