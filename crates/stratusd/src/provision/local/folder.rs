@@ -32,11 +32,12 @@ use super::removal::{self, TRASH};
 use super::upgrade::{FailedUpgrade, Upgrade};
 use crate::provision::{ProvisionError, Shape};
 
-/// How long the removal of what was moved out of the way lasts at a time: other steps wait for it, and programs
-/// of the owner may make more of it.
-const MOST_EMPTYING: Duration = Duration::from_secs(30);
+/// How long a step removes what is not needed any more. Programs of the owner may make more of it meanwhile.
+const MOST_REMOVING: Duration = Duration::from_secs(30);
+/// How long the supervisor goes on with it at a time: less than other steps wait for the lock.
+const MOST_EMPTYING: Duration = Duration::from_secs(2);
 /// How long the removal of a whole database lasts at a time.
-const MOST_REMOVING: Duration = Duration::from_mins(10);
+const MOST_DELETING: Duration = Duration::from_mins(10);
 
 /// The folder of databases cannot be created or read.
 #[derive(Debug, Error)]
@@ -235,23 +236,52 @@ impl Locked {
         }
     }
 
-    /// Moves something in the folder of the database out of the way, if it is there. The supervisor removes
-    /// it.
-    pub(super) fn discard(&self, path: &Path) -> Result<(), ProvisionError> {
-        let discarded = removal::discard(path, &self.path(TRASH), MOST_EMPTYING);
-        discarded.map_err(|error| failed(&path.display().to_string(), &error))
+    /// Moves something in the folder of the database out of the way, if it is there, and removes it. What
+    /// takes longer than [`MOST_REMOVING`] is left to the supervisor. That goes on if the step is cancelled,
+    /// with the lock.
+    pub(super) async fn remove_tree(&self, path: PathBuf) -> Result<(), ProvisionError> {
+        let trash = self.path(TRASH);
+        let remove = move || {
+            removal::discard(&path, &trash, MOST_REMOVING)?;
+            Ok(removal::empty(&trash, MOST_REMOVING))
+        };
+        let left = self.with_lock(remove).await?;
+        self.note_left(left);
+        Ok(())
     }
 
-    /// Removes what was moved out of the way. That goes on if the step is cancelled, with the lock.
+    /// Goes on to remove what was moved out of the way, for a short time.
     pub(super) async fn empty_trash(&self) -> Result<(), ProvisionError> {
-        let (trash, lock) = (self.path(TRASH), self.inherited()?);
-        let empty = move || {
-            let emptied = removal::empty(&trash, MOST_EMPTYING);
+        let trash = self.path(TRASH);
+        let empty = move || Ok(removal::empty(&trash, MOST_EMPTYING));
+        let left = self.with_lock(empty).await?;
+        self.note_left(left);
+        Ok(())
+    }
+
+    /// Logs that something is not removed yet, for which the database has a way without.
+    fn note_left(&self, left: io::Result<()>) {
+        if let Err(error) = left {
+            tracing::warn!(
+                database = self.id(),
+                "what is not needed any more is not all removed yet: {error}"
+            );
+        }
+    }
+
+    /// Does something on another thread, which has the lock as long as it takes.
+    async fn with_lock<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> io::Result<T> + Send + 'static,
+    ) -> Result<T, ProvisionError> {
+        let lock = self.inherited()?;
+        let work = move || {
+            let done = work();
             drop(lock);
-            emptied
+            done
         };
-        let emptied = spawn_blocking(empty).await.expect("it does not panic");
-        emptied.map_err(|error| failed("what is removed", &error))
+        let done = spawn_blocking(work).await.expect("it does not panic");
+        done.map_err(|error| failed("the folder of a database", &error))
     }
 
     /// Removes the folder.
@@ -260,10 +290,10 @@ impl Locked {
         for name in names(&self.path)? {
             let path = self.path(&name);
             if name != TRASH && path.is_dir() {
-                removal::discard(&path, &trash, MOST_REMOVING)?;
+                removal::discard(&path, &trash, MOST_DELETING)?;
             }
         }
-        removal::empty(&trash, MOST_REMOVING)?;
+        removal::empty(&trash, MOST_DELETING)?;
         fs::remove_dir_all(&self.path)
     }
 }

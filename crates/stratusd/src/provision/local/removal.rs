@@ -24,23 +24,31 @@ pub(super) const TRASH: &str = "removed";
 const MOST_NESTED: u32 = 16;
 
 /// Moves a folder or file to the trash, if it is there. Nothing else may use the trash at the same time. A
-/// folder that the system does not move, such as one of a lower layer of overlayfs, is removed where it is,
-/// for which `most` is the time, as for [`empty`].
+/// folder that the system does not move, such as one of a lower layer of overlayfs, or any on a full disk, is
+/// removed where it is, for which `most` is the time, as for [`empty`].
 pub(super) fn discard(path: &Path, trash: &Path, most: Duration) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         there => there?,
     };
-    private(trash)?;
+    match private(trash) {
+        Err(error) if is_full(&error) => return empty(path, most),
+        made => made?,
+    }
     for number in 0_u64.. {
         match rename(CWD, path, CWD, trash.join(number.to_string())) {
             Ok(false) => {}
             Ok(true) => break,
-            Err(Errno::XDEV) => return empty(path, most),
+            Err(Errno::XDEV | Errno::NOSPC | Errno::DQUOT) => return empty(path, most),
             Err(error) => return Err(error.into()),
         }
     }
     Ok(())
+}
+
+fn is_full(error: &io::Error) -> bool {
+    let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
+    full.contains(&error.kind())
 }
 
 /// Removes the trash, or another folder, with all that is in it, if it is there. Nothing else may use it at the

@@ -146,9 +146,8 @@ impl Inner {
         // Before the folder, by which the supervisor finds what is left.
         let client = session::connect(database, database.record.primary).await?;
         client.drop_slot(member.name()).await?;
-        database
-            .locked
-            .discard(&database.locked.path(member.name()))
+        let folder = database.locked.path(member.name());
+        database.locked.remove_tree(folder).await
     }
 
     /// Replaces a primary that does not run by a standby. If none can replace it without losing a

@@ -87,7 +87,7 @@ impl Inner {
         if data.exists() {
             return Ok(());
         }
-        discard_unfinished(locked)?;
+        remove_unfinished(locked).await?;
         let new = locked.path(&format!(
             "{NEW}{:016x}",
             u64::from_be_bytes(self.world.random())
@@ -209,12 +209,12 @@ async fn await_copies(locked: &Locked) -> Result<File, ProvisionError> {
     }
 }
 
-/// Moves what earlier steps have not finished out of the way.
-fn discard_unfinished(locked: &Locked) -> Result<(), ProvisionError> {
+/// Removes what earlier steps have not finished.
+async fn remove_unfinished(locked: &Locked) -> Result<(), ProvisionError> {
     let all = names(&locked.path(""));
     let all = all.map_err(|error| failed("the folder of a database", &error))?;
     for name in all.iter().filter(|name| name.starts_with(NEW)) {
-        locked.discard(&locked.path(name))?;
+        locked.remove_tree(locked.path(name)).await?;
     }
     Ok(())
 }

@@ -23,8 +23,8 @@ const LOOK: Duration = Duration::from_millis(500);
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 /// The longest wait after failed starts.
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
-/// How long the servers of a database have to run after an attempt until their earlier failures are
-/// forgotten.
+/// How long the servers of a database have to run, after the wait that follows an attempt, until their
+/// earlier failures are forgotten.
 const STEADY: Duration = Duration::from_secs(30);
 /// How many databases are mended at the same time.
 const AT_ONCE: usize = 8;
@@ -142,6 +142,8 @@ impl Local {
             return Ok(false);
         };
         let mut database = Database { locked, record };
+        // First, since it makes room, without which nothing else may succeed.
+        database.locked.empty_trash().await?;
         self.0.settle(&mut database).await?;
         let data = database.record.primary.path(&database.locked, DATA);
         let has_ended = database.record.promoted.is_some() || server::pid(&data)?.is_none();
@@ -152,10 +154,6 @@ impl Local {
             // Before the standbys, which may take long to copy.
             self.0.tell(id);
             recovered?;
-        }
-        // Before the standbys, for which it makes room.
-        if let Err(error) = database.locked.empty_trash().await {
-            tracing::warn!(database = id, "not all is removed yet: {error}");
         }
         self.0.ensure_standbys(database).await?;
         Ok(has_ended)
@@ -210,9 +208,11 @@ impl Mending {
         let ids = &self.ids;
         self.turns
             .retain(|id, _| is_broken.contains(id) || ids.contains(id));
-        // Servers have run since an attempt if nothing has been broken for a time.
+        let turns = &self.turns;
         self.attempts.retain(|id, attempt| {
-            is_broken.contains(id) || ids.contains(id) || attempt.last + STEADY > now
+            let had_turn = turns.get(id).is_some_and(|turn| *turn >= attempt.next());
+            let waits = is_broken.contains(id) && !had_turn;
+            waits || ids.contains(id) || attempt.next() + STEADY > now
         });
         let mut due = broken;
         due.retain(|id| {
@@ -300,8 +300,15 @@ mod tests {
             assert_eq!(mend(&mut mending, time, Ok(true)).await, 60);
             assert_eq!(mend(&mut mending, time, Ok(true)).await, 60);
             // They run for a time.
-            advance(STEADY).await;
+            advance(LONGEST_WAIT + STEADY).await;
             assert!(mending.take_turns(Vec::new()).is_empty());
+            assert_eq!(mend(&mut mending, time, failed()).await, 0);
+            assert_eq!(mend(&mut mending, time, failed()).await, 1);
+            // They run, and a standby is waited for.
+            let begun = Instant::now();
+            while begun.elapsed() < LONGEST_WAIT + STEADY {
+                mend(&mut mending, LOOK, Ok(false)).await;
+            }
             assert_eq!(mend(&mut mending, time, failed()).await, 0);
             assert_eq!(mend(&mut mending, time, failed()).await, 1);
         }

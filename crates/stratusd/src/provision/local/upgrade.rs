@@ -107,8 +107,11 @@ impl Inner {
             program::keep_settings(self, &database, to).await
         };
         if let Err(error) = copied.await {
-            self.settle(&mut database).await?;
-            return Err(self.postpone(&mut database, error)?);
+            let settled = self.settle(&mut database).await;
+            // Also if the way back fails, for example since the disk is full.
+            let error = self.postpone(&mut database, error)?;
+            settled?;
+            return Err(error);
         }
         to.clone_into(&mut database.record.shape.version);
         database.record.timeline = 1;
@@ -257,7 +260,7 @@ impl Inner {
                     // does not lead to the new one, so the backups begin anew.
                     self.remove_archive(database.locked.id()).await?;
                     let old = member.path(&database.locked, OLD);
-                    database.locked.discard(&old)?;
+                    database.locked.remove_tree(old).await?;
                     clear(&database.locked).await?;
                     database.record.upgrade = None;
                     database.record.failed_upgrade = None;
@@ -268,7 +271,7 @@ impl Inner {
                 Stage::Returning => {
                     if member.path(&database.locked, OLD).exists() {
                         server::halt(&data).await?;
-                        database.locked.discard(&data)?;
+                        database.locked.remove_tree(data.clone()).await?;
                         rename(member, &database.locked, OLD, DATA)?;
                     }
                     clear(&database.locked).await?;
@@ -339,7 +342,7 @@ async fn clear(locked: &Locked) -> Result<(), ProvisionError> {
     halt(locked).await?;
     for member in Member::ALL {
         for name in [UPGRADED, WORK] {
-            locked.discard(&member.path(locked, name))?;
+            locked.remove_tree(member.path(locked, name)).await?;
         }
     }
     Ok(())
