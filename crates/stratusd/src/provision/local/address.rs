@@ -2,8 +2,8 @@
 //! always has the port 5432.
 
 use std::fmt;
-use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::fs;
+use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
 use std::str::FromStr;
@@ -12,7 +12,7 @@ use api_types::Location;
 
 use crate::provision::ProvisionError;
 
-use super::files::{failed, sync_folder};
+use super::files::{failed, remove_file, replace};
 
 /// The port that all databases listen on.
 pub(super) const PORT: u16 = 5432;
@@ -153,17 +153,11 @@ impl Addresses {
         let io = |error| failed(&folder.display().to_string(), &error);
         // A link is made at once, with its content: a service that is killed leaves no file whose
         // owner nobody knows.
-        let candidate = folder.join(format!("{id}.new"));
-        let write = || -> io::Result<()> {
-            let mut file = File::create(&candidate)?;
-            file.write_all(id.as_bytes())?;
-            // Before the record that names the address.
-            file.sync_all()
-        };
-        write().map_err(io)?;
+        let candidate = folder.join(id);
+        replace(&candidate, id.as_bytes(), None)?;
         let taken = pool.network.link(folder, &candidate);
-        fs::remove_file(&candidate).map_err(io)?;
-        sync_folder(&candidate).map_err(io)?;
+        // With the link, before the record that names the address.
+        remove_file(&candidate).map_err(io)?;
         taken
     }
 }
@@ -204,9 +198,7 @@ impl Network {
 pub(super) fn free(folder: &Path, id: &str) -> Result<(), ProvisionError> {
     if let Some(address) = find(folder, id)? {
         let path = folder.join(address.to_string());
-        fs::remove_file(&path)
-            .and_then(|()| sync_folder(&path))
-            .map_err(|error| failed("an address", &error))?;
+        remove_file(&path).map_err(|error| failed("an address", &error))?;
     }
     Ok(())
 }

@@ -1,10 +1,9 @@
 //! Files of the service that servers read: what is in them, and what servers were last made to read.
 
 use std::fs;
-use std::io;
 use std::path::Path;
 
-use super::files::{User, failed, replace, sync_folder};
+use super::files::{User, failed, remove_file, replace};
 use super::folder::Database;
 use super::server;
 use crate::provision::ProvisionError;
@@ -51,11 +50,7 @@ pub(super) fn write(
     let path = folder.join(name);
     let done = path.with_extension(DONE);
     // First: once the file has changed, servers may read it at any time.
-    let forget = || match fs::remove_file(&done) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        removed => removed.and_then(|()| sync_folder(&done)),
-    };
-    forget().map_err(|error| failed(&done.display().to_string(), &error))?;
+    remove_file(&done).map_err(|error| failed(&done.display().to_string(), &error))?;
     replace(&path, content.as_bytes(), reader)
 }
 

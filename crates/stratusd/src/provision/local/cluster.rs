@@ -11,7 +11,7 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, unlinkat};
 use rustix::io::Errno;
 use tokio::process::Command;
 
-use super::files::User;
+use super::files::{User, open_folder};
 use super::server;
 
 /// The file that says where the log of a copy begins.
@@ -64,8 +64,7 @@ pub(super) fn unpack(to: &Path) -> Command {
 /// empty file that says how. Both are new files: the owner of the database may have put a link or a pipe in
 /// their place.
 pub(super) fn finish(folder: &Path, user: User, signal: &str, label: &str) -> io::Result<()> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let folder = openat(CWD, folder, flags, Mode::empty())?;
+    let folder = open_folder(CWD, folder)?;
     for name in REPLACED {
         match unlinkat(&folder, name, AtFlags::empty()) {
             Err(Errno::NOENT) => {}

@@ -4,10 +4,13 @@
 
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _, chown};
 use std::path::Path;
 
-use rustix::fs::OFlags;
+use rustix::fs::{Mode, OFlags, openat};
+use rustix::io::Errno;
+use rustix::path::Arg;
 
 use crate::provision::ProvisionError;
 
@@ -34,6 +37,20 @@ pub(super) fn replace(path: &Path, content: &[u8], reader: User) -> Result<(), P
         sync_folder(path)
     };
     write().map_err(|error| failed(&path.display().to_string(), &error))
+}
+
+/// Removes a file, if it is there, also if the machine stops afterwards.
+pub(super) fn remove_file(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed.and_then(|()| sync_folder(path)),
+    }
+}
+
+/// Opens a folder, unless its name is that of a link.
+pub(super) fn open_folder(within: impl AsFd, name: impl Arg) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    openat(within, name, flags, Mode::empty())
 }
 
 /// Writes what has changed in the folder of a file to the disk.

@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tokio::task::spawn_blocking;
 
-use super::files::{User, failed, names, open_to_servers, private, replace, sync_folder};
+use super::files::{User, failed, names, open_to_servers, private, remove_file, replace};
 use super::member::Member;
 use super::removal::{self, TRASH};
 use super::upgrade::{FailedUpgrade, Upgrade};
@@ -229,11 +229,7 @@ impl Locked {
 
     /// Removes the record, so that there is no database any more.
     pub(super) fn forget(&self) -> io::Result<()> {
-        let record = self.path("record.json");
-        match fs::remove_file(&record) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            removed => removed.and_then(|()| sync_folder(&record)),
-        }
+        remove_file(&self.path("record.json"))
     }
 
     /// Moves something in the folder of the database out of the way, if it is there, and removes it. What
@@ -241,27 +237,23 @@ impl Locked {
     /// with the lock.
     pub(super) async fn remove_tree(&self, path: PathBuf) -> Result<(), ProvisionError> {
         let trash = self.path(TRASH);
-        let remove = move || {
-            removal::discard(&path, &trash, MOST_REMOVING)?;
-            Ok(removal::empty(&trash, MOST_REMOVING))
-        };
-        let left = self.with_lock(remove).await?;
-        self.note_left(left);
+        self.with_lock(move || removal::discard(&path, &trash, MOST_REMOVING))
+            .await?;
+        self.empty_trash(MOST_REMOVING).await;
         Ok(())
     }
 
     /// Goes on to remove what was moved out of the way, for a short time.
-    pub(super) async fn empty_trash(&self) -> Result<(), ProvisionError> {
-        let trash = self.path(TRASH);
-        let empty = move || Ok(removal::empty(&trash, MOST_EMPTYING));
-        let left = self.with_lock(empty).await?;
-        self.note_left(left);
-        Ok(())
+    pub(super) async fn go_on_removing(&self) {
+        self.empty_trash(MOST_EMPTYING).await;
     }
 
-    /// Logs that something is not removed yet, for which the database has a way without.
-    fn note_left(&self, left: io::Result<()>) {
-        if let Err(error) = left {
+    /// Removes what was moved out of the way. A failure is only logged: nothing waits for it, and the
+    /// supervisor goes on.
+    async fn empty_trash(&self, most: Duration) {
+        let trash = self.path(TRASH);
+        let emptied = self.with_lock(move || removal::empty(&trash, most)).await;
+        if let Err(error) = emptied {
             tracing::warn!(
                 database = self.id(),
                 "what is not needed any more is not all removed yet: {error}"
@@ -270,10 +262,10 @@ impl Locked {
     }
 
     /// Does something on another thread, which has the lock as long as it takes.
-    async fn with_lock<T: Send + 'static>(
+    async fn with_lock(
         &self,
-        work: impl FnOnce() -> io::Result<T> + Send + 'static,
-    ) -> Result<T, ProvisionError> {
+        work: impl FnOnce() -> io::Result<()> + Send + 'static,
+    ) -> Result<(), ProvisionError> {
         let lock = self.inherited()?;
         let work = move || {
             let done = work();

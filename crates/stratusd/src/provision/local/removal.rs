@@ -2,8 +2,8 @@
 //!
 //! The owner of a database can make folders within folders without a bound, and more of them while they are
 //! removed. So a folder is first moved out of the way, to one that programs of the owner cannot enter. What
-//! is there is removed without descending: each folder within a folder is moved up, so that it takes the
-//! same memory and as many open files whatever is removed.
+//! is there is removed without descending: each folder within a folder is moved up. So however much is
+//! removed, the memory that it takes and the number of open files stay the same.
 
 use std::ffi::CStr;
 use std::fs;
@@ -12,11 +12,11 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, openat, renameat, unlinkat};
+use rustix::fs::{AtFlags, CWD, Dir, renameat, unlinkat};
 use rustix::io::Errno;
 use rustix::path::Arg;
 
-use super::files::private;
+use super::files::{open_folder, private};
 
 /// The name of the folder to which others are moved. Only the service can enter it.
 pub(super) const TRASH: &str = "removed";
@@ -59,7 +59,7 @@ fn is_full(error: &io::Error) -> bool {
 /// If it takes longer than `most`: programs that still run may make files as fast as they are removed.
 /// What is left is removed by the next call.
 pub(super) fn empty(path: &Path, most: Duration) -> io::Result<()> {
-    let folder = match open(CWD, path) {
+    let folder = match open_folder(CWD, path) {
         Err(Errno::NOENT) => return Ok(()),
         folder => folder?,
     };
@@ -106,7 +106,7 @@ impl Top {
             if remove_simple(&self.folder, name)? {
                 continue;
             }
-            let folder = match open(&self.folder, name) {
+            let folder = match open_folder(&self.folder, name) {
                 Err(Errno::NOENT) => continue,
                 folder => folder?,
             };
@@ -184,17 +184,11 @@ fn is_itself(name: &CStr) -> bool {
     [c".", c".."].contains(&name)
 }
 
-/// Opens a folder, which is not a link.
-fn open(within: impl AsFd, name: impl Arg) -> Result<OwnedFd, Errno> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    openat(within, name, flags, Mode::empty())
-}
-
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::symlink;
 
-    use rustix::fs::{FileType, mknodat};
+    use rustix::fs::{FileType, Mode, OFlags, mknodat, openat};
 
     use super::*;
 
@@ -211,12 +205,12 @@ mod tests {
     /// Makes folders within folders, each with a file.
     fn nest(path: &Path, depth: usize) {
         fs::create_dir(path).expect("it can be made");
-        let mut folder = open(CWD, path).expect("it is there");
+        let mut folder = open_folder(CWD, path).expect("it is there");
         for _ in 0..depth {
             rustix::fs::mkdirat(&folder, "d", Mode::RWXU).expect("it can be made");
             let flags = OFlags::WRONLY | OFlags::CREATE;
             openat(&folder, "file", flags, Mode::RWXU).expect("it can be made");
-            folder = open(&folder, "d").expect("it is there");
+            folder = open_folder(&folder, "d").expect("it is there");
         }
     }
 
