@@ -1,12 +1,14 @@
 //! Connections to a PostgreSQL server: TLS as in libpq, and a server that stops and starts again.
 
 mod freezes;
+mod hosts;
 mod identity;
 mod network;
 mod pipelining;
 mod runs;
 mod sessions;
 mod turns;
+mod waits;
 
 use std::net::TcpListener;
 use std::time::{Duration, Instant};

@@ -454,9 +454,12 @@ fn message(
     async move { connection.batch_execute(&sql).await }.boxed()
 }
 
-/// Rounds a time down to whole milliseconds, the unit of the limits that the server is sent.
+/// Rounds a time up to whole milliseconds, the unit of the limits that the server is sent. Rounded down,
+/// what is left of the limit of the session would always be another limit.
 fn whole(time: Duration) -> Duration {
-    Duration::from_millis(u64::try_from(millis(time)).unwrap_or_default())
+    const ROUND_UP: Duration = Duration::from_nanos(999_999);
+    let rounded = millis(time.saturating_add(ROUND_UP));
+    Duration::from_millis(u64::try_from(rounded).unwrap_or_default())
 }
 
 /// Waits for a statement for at most `patience`. After a timeout, or if this future is dropped,

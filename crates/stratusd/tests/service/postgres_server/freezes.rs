@@ -1,11 +1,11 @@
-//! A server that stops to respond while a connection is set up: the connection counts until the server
-//! must have ended its backend, and then another one is made.
+//! A server that stops to respond, while a connection is set up or later: the connection counts until the
+//! server must have ended its backend, and then another one is made.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use stratusd::storage::{Store, StoreConfig};
+use stratusd::storage::{StorageError, Store, StoreConfig, location};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -25,7 +25,7 @@ const STILL_COUNTED: Duration = Duration::from_millis(5500);
 /// The first byte of a message with a statement, such as those that set a session up.
 const QUERY: u8 = b'Q';
 
-/// A proxy that can keep statements of new connections from the server.
+/// A proxy that can keep statements of new connections from the server, and all that old ones send.
 struct Freezer {
     port: u16,
     is_frozen: AtomicBool,
@@ -33,6 +33,9 @@ struct Freezer {
     delay: Duration,
     /// The number of connections that were accepted.
     accepted: AtomicUsize,
+    /// The number of connections, in the order in which they were accepted, of which the server hears
+    /// nothing any more.
+    stalled: AtomicUsize,
 }
 
 impl Freezer {
@@ -45,20 +48,27 @@ impl Freezer {
             is_frozen: AtomicBool::new(false),
             delay,
             accepted: AtomicUsize::new(0),
+            stalled: AtomicUsize::new(0),
         });
         let accepting = Arc::clone(&freezer);
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                accepting.accepted.fetch_add(1, Ordering::SeqCst);
+                let number = accepting.accepted.fetch_add(1, Ordering::SeqCst);
                 let freezer = Arc::clone(&accepting);
-                tokio::spawn(async move { freezer.relay(client, server).await });
+                tokio::spawn(async move { freezer.relay(number, client, server).await });
             }
         });
         freezer
     }
 
+    /// Keeps all that is sent from now on by the connections that are there from the server.
+    fn stall(&self) {
+        let accepted = self.accepted.load(Ordering::SeqCst);
+        self.stalled.store(accepted, Ordering::SeqCst);
+    }
+
     /// Passes bytes on until one side closes the connection.
-    async fn relay(&self, client: TcpStream, server: u16) {
+    async fn relay(&self, number: usize, client: TcpStream, server: u16) {
         let is_frozen = self.is_frozen.load(Ordering::SeqCst);
         let server = TcpStream::connect(("127.0.0.1", server)).await;
         let (mut from_server, mut to_server) = server.expect("the server accepts").into_split();
@@ -67,7 +77,8 @@ impl Freezer {
             let mut buffer = vec![0; 16 << 10];
             while let Ok(read @ 1..) = from_client.read(&mut buffer).await {
                 // Read and never passed on, so that the end of the client is noticed.
-                if is_frozen && buffer[0] == QUERY {
+                let is_stalled = number < self.stalled.load(Ordering::SeqCst);
+                if is_stalled || is_frozen && buffer[0] == QUERY {
                     continue;
                 }
                 if to_server.write_all(&buffer[..read]).await.is_err() {
@@ -179,4 +190,38 @@ async fn a_connection_that_freezes_late_counts_for_longer() {
     let least = delay + WITHOUT_CLIENT;
     let most = least + Duration::from_secs(9);
     assert!((least..most).contains(&took), "{took:?}");
+}
+
+/// As when packets are lost: the statement and what ends it do not arrive.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_connection_that_stalls_counts_until_its_backend_must_have_ended() {
+    /// How long the service waits for the end of a statement that it has asked the server to cancel.
+    const RECLAIM: Duration = Duration::from_secs(5);
+    let Some((_home, cluster)) = Home::on_server(&[], &[]) else {
+        return;
+    };
+    let freezer = Freezer::start(cluster.port(), Duration::ZERO).await;
+    let store = opened(&cluster, freezer.port).await;
+    store.ensure_writable().await.expect("it can be written");
+    let read = async || {
+        let mut reader = store.reader().await?;
+        location::all(&mut reader.connection()).await
+    };
+    read().await.expect("it can be read");
+    freezer.stall();
+    let begun = Instant::now();
+    let stalled = read().await.expect_err("the server does not respond");
+    assert!(
+        matches!(stalled, StorageError::Unavailable(_)),
+        "{stalled:?}"
+    );
+    // Of the two connections, the other one is for changes.
+    while read().await.is_err() {
+        assert!(begun.elapsed() < PATIENCE);
+    }
+    let took = begun.elapsed();
+    let least = STATEMENT + RECLAIM + WITHOUT_CLIENT;
+    let most = least + Duration::from_secs(9);
+    assert!((least..most).contains(&took), "{took:?}");
+    store.close().await;
 }

@@ -177,7 +177,8 @@ async fn a_service_with_a_data_plane_has_no_more_than_its_connections() {
         .expect("the data plane reads the database again");
 }
 
-/// The server ends a statement by itself only after nine seconds.
+/// The server ends a statement by itself only after nine seconds. A view of a subnet is a transaction, and
+/// that of a database a single statement.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_statement_ends_when_its_caller_goes_away() {
     let Some((home, cluster)) = Home::on_server(&[], &[]) else {
@@ -187,32 +188,62 @@ async fn a_statement_ends_when_its_caller_goes_away() {
     let service = home.serve(&["--database-connections", "4"]);
     let caller = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
     let subnet = format!("{SUBNETS}/before");
-    let made = caller.post_nothing(&subnet).await.ok();
-    let lock = cluster.lock("private_subnet");
-    let begun = Instant::now();
-    let asked = caller.get(&subnet);
-    assert!(
-        tokio::time::timeout(Duration::from_secs(1), asked)
-            .await
-            .is_err()
-    );
-    let is_ended = eventually(async || (count(&cluster, WAITING) == 0).then_some(()));
-    is_ended.await.expect("the statement ends");
-    assert!(
-        begun.elapsed() < Duration::from_secs(6),
-        "it took {:?}",
-        begun.elapsed()
-    );
-    drop(lock);
-    // The request to cancel meets no other statement.
-    for _ in 0..50 {
-        assert_eq!(caller.get(&subnet).await.ok(), made);
+    caller.post_nothing(&subnet).await.ok();
+    let key = caller.post_nothing("/inference-api-key").await.ok();
+    let key = key["id"].as_str().expect("it has an id");
+    let key = format!("/inference-api-key/{key}");
+    for (path, table) in [(subnet, "private_subnet"), (key, "inference_api_key")] {
+        let made = caller.get(&path).await.ok();
+        let lock = cluster.lock(table);
+        let begun = Instant::now();
+        let asked = caller.get(&path);
+        let waited = tokio::time::timeout(Duration::from_secs(1), asked).await;
+        assert!(waited.is_err(), "{waited:?}");
+        let is_ended = eventually(async || (count(&cluster, WAITING) == 0).then_some(()));
+        is_ended.await.expect("the statement ends");
+        let took = begun.elapsed();
+        assert!(took < Duration::from_secs(6), "{path}: it took {took:?}");
+        drop(lock);
+        // The request to cancel meets no other statement.
+        for _ in 0..50 {
+            assert_eq!(caller.get(&path).await.ok(), made);
+        }
     }
-    assert!(
-        !cluster.log().contains("unexpected EOF"),
-        "{}",
-        cluster.log()
-    );
+    let log = cluster.log();
+    assert!(!log.contains("unexpected EOF"), "{log}");
+}
+
+/// The server would log a connection that ends without a word.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stop_closes_the_connections() {
+    let Some((home, cluster)) = Home::on_server(&[("log_min_messages", "debug1")], &[]) else {
+        return;
+    };
+    home.apply(&two_projects());
+    let service = home.serve(&["--database-connections", "4"]);
+    let caller = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
+    let mut calling = JoinSet::new();
+    for number in 0..8 {
+        let caller = caller.clone();
+        calling.spawn(async move {
+            caller
+                .post_nothing(&format!("{SUBNETS}/n{number}"))
+                .await
+                .ok();
+            caller.get("/postgres").await.ok();
+        });
+    }
+    while let Some(called) = calling.join_next().await {
+        called.expect("each response is as expected");
+    }
+    service.terminate();
+    let (is_well, log) = service.wait();
+    assert!(is_well, "{log}");
+    let has_ended = eventually(async || (count(&cluster, SESSIONS) == 0).then_some(()));
+    has_ended.await.expect("the server ends the sessions");
+    let log = cluster.log();
+    assert!(log.contains("DEBUG"), "{log}");
+    assert!(!log.contains("unexpected EOF"), "{log}");
 }
 
 /// A trigger records what is set in the sessions that make changes.
