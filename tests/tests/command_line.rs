@@ -13,6 +13,7 @@ mod patience;
 mod support;
 
 use std::fs;
+use std::path::Path;
 
 use serde_json::json;
 use support::{Program, serve};
@@ -220,6 +221,43 @@ fn other_bodies_are_forms_parts_and_files() {
     let got = log.last();
     assert_eq!(got.header("content-type"), Some("image/png"));
     assert_eq!(got.header("x-key"), Some("k"));
+    let save = |path: &Path| {
+        museum.run(&[
+            "put-picture",
+            "--body",
+            &at,
+            "--save",
+            &path.display().to_string(),
+        ])
+    };
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        // What is there gets the rights of a secret too.
+        fs::set_permissions(&saved, fs::Permissions::from_mode(0o644)).expect("they can be set");
+        save(&saved).ok();
+        let mode = fs::metadata(&saved)
+            .expect("it is there")
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o777, 0o600);
+        assert_eq!(save(Path::new("/dev/null")).ok(), "");
+    }
+    // A path that cannot be written is found out before the request is sent.
+    let sent = log.len();
+    for path in [
+        museum.folder().join("none/saved"),
+        museum.folder().to_path_buf(),
+    ] {
+        let failed = save(&path);
+        assert!(failed.err.contains("failed to write"), "{}", failed.err);
+    }
+    assert_eq!(log.len(), sent);
+    let parts = fs::read_dir(museum.folder()).expect("it can be read");
+    let parts = parts
+        .flatten()
+        .filter(|entry| entry.file_name().to_string_lossy().ends_with(".part"));
+    assert_eq!(parts.count(), 0);
     assert_eq!(museum.run(&["put-picture", "--body", "x"]).ok(), "\0\u{1}A");
 
     museum

@@ -26,6 +26,7 @@ mod output;
 mod pages;
 mod refusal;
 mod request;
+mod saved;
 mod secrets;
 mod settings;
 mod sources;

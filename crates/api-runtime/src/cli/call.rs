@@ -10,6 +10,7 @@ use tokio::time::{Instant, sleep};
 
 use super::failure::{CallError, Failure};
 use super::input::{self, Arguments};
+use super::saved::Saved;
 use super::settings::Settings;
 use super::{curl, output, pages, request};
 use crate::client::{self, ByteStream, ResponseValue, Transport};
@@ -38,8 +39,14 @@ pub(super) async fn call(settings: &Settings<'_>) -> Result<(), Failure> {
     if settings.sources.has("wait") {
         return wait(settings, &transport, &arguments).await;
     }
+    // Before the request, which may make something whose secret is shown this once.
+    let path = settings.sources.flag("save");
+    let saved = path.map(|path| Saved::open(path)).transpose()?;
     let reply = send(settings, &transport, &arguments).await?;
-    output::print(settings, reply).await
+    match saved {
+        Some(saved) => saved.write(reply.into_inner()).await,
+        None => output::print(settings, reply).await,
+    }
 }
 
 /// Prints the request.

@@ -1,6 +1,5 @@
 //! What a call returns, as the output.
 
-use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal as _, Write};
 
 use futures_util::TryStreamExt as _;
@@ -57,9 +56,6 @@ pub(super) async fn print(
     settings: &Settings<'_>,
     reply: ResponseValue<ByteStream>,
 ) -> Result<(), Failure> {
-    if let Some(path) = settings.sources.flag("save") {
-        return save(path, reply.into_inner()).await;
-    }
     let (status, essence) = (reply.status(), essence(reply.headers()));
     if let Some(framing) = Framing::of(&essence) {
         return stream(settings, framing, reply).await;
@@ -250,20 +246,8 @@ async fn plain(reply: ResponseValue<ByteStream>, is_text: bool) -> Result<(), Fa
     }
 }
 
-/// Writes a body into a new file that nobody else can read, since it may have secrets.
-async fn save(path: &str, body: ByteStream) -> Result<(), Failure> {
-    let wrong = |error: &io::Error| Failure::other(format!("failed to write {path}: {error}"));
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    // Only for the owner, since the response may have secrets.
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file: File = options.open(path).map_err(|error| wrong(&error))?;
-    copy(body, &mut file).await
-}
-
 /// Copies a body piece by piece, so that its size does not matter.
-async fn copy(mut body: ByteStream, to: &mut dyn Write) -> Result<(), Failure> {
+pub(super) async fn copy(mut body: ByteStream, to: &mut dyn Write) -> Result<(), Failure> {
     loop {
         let piece = body
             .try_next()

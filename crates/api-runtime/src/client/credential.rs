@@ -12,7 +12,7 @@ use reqwest::Request;
 use tokio::time::timeout;
 
 use super::secret_source::Kind;
-use super::{Error, InvalidArgument, SecretSource};
+use super::{Error, InvalidArgument, SecretSource, lenient};
 
 /// A string that `Debug` does not print.
 #[derive(Clone, PartialEq, Eq)]
@@ -101,7 +101,7 @@ pub(super) async fn asked<E>(
     source: &SecretSource,
     left: Option<Duration>,
 ) -> Result<Credential, Error<E>> {
-    let asked = source.ask();
+    let asked = lenient::apart(source.ask());
     let secret = match left {
         Some(left) => timeout(left, asked)
             .await

@@ -46,7 +46,8 @@ impl Event {
 /// A response body of server-sent events: a [`Stream`] of [`Event`]s.
 ///
 /// An event of more than 1 MiB is skipped, and [`Error::OversizedEvent`] in its place, unless
-/// [`max_item_bytes`](Self::max_item_bytes) sets another limit. The stream goes on after it.
+/// [`max_item_bytes`](Self::max_item_bytes) sets another limit. The stream goes on after it, and ends
+/// after any other error.
 pub struct EventStream {
     bytes: ByteStream,
     splitter: Splitter,

@@ -4,7 +4,7 @@ mod call;
 mod partial;
 mod search;
 
-pub(super) use call::{Body, failed, keep, keeping};
+pub(super) use call::{Body, apart, failed, keep, keeping};
 pub use call::{LenientCall, LenientExt};
 pub use partial::Partial;
 

@@ -42,8 +42,9 @@ pub(super) fn escape(value: &str) -> String {
 /// Returns an escaped segment, or an error if it is empty, `.` or `..`, which URL parsers remove
 /// from a path.
 pub(super) fn checked_segment(segment: &str) -> Argument<&str> {
-    // Rejected and not escaped, since URL parsers take `%2e` for a dot.
-    let problem = match segment {
+    // Rejected and not escaped, since URL parsers take `%2e` for a dot: also for one that is escaped within
+    // an item of a list.
+    let problem = match &*segment.replace("%2E", ".") {
         "" => "empty",
         "." => "`.`",
         ".." => "`..`",
@@ -57,6 +58,7 @@ pub(super) fn checked_segment(segment: &str) -> Argument<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::client::style::{Style, path_text};
 
     #[test]
     fn an_argument_cannot_climb_the_path() {
@@ -69,5 +71,22 @@ mod tests {
         assert_eq!(encode("%2e%2e").unwrap(), "%252e%252e");
         assert_eq!(encode("a b?#é").unwrap(), "a%20b%3F%23%C3%A9");
         assert_eq!(encode("...").unwrap(), "...");
+    }
+
+    #[test]
+    fn an_item_of_a_list_cannot_climb_the_path() {
+        let checked = |items: &[&str], style| {
+            let text = path_text("ids", &items, style, false).unwrap();
+            checked_segment(&text).map(str::to_owned)
+        };
+        for item in [".", ".."] {
+            checked(&[item], Style::Simple).expect_err(item);
+        }
+        checked(&["."], Style::Label).expect_err("a label has a dot before it");
+        assert_eq!(
+            checked(&["..", ".."], Style::Simple).unwrap(),
+            "%2E%2E,%2E%2E"
+        );
+        assert_eq!(checked(&["a"], Style::Label).unwrap(), ".a");
     }
 }

@@ -2,16 +2,16 @@
 
 use std::fmt;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use bytes::{Bytes, BytesMut};
 use futures_core::Stream;
-use futures_util::TryStreamExt as _;
+use futures_util::{TryStreamExt as _, stream};
 
 use super::Error;
 
 /// A response body that is read while it arrives: a [`Stream`] of pieces, or one piece with
-/// [`bytes`](Self::bytes).
+/// [`bytes`](Self::bytes). It ends after an error.
 pub struct ByteStream {
     pieces: Pin<Box<dyn Stream<Item = reqwest::Result<Bytes>> + Send + Sync>>,
     operation: Option<&'static str>,
@@ -54,8 +54,14 @@ impl Stream for ByteStream {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let operation = self.operation;
-        let piece = self.pieces.as_mut().poll_next(cx);
-        piece.map_err(|error| Error::from(error).of(operation))
+        let piece = ready!(self.pieces.as_mut().poll_next(cx));
+        Poll::Ready(piece.map(|piece| {
+            piece.map_err(|error| {
+                // Some errors would come again at each poll, as that of a time-out does.
+                self.pieces = Box::pin(stream::empty());
+                Error::from(error).of(operation)
+            })
+        }))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

@@ -16,7 +16,7 @@ use super::credential::{self, Slot};
 use super::received::{Origin, Received};
 use super::retry::{IDEMPOTENCY_KEY, idempotency_key};
 use super::traces::{self, Operation};
-use super::{Argument, BuildError, Error, Next, Retries, header};
+use super::{Argument, BuildError, Error, Next, Retries, header, lenient};
 
 /// Sends the requests of a client. Cheap to clone.
 #[derive(Clone)]
@@ -135,7 +135,7 @@ impl Transport {
     async fn attempt(&self, request: Request) -> Attempt {
         match &self.settings.around {
             None => Ok(self.http.execute(request).await?),
-            Some(around) => around(request, Next::new(&self.http)).await,
+            Some(around) => lenient::apart(around(request, Next::new(&self.http))).await,
         }
     }
 

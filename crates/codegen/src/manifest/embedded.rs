@@ -76,6 +76,7 @@ pub(super) const RUNTIME: &[(&str, &str)] = embedded!(
     "src/cli/pages.rs",
     "src/cli/refusal.rs",
     "src/cli/request.rs",
+    "src/cli/saved.rs",
     "src/cli/secrets.rs",
     "src/cli/settings.rs",
     "src/cli/sources.rs",

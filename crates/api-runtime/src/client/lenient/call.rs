@@ -5,9 +5,9 @@
 //! `LenientCall` takes it. Without one, decoding looks once at the thread-local and keeps nothing.
 
 use std::cell::RefCell;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::mem;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -40,6 +40,15 @@ thread_local! {
     static KEPT: RefCell<Kept> = const { RefCell::new(Kept::Off) };
 }
 
+/// What a thread has kept before. Put back on drop, so that a panic leaves no thread keeping bodies.
+struct Restore(Kept);
+
+impl Drop for Restore {
+    fn drop(&mut self) {
+        KEPT.replace(mem::replace(&mut self.0, Kept::Off));
+    }
+}
+
 /// Keeps the body of a response, if a [`LenientCall`] waits for it.
 pub(in super::super) fn keep(body: impl FnOnce() -> Body) {
     KEPT.with_borrow_mut(|kept| {
@@ -51,19 +60,23 @@ pub(in super::super) fn keep(body: impl FnOnce() -> Body) {
 
 /// Runs `poll`, and returns its result and the body that was [kept](keep) meanwhile.
 pub(in super::super) fn keeping<P>(poll: impl FnOnce() -> P) -> (P, Option<Body>) {
-    // Restored on drop, so that a panic in `poll` does not leave the thread keeping bodies.
-    struct Restore(Kept);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            KEPT.replace(mem::replace(&mut self.0, Kept::Off));
-        }
-    }
     let _restore = Restore(KEPT.replace(Kept::Waiting));
     let result = poll();
     match KEPT.replace(Kept::Off) {
         Kept::Body(body) => (result, Some(body)),
         Kept::Off | Kept::Waiting => (result, None),
     }
+}
+
+/// Runs what the program does within a call, such as to ask for a secret: the bodies of other calls that it
+/// makes are not kept.
+pub(in super::super) async fn apart<F: Future>(within: F) -> F::Output {
+    let mut within = pin!(within);
+    poll_fn(|cx| {
+        let _restore = Restore(KEPT.replace(Kept::Off));
+        within.as_mut().poll(cx)
+    })
+    .await
 }
 
 /// A call of an operation, whose response may be read leniently. Implemented by what `send()`
