@@ -260,6 +260,7 @@ components:
         call: &server::Call,
     ) -> Result<S::Principal, server::Rejected> {
         let mut failure = server::AuthError::Missing;
+        call.begin_alternative();
         let checked = async {
             security.key(call.header_key("x-key")?, call.operation()).await
         };
@@ -267,6 +268,7 @@ components:
             Ok(principal) => return Ok(principal),
             Err(error) => failure = failure.or(error),
         }
+        call.begin_alternative();
         let checked = async { security.login(call.basic()?, call.operation()).await };
         match checked.await {
             Ok(principal) => return Ok(principal),

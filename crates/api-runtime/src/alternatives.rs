@@ -4,6 +4,11 @@
 //! Lenient mode tries every alternative strictly first. Otherwise a response that fits one
 //! alternative exactly could become ambiguous, because lenient decoding lets other alternatives
 //! drop the properties that they do not know.
+//!
+//! A value is read once for each alternative, and so are the unions within it: each level of nested
+//! alternatives multiplies the work. So the work that a value may cause is limited, by its size.
+
+use std::cell::Cell;
 
 use serde::de::Error;
 use serde_json::Value;
@@ -18,6 +23,20 @@ pub const NONE_MATCHES: &str = "must match one of the alternatives";
 /// The message for a value that several alternatives accept, of which only one may.
 pub const SEVERAL_MATCH: &str = "must match exactly one of the alternatives, but matches several";
 
+/// The message for a value whose nested alternatives take more work than its size allows.
+pub const TOO_MANY: &str =
+    "must be simpler: it takes too long to tell which alternatives its parts are";
+
+/// How many times the size of a value may be read to find the alternatives of all its parts.
+const MOST_READ: usize = 100;
+/// What may be read of a small value, as a size.
+const SMALL: usize = 1 << 20;
+
+thread_local! {
+    /// What may still be read of the value that is being decoded, as a size; `None` outside of a union.
+    static LEFT: Cell<Option<usize>> = const { Cell::new(None) };
+}
+
 /// A function that decodes a value as one of the alternatives.
 pub type Read<T> = fn(&Value) -> Result<T, serde_json::Error>;
 
@@ -29,6 +48,10 @@ pub type Read<T> = fn(&Value) -> Result<T, serde_json::Error>;
 ///
 /// If no alternative accepts the value, or several accept it strictly.
 pub fn one_of<T: Wire, E: Error>(value: &Value, alternatives: &[Read<T>]) -> Result<T, E> {
+    limited(value, || only_one_of(value, alternatives))
+}
+
+fn only_one_of<T: Wire, E: Error>(value: &Value, alternatives: &[Read<T>]) -> Result<T, E> {
     // A second match is enough to know that several match, so the remaining alternatives are not
     // tried.
     let (found, others) = strict(|| {
@@ -50,15 +73,60 @@ pub fn one_of<T: Wire, E: Error>(value: &Value, alternatives: &[Read<T>]) -> Res
 ///
 /// If no alternative accepts the value.
 pub fn any_of<T: Wire, E: Error>(value: &Value, alternatives: &[Read<T>]) -> Result<T, E> {
-    let strictly = strict(|| fullest(value, alternatives));
-    let leniently = || {
-        if is_lenient() {
-            fullest(value, alternatives)
-        } else {
-            None
+    limited(value, || {
+        let strictly = strict(|| fullest(value, alternatives));
+        let leniently = || {
+            if is_lenient() {
+                fullest(value, alternatives)
+            } else {
+                None
+            }
+        };
+        strictly.or_else(leniently).ok_or_else(none_fits)
+    })
+}
+
+/// Runs `read`, which reads a value as alternatives. Fails if that reads more of it than its size allows,
+/// together with the unions around it and within it.
+fn limited<T, E: Error>(value: &Value, read: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+    // Put back on drop, so that a panic in `read` leaves no limit for the next value.
+    struct Outermost;
+    impl Drop for Outermost {
+        fn drop(&mut self) {
+            LEFT.set(None);
         }
-    };
-    strictly.or_else(leniently).ok_or_else(none_fits)
+    }
+    if LEFT.get().is_some() {
+        return read();
+    }
+    let _outermost = Outermost;
+    let most = size(value).saturating_mul(MOST_READ);
+    LEFT.set(Some(most.saturating_add(SMALL)));
+    let result = read();
+    if LEFT.get() == Some(0) {
+        return Err(E::custom(TOO_MANY));
+    }
+    result
+}
+
+/// Returns the size of a value: the number of its parts, and of the bytes of its strings.
+fn size(value: &Value) -> usize {
+    1 + match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(size).sum(),
+        Value::Object(entries) => entries
+            .iter()
+            .map(|(name, value)| name.len() + size(value))
+            .sum(),
+        _ => 0,
+    }
+}
+
+/// Notes that a value of this size is read once more. Returns whether it may be.
+fn may_read(size: usize) -> bool {
+    let left = LEFT.get().map(|left| left.saturating_sub(size));
+    LEFT.set(left);
+    left != Some(0)
 }
 
 /// Returns the error for a value that no alternative accepts.
@@ -67,7 +135,11 @@ fn none_fits<E: Error>() -> E {
 }
 
 fn fitting<'a, T>(value: &'a Value, alternatives: &'a [Read<T>]) -> impl Iterator<Item = T> + 'a {
-    let read = |read: &Read<T>| read(value).inspect_err(|_| place::forget()).ok();
+    let size = size(value);
+    let read = move |read: &Read<T>| {
+        let read = may_read(size).then(|| read(value))?;
+        read.inspect_err(|_| place::forget()).ok()
+    };
     alternatives.iter().filter_map(read)
 }
 
@@ -180,6 +252,40 @@ mod tests {
             lenient(|| any_of::<_, Error>(&value, &CLOSED)).expect("both fit"),
             known
         );
+    }
+
+    /// Decodes a list of lists of nothing else, or of a leaf.
+    fn nested(value: &Value) -> Result<Value, Error> {
+        let Value::Array(items) = value else {
+            return if value == "leaf" {
+                Ok(value.clone())
+            } else {
+                Err(Error::custom("must be a leaf"))
+            };
+        };
+        let items = items.iter().map(|item| any_of(item, &[nested, nested]));
+        items.collect::<Result<Vec<_>, _>>().map(Value::Array)
+    }
+
+    #[test]
+    fn nested_alternatives_are_limited_by_the_size_of_their_value() {
+        let deep = |levels, leaf| (0..levels).fold(json!(leaf), |inner, _| json!([inner]));
+        let read = |value: &Value| any_of::<Value, Error>(value, &[nested, nested]);
+        for levels in [1, 10] {
+            let value = deep(levels, "leaf");
+            assert_eq!(read(&value).expect("it fits"), value);
+            let error = read(&deep(levels, "other")).expect_err("it does not fit");
+            assert_eq!(error.to_string(), super::NONE_MATCHES);
+        }
+        for leaf in ["leaf", "other"] {
+            let error = read(&deep(60, leaf)).expect_err("2^60 attempts");
+            assert_eq!(error.to_string(), super::TOO_MANY);
+            // The next value has a limit of its own.
+            read(&deep(10, "leaf")).expect("it fits");
+        }
+        // A large value may be read more often than a small one.
+        let wide: Value = vec![deep(4, "leaf"); 20_000].into();
+        assert_eq!(read(&wide).expect("it fits"), wide);
     }
 
     #[test]

@@ -173,6 +173,7 @@ fn skip<'de, A: MapAccess<'de>>(
     closed: bool,
 ) -> Result<(), A::Error> {
     if closed && !is_lenient() {
+        place::key(&name);
         return Err(A::Error::custom(format_args!(
             "unknown property `{}`",
             shown(&name)

@@ -138,6 +138,9 @@ pub(crate) fn rule(error: &serde_json::Error) -> Option<String> {
     if text.starts_with("missing required property `") {
         return Some("is required".to_owned());
     }
+    if text.starts_with("unknown property `") {
+        return Some("is not a known property".to_owned());
+    }
     if text.starts_with("duplicate property `") {
         return Some("is there twice".to_owned());
     }

@@ -27,6 +27,10 @@ pub(crate) const MOST_VIOLATIONS: usize = 100;
 /// makes all of an array before it returns the first, so a large or deep body could otherwise take
 /// a lot of memory and time.
 const MOST_POINTERS: usize = 64 << 10;
+/// The maximum number of levels of a value of which it is said where it breaks which rules. The validator
+/// collects the errors of all alternatives of a part, and of all alternatives of the parts within these: each
+/// level of a recursive union multiplies them.
+const MOST_EXPLAINED: usize = 16;
 /// The maximum number of characters of a pointer that a violation repeats.
 const SHOWN: usize = 512;
 
@@ -92,6 +96,17 @@ impl Schemas {
             value,
         };
         let mut violations: Vec<Violation> = Vec::new();
+        if depth(value) > MOST_EXPLAINED {
+            return if validator.is_valid(value) {
+                Ok(())
+            } else {
+                Err(vec![Violation {
+                    pointer: String::new(),
+                    message: "does not match its schema, and is nested too deeply to say where"
+                        .to_owned(),
+                }])
+            };
+        }
         let is_large = pointers(value, 0).is_none_or(|bytes| bytes > MOST_POINTERS);
         if is_large {
             if let Err(error) = validator.validate(value) {
@@ -189,6 +204,16 @@ fn encoded(pointer: &str) -> String {
         }
     }
     made
+}
+
+/// Returns the number of levels of a value: 1 for one that is no array and no object.
+fn depth(value: &Value) -> usize {
+    let inner = match value {
+        Value::Array(items) => items.iter().map(depth).max(),
+        Value::Object(entries) => entries.values().map(depth).max(),
+        _ => None,
+    };
+    1 + inner.unwrap_or(0)
 }
 
 /// Returns the length of the JSON pointers to a value and to all its parts together, or `None` if

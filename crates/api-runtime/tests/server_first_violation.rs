@@ -31,6 +31,20 @@ static ADD: Operation = Operation {
     security: SecurityRequirements::NONE,
 };
 
+/// What derives look for in the root of a crate.
+#[cfg(feature = "jsonschema")]
+mod schemas {
+    pub(crate) static SCHEMAS: api_runtime::Schemas = api_runtime::Schemas::new("{}");
+}
+
+/// An object that takes no other properties.
+#[cfg(feature = "jsonschema")]
+#[derive(Clone, Debug, PartialEq, api_runtime::Object)]
+#[object(closed)]
+struct Closed {
+    name: i64,
+}
+
 async fn add(_: Arc<App<(), ()>>, mut call: Call) -> RouteResult {
     let mut inputs = call.inputs();
     let numbers = inputs.json::<Vec<i64>>(&NUMBERS, &REASONS).await;
@@ -93,6 +107,18 @@ async fn the_first_violation_has_its_pointer_and_its_rule() {
     assert!(text.contains("/1") && text.contains("must be"), "{text}");
     // One thing, and nothing of the body.
     assert!(!text.contains("/2") && !text.contains("hunter2"), "{text}");
+}
+
+/// Without a name, a caller would have to guess which of the properties is wrong.
+#[cfg(feature = "jsonschema")]
+#[tokio::test]
+async fn a_property_that_is_not_known_has_its_pointer() {
+    let closed = || Route::new(&ADD, |_, call| Box::pin(read::<Closed>(call)));
+    let (status, text) = post_to(closed(), r#"{"name": 1, "na/me": 2}"#).await;
+    assert_eq!(status, 400);
+    assert!(text.contains("/na~1me"), "{text}");
+    assert!(text.contains("is not a known property"), "{text}");
+    assert_eq!(post_to(closed(), r#"{"name": 1}"#).await.0, 200);
 }
 
 #[tokio::test]

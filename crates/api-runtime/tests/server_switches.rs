@@ -18,6 +18,7 @@ use api_runtime::server::{
 use axum::body::Body as HttpBody;
 use axum::http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::BodyExt;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tower_service::Service;
 
 const SECURITY: SecurityRequirements = SecurityRequirements {
@@ -294,9 +295,54 @@ async fn an_operation_of_the_method_options_is_no_preflight() {
     let called = send(console(), "OPTIONS", "/things", &[TOKEN, CONSOLE]).await;
     assert_eq!(called.status, 200);
     assert!(!called.body.is_empty(), "the handler has responded");
+    // The page may read the response, and that a path has no such operation.
+    assert_eq!(called.header("access-control-allow-origin"), CONSOLE.1);
+    let nowhere = send(console(), "OPTIONS", "/nowhere", &[TOKEN, CONSOLE]).await;
+    assert_eq!(nowhere.status, 404);
+    assert_eq!(nowhere.header("access-control-allow-origin"), CONSOLE.1);
     let preflight = [CONSOLE, ("access-control-request-method", "OPTIONS")];
     let allowed = send(console(), "OPTIONS", "/things", &preflight).await;
     assert!(allowed.body.is_empty(), "the handler was not asked");
+}
+
+/// RFC 9110, section 8.6: a 204 has no length, and that of a 304 would be the length of the 200.
+#[tokio::test]
+async fn a_head_has_no_length_where_a_get_has_none() {
+    let nothing = |_, call: Call| -> RouteFuture {
+        Box::pin(async move { call.respond(ListedResponse::code(204).empty()) })
+    };
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await;
+    let listener = listener.expect("a port is free");
+    let address = listener.local_addr().expect("it has an address");
+    let app = router_by(nothing, Config::new());
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    let contract = send(Config::new(), "GET", "/openapi.json", &[]).await;
+    let current = format!("if-none-match: {}\r\n", contract.header("etag"));
+    for (path, headers, status) in [
+        ("/things", "", "204 No Content"),
+        ("/openapi.json", &*current, "304 Not Modified"),
+    ] {
+        for method in ["GET", "HEAD"] {
+            let mut stream = tokio::net::TcpStream::connect(address).await;
+            let stream = stream.as_mut().expect("the server listens");
+            let request = format!(
+                "{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{headers}\r\n"
+            );
+            let sent = stream.write_all(request.as_bytes()).await;
+            sent.expect("the server reads");
+            let mut response = String::new();
+            let read = stream.read_to_string(&mut response).await;
+            read.expect("the server responds");
+            assert!(
+                response.starts_with(&format!("HTTP/1.1 {status}")),
+                "{response}"
+            );
+            let head = response.to_ascii_lowercase();
+            assert!(!head.contains("content-length"), "{method}: {response}");
+            assert!(!head.contains("transfer-encoding"), "{method}: {response}");
+            assert!(response.ends_with("\r\n\r\n"), "{method}: {response}");
+        }
+    }
 }
 
 #[tokio::test]

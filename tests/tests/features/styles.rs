@@ -130,7 +130,31 @@ pub async fn check(client: &Client, url: &str) {
         "p",
     ];
     assert_eq!(response, expected);
+    // An escape would not help: URL parsers read it as a dot, and the request would be for another path.
+    for item in [".", ".."] {
+        let climbing = client.style_echo().label(words(&["a"])).matrix(words(&["b"]));
+        let climbing = climbing.list(words(&[item])).send().await;
+        let error = climbing.expect_err("it would climb");
+        assert!(matches!(error, features_client::Error::InvalidRequest(_)), "{error:?}");
+    }
     check_forms(client, url).await;
+    check_long_lists(url).await;
+}
+
+/// Lists that take a piece for each character, and that no other separator ends.
+async fn check_long_lists(url: &str) {
+    let begun = std::time::Instant::now();
+    for (name, separator) in [("spaced", "+"), ("piped", "|"), ("listed", ",")] {
+        let pieces = 1_000_000;
+        let form = format!("plain=a&{name}={}", separator.repeat(pieces));
+        let (status, read) = sent(url, "style-forms", &form).await;
+        assert_eq!(status, 200, "{name}");
+        let read = read[name].as_array().map(Vec::len);
+        assert_eq!(read, Some(pieces + 1), "{name}");
+    }
+    // In quadratic time, minutes.
+    let took = begun.elapsed();
+    assert!(took < std::time::Duration::from_secs(30), "{took:?}");
 }
 
 /// Sends a form as another client would, and returns the status and what was understood.
@@ -194,6 +218,15 @@ async fn check_forms(client: &Client, url: &str) {
         assert_eq!(status, 400, "{form}: {read}");
         assert!(read.to_string().contains(reason), "{form}: {read}");
     }
+
+    // An empty body in chunks, without a media type, is none.
+    let nothing = futures_util::stream::empty::<Result<String, std::io::Error>>();
+    let request = reqwest::Client::new().post(format!("{url}/style-bodies"));
+    let request = request.body(reqwest::Body::wrap_stream(nothing));
+    let response = request.send().await.expect("a response");
+    let status = response.status().as_u16();
+    let read = response.text().await.expect("a text");
+    assert!(status == 400 && read.contains("is required"), "{status} {read}");
 
     // An object that takes every other name, beside a body in JSON.
     let (status, read) = sent(url, "style-bodies", "x=1&name=n&y=2&words=a,b").await;

@@ -4,7 +4,7 @@
 use features_client::prelude::*;
 use features_server::unions::{
     KeyViewError, KeyViewRequest, KeyViewResponse, PetEchoError, PetEchoRequest, PetEchoResponse,
-    PointEchoError, PointEchoRequest, PointEchoResponse, ShapeEchoError, ShapeEchoRequest,
+    PointEchoError, PointEchoRequest, PointEchoResponse, RuleEchoError, RuleEchoRequest, RuleEchoResponse, ShapeEchoError, ShapeEchoRequest,
     ShapeEchoResponse, StateEchoError, StateEchoRequest, StateEchoResponse, UnionsApi,
     UserEchoError, UserEchoRequest, UserEchoResponse,
 };
@@ -42,6 +42,10 @@ impl UnionsApi for crate::Features {
             "named" => NamedKey::new(id).with_name("one".to_owned()).into(),
             _ => Key::new(id).into(),
         }))
+    }
+
+    async fn rule_echo(&self, request: RuleEchoRequest) -> Result<RuleEchoResponse, RuleEchoError> {
+        Ok(request.body.into())
     }
 
     async fn point_echo(
@@ -126,6 +130,24 @@ pub async fn check(client: &Client, url: &str) {
     ] {
         assert_eq!(post(wrong).await.status(), 400, "{wrong}");
     }
+    // Each level has two alternatives, so 60 levels would take 2^60 attempts.
+    let begun = std::time::Instant::now();
+    for (levels, leaf, status) in [
+        (0, "leaf", 200),
+        (6, "leaf", 200),
+        (6, "other", 400),
+        (60, "leaf", 400),
+        (60, "other", 400),
+    ] {
+        let rule = (0..levels).fold(format!("\"{leaf}\""), |rule, _| format!("{{\"of\":{rule}}}"));
+        let request = reqwest::Client::new()
+            .post(format!("{url}/rules"))
+            .header("content-type", "application/json");
+        let response = request.body(rule).send().await.expect("a response");
+        assert_eq!(response.status(), status, "{levels} levels, {leaf}");
+    }
+    let took = begun.elapsed();
+    assert!(took < std::time::Duration::from_secs(30), "{took:?}");
     // Without the property of the discriminator, each branch is tried.
     for (user, status) in [
         (r#"{"login":"ada"}"#, 200),

@@ -147,6 +147,15 @@ impl Call {
         self.noted(name, pair_key(&self.cookies(), name))
     }
 
+    /// Begins the check of one of several alternatives. An idempotency key belongs to the credentials of the
+    /// one that is accepted, and not to those of alternatives that were refused before.
+    pub fn begin_alternative(&self) {
+        #[cfg(feature = "idempotency")]
+        if let Some(once) = &self.once {
+            once.forget_credentials();
+        }
+    }
+
     /// Notes a key that was found.
     fn noted(&self, name: &str, found: Result<ApiKey, AuthError>) -> Result<ApiKey, AuthError> {
         if let Ok(key) = &found {

@@ -142,6 +142,16 @@ impl<'c> Inputs<'c> {
         self.choose(body)
     }
 
+    /// Does what [`chosen`](Self::chosen) does for a body of one of several media types. A body that needs no
+    /// `Content-Type` is not read before, since it may be a long stream.
+    async fn chosen_of_several(&mut self, body: &Body) -> Chosen {
+        if matching(body.media, None).is_some() {
+            self.choose(body)
+        } else {
+            self.chosen(body).await
+        }
+    }
+
     /// Decodes the body of an operation that takes only JSON. Returns `None` after recording the
     /// error.
     pub async fn json<T: Wire>(
@@ -218,7 +228,7 @@ impl<'c> Inputs<'c> {
     /// Decodes a required body of one of several media types, which `Content-Type` selects. Returns
     /// `None` after recording the error.
     pub async fn one_of<T: RequestBody>(&mut self, body: &Body) -> Option<T> {
-        match self.choose(body) {
+        match self.chosen_of_several(body).await {
             Chosen::Media(at) => T::read(self, body, at).await,
             Chosen::Absent => self.missing(),
             Chosen::Unsupported => None,
@@ -228,7 +238,7 @@ impl<'c> Inputs<'c> {
     /// Decodes an optional body of one of several media types: `Some(None)` if it is absent.
     /// Returns `None` after recording the error.
     pub async fn optional_one_of<T: RequestBody>(&mut self, body: &Body) -> Option<Option<T>> {
-        match self.choose(body) {
+        match self.chosen_of_several(body).await {
             Chosen::Media(at) => T::read(self, body, at).await.map(Some),
             Chosen::Absent => Some(None),
             Chosen::Unsupported => None,

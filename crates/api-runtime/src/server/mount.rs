@@ -12,6 +12,16 @@ use http::{HeaderValue, header};
 use tower_layer::layer_fn;
 use tower_service::Service;
 
+/// Marks a request for a path that axum does not know.
+#[derive(Clone)]
+pub(super) struct UnknownPath;
+
+/// Returns whether axum has a route for a template. It panics at another beginning, so the service finds
+/// such an operation as an unknown path.
+pub(super) fn is_mounted(template: &str) -> bool {
+    template.starts_with('/')
+}
+
 /// The paths by which axum finds everything that is served.
 pub(super) struct Mounts {
     operations: BTreeSet<String>,
@@ -22,9 +32,8 @@ pub(super) struct Mounts {
 impl Mounts {
     /// Returns the paths of operations with these templates, and of what is served beside them.
     pub(super) fn new(templates: &[&str], beside: &[&str]) -> Self {
-        let paths = templates.iter().map(|template| axum_path(template));
-        // axum panics at another beginning. The service finds such an operation as an unknown path.
-        let operations: BTreeSet<String> = paths.filter(|path| path.starts_with('/')).collect();
+        let mounted = templates.iter().filter(|template| is_mounted(template));
+        let operations: BTreeSet<String> = mounted.map(|template| axum_path(template)).collect();
         let beside = beside.iter().map(|template| axum_path(template));
         let beside = beside.filter(|path| !operations.contains(path)).collect();
         Self { operations, beside }
@@ -35,6 +44,10 @@ impl Mounts {
         // With a fallback, axum would panic at `merge` with another router that has one. A layer
         // takes the place of the fallback that every router has and that gives way to any other.
         let unknown = service.clone();
+        let unknown = Serve(move |mut request: Request| {
+            request.extensions_mut().insert(UnknownPath);
+            unknown.clone().call(request).map(|Ok(response)| response)
+        });
         let mut router = axum::Router::new().layer(layer_fn(move |_: Route| unknown.clone()));
         for path in &self.operations {
             router = router.route_service(path, service.clone());

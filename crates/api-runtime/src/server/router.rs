@@ -1,14 +1,16 @@
 //! The router: finds the operation of a request, runs it, and renders rejections.
 
+use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex};
 
 use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
-use futures_util::FutureExt;
+use bytes::Bytes;
 #[cfg(feature = "idempotency")]
 use futures_util::future::Either;
+use futures_util::{FutureExt, stream};
 use http::request::Parts;
 use http::{HeaderName, HeaderValue, Method, StatusCode, Version, header};
 use http_body::Body as _;
@@ -27,7 +29,7 @@ use super::docs::{self, Docs};
 use super::head;
 #[cfg(feature = "idempotency")]
 use super::idempotency::{self, Once};
-use super::mount::{Mounts, Responding, Serve};
+use super::mount::{Mounts, Responding, Serve, UnknownPath, is_mounted};
 use super::next::Next;
 use super::operation::Operation;
 use super::rejection::{Rejection, RejectionKind, RenderRejection};
@@ -45,6 +47,12 @@ const CLOSE: HeaderValue = HeaderValue::from_static("close");
 /// The id of the operation that made a response, in the response's extensions: a label for metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct OperationId(pub &'static str);
+
+/// Marks a request with the method `OPTIONS` that is no preflight, on its way through the layer of CORS.
+/// The layer takes every `OPTIONS` for a preflight, but a contract may have operations of that method, whose
+/// responses need its headers too.
+#[derive(Clone)]
+struct OwnOptions;
 
 /// Everything that a router is made of.
 #[derive(Debug)]
@@ -92,23 +100,21 @@ where
         return mounts.router(&identified(ids, service(server)));
     };
     let shared = origins.layer(server.methods(), server.response_headers());
-    let shared = shared.layer(service(Arc::clone(&server)));
-    // The layer takes every `OPTIONS` for a preflight, but a contract may have operations of that
-    // method.
-    let choosing = Serve(move |request: Request| {
-        let (mut shared, own) = (shared.clone(), service(Arc::clone(&server)));
-        async move {
-            let is_own =
-                *request.method() == Method::OPTIONS && !cross_origin::is_preflight(&request);
-            let Ok(response) = if is_own {
-                { own }.call(request).await
-            } else {
-                shared.call(request).await
-            };
-            response
+    let inner = service(server);
+    let shared = shared.layer(Serve(move |mut request: Request| {
+        if request.extensions_mut().remove::<OwnOptions>().is_some() {
+            *request.method_mut() = Method::OPTIONS;
         }
+        inner.clone().call(request).map(|Ok(response)| response)
+    }));
+    let outer = Serve(move |mut request: Request| {
+        if *request.method() == Method::OPTIONS && !cross_origin::is_preflight(&request) {
+            request.extensions_mut().insert(OwnOptions);
+            *request.method_mut() = Method::GET;
+        }
+        shared.clone().call(request).map(|Ok(response)| response)
     });
-    mounts.router(&identified(ids, choosing))
+    mounts.router(&identified(ids, outer))
 }
 
 /// Returns the templates of what is served beside the operations.
@@ -260,7 +266,13 @@ where
             .paths
             .find(parts.method.as_str(), parts.uri.path(), parts.uri.query())
         {
-            Found::Route(at, captures) => self.run(at, captures, parts, body).await,
+            Found::Route(at, captures) if self.is_reached(&parts, at) => {
+                self.run(at, captures, parts, body).await
+            }
+            Found::Route(..) => {
+                self.reject_route(parts, RejectionKind::UnknownRoute, None)
+                    .await
+            }
             Found::OtherMethods(path) => {
                 let allow = HeaderValue::from_str(&path.methods().join(", "));
                 let allow = allow.expect("methods are tokens");
@@ -276,6 +288,14 @@ where
                 }
             },
         }
+    }
+
+    /// Returns whether a request has come to an operation by the route that axum has for it. Layers of
+    /// routes, such as one that checks who calls, do not run for requests of unknown paths, and axum
+    /// compares paths as they are written: `/th%69ngs` is unknown to it where `/things` is a path.
+    fn is_reached(&self, parts: &Parts, at: usize) -> bool {
+        let is_unknown = parts.extensions.get::<UnknownPath>().is_some();
+        !(is_unknown && is_mounted(self.routes[at].route.operation.path))
     }
 
     async fn run(&self, at: usize, captures: Captures, parts: Parts, body: Body) -> Response {
@@ -499,10 +519,18 @@ fn is_conditional_get(parts: &Parts) -> bool {
 
 /// Makes the response to `HEAD`: everything but the body, with its length where that is known.
 fn without_body(mut response: Response) -> Response {
-    // A 304 has no body, but its length would be that of the 200 (RFC 9110, section 8.6).
-    let is_known = response.status() != StatusCode::NOT_MODIFIED;
-    let length = response.body().size_hint().exact();
-    if let Some(length) = length.filter(|_| is_known) {
+    // RFC 9110, section 8.6: a 204 has no length, and that of a 304 would be the length of the 200.
+    let has_length = !matches!(
+        response.status(),
+        StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED
+    );
+    if !has_length {
+        // axum would add the length of an empty body.
+        let nothing = stream::empty::<Result<Bytes, Infallible>>();
+        *response.body_mut() = Body::from_stream(nothing);
+        return response;
+    }
+    if let Some(length) = response.body().size_hint().exact() {
         response
             .headers_mut()
             .entry(header::CONTENT_LENGTH)

@@ -348,19 +348,25 @@ fn after<'t>(text: &'t str, prefix: &str) -> Result<&'t str, InputError> {
 /// Splits a string at each of the separators. An empty string has no pieces.
 fn split<'t>(text: &'t str, separators: &[&str]) -> Vec<&'t str> {
     let mut pieces = Vec::new();
-    let mut rest = text;
-    while !rest.is_empty() || !pieces.is_empty() {
-        let next = separators
-            .iter()
-            .filter_map(|separator| rest.find(separator).map(|at| (at, separator.len())))
-            .min();
-        let Some((at, length)) = next else {
-            pieces.push(rest);
-            break;
-        };
-        pieces.push(&rest[..at]);
-        rest = &rest[at + length..];
+    if text.is_empty() {
+        return pieces;
     }
+    // In one pass: a search for each separator after each piece would read the rest of the text again
+    // and again.
+    let (mut begin, mut at) = (0, 0);
+    while at < text.len() {
+        let rest = &text.as_bytes()[at..];
+        let mut separators = separators.iter().map(|separator| separator.as_bytes());
+        match separators.find(|separator| rest.starts_with(separator)) {
+            Some(separator) => {
+                pieces.push(&text[begin..at]);
+                at += separator.len();
+                begin = at;
+            }
+            None => at += 1,
+        }
+    }
+    pieces.push(&text[begin..]);
     pieces
 }
 

@@ -3,11 +3,11 @@
 use std::time::{Duration, Instant};
 
 use api_runtime::client::reqwest::{Method, StatusCode};
-use api_runtime::client::{Config, Retries};
+use api_runtime::client::{self as runtime, Config, Error, Retries};
 use tokio::net::TcpListener;
 
 use super::script::{Server, Step};
-use super::{ID, OPEN, PATH, Problem, Thing, call};
+use super::{ID, OPEN, PATH, Problem, Thing, call, collect};
 
 #[tokio::test]
 async fn an_idempotency_key_among_the_headers_is_kept() {
@@ -72,6 +72,30 @@ async fn a_body_that_arrives_too_slowly_ends_with_the_time_out_of_the_call() {
             "the response (200 OK) of `thing_view` ended early"
         );
         assert!(error.is_timeout() && begun.elapsed() < Duration::from_secs(5));
+    }
+}
+
+#[tokio::test]
+async fn a_stream_ends_after_a_time_out() {
+    for head in ["content-length: 1000\r\n", ""] {
+        let get = async || {
+            let server = Server::playing([Step::Drip(head)]).await;
+            let config = server.config().timeout(Some(Duration::from_millis(200)));
+            let transport = config.build().unwrap();
+            let url = format!("{}/thing", transport.base_url());
+            let request = transport.http().request(Method::GET, url);
+            let sent = transport.call(ID, PATH).send(request, OPEN).await;
+            sent.unwrap_or_else(|error: Error<Problem>| panic!("{error}"))
+        };
+        let pieces = collect(runtime::stream(get().await).into_inner());
+        let pieces = tokio::time::timeout(Duration::from_secs(5), pieces).await;
+        let pieces = pieces.expect("the stream ends");
+        let (last, before) = pieces.split_last().expect("it has a time-out");
+        assert!(last.as_ref().is_err_and(Error::is_timeout), "{last:?}");
+        assert!(before.iter().all(Result::is_ok), "{before:?}");
+        let events = collect(runtime::events(get().await).into_inner());
+        let events = tokio::time::timeout(Duration::from_secs(5), events).await;
+        assert_eq!(events.expect("the stream ends").len(), 1);
     }
 }
 

@@ -156,3 +156,25 @@ async fn a_route_of_axum_is_found_however_a_request_escapes_its_path() {
         assert_eq!(response.status(), StatusCode::UNAUTHORIZED, "{path}");
     }
 }
+
+/// axum compares paths as they are written, so a path with an escape that it does not need is unknown.
+#[tokio::test]
+async fn no_operation_runs_without_the_layers_of_its_route() {
+    let app = marked(router(Config::new()));
+    for (path, status, is_marked) in [
+        ("/things", 200, true),
+        ("/th%69ngs", 404, false),
+        ("/%74hings", 404, false),
+    ] {
+        let request = Request::get(path).header("authorization", "Bearer good");
+        let request = request.body(HttpBody::empty());
+        let request = request.expect("the request is valid");
+        let Ok(response) = Service::call(&mut app.clone(), request).await;
+        let found = response.headers().contains_key("x-mark");
+        assert_eq!(
+            (response.status().as_u16(), found),
+            (status, is_marked),
+            "{path}"
+        );
+    }
+}

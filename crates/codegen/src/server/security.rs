@@ -372,6 +372,7 @@ fn several(attempts: &[TokenStream], optional: bool) -> TokenStream {
     };
     let attempts = attempts.iter().map(|attempt| {
         quote! {
+            call.begin_alternative();
             let checked = async { #attempt.await };
             match checked.await {
                 Ok(principal) => return #found,

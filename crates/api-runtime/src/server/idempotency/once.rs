@@ -111,6 +111,11 @@ impl Once {
         state.credentials = Some(noted.and(scheme.as_bytes()).and(credential));
     }
 
+    /// Forgets the credentials that were noted.
+    pub(in super::super) fn forget_credentials(&self) {
+        self.lock().credentials = None;
+    }
+
     /// Reads a request, and claims its key if it has one.
     pub(in super::super) async fn reading<T: Request + Send>(
         call: &mut Call,
