@@ -22,7 +22,8 @@ const TRIES: u64 = 65_536;
 /// The addresses that load balancers were given.
 #[derive(Debug)]
 pub(super) struct Addresses {
-    pools: [AddressPool; 2],
+    ipv4: AddressPool,
+    ipv6: Option<AddressPool>,
     file: StateFile,
     given: Contents,
     /// How many load balancers have an address.
@@ -34,12 +35,13 @@ pub(super) struct Addresses {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Given {
     pub ipv4: IpAddr,
-    pub ipv6: IpAddr,
+    /// `None` if the settings have no network of IPv6.
+    pub ipv6: Option<IpAddr>,
 }
 
 impl Given {
-    fn both(self) -> [IpAddr; 2] {
-        [self.ipv4, self.ipv6]
+    fn all(self) -> impl Iterator<Item = IpAddr> {
+        [Some(self.ipv4), self.ipv6].into_iter().flatten()
     }
 }
 
@@ -53,11 +55,12 @@ impl Addresses {
     pub(super) fn load(settings: &BalanceSettings) -> Result<Self> {
         let (file, given) = StateFile::open(settings.balance_state.as_path())?;
         let mut taken = HashMap::new();
-        for address in given.values().flat_map(|given| given.both()) {
+        for address in given.values().flat_map(|given| given.all()) {
             *taken.entry(address).or_default() += 1;
         }
         Ok(Self {
-            pools: [settings.balance_addresses, settings.balance_addresses_v6],
+            ipv4: settings.balance_addresses,
+            ipv6: settings.balance_addresses_v6,
             file,
             given,
             taken,
@@ -70,10 +73,14 @@ impl Addresses {
     pub(super) fn give(&mut self, key: &Key) -> Given {
         let name = name(key);
         let before = self.given.get(&name).copied();
-        let [v4, v6] = self.pools;
+        let (v4, v6) = (self.ipv4, self.ipv6);
+        let is_of_v6 = |given: Given| match (v6, given.ipv6) {
+            (Some(v6), Some(address)) => v6.contains(address),
+            (v6, address) => v6.is_none() && address.is_none(),
+        };
         if let Some(given) = before
             && v4.contains(given.ipv4)
-            && v6.contains(given.ipv6)
+            && is_of_v6(given)
         {
             return given;
         }
@@ -81,9 +88,9 @@ impl Addresses {
         let hash = vm_hash(key.1.as_str());
         let given = Given {
             ipv4: self.free(&v4, hash),
-            ipv6: self.free(&v6, hash),
+            ipv6: v6.map(|v6| self.free(&v6, hash)),
         };
-        for address in given.both() {
+        for address in given.all() {
             *self.taken.entry(address).or_default() += 1;
         }
         self.given.insert(name, given);
@@ -97,7 +104,7 @@ impl Addresses {
             return;
         };
         self.is_changed = true;
-        for address in given.both() {
+        for address in given.all() {
             if let Some(count) = self.taken.get_mut(&address) {
                 *count -= 1;
                 if *count == 0 {

@@ -1,7 +1,7 @@
 //! A load balancer that runs: what is declared of it, its listeners and its virtual machines.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{Ipv6Addr, SocketAddr};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
@@ -9,6 +9,7 @@ use tokio::sync::{Notify, Semaphore};
 use tokio::time::Instant;
 use tokio_rustls::TlsAcceptor;
 
+use super::addresses::Given;
 use super::certificate::Certificate;
 use super::choose::Routing;
 use super::declared::{Declared, DeclaredVm, Key};
@@ -17,6 +18,10 @@ use super::listener::Listener;
 use super::shared::Shared;
 use super::target::Target;
 use crate::domain::allowed::Callers;
+
+/// Why a load balancer for IPv6 alone does not listen if there are no addresses of IPv6.
+pub(super) const LACKING_IPV6: &str =
+    "load balancers have no addresses of IPv6: set balance_addresses_v6";
 
 /// A load balancer that runs.
 #[derive(Debug)]
@@ -248,19 +253,22 @@ fn set<T>(place: &RwLock<Arc<T>>, value: T) {
     *place.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(value);
 }
 
-/// Returns the addresses that a load balancer is to listen on, of those that it was given.
-pub(super) fn addresses(declared: &Declared, v4: IpAddr, v6: IpAddr) -> Vec<SocketAddr> {
+/// Returns the addresses that a load balancer is to listen on, of those that it was given. One for IPv6 alone
+/// that was given none of it has the unspecified address ([`LACKING_IPV6`]).
+pub(super) fn addresses(declared: &Declared, given: Given) -> Vec<SocketAddr> {
     use api_types::NetworkStack::{Dual, Ipv4, Ipv6};
-    let given: &[IpAddr] = match declared.row.stack {
-        Ipv4 => &[v4],
-        Ipv6 => &[v6],
-        Dual => &[v4, v6],
+    let Given { ipv4, ipv6 } = given;
+    let given = match declared.row.stack {
+        Ipv4 => [Some(ipv4), None],
+        Ipv6 => [ipv6.or(Some(Ipv6Addr::UNSPECIFIED.into())), None],
+        Dual => [Some(ipv4), ipv6],
         // Clients accept stacks that they do not know, but the service stores none.
-        _ => &[],
+        _ => [None, None],
     };
     let port = u16::try_from(declared.row.src_port.get()).unwrap_or_default();
     given
-        .iter()
-        .map(|address| SocketAddr::new(*address, port))
+        .into_iter()
+        .flatten()
+        .map(|address| SocketAddr::new(address, port))
         .collect()
 }

@@ -17,11 +17,17 @@ use crate::provision::authority::Authority;
 pub(super) const LACKING: &str = "there is no certificate yet: the data plane needs the encryption keys, and an \
      authority, which `stratusd serve` makes at its first start";
 
+/// How far the clock may go back behind the issue of a certificate before another one is issued, in
+/// milliseconds. The authority issues it as valid from an hour before.
+const MOST_BEHIND: i64 = 30 * 60 * 1000;
+
 /// How long a certificate is in force.
 #[derive(Debug, Clone)]
 pub(super) struct Term {
     /// The host name that it is for.
     pub hostname: String,
+    /// When it was issued, in milliseconds since 1970.
+    issued: i64,
     /// When it ends, in milliseconds since 1970.
     pub ends: i64,
     /// When another one takes its place, in milliseconds since 1970: after two thirds of its time.
@@ -30,9 +36,11 @@ pub(super) struct Term {
 
 impl Term {
     /// Returns whether the certificate is for a host name and need not be renewed yet. `now` is in
-    /// milliseconds since 1970.
+    /// milliseconds since 1970. If that is long before the certificate was issued, the clock was wrong
+    /// then, and callers may find that the certificate is not valid yet.
     pub(super) fn is_good(&self, hostname: &str, now: i64) -> bool {
-        self.hostname == hostname && now < self.renewed_at
+        let is_valid = now >= self.issued.saturating_sub(MOST_BEHIND);
+        self.hostname == hostname && is_valid && now < self.renewed_at
     }
 }
 
@@ -62,6 +70,7 @@ impl Issued {
             key,
             term: Term {
                 hostname: hostname.to_owned(),
+                issued: now,
                 ends: now.saturating_add(lifetime),
                 renewed_at: now.saturating_add(lifetime / 3 * 2),
             },
@@ -103,5 +112,33 @@ impl TryFrom<Issued> for Certificate {
             acceptor: TlsAcceptor::from(Arc::new(config)),
             term: issued.term,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_certificate_is_good_from_its_issue_until_two_thirds_of_its_time() {
+        const HOUR: i64 = 60 * 60 * 1000;
+        let term = Term {
+            hostname: "web.example".to_owned(),
+            issued: 100 * HOUR,
+            ends: 400 * HOUR,
+            renewed_at: 300 * HOUR,
+        };
+        for (now, is_good) in [
+            // The clock was ahead when it was issued.
+            (50 * HOUR, false),
+            (98 * HOUR, false),
+            (100 * HOUR - 60_000, true),
+            (100 * HOUR, true),
+            (300 * HOUR - 1, true),
+            (300 * HOUR, false),
+        ] {
+            assert_eq!(term.is_good("web.example", now), is_good, "{now}");
+        }
+        assert!(!term.is_good("other.example", 100 * HOUR));
     }
 }

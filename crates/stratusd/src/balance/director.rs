@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::addresses::Addresses;
-use super::balancer::{Balancer, addresses};
+use super::balancer::{Balancer, LACKING_IPV6, addresses};
 use super::balancers::Balancers;
 use super::certificate::{self, Certificate, Issued};
 use super::declared::{Declared, Key};
@@ -29,7 +29,7 @@ pub(super) struct Director {
     servers: Servers,
     authority: Option<Box<Authority>>,
     balancers: HashMap<Key, Arc<Balancer>>,
-    /// Load balancers that are gone, and whose connections go on.
+    /// Load balancers that are gone, and whose connections go on, with a virtual machine or without one yet.
     leaving: Vec<Arc<Balancer>>,
 }
 
@@ -191,14 +191,19 @@ impl Director {
     fn listen(&mut self, balancer: &Arc<Balancer>) {
         let declared = balancer.declared();
         let given = self.addresses.give(&balancer.key);
-        let wanted = addresses(&declared, given.ipv4, given.ipv6);
+        let wanted = addresses(&declared, given);
         let lacks_certificate = declared.row.cert_enabled && balancer.tls().is_none();
         let mut listeners = balancer.listeners();
         for address in &wanted {
             let before = listeners.get(address);
-            if lacks_certificate {
-                let words = certificate::LACKING.to_owned();
-                if let Some(listener) = listeners.insert(*address, Listener::Failed(words)) {
+            let lacking = if address.ip().is_unspecified() {
+                Some(LACKING_IPV6)
+            } else {
+                lacks_certificate.then_some(certificate::LACKING)
+            };
+            if let Some(words) = lacking {
+                let failed = Listener::Failed(words.to_owned());
+                if let Some(listener) = listeners.insert(*address, failed) {
                     listener.stop();
                 }
             } else if before.is_none_or(|listener| !listener.is_open()) {
@@ -239,7 +244,9 @@ impl Director {
             }
         }
         self.leaving.retain(|balancer| {
-            let is_drained = balancer.drain();
+            // A connection in its handshake too still has a place in the share of the project, which the
+            // next load balancer of the project must find.
+            let is_drained = balancer.drain() && balancer.open() == 0;
             // Unless there is one with the same id again, which has replaced it.
             if is_drained && !self.balancers.contains_key(&balancer.key) {
                 self.running.remove(&balancer.key);

@@ -26,7 +26,7 @@ use tokio::time::{Duration, Instant};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::addresses::Addresses;
-use super::balancer::addresses;
+use super::balancer::{LACKING_IPV6, addresses};
 use super::certificate::{self, Issued};
 use super::declared::{Declared, Key};
 use super::engine::{Engine, View};
@@ -198,7 +198,7 @@ impl Envoy {
     fn declare(&mut self, entries: &mut BTreeMap<Key, Entry>, declared: Declared) {
         let key = declared.key();
         let given = self.addresses.give(&key);
-        let wanted = addresses(&declared, given.ipv4, given.ipv6);
+        let wanted = addresses(&declared, given);
         // Before their first health checks, which otherwise find nothing.
         self.servers.start(&declared.vms);
         let is_new = !entries.contains_key(&key);
@@ -322,7 +322,9 @@ impl Envoy {
                 let lacks_certificate = row.cert_enabled && entry.certificate.is_none();
                 let listeners = entry.listeners.iter_mut();
                 for listener in listeners.filter(|it| it.lack.is_none() == is_first) {
-                    listener.lack = if lacks_certificate {
+                    listener.lack = if listener.address.ip().is_unspecified() {
+                        Some(LACKING_IPV6)
+                    } else if lacks_certificate {
                         Some(certificate::LACKING)
                     } else if room.take(&key.0) {
                         None

@@ -26,8 +26,8 @@ settings! {
     balance_envoy_folder("STRATUS_BALANCE_ENVOY_FOLDER", "FOLDER"): FilePath;
     /// The IPv4 addresses of load balancers, as a network. Each load balancer gets one of its own.
     balance_addresses("STRATUS_BALANCE_ADDRESSES", "NETWORK"): AddressPool = "127.1.0.0/16";
-    /// The IPv6 addresses of load balancers, as a network. If they are fewer than load balancers, some share one.
-    balance_addresses_v6("STRATUS_BALANCE_ADDRESSES_V6", "NETWORK"): AddressPool = "::1/128";
+    /// The IPv6 addresses of load balancers, as a network. If they are fewer than load balancers, some share one. Without it, load balancers do not listen on IPv6.
+    balance_addresses_v6("STRATUS_BALANCE_ADDRESSES_V6", "NETWORK"): AddressPool;
     /// The file in which the addresses of load balancers are kept over restarts.
     balance_state("STRATUS_BALANCE_STATE", "FILE"): FilePath = "balance.json";
     /// The maximum number of open connections of all load balancers. Further connections are closed at once.
@@ -100,8 +100,8 @@ impl BalanceSettings {
         if !self.balance_addresses.is_ipv4() {
             bail!("balance_addresses must be a network of IPv4, such as 127.1.0.0/16");
         }
-        if self.balance_addresses_v6.is_ipv4() {
-            bail!("balance_addresses_v6 must be a network of IPv6, such as ::1/128");
+        if self.balance_addresses_v6.is_some_and(|it| it.is_ipv4()) {
+            bail!("balance_addresses_v6 must be a network of IPv6, such as fd00:1::/64");
         }
         let is_set = |name| {
             let mut all = self.all().iter();

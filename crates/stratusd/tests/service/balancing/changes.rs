@@ -11,7 +11,7 @@ use tokio::sync::Mutex;
 
 use super::tls::Trusting;
 use super::web;
-use crate::support::balancing::{Cloud, Net, SRC, Vm, ask, ask_on, states};
+use crate::support::balancing::{Cloud, Net, SRC, V6, Vm, ask, ask_on, states};
 use crate::support::{Home, eventually};
 
 /// The number of requests to each of the two load balancers.
@@ -190,7 +190,7 @@ async fn an_open_connection_survives_another_port_stack_and_certificate() {
     let net = Net::random();
     let _vms = Vm::start_all(net, 1).await;
     let inventory = net.inventory(1, &[&web("round_robin", "vm-1")]);
-    let cloud = Cloud::start(Home::sqlite(), net, &inventory, &[]);
+    let cloud = Cloud::start(Home::sqlite(), net, &inventory, &V6);
     let address = cloud.address("web", 1).await;
     let mut open = TcpStream::connect(address)
         .await

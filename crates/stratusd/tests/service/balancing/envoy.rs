@@ -19,7 +19,7 @@ use super::tls::Trusting;
 use super::web;
 use crate::gateway::proxies;
 use crate::support::balancing::{
-    Cloud, DST, Net, SRC, Vm, a_second, ask, ask_from, ask_on, is_listening, states,
+    Cloud, DST, Net, SRC, V6, Vm, a_second, ask, ask_from, ask_on, is_listening, states,
 };
 use crate::support::{Home, eventually};
 
@@ -76,7 +76,7 @@ fn program() -> Option<PathBuf> {
 
 /// Starts the service, a data plane and its Envoy.
 fn start(program: &Path, net: Net, inventory: &str, settings: &[&str]) -> (Cloud, Envoy) {
-    let settings = [&ENGINE, settings].concat();
+    let settings = [&ENGINE, &V6[..], settings].concat();
     let cloud = Cloud::start(Home::sqlite(), net, inventory, &settings);
     let envoy = Envoy::start(program, &cloud.home, "3");
     (cloud, envoy)

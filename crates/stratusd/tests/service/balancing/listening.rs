@@ -1,7 +1,7 @@
 //! The addresses of load balancers.
 
 use super::web;
-use crate::support::balancing::{Cloud, Net, SRC, Vm, ask, is_listening, states};
+use crate::support::balancing::{Cloud, Net, SRC, V6, Vm, ask, is_listening, states};
 use crate::support::{Home, eventually};
 use stratusd::world::World;
 
@@ -25,7 +25,7 @@ async fn a_stack_decides_on_which_addresses_a_load_balancer_listens() {
             &of("both", "dual", "vm-3", port + 1),
         ],
     );
-    let cloud = Cloud::start(Home::sqlite(), net, &inventory, &[]);
+    let cloud = Cloud::start(Home::sqlite(), net, &inventory, &V6);
     for (name, vm, count, port) in [
         ("old", "vm-1", 1, port),
         ("new", "vm-2", 1, port),
@@ -51,6 +51,31 @@ async fn a_stack_decides_on_which_addresses_a_load_balancer_listens() {
     }
 }
 
+/// `localhost` may be `::1`, so a load balancer there could take what is meant for another program of the
+/// machine.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_a_network_of_ipv6_load_balancers_do_not_listen_on_it() {
+    let net = Net::random();
+    let _vms = Vm::start_all(net, 1).await;
+    let of = |name: &str, stack: &str, vms: &str| {
+        format!(
+            "name: {name}, src_port: {SRC}, health_check_endpoint: /up, stack: {stack}, vms: [{vms}]"
+        )
+    };
+    let inventory = net.inventory(1, &[&of("both", "dual", "vm-1"), &of("new", "ipv6", "")]);
+    let cloud = Cloud::start(Home::sqlite(), net, &inventory, &[]);
+    let address = cloud.address("both", 1).await;
+    assert_eq!(ask(address).await.expect("it listens"), "vm-1");
+    let both = cloud.status("both");
+    let listeners = both["listeners"].as_array().map(Vec::len);
+    assert_eq!(listeners, Some(1), "{both}");
+    let new = cloud
+        .wait_for("new", |status| !status["listeners"][0]["problem"].is_null())
+        .await;
+    let problem = new["listeners"][0]["problem"].as_str().unwrap_or_default();
+    assert!(problem.contains("set balance_addresses_v6"), "{problem}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_load_balancer_that_cannot_listen_says_why_and_stops_no_other() {
     let net = Net::random();
@@ -61,7 +86,7 @@ async fn a_load_balancer_that_cannot_listen_says_why_and_stops_no_other() {
     let blocked =
         format!("name: blocked, src_port: {port}, health_check_endpoint: /up, stack: dual");
     let inventory = net.inventory(1, &[&web("round_robin", "vm-1"), &blocked]);
-    let cloud = Cloud::start(Home::sqlite(), net, &inventory, &[]);
+    let cloud = Cloud::start(Home::sqlite(), net, &inventory, &V6);
     let address = cloud.address("web", 1).await;
     assert_eq!(ask(address).await.expect("the other one listens"), "vm-1");
     let status = cloud

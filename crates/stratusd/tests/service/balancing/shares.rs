@@ -4,8 +4,10 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use reqwest::Method;
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::Value;
+use serde_json::{Value, json};
+use tokio::io::AsyncReadExt;
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::support::balancing::{Cloud, DST, Net, SRC, Vm, ask_on, is_listening};
@@ -65,6 +67,50 @@ async fn a_project_does_not_take_all_connections() {
         ask_on(&mut stream).await.ok()
     });
     assert!(again.await.is_some(), "the places are not free again");
+}
+
+/// Connections in the handshake of TLS, which go on for ten seconds when their load balancer is gone.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_project_keeps_its_share_when_its_load_balancer_is_another_one() {
+    const SHARE: usize = 4;
+    let net = Net::random();
+    let _vms = Vm::start_all(net, 2).await;
+    let inventory = with_quiet(net, &net.inventory(1, &[]), 2);
+    let settings = [
+        "--balance-connections",
+        "6",
+        "--balance-connections-project",
+        "4",
+    ];
+    let cloud = Cloud::start(Home::sqlite(), net, &inventory, &settings);
+    let place = "/location/eu-central-h1";
+    let subnet = format!("{place}/private-subnet/backend");
+    let subnet = cloud.shop.get(&subnet).await.ok()["id"].clone();
+    let mut held = Vec::new();
+    let mut room = Vec::new();
+    for name in ["first", "second"] {
+        let path = format!("{place}/load-balancer/{name}");
+        let body = json!({
+            "private_subnet_id": subnet, "src_port": SRC, "dst_port": DST, "algorithm": "round_robin",
+            "health_check_protocol": "tcp", "stack": "ipv4", "cert_enabled": true,
+        });
+        cloud.shop.post(&path, body).await.ok();
+        let address = cloud.address(name, 0).await;
+        let mut open = 0;
+        for _ in 0..=SHARE {
+            let mut stream = TcpStream::connect(address).await.expect("it listens");
+            let closed = tokio::time::timeout(Duration::from_millis(500), stream.read_u8()).await;
+            open += usize::from(closed.is_err());
+            held.push(stream);
+        }
+        room.push(open);
+        let deleted = cloud.shop.try_call(Method::DELETE, &path, None).await;
+        assert_eq!(deleted.map(|response| response.status).ok(), Some(204));
+    }
+    assert_eq!(room, [SHARE, 0]);
+    let quiet = cloud.address("quiet", 1).await;
+    let mut stream = TcpStream::connect(quiet).await.expect("it listens");
+    ask_on(&mut stream).await.expect("there is room for others");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

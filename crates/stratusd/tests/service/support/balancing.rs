@@ -20,6 +20,9 @@ pub const DST: u16 = 8080;
 /// The port of load balancers.
 pub const SRC: u16 = 8000;
 
+/// The setting by which all load balancers have the loopback address of IPv6, also those of other tests.
+pub const V6: [&str; 2] = ["--balance-addresses-v6", "::1/128"];
+
 /// Two networks of 254 loopback addresses that no other test has: one of virtual machines, one of load
 /// balancers.
 #[derive(Debug, Clone, Copy)]
