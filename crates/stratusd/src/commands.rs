@@ -16,6 +16,7 @@ mod output;
 mod provision;
 mod provisioner;
 mod restore_database;
+mod runtime;
 mod sealer;
 mod serve;
 mod store;

@@ -8,11 +8,11 @@ use anyhow::{Context, Result, bail};
 use clap::ArgMatches;
 use stratusd::inventory::{Apply, ApplyRefusal, Diagnostics, Inventory, Mode, Step, StepKind};
 use stratusd::settings::{QuotaArguments, SettingsFile, StoreArguments};
-use stratusd::storage::Aborted;
+use stratusd::storage::{Aborted, DatabaseLocation};
 use stratusd::world::World;
 
 use super::output::print;
-use super::store::{block_on, open};
+use super::store::{block_on, config, missing, open_or_create};
 
 /// The maximum size of an inventory, in bytes.
 const MAX_SIZE: u64 = 64 << 20;
@@ -49,8 +49,19 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
         is_dry_run: arguments.dry_run,
         prunes: arguments.prune,
     };
+    let mut config = config(&settings)?;
+    // Without a database, a dry run is one on an empty database, which nobody finds afterwards.
+    let scratch = match missing(&config) {
+        Some(_) if arguments.dry_run => {
+            Some(tempfile::tempdir().context("failed to make a folder for an empty database")?)
+        }
+        _ => None,
+    };
+    if let Some(scratch) = &scratch {
+        config.database = DatabaseLocation::Sqlite(scratch.path().join("stratus.db"));
+    }
     let applied = block_on(async {
-        let store = open(&settings).await?;
+        let store = open_or_create(&config).await?;
         let apply = Apply {
             inventory,
             mode,

@@ -12,6 +12,7 @@ use stratusd::settings::{
 };
 
 use super::log::{Flush, init_log};
+use super::runtime::run_to_end;
 use super::sealer::sealer;
 
 /// Forward the connections of load balancers until you stop the process with SIGTERM or Ctrl-C
@@ -51,11 +52,7 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
              --encryption-keys-file FILE, as to `stratusd serve`"
         );
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .context("failed to start the runtime")?;
-    runtime.block_on(async {
+    run_to_end(async {
         stratusd::balance::run(DataPlane {
             store: &store,
             process: &process,

@@ -30,6 +30,7 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
 
     use super::log::{Flush, init_log};
     use super::output::print;
+    use super::runtime::run_to_end;
 
     let store = arguments.store.resolve(matches, file)?;
     let process = arguments.process.resolve(matches, file)?;
@@ -42,11 +43,7 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
     let log = LogQueue::start(std::io::stderr()).context("failed to start the log")?;
     let _flush = Flush::of(&log);
     init_log(&process, &log, None);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .context("failed to start the runtime")?;
-    runtime.block_on(stratusd::network::run(Networking {
+    run_to_end(stratusd::network::run(Networking {
         store: &store,
         settings: &network,
         log,

@@ -10,6 +10,7 @@ use stratusd::settings::{
 };
 
 use super::log::{Flush, init_log};
+use super::runtime::run_to_end;
 
 /// Create databases for services on other machines until you stop the process with SIGTERM or Ctrl-C
 ///
@@ -36,11 +37,7 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
     let log = LogQueue::start(std::io::stderr()).context("failed to start the log")?;
     let _flush = Flush::of(&log);
     init_log(&process, &log, None);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .context("failed to start the runtime")?;
-    runtime.block_on(provisioner::run(Settings {
+    run_to_end(provisioner::run(Settings {
         process: &process,
         listener: &listener,
         provisioner: &provisioner,

@@ -15,6 +15,7 @@ use stratusd::settings::{
 use stratusd::traces::{SpanCounts, Traces};
 
 use super::log::{Flush, init_log};
+use super::runtime::run_to_end;
 use super::sealer::sealer;
 
 /// Serve the API until you stop the process with SIGTERM or Ctrl-C
@@ -67,19 +68,7 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
     let spans = Arc::<SpanCounts>::default();
     let traces = Traces::start(&service, &spans)?;
     init_log(&process, &log, traces.as_ref());
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .context("failed to start the runtime")?;
-    // Before the service starts: the data plane starts after it, and must not miss a signal.
-    let signals = match service.balance {
-        Switch::On => {
-            let _entered = runtime.enter();
-            Some(Signals::listen()?)
-        }
-        Switch::Off => None,
-    };
-    let balancing = async {
+    let balancing = async |signals: Option<Signals>| {
         let Some(signals) = signals else {
             return Ok(());
         };
@@ -112,7 +101,14 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
             spans,
         },
     );
-    // Each ends by itself after a signal; if one fails, so does the process.
-    runtime.block_on(async { tokio::try_join!(serving, balancing) })?;
-    Ok(())
+    run_to_end(async {
+        // Before the service starts: the data plane starts after it, and must not miss a signal.
+        let signals = match service.balance {
+            Switch::On => Some(Signals::listen()?),
+            Switch::Off => None,
+        };
+        // Each ends by itself after a signal; if one fails, so does the process.
+        tokio::try_join!(serving, balancing(signals))?;
+        Ok(())
+    })
 }

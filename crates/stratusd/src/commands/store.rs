@@ -1,10 +1,11 @@
 //! The database, as commands other than `serve` use it.
 
+use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use stratusd::settings::StoreSettings;
-use stratusd::storage::{SILENCE, Store, StoreConfig};
+use stratusd::storage::{DatabaseLocation, SILENCE, Store, StoreConfig};
 use stratusd::world::World;
 
 /// How long a statement of a command may take. Much longer than in the service: an inventory may be
@@ -23,10 +24,36 @@ pub(super) fn block_on<T>(task: impl Future<Output = Result<T>>) -> Result<T> {
 }
 
 /// Opens the database that the settings name.
+///
+/// # Errors
+///
+/// If it is a file that does not exist: an empty database would have nothing to say, wherever the one that
+/// was meant is.
 pub(super) async fn open(settings: &StoreSettings) -> Result<Store> {
-    Store::open(&config(settings)?)
+    let config = config(settings)?;
+    if let Some(file) = missing(&config) {
+        bail!(
+            "there is no database {}: pass --database-url, or set STRATUS_DATABASE_URL; `stratusd apply` and \
+             `stratusd serve` create one",
+            file.display()
+        );
+    }
+    open_or_create(&config).await
+}
+
+/// Opens a database, which is created if it is a file that does not exist.
+pub(super) async fn open_or_create(config: &StoreConfig) -> Result<Store> {
+    Store::open(config)
         .await
         .context("failed to open the database")
+}
+
+/// Returns the file of a database if it does not exist.
+pub(super) fn missing(config: &StoreConfig) -> Option<&Path> {
+    match &config.database {
+        DatabaseLocation::Sqlite(file) if !file.exists() => Some(file),
+        DatabaseLocation::Sqlite(_) | DatabaseLocation::Postgres(_) => None,
+    }
 }
 
 /// Returns how commands use the database that the settings name.

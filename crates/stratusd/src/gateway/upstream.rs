@@ -1,5 +1,7 @@
 //! The server that requests are forwarded to.
 
+mod connection;
+
 use std::error::Error as StdError;
 use std::fmt;
 use std::io;
@@ -22,6 +24,7 @@ use tower::Service;
 use super::body::{Upload, UploadState};
 use super::error::GatewayError;
 use crate::settings::UpstreamUrl;
+use connection::Connector;
 
 /// How long a connection to the upstream is kept for another request. Shorter than the 5 seconds for
 /// which many servers keep one: a request on a connection that the server is closing fails.
@@ -36,7 +39,7 @@ const MOST_HEAD: usize = 128 << 10;
 pub(super) struct Times {
     /// For a connection to the upstream, with TLS.
     pub(super) connect: Duration,
-    /// For the body of a request.
+    /// For the body of a request, and for the upstream to take the next bytes of it.
     pub(super) body: Duration,
     /// For the head of a response, once the request is sent.
     pub(super) response: Duration,
@@ -47,7 +50,7 @@ pub(super) struct Times {
 /// The upstream, with the connections to it.
 pub(super) struct Upstream {
     url: UpstreamUrl,
-    client: Client<Timely<HttpsConnector<HttpConnector>>, Upload>,
+    client: Client<Timely<HttpsConnector<Connector>>, Upload>,
     times: Times,
 }
 
@@ -72,7 +75,10 @@ impl Upstream {
             .with_tls_config(tls(&url)?)
             .https_or_http()
             .enable_http1()
-            .wrap_connector(connector);
+            .wrap_connector(Connector {
+                connector,
+                stall: times.body,
+            });
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(KEEP)

@@ -103,6 +103,9 @@ pub(super) fn create(file: &Path) -> io::Result<PathBuf> {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         _ => {}
     }
+    if file.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
     #[cfg(unix)]
     if std::os::unix::fs::MetadataExt::nlink(&file.metadata()?) > 1 {
         return Err(io::Error::other(

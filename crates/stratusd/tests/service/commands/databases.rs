@@ -27,6 +27,34 @@ on_both! {
         }
     }
 
+    /// As before the upgrade of the service.
+    async fn an_older_database_is_not_taken_for_none(home: Home) {
+        home.apply(&two_projects());
+        let older = "DELETE FROM __diesel_schema_migrations WHERE version = \
+                     (SELECT max(version) FROM __diesel_schema_migrations)";
+        if home.database_url.starts_with("sqlite://") {
+            home.open_sqlite().batch_execute(older).expect("a migration is forgotten");
+        } else {
+            ask(&home.database_url, older).expect("a migration is forgotten");
+        }
+        let said = home.fail(&["provisioner", "--provisioner", "simulated"]);
+        assert!(said.contains("older"), "{said}");
+    }
+
+    async fn a_database_with_tables_of_others_is_not_migrated(home: Home) {
+        let taken = "CREATE TABLE vm (theirs INTEGER)";
+        if home.database_url.starts_with("sqlite://") {
+            home.open_sqlite().batch_execute(taken).expect("the table is made");
+        } else {
+            ask(&home.database_url, taken).expect("the table is made");
+        }
+        std::fs::write(home.path().join("inventory.yaml"), two_projects()).expect("it is written");
+        let said = home.fail(&["apply", "inventory.yaml"]);
+        assert!(said.contains("the database cannot be migrated"), "{said}");
+        // The name of the table, and nothing of a lock.
+        assert!(said.contains("vm") && !said.contains("lock"), "{said}");
+    }
+
     async fn a_value_that_does_not_fit_is_named_in_the_log_and_not_shown(home: Home) {
         home.apply(&two_projects());
         let damage = "UPDATE private_subnet SET net4 = 'damaged' WHERE name = 'frontend'";
@@ -45,6 +73,38 @@ on_both! {
         assert!(log.contains(named) && !log.contains("the database failed"), "{log}");
         assert!(!format!("{refused:?}{log}").contains("damaged"), "{refused:?}\n{log}");
     }
+}
+
+/// A wrong folder or a slip in the name: an empty database would say that all is well.
+#[test]
+fn a_command_that_reads_makes_no_database() {
+    let home = Home::sqlite();
+    std::fs::write(home.path().join("inventory.yaml"), two_projects()).expect("it is written");
+    let before = files(&home);
+    for command in [
+        &["databases"][..],
+        &["audit", "--project", "shop"],
+        &["token", "list", "--project", "shop"],
+        &["token", "issue", "--project", "shop"],
+    ] {
+        let said = home.fail(command);
+        assert!(said.contains("there is no database"), "{command:?}: {said}");
+        assert!(said.contains("--database-url"), "{command:?}: {said}");
+        assert_eq!(files(&home), before, "{command:?}");
+    }
+    // A dry run says what would be made.
+    let said = home.succeed(&["apply", "inventory.yaml", "--dry-run"]);
+    assert!(said.contains("nothing was changed"), "{said}");
+    assert!(said.contains("shop"), "{said}");
+    assert_eq!(files(&home), before);
+    home.apply(&two_projects());
+    home.succeed(&["databases"]);
+}
+
+/// Returns the names of the files of a home.
+fn files(home: &Home) -> std::collections::BTreeSet<std::ffi::OsString> {
+    let files = std::fs::read_dir(home.path()).expect("the folder can be read");
+    files.flatten().map(|entry| entry.file_name()).collect()
 }
 
 #[test]

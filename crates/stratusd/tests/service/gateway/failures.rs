@@ -1,5 +1,6 @@
 //! Upstreams that are down, slow or end early, and callers that go away.
 
+use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use reqwest::Method;
@@ -176,4 +177,42 @@ async fn a_caller_that_goes_away_cancels_its_request() {
         metrics.contains("stratus_gateway_requests_in_progress 0\n"),
         "{metrics}"
     );
+}
+
+/// It responds in the middle of the body, takes no more of it, and keeps its connections.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_upstream_that_stops_reading_holds_no_connection_of_a_caller() {
+    const BODY: usize = 30 << 20;
+    let listener = TcpListener::bind("127.0.0.1:0").await;
+    let listener = listener.expect("a port is free");
+    let address = listener.local_addr().expect("a listener has an address");
+    tokio::spawn(async move {
+        let mut held = Vec::new();
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let _ = stream.read(&mut [0; 4096]).await;
+            let response = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 2\r\n\r\nno";
+            let _ = stream.write_all(response).await;
+            held.push(stream);
+        }
+    });
+    let settings = ["--body-timeout", "1s"];
+    let scene = Scene::before(&format!("http://{address}"), &settings).await;
+    let mut caller = scene.connect();
+    let head = format!(
+        "POST /v1/files HTTP/1.1\r\nhost: gateway\r\nauthorization: Bearer {}\r\ncontent-length: {BODY}\r\n\r\n",
+        scene.key.secret
+    );
+    let sending = std::thread::spawn(move || {
+        caller.write_all(head.as_bytes())?;
+        caller.write_all(&vec![b' '; BODY])
+    });
+    scene
+        .wait_for_metric("stratus_gateway_connections", 1)
+        .await;
+    scene
+        .wait_for_metric("stratus_gateway_connections", 0)
+        .await;
+    // Its connection is closed before it has sent everything.
+    let sent = sending.join().expect("it sends");
+    sent.expect_err("nobody takes the whole body");
 }

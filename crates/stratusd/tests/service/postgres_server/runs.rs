@@ -47,7 +47,7 @@ fn runs(cluster: &Cluster) -> usize {
 /// A service with one connection for changes.
 struct Scene {
     caller: Caller,
-    _service: Service,
+    service: Service,
     cluster: Cluster,
     _home: Home,
 }
@@ -60,7 +60,7 @@ impl Scene {
         let service = home.serve(&["--database-connections", "2"]);
         Some(Self {
             caller: Caller::new(&service.base, SHOP, &token),
-            _service: service,
+            service,
             cluster,
             _home: home,
         })
@@ -146,6 +146,25 @@ async fn a_change_that_conflicts_slowly_gives_its_connection_back() {
     assert!(before < CONFLICTS, "it has waited for all {before} runs");
     let failed = conflicting.await.expect("nobody panics");
     assert_eq!(failed.error(), (409, "Conflict"));
+}
+
+/// Whoever asks is not known, and may ask often.
+#[tokio::test(flavor = "multi_thread")]
+async fn readiness_writes_once_in_two_seconds() {
+    let Some(scene) = Scene::start() else {
+        return;
+    };
+    fault(&scene.cluster, "service_state", 0, "NULL");
+    let begun = std::time::Instant::now();
+    // The service has written when it started, which counts for two seconds too.
+    while begun.elapsed() < Duration::from_secs(3) {
+        let ready = reqwest::get(format!("{}/readyz", scene.service.management)).await;
+        assert_eq!(ready.expect("the service responds").status(), 200);
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let most = 2 + begun.elapsed().as_secs() / 2;
+    let written = runs(&scene.cluster) as u64;
+    assert!((1..=most).contains(&written), "{written} writes");
 }
 
 #[tokio::test(flavor = "multi_thread")]
