@@ -60,6 +60,35 @@ fn read(folder: &Path, path: &str) -> String {
     fs::read_to_string(folder.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
+/// Its line ends, its last line and a comment behind the name of a table are as its author has them.
+#[test]
+fn a_workspace_that_has_its_members_stays_as_it_is() {
+    let complete = "[workspace] # ours\r\nresolver = \"3\"\r\nmembers = [\"crates/*\"]";
+    let folder = repository(&[("Cargo.toml", complete)]);
+    let sub = folder.path().join("sub");
+    fs::create_dir(&sub).expect("a folder can be made");
+    for arguments in [&["codegen"][..], &["codegen", "--check"]] {
+        let arguments = [arguments, &["--contract", "../specs/pets.yaml"]].concat();
+        let (code, printed) = xtask(&sub, &arguments);
+        assert_eq!(code, 0, "{printed}");
+        assert!(!printed.contains("edited the members"), "{printed}");
+        assert_eq!(read(folder.path(), "Cargo.toml"), complete);
+    }
+    // The crates are where those of the workspace are.
+    assert!(folder.path().join("crates/api-types").exists());
+    let lacking = complete.replace("\"crates/*\"", "");
+    fs::write(folder.path().join("Cargo.toml"), &lacking).expect("it can be written");
+    let (code, printed) = xtask(&sub, &["codegen", "--contract", "../specs/pets.yaml"]);
+    assert_eq!(code, 0, "{printed}");
+    let edited = read(folder.path(), "Cargo.toml");
+    assert!(edited.contains("crates/api-types"), "{edited}");
+    assert_eq!(
+        edited.replace("\r\n", "").matches('\n').count(),
+        0,
+        "{edited:?}"
+    );
+}
+
 #[test]
 fn a_mock_and_a_command_line_are_there_as_long_as_they_are_asked_for() {
     let listed = |more: &str| {

@@ -202,11 +202,30 @@ fn raise_and_generate(
     let Some(base) = &arguments.base else {
         return generate(chosen, words, arguments, out, err);
     };
+    let before = versions::Before::of(chosen);
+    let ended = raise_since(base, chosen, words, arguments, out, err);
+    // Versions that nothing was generated with would be too high the next time.
+    if !matches!(ended, Ok(Exit::Fresh)) {
+        before.put_back(err)?;
+    }
+    ended
+}
+
+/// Raises the versions of one contract as far as its change since a git revision asks, and writes or
+/// compares its crates.
+fn raise_since(
+    base: &str,
+    chosen: &mut Chosen,
+    words: &[String],
+    arguments: &Arguments,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> anyhow::Result<Exit> {
     let Some(is_low) = versions::raise(chosen, base, arguments.check, out, err)? else {
         return Ok(Exit::Failed);
     };
     if is_low && arguments.check {
-        let flag = ["--base".to_owned(), base.clone()];
+        let flag = ["--base".to_owned(), base.to_owned()];
         let words: Vec<String> = words.iter().cloned().chain(flag).collect();
         let command = command(&words, false)?;
         writeln!(out, "this raises versions:\n\n    {command}\n")?;

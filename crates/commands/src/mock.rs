@@ -184,9 +184,15 @@ pub(crate) fn runtime() -> anyhow::Result<Runtime> {
 /// Listens on an address. Returns it with the port that was free if 0 was given.
 pub(crate) async fn listen(host: IpAddr, port: u16) -> anyhow::Result<(TcpListener, SocketAddr)> {
     let address = SocketAddr::new(host, port);
-    let listener = TcpListener::bind(address)
-        .await
-        .with_context(|| format!("failed to listen on {address}: choose another --port"))?;
+    let listener = TcpListener::bind(address).await.map_err(|error| {
+        let other = match error.kind() {
+            io::ErrorKind::AddrNotAvailable => "--host, an address of this machine",
+            _ => "--port",
+        };
+        anyhow::Error::new(error).context(format!(
+            "failed to listen on {address}: choose another {other}"
+        ))
+    })?;
     let address = listener.local_addr().context("failed to listen")?;
     Ok((listener, address))
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ::policy::Listed;
 use anyhow::{Context as _, bail};
@@ -74,6 +74,32 @@ struct Lows {
     info: Option<Low>,
     /// The versions of crates that `contract.toml` has or gets.
     crates: Vec<(Crate, Low)>,
+}
+
+/// The files with the versions of a contract, before these are raised.
+pub(crate) struct Before(Vec<(PathBuf, String)>);
+
+impl Before {
+    /// Reads the files of a contract. One that cannot be read is not written either.
+    pub(crate) fn of(chosen: &Chosen) -> Self {
+        let files = [Some(&chosen.document), chosen.listed_in.as_ref()];
+        let read = |file: &PathBuf| Some((file.clone(), fs::read_to_string(file).ok()?));
+        Self(files.into_iter().flatten().filter_map(read).collect())
+    }
+
+    /// Writes back what has changed since, and says so.
+    pub(crate) fn put_back(&self, err: &mut dyn Write) -> anyhow::Result<()> {
+        for (file, before) in &self.0 {
+            if fs::read_to_string(file).ok().as_ref() == Some(before) {
+                continue;
+            }
+            let file_name = file.display();
+            let failed = || format!("failed to put the versions in {file_name} back");
+            replace(file, before).with_context(failed)?;
+            writeln!(err, "{file_name} has the versions of before again")?;
+        }
+        Ok(())
+    }
 }
 
 /// Raises the versions of a contract and of its crates as far as its change since a git revision asks,

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use codegen::emit::absolute;
+use toml_edit::DocumentMut;
 
 /// Returns the nearest folder, from the current one upwards, with a workspace manifest, or `None`
 /// if there is none.
@@ -14,7 +15,11 @@ pub fn lookup_root() -> anyhow::Result<Option<PathBuf>> {
     let current = env::current_dir().context("failed to tell the current folder")?;
     let is_root = |folder: &&Path| {
         let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap_or_default();
-        manifest.lines().any(|line| line.trim() == "[workspace]")
+        // One that cannot be read may be broken for a moment, in an editor.
+        match manifest.parse::<DocumentMut>() {
+            Ok(manifest) => manifest.contains_key("workspace"),
+            Err(_) => manifest.lines().any(|line| line.trim() == "[workspace]"),
+        }
     };
     Ok(current.ancestors().find(is_root).map(Path::to_owned))
 }

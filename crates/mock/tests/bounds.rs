@@ -48,6 +48,23 @@ paths:
         '200':
           description: Far too much.
           content: { application/json: { schema: { type: array, minItems: 1000000000, items: {} } } }
+  /amount:
+    get:
+      operationId: amount
+      responses:
+        '200':
+          description: Bounds that are more steps away than a number can have.
+          content: { application/json: { schema: { type: object, required: [low, high], properties: {
+            low: { type: number, minimum: -1.7976931348623157e308, multipleOf: 0.01 },
+            high: { type: number, maximum: 1.7976931348623157e308, multipleOf: 0.01 } } } } }
+  /grain:
+    get:
+      operationId: grain
+      responses:
+        '200':
+          description: A step that is smaller than what numbers of this size can tell apart.
+          content: { application/json: { schema:
+            { type: number, exclusiveMinimum: 9007199254740993, exclusiveMaximum: 1e19, multipleOf: 5e-324 } } }
   /circle:
     get:
       operationId: circle
@@ -64,6 +81,16 @@ components:
         right: { $ref: '#/components/schemas/Tree' }
         all: { type: array, items: { $ref: '#/components/schemas/Tree' } }
 ";
+
+#[tokio::test]
+async fn bounds_of_numbers_may_be_as_far_apart_as_numbers_are() {
+    let mock = served(WIDE, Settings::default()).await;
+    let amount = call(mock, "GET /amount", &[], "").await;
+    assert_eq!(amount.status, 200, "{}", amount.body);
+    let grain = call(mock, "GET /grain", &[], "").await;
+    let is_said = grain.status == 200 || grain.body.contains("too hard to satisfy");
+    assert!(is_said, "{}", grain.body);
+}
 
 #[tokio::test]
 async fn bodies_and_heads_beyond_the_limit_are_refused() {

@@ -174,7 +174,11 @@ impl Reading {
         let meant = unknown.and_then(|unknown| nearest(unknown, names));
         let help = match meant {
             Some(meant) => format!("did you mean `{meant}`?"),
-            None => "docs/lint.md lists what the file may have".to_owned(),
+            None if first.starts_with("invalid type: map, expected a sequence") => {
+                "write the name in two brackets, such as `[[contract]]`: there may be several"
+                    .to_owned()
+            }
+            None => "`lint --policy-schema` prints what the file may have".to_owned(),
         };
         self.diagnostics.push(found.help(help));
     }
@@ -261,7 +265,7 @@ impl Reading {
         let meant = nearest(text, known.chain(own.iter().copied()));
         let help = match meant {
             Some(meant) => format!("did you mean `{meant}`?"),
-            None => "docs/rules.md lists the rules".to_owned(),
+            None => "`lint --rules` lists the rules".to_owned(),
         };
         self.error(&name.span(), format!("there is no rule `{text}`"), &help);
     }

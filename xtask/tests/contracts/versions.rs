@@ -105,6 +105,34 @@ fn crates(folder: &Path, prefix: &str) -> [String; 4] {
 }
 
 #[test]
+fn versions_that_no_crates_are_written_with_do_not_rise() {
+    let Some(folder) = repository(Some(LISTED)) else {
+        return;
+    };
+    let folder = folder.path();
+    let (exit, printed) = xtask(folder, &["codegen"]);
+    assert_eq!(exit, 0, "{printed}");
+    commit(folder);
+    let grown = format!("{DOCUMENT}{MORE}");
+    write(folder, "zoo.yaml", &grown);
+    // A crate that somebody has written by hand.
+    let manifest = "crates/zoo-server/Cargo.toml";
+    write(folder, manifest, "[package]\nname = \"zoo-server\"\n");
+    let (exit, printed) = xtask(folder, &["codegen", "--base", "HEAD"]);
+    assert_eq!(exit, 1, "{printed}");
+    assert!(
+        printed.contains("zoo.yaml has the versions of before again"),
+        "{printed}"
+    );
+    assert_eq!(read(folder, "zoo.yaml"), grown);
+    assert_eq!(read(folder, "contract.toml"), LISTED);
+    fs::remove_file(folder.join(manifest)).expect("it is there");
+    let (exit, printed) = xtask(folder, &["codegen", "--base", "HEAD"]);
+    assert_eq!(exit, 0, "{printed}");
+    assert_eq!(crates(folder, "zoo"), ["0.4.3", "0.4.3", "0.5.0", "0.4.3"]);
+}
+
+#[test]
 fn versions_rise_as_far_as_a_change_asks_and_no_further() {
     let Some(folder) = repository(Some(LISTED)) else {
         return;

@@ -85,7 +85,8 @@ pub(super) fn edit(
             .as_str()
             .is_some_and(|text| removed.iter().any(|one| one == plain(text)))
     };
-    if members.iter().any(is_removed) {
+    let removes = members.iter().any(is_removed);
+    if removes {
         members.retain(|value| !is_removed(value));
     }
     let known: Vec<String> = members
@@ -94,13 +95,14 @@ pub(super) fn edit(
         .collect();
     let is_known = |krate: &String| known.iter().any(|entry| matches(entry, krate));
     let is_new_list = members.is_empty();
-    for krate in added.iter().filter(|krate| !is_known(krate)) {
-        push(members, krate, is_new_list);
-    }
-    let wanted = document.to_string();
-    if text.as_deref() == Some(wanted.as_str()) {
+    let new: Vec<&String> = added.iter().filter(|krate| !is_known(krate)).collect();
+    if !(is_new || removes) && new.is_empty() {
         return Ok(None);
     }
+    for krate in new {
+        push(members, krate, is_new_list);
+    }
+    let wanted = written(&document, text.as_deref());
     let ups = place.components().map(|_| "../").collect::<String>();
     Ok(Some(Edit {
         label: format!("{ups}{MANIFEST}"),
@@ -108,6 +110,17 @@ pub(super) fn edit(
         found: text,
         wanted,
     }))
+}
+
+/// Returns the text of a manifest with the line ends that it had, which are others where `toml_edit` has
+/// written it.
+fn written(document: &DocumentMut, before: Option<&str>) -> String {
+    let written = document.to_string();
+    if before.is_some_and(|before| before.contains("\r\n")) {
+        written.replace("\r\n", "\n").replace('\n', "\r\n")
+    } else {
+        written
+    }
 }
 
 /// A manifest that was read.

@@ -122,8 +122,9 @@ fn summary(out: &mut String, comparison: &Comparison) {
         })
         .collect();
     if counts.is_empty() {
+        let s = if report.operations == 1 { "" } else { "s" };
         out.push_str(&format!(
-            "nothing has changed on the wire, in {} operations\n",
+            "nothing has changed on the wire, in {} operation{s}\n",
             report.operations
         ));
     } else {

@@ -81,7 +81,7 @@ fn compare<'n>(
                 span,
                 format!("{what} `{first}` and `{name}` differ only by case or separators"),
             )
-            .help("rename one of them: in generated code both have the same name")
+            .help("rename one of them: in generated code they differ by a number alone")
             .related(place, "the other one"),
         );
     }

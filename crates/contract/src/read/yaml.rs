@@ -168,11 +168,13 @@ impl<'a> Reader<'a, '_> {
             }
         }
         if document.is_none() {
-            let diagnostic = Diagnostic::error(
-                "empty-document",
-                Span::new(self.file, 0, 0),
-                "the file is empty",
-            );
+            let message = if self.offsets.text.trim().is_empty() {
+                "the file is empty"
+            } else {
+                "the file has no document: it has comments or control characters alone"
+            };
+            let diagnostic =
+                Diagnostic::error("empty-document", Span::new(self.file, 0, 0), message);
             return Err(Box::new(diagnostic.help("start with `openapi: 3.1.0`")));
         }
         Ok(document)
@@ -194,6 +196,10 @@ impl<'a> Reader<'a, '_> {
     fn syntax(&mut self, error: &ScanError) -> Box<Diagnostic> {
         let start = error.marker().index();
         let span = self.offsets.span(self.file, start, start + 1);
+        // The parser has a limit of its own for brackets.
+        if error.info().contains("recursion limit") {
+            return too_deep(span);
+        }
         let diagnostic = Diagnostic::error(
             "yaml-syntax",
             span,

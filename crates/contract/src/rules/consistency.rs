@@ -244,7 +244,7 @@ pub(super) const RULES: &[Rule] = &[
         set: Correct,
         severity: Warning,
         summary: "Two properties, parameters, headers or operation ids differ only by case or separators.",
-        why: "In generated code both have the same name.",
+        why: "In generated code they differ by a number alone.",
         example: document(
             &SCHEMA,
             "{ properties: { petId: {}, ⟦pet_id: {} } }",

@@ -37,6 +37,12 @@ fn check_pattern(walk: &mut Walk<'_, '_>, pattern: &str, span: Span) {
     let help = "write a regular expression of ECMA 262, as JavaScript has them".to_owned();
     if let Some(why) = why_unusable(pattern) {
         walk.syntax.has_unusable_patterns = true;
+        let help = if jsonschema_regex::is_valid_ecma_regex(pattern) {
+            "write a simpler one: smaller numbers of repetitions, or `maxLength` in their place"
+                .to_owned()
+        } else {
+            help
+        };
         return walk.error(
             "bad-pattern",
             span,

@@ -38,16 +38,28 @@ pub(super) fn headers(task: &Task<'_>, mut response: Response) -> Result<Respons
                     Style::Json => Value::String(value.to_string()),
                     _ => value,
                 };
-                response = with_header(response, header, &value);
+                // Items of a list are separated by commas, so none can have one.
+                let is_writable = !with_header(Response::default(), header, &value)
+                    .status()
+                    .is_server_error();
+                if is_writable {
+                    response = with_header(response, header, &value);
+                } else if declared.required {
+                    return Err(lacking(header.name, "an item of the list has a comma"));
+                }
             }
             Err(error) if declared.required => {
-                return Err(Refused(
-                    StatusCode::INTERNAL_SERVER_ERROR,
-                    format!("the header `{}` cannot be made up: {error}", header.name),
-                ));
+                return Err(lacking(header.name, &error.to_string()));
             }
             Err(_) => {}
         }
     }
     Ok(response)
+}
+
+fn lacking(name: &str, why: &str) -> Refused {
+    Refused(
+        StatusCode::INTERNAL_SERVER_ERROR,
+        format!("the header `{name}` cannot be made up: {why}"),
+    )
 }

@@ -49,8 +49,19 @@ pub(super) fn number(gathered: &Gathered, random: &mut StdRng) -> Option<Value> 
         return Number::from_f64(low + (high - low) * share).map(Value::Number);
     }
     // Outwards, because the division rounds; `is_strict` drops what is beyond the bounds.
-    let least = low.map_or(0.0, |low| (low / step).floor());
-    let most = high.map_or(least + 1000.0, |high| (high / step).ceil());
+    let least = low.map(|low| (low / step).floor());
+    let most = high.map(|high| (high / step).ceil());
+    // A bound that is more steps away than a number can have is none.
+    let (least, most) = match (
+        least.filter(|it| it.is_finite()),
+        most.filter(|it| it.is_finite()),
+    ) {
+        (Some(least), Some(most)) => (least, most),
+        (Some(least), None) => (least, least + 1000.0),
+        (None, Some(most)) if most < 0.0 => (most - 1000.0, most),
+        (None, Some(most)) => (0.0, most),
+        (None, None) => (0.0, 1000.0),
+    };
     let is_strict = |value: f64| {
         let above = gathered.numbers(|keywords| &keywords.exclusive_minimum);
         let below = gathered.numbers(|keywords| &keywords.exclusive_maximum);
