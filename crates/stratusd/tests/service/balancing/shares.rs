@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::support::balancing::{Cloud, DST, Net, SRC, Vm, ask_on, is_listening};
+use crate::support::balancing::{Cloud, DST, Net, SRC, Vm, a_second, ask_on, is_listening};
 use crate::support::inventory::RIVAL;
 use crate::support::{Home, eventually};
 
@@ -106,6 +106,8 @@ async fn a_project_keeps_its_share_when_its_load_balancer_is_another_one() {
         room.push(open);
         let deleted = cloud.shop.try_call(Method::DELETE, &path, None).await;
         assert_eq!(deleted.map(|response| response.status).ok(), Some(204));
+        // Until the data plane has looked for those that are gone, and whose connections have ended.
+        a_second().await;
     }
     assert_eq!(room, [SHARE, 0]);
     let quiet = cloud.address("quiet", 1).await;
