@@ -6,7 +6,7 @@
 //! drop the properties that they do not know.
 //!
 //! A value is read once for each alternative, and so are the unions within it: each level of nested
-//! alternatives multiplies the work. So the work that a value may cause is limited, by its size.
+//! alternatives multiplies the work. So the work that a document may cause is limited, by its size.
 
 use std::cell::Cell;
 
@@ -27,14 +27,31 @@ pub const SEVERAL_MATCH: &str = "must match exactly one of the alternatives, but
 pub const TOO_MANY: &str =
     "must be simpler: it takes too long to tell which alternatives its parts are";
 
-/// How many times the size of a value may be read to find the alternatives of all its parts.
-const MOST_READ: usize = 100;
-/// What may be read of a small value, as a size.
+/// How many times the size of a value its parts may be read, as alternatives of unions within unions.
+const MOST_READ: usize = 300;
+/// What may be read so of a small value, as a size.
 const SMALL: usize = 1 << 20;
 
+/// What is known of the value that a thread decodes.
+#[derive(Clone, Copy)]
+struct Reading {
+    /// What may still be read of it, as a size.
+    left: usize,
+    /// The number of unions around the part that is being read.
+    unions: usize,
+}
+
 thread_local! {
-    /// What may still be read of the value that is being decoded, as a size; `None` outside of a union.
-    static LEFT: Cell<Option<usize>> = const { Cell::new(None) };
+    static READING: Cell<Option<Reading>> = const { Cell::new(None) };
+}
+
+/// What was read before. Put back on drop, so that a panic leaves no limit for the next value.
+struct Before(Option<Reading>);
+
+impl Drop for Before {
+    fn drop(&mut self) {
+        READING.set(self.0);
+    }
 }
 
 /// A function that decodes a value as one of the alternatives.
@@ -86,25 +103,36 @@ pub fn any_of<T: Wire, E: Error>(value: &Value, alternatives: &[Read<T>]) -> Res
     })
 }
 
-/// Runs `read`, which reads a value as alternatives. Fails if that reads more of it than its size allows,
-/// together with the unions around it and within it.
-fn limited<T, E: Error>(value: &Value, read: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
-    // Put back on drop, so that a panic in `read` leaves no limit for the next value.
-    struct Outermost;
-    impl Drop for Outermost {
-        fn drop(&mut self) {
-            LEFT.set(None);
-        }
-    }
-    if LEFT.get().is_some() {
-        return read();
-    }
-    let _outermost = Outermost;
-    let most = size(value).saturating_mul(MOST_READ);
-    LEFT.set(Some(most.saturating_add(SMALL)));
+/// Runs `read`, which decodes a whole document of this many bytes: all unions in it share a limit.
+///
+/// # Errors
+///
+/// That of `read`, or that it has come to the limit.
+pub(crate) fn within_limit<T, E: Error>(
+    bytes: usize,
+    read: impl FnOnce() -> Result<T, E>,
+) -> Result<T, E> {
+    let left = bytes.saturating_mul(MOST_READ).saturating_add(SMALL);
+    let _before = Before(READING.replace(Some(Reading { left, unions: 0 })));
     let result = read();
-    if LEFT.get() == Some(0) {
-        return Err(E::custom(TOO_MANY));
+    match READING.get() {
+        Some(Reading { left: 0, .. }) => Err(E::custom(TOO_MANY)),
+        _ => result,
+    }
+}
+
+/// Runs `read`, which reads a value as alternatives of a union.
+fn limited<T, E: Error>(value: &Value, read: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+    let Some(reading) = READING.get() else {
+        // The value is no part of a document that is decoded as a whole.
+        return within_limit(size(value), || limited(value, read));
+    };
+    let unions = reading.unions + 1;
+    READING.set(Some(Reading { unions, ..reading }));
+    let result = read();
+    if let Some(after) = READING.get() {
+        let unions = reading.unions;
+        READING.set(Some(Reading { unions, ..after }));
     }
     result
 }
@@ -122,11 +150,17 @@ fn size(value: &Value) -> usize {
     }
 }
 
-/// Notes that a value of this size is read once more. Returns whether it may be.
+/// Notes that a value of this size is read as one more alternative, and returns whether it may be. The
+/// alternatives of a union that is within no other one are as many as the contract has, so they are free.
 fn may_read(size: usize) -> bool {
-    let left = LEFT.get().map(|left| left.saturating_sub(size));
-    LEFT.set(left);
-    left != Some(0)
+    match READING.get() {
+        Some(reading) if reading.unions > 1 => {
+            let left = reading.left.saturating_sub(size);
+            READING.set(Some(Reading { left, ..reading }));
+            left > 0
+        }
+        _ => true,
+    }
 }
 
 /// Returns the error for a value that no alternative accepts.
@@ -283,6 +317,13 @@ mod tests {
             // The next value has a limit of its own.
             read(&deep(10, "leaf")).expect("it fits");
         }
+        // The parts of a document share its limit.
+        let list = vec![deep(14, "leaf"); 1_000];
+        read(&list[0]).expect("it fits");
+        let error =
+            super::within_limit::<Vec<Value>, Error>(30_000, || list.iter().map(read).collect());
+        let error = error.expect_err("a thousand times 2^14 attempts");
+        assert_eq!(error.to_string(), super::TOO_MANY);
         // A large value may be read more often than a small one.
         let wide: Value = vec![deep(4, "leaf"); 20_000].into();
         assert_eq!(read(&wide).expect("it fits"), wide);

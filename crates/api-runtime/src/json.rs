@@ -3,6 +3,7 @@
 use serde::de::Error as _;
 
 use crate::Wire;
+use crate::alternatives::within_limit;
 use crate::mode::{lenient, strict};
 use crate::place::NOT_UTF8;
 use crate::wire::Encoded;
@@ -32,10 +33,12 @@ fn from_slice<T: Wire>(bytes: &[u8]) -> Result<T, serde_json::Error> {
         let at = error.valid_up_to();
         serde_json::Error::custom(format_args!("{NOT_UTF8} at byte {at}"))
     })?;
-    let mut deserializer = serde_json::Deserializer::from_str(text);
-    let value = T::decode(&mut deserializer)?;
-    deserializer.end()?;
-    Ok(value)
+    within_limit(text.len(), || {
+        let mut deserializer = serde_json::Deserializer::from_str(text);
+        let value = T::decode(&mut deserializer)?;
+        deserializer.end()?;
+        Ok(value)
+    })
 }
 
 /// A function that decodes a value in strict mode and encodes it again.

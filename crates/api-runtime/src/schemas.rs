@@ -30,7 +30,9 @@ const MOST_POINTERS: usize = 64 << 10;
 /// The maximum number of levels of a value of which it is said where it breaks which rules. The validator
 /// collects the errors of all alternatives of a part, and of all alternatives of the parts within these: each
 /// level of a recursive union multiplies them.
-const MOST_EXPLAINED: usize = 16;
+const MOST_LEVELS: usize = 10;
+/// The maximum number of parts of such a value, doubled for each level.
+const MOST_EXPLAINED: usize = 1 << 22;
 /// The maximum number of characters of a pointer that a violation repeats.
 const SHOWN: usize = 512;
 
@@ -82,8 +84,8 @@ impl Schemas {
     /// # Errors
     ///
     /// The rules that the value breaks, in the order of the value: at most a hundred, and only the
-    /// first for a very large value; the last entry then says that there may be more. A pointer
-    /// that leads to no schema is a violation too, because nothing can be accepted then.
+    /// first for a very large value; the last entry then says that there may be more. Of a value with many
+    /// levels, only that it breaks some rule. A pointer that leads to no schema is a violation too, because nothing can be accepted then.
     pub fn validate(&self, pointer: &str, value: &Value) -> Result<(), Vec<Violation>> {
         let Some(validator) = self.validator(pointer) else {
             return Err(vec![Violation {
@@ -96,7 +98,9 @@ impl Schemas {
             value,
         };
         let mut violations: Vec<Violation> = Vec::new();
-        if depth(value) > MOST_EXPLAINED {
+        let (parts, levels) = extent(value);
+        let is_explained = levels <= MOST_LEVELS && parts << levels <= MOST_EXPLAINED;
+        if !is_explained {
             return if validator.is_valid(value) {
                 Ok(())
             } else {
@@ -206,14 +210,18 @@ fn encoded(pointer: &str) -> String {
     made
 }
 
-/// Returns the number of levels of a value: 1 for one that is no array and no object.
-fn depth(value: &Value) -> usize {
-    let inner = match value {
-        Value::Array(items) => items.iter().map(depth).max(),
-        Value::Object(entries) => entries.values().map(depth).max(),
-        _ => None,
+/// Returns the number of parts of a value, with itself, and of its levels: 1 for one that is no array and
+/// no object.
+fn extent(value: &Value) -> (usize, usize) {
+    let add = |(parts, levels): (usize, usize), inner: &Value| {
+        let (more, below) = extent(inner);
+        (parts + more, levels.max(below + 1))
     };
-    1 + inner.unwrap_or(0)
+    match value {
+        Value::Array(items) => items.iter().fold((1, 1), add),
+        Value::Object(entries) => entries.values().fold((1, 1), add),
+        _ => (1, 1),
+    }
 }
 
 /// Returns the length of the JSON pointers to a value and to all its parts together, or `None` if

@@ -205,8 +205,10 @@ fn raise_and_generate(
     let before = versions::Before::of(chosen);
     let ended = raise_since(base, chosen, words, arguments, out, err);
     // Versions that nothing was generated with would be too high the next time.
-    if !matches!(ended, Ok(Exit::Fresh)) {
-        before.put_back(err)?;
+    if !arguments.check && !matches!(ended, Ok(Exit::Fresh)) {
+        let put_back = before.put_back(err);
+        // The first failure says more.
+        return ended.and_then(|exit| put_back.map(|()| exit));
     }
     ended
 }

@@ -145,6 +145,9 @@ pub async fn check(client: &Client, url: &str) {
             .header("content-type", "application/json");
         let response = request.body(rule).send().await.expect("a response");
         assert_eq!(response.status(), status, "{levels} levels, {leaf}");
+        let said = response.text().await.expect("a text");
+        let is_said = said.contains("must be simpler");
+        assert_eq!(is_said, levels == 60, "{levels} levels, {leaf}: {said}");
     }
     let took = begun.elapsed();
     assert!(took < std::time::Duration::from_secs(30), "{took:?}");

@@ -115,9 +115,9 @@ fn versions_that_no_crates_are_written_with_do_not_rise() {
     commit(folder);
     let grown = format!("{DOCUMENT}{MORE}");
     write(folder, "zoo.yaml", &grown);
-    // A crate that somebody has written by hand.
-    let manifest = "crates/zoo-server/Cargo.toml";
-    write(folder, manifest, "[package]\nname = \"zoo-server\"\n");
+    // A file where the crates should be.
+    fs::remove_dir_all(folder.join("crates")).expect("they are there");
+    write(folder, "crates", "");
     let (exit, printed) = xtask(folder, &["codegen", "--base", "HEAD"]);
     assert_eq!(exit, 1, "{printed}");
     assert!(
@@ -126,7 +126,7 @@ fn versions_that_no_crates_are_written_with_do_not_rise() {
     );
     assert_eq!(read(folder, "zoo.yaml"), grown);
     assert_eq!(read(folder, "contract.toml"), LISTED);
-    fs::remove_file(folder.join(manifest)).expect("it is there");
+    fs::remove_file(folder.join("crates")).expect("it is there");
     let (exit, printed) = xtask(folder, &["codegen", "--base", "HEAD"]);
     assert_eq!(exit, 0, "{printed}");
     assert_eq!(crates(folder, "zoo"), ["0.4.3", "0.4.3", "0.5.0", "0.4.3"]);

@@ -196,6 +196,9 @@ impl Config {
     ///
     /// Unlike a layer around the router, it runs inside what every response needs: request ids and
     /// the headers for other origins. The body that it gets is received to its end if it is dropped.
+    ///
+    /// The function cannot choose another operation by another path: axum has chosen the route before, with
+    /// its layers. Rewrite paths in a service around the router.
     #[must_use]
     pub fn around(
         mut self,

@@ -23,6 +23,7 @@ use super::streams::{ByteStream, ItemStream, Upgrade};
 use super::text::{Guess, InputError, Text};
 use super::written::decode_parameter;
 use crate::Wire;
+use crate::alternatives::TOO_MANY;
 use crate::items::Framing;
 
 /// The number of violations that the message of a rejection spells out.
@@ -199,10 +200,20 @@ impl<'c> Inputs<'c> {
         // the reasons if it is not valid.
         let decoded = if may_be_absent && !is_plain {
             decode_null::<T>()
-        } else if body.media[at].is_lenient {
-            crate::json::from_slice_lenient::<T>(&bytes).ok()
         } else {
-            crate::json::from_slice_strict::<T>(&bytes).ok()
+            let decoded = if body.media[at].is_lenient {
+                crate::json::from_slice_lenient::<T>(&bytes)
+            } else {
+                crate::json::from_slice_strict::<T>(&bytes)
+            };
+            // The schema may accept it, and would say nothing.
+            if decoded.as_ref().is_err_and(is_too_much) {
+                let message = TOO_MANY.to_owned();
+                self.violations
+                    .push(Violation::of_body(String::new(), message));
+                return None;
+            }
+            decoded.ok()
         };
         if decoded.is_some() && is_plain {
             return decoded;
@@ -426,6 +437,11 @@ impl<'c> Inputs<'c> {
         }
         Some(std::mem::take(self.call.body()))
     }
+}
+
+/// Returns whether a value was not decoded because of the work that its alternatives take.
+fn is_too_much(error: &serde_json::Error) -> bool {
+    error.to_string().starts_with(TOO_MANY)
 }
 
 /// Returns the value of a parameter that the request does not have: its default, or the `None` of

@@ -49,6 +49,12 @@ impl Mounts {
             unknown.clone().call(request).map(|Ok(response)| response)
         });
         let mut router = axum::Router::new().layer(layer_fn(move |_: Route| unknown.clone()));
+        let service = service.clone();
+        // A request that another router has passed on may be marked by that.
+        let service = Serve(move |mut request: Request| {
+            request.extensions_mut().remove::<UnknownPath>();
+            service.clone().call(request).map(|Ok(response)| response)
+        });
         for path in &self.operations {
             router = router.route_service(path, service.clone());
         }
@@ -76,7 +82,8 @@ fn axum_path(template: &str) -> String {
     let segment = |(at, segment): (usize, &str)| {
         // RFC 3986, section 2.3: the characters that need no escape anywhere. axum has other uses
         // for braces, and for what begins with a colon or an asterisk.
-        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+        // Some programs escape a tilde all the same.
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
         if segment.bytes().all(is_plain) {
             segment.to_owned()
         } else {

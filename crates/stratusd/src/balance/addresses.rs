@@ -74,21 +74,22 @@ impl Addresses {
         let name = name(key);
         let before = self.given.get(&name).copied();
         let (v4, v6) = (self.ipv4, self.ipv6);
-        let is_of_v6 = |given: Given| match (v6, given.ipv6) {
-            (Some(v6), Some(address)) => v6.contains(address),
-            (v6, address) => v6.is_none() && address.is_none(),
-        };
+        // Each by itself: another network of the one leaves the other as it is.
+        let kept = before.map(|given| given.ipv4).filter(|ip| v4.contains(*ip));
+        let kept_v6 = before.and_then(|given| given.ipv6);
+        let kept_v6 = kept_v6.filter(|ip| v6.is_some_and(|v6| v6.contains(*ip)));
         if let Some(given) = before
-            && v4.contains(given.ipv4)
-            && is_of_v6(given)
+            && kept == Some(given.ipv4)
+            && kept_v6 == given.ipv6
+            && kept_v6.is_some() == v6.is_some()
         {
             return given;
         }
         self.forget(key);
         let hash = vm_hash(key.1.as_str());
         let given = Given {
-            ipv4: self.free(&v4, hash),
-            ipv6: v6.map(|v6| self.free(&v6, hash)),
+            ipv4: kept.unwrap_or_else(|| self.free(&v4, hash)),
+            ipv6: kept_v6.or_else(|| v6.map(|v6| self.free(&v6, hash))),
         };
         for address in given.all() {
             *self.taken.entry(address).or_default() += 1;
@@ -96,6 +97,11 @@ impl Addresses {
         self.given.insert(name, given);
         self.is_changed = true;
         given
+    }
+
+    /// Returns whether there are addresses of IPv6.
+    pub(super) fn have_ipv6(&self) -> bool {
+        self.ipv6.is_some()
     }
 
     /// Takes the addresses of a load balancer back, which others may get then.

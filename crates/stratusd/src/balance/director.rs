@@ -196,7 +196,7 @@ impl Director {
         let mut listeners = balancer.listeners();
         for address in &wanted {
             let before = listeners.get(address);
-            let lacking = if address.ip().is_unspecified() {
+            let lacking = if given.ipv6.is_none() && address.is_ipv6() {
                 Some(LACKING_IPV6)
             } else {
                 lacks_certificate.then_some(certificate::LACKING)

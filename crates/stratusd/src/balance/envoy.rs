@@ -316,13 +316,14 @@ impl Envoy {
     /// so that no load balancer takes the place of another one.
     fn allot(&self, entries: &mut BTreeMap<Key, Entry>) {
         let mut room = Room::new(self.listeners);
+        let lacks_ipv6 = !self.addresses.have_ipv6();
         for is_first in [true, false] {
             for (key, entry) in entries.iter_mut() {
                 let row = &entry.declared.row;
                 let lacks_certificate = row.cert_enabled && entry.certificate.is_none();
                 let listeners = entry.listeners.iter_mut();
                 for listener in listeners.filter(|it| it.lack.is_none() == is_first) {
-                    listener.lack = if listener.address.ip().is_unspecified() {
+                    listener.lack = if lacks_ipv6 && listener.address.is_ipv6() {
                         Some(LACKING_IPV6)
                     } else if lacks_certificate {
                         Some(certificate::LACKING)

@@ -27,8 +27,8 @@ pub(super) fn block_on<T>(task: impl Future<Output = Result<T>>) -> Result<T> {
 ///
 /// # Errors
 ///
-/// If it is a file that does not exist: an empty database would have nothing to say, wherever the one that
-/// was meant is.
+/// If it is a file that does not exist. An empty one in its place would say that there is nothing, while the
+/// right one is elsewhere.
 pub(super) async fn open(settings: &StoreSettings) -> Result<Store> {
     let config = config(settings)?;
     if let Some(file) = missing(&config) {
@@ -51,7 +51,7 @@ pub(super) async fn open_or_create(config: &StoreConfig) -> Result<Store> {
 /// Returns the file of a database if it does not exist.
 pub(super) fn missing(config: &StoreConfig) -> Option<&Path> {
     match &config.database {
-        DatabaseLocation::Sqlite(file) if !file.exists() => Some(file),
+        DatabaseLocation::Sqlite(file) if matches!(file.try_exists(), Ok(false)) => Some(file),
         DatabaseLocation::Sqlite(_) | DatabaseLocation::Postgres(_) => None,
     }
 }

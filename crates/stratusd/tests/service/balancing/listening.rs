@@ -2,6 +2,8 @@
 
 use super::web;
 use crate::support::balancing::{Cloud, Net, SRC, V6, Vm, ask, is_listening, states};
+use crate::support::caller::Caller;
+use crate::support::inventory::SHOP;
 use crate::support::{Home, eventually};
 use stratusd::world::World;
 
@@ -48,6 +50,44 @@ async fn a_stack_decides_on_which_addresses_a_load_balancer_listens() {
             );
             assert_eq!(address.port(), port);
         }
+    }
+}
+
+/// As in a container, which has one address.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_network_may_be_all_addresses_of_the_machine() {
+    let net = Net::random();
+    let _vms = Vm::start_all(net, 1).await;
+    let [high, low] = World::real().random();
+    let port = 10_000 + u16::from_be_bytes([high, low]) % 10_000;
+    let all = format!(
+        "name: all, src_port: {port}, health_check_endpoint: /up, stack: dual, vms: [vm-1]"
+    );
+    let home = Home::sqlite();
+    home.apply(&net.inventory(1, &[&all]));
+    let service = home.serve(&[]);
+    let shop = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
+    let plane = home.balance(&[
+        "--balance-addresses",
+        "0.0.0.0/32",
+        "--balance-addresses-v6",
+        "::/128",
+    ]);
+    let cloud = Cloud {
+        home,
+        service,
+        plane,
+        shop,
+    };
+    let listens = |status: &serde_json::Value| {
+        let listeners = status["listeners"].as_array().into_iter().flatten();
+        let open = listeners.filter(|listener| listener["problem"].is_null());
+        open.count() == 2 && states(status, "up").len() == 1
+    };
+    cloud.wait_for("all", listens).await;
+    for address in [format!("127.0.0.1:{port}"), format!("[::1]:{port}")] {
+        let address = address.parse().expect("it is an address");
+        assert_eq!(ask(address).await.expect("it listens"), "vm-1");
     }
 }
 
@@ -152,13 +192,16 @@ async fn load_balancers_keep_their_addresses_over_a_restart() {
         .await;
     assert_eq!(deleted.expect("the service responds").status, 204);
     cloud.wait_for("b-0", serde_json::Value::is_null).await;
-    cloud.plane.kill();
-    cloud.plane = Cloud::plane(&cloud.home, net, &[]);
-    let again = eventually(async || Some(listed(&cloud)).filter(|all| all.len() == 253));
-    again.await.expect("all listen again");
     let gone = format!("  listens on {}", gone.as_str().unwrap_or_default());
     before.retain(|line| *line != gone);
-    assert_eq!(listed(&cloud), before);
+    // A network of IPv6 that comes or goes moves none either.
+    for settings in [&[][..], &V6, &[]] {
+        cloud.plane.kill();
+        cloud.plane = Cloud::plane(&cloud.home, net, settings);
+        let again = eventually(async || Some(listed(&cloud)).filter(|all| all.len() == 253));
+        again.await.expect("all listen again");
+        assert_eq!(listed(&cloud), before);
+    }
     assert_eq!(
         before
             .iter()

@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use futures_util::future::join_all;
 use reqwest::Method;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -88,6 +89,7 @@ async fn a_project_keeps_its_share_when_its_load_balancer_is_another_one() {
     let subnet = cloud.shop.get(&subnet).await.ok()["id"].clone();
     let mut held = Vec::new();
     let mut room = Vec::new();
+    let begun = Instant::now();
     for name in ["first", "second"] {
         let path = format!("{place}/load-balancer/{name}");
         let body = json!({
@@ -96,19 +98,26 @@ async fn a_project_keeps_its_share_when_its_load_balancer_is_another_one() {
         });
         cloud.shop.post(&path, body).await.ok();
         let address = cloud.address(name, 0).await;
-        let mut open = 0;
+        let mut streams = Vec::new();
         for _ in 0..=SHARE {
-            let mut stream = TcpStream::connect(address).await.expect("it listens");
-            let closed = tokio::time::timeout(Duration::from_millis(500), stream.read_u8()).await;
-            open += usize::from(closed.is_err());
-            held.push(stream);
+            streams.push(TcpStream::connect(address).await.expect("it listens"));
         }
-        room.push(open);
+        let open = streams.iter_mut().map(async |stream| {
+            let closed = tokio::time::timeout(Duration::from_millis(500), stream.read_u8()).await;
+            usize::from(closed.is_err())
+        });
+        room.push(join_all(open).await.into_iter().sum::<usize>());
+        held.extend(streams);
         let deleted = cloud.shop.try_call(Method::DELETE, &path, None).await;
         assert_eq!(deleted.map(|response| response.status).ok(), Some(204));
         // Until the data plane has looked for those that are gone, and whose connections have ended.
         a_second().await;
     }
+    let took = begun.elapsed();
+    assert!(
+        took < Duration::from_secs(10),
+        "the handshakes have ended after {took:?}"
+    );
     assert_eq!(room, [SHARE, 0]);
     let quiet = cloud.address("quiet", 1).await;
     let mut stream = TcpStream::connect(quiet).await.expect("it listens");

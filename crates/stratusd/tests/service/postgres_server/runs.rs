@@ -148,7 +148,7 @@ async fn a_change_that_conflicts_slowly_gives_its_connection_back() {
     assert_eq!(failed.error(), (409, "Conflict"));
 }
 
-/// Whoever asks is not known, and may ask often.
+/// Callers of the management port need no token, and may ask often.
 #[tokio::test(flavor = "multi_thread")]
 async fn readiness_writes_once_in_two_seconds() {
     let Some(scene) = Scene::start() else {
@@ -165,6 +165,12 @@ async fn readiness_writes_once_in_two_seconds() {
     let most = 2 + begun.elapsed().as_secs() / 2;
     let written = runs(&scene.cluster) as u64;
     assert!((1..=most).contains(&written), "{written} writes");
+    // About as much as most changes write.
+    let largest = count(
+        &scene.cluster,
+        "SELECT max(length(value)) FROM service_state",
+    );
+    assert!((32 << 10..128 << 10).contains(&largest), "{largest} bytes");
 }
 
 #[tokio::test(flavor = "multi_thread")]

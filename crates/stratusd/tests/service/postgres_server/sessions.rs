@@ -220,6 +220,8 @@ async fn a_stop_closes_the_connections() {
         return;
     };
     home.apply(&two_projects());
+    // It only reads.
+    home.succeed(&["provisioner", "--provisioner", "simulated"]);
     let service = home.serve(&["--database-connections", "4"]);
     let caller = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
     let mut calling = JoinSet::new();

@@ -60,9 +60,12 @@ async fn what_a_change_has_taken_is_not_waited_for_again() {
     caller.post_nothing(&format!("{SUBNETS}/slow")).await.ok();
     let left = last_seen(&cluster);
     assert!((1..=WAIT - 100).contains(&left), "{left} ms");
-    // The next change has all of it, since its statements take less than a quarter.
-    caller.post_nothing(KEYS).await.ok();
-    assert_eq!(last_seen(&cluster), WAIT);
+    // Another change has all of it, unless the machine is so slow that its statements take a quarter.
+    let whole = eventually(async || {
+        caller.post_nothing(KEYS).await.ok();
+        (last_seen(&cluster) == WAIT).then_some(())
+    });
+    whole.await.expect("a change has the whole wait");
 }
 
 /// Outside of a transaction, PostgreSQL would warn of the limit, which holds for the transaction alone.
@@ -98,19 +101,18 @@ async fn a_change_waits_less_while_others_have_met_a_lock() {
     let service = home.serve(&["--database-connections", "4"]);
     let caller = Caller::new(&service.base, SHOP, &token);
     let rival = Caller::new(&service.base, RIVAL, &theirs);
-    caller.post_nothing(&format!("{SUBNETS}/before")).await.ok();
-    assert_eq!(last_seen(&cluster), WAIT);
-    let lock = cluster.lock("inference_api_key");
-    let waiting = tokio::spawn(async move { rival.try_call(Method::POST, KEYS, None).await });
     let mut number = 0;
-    let hastens = eventually(async || {
+    let mut make = async || {
         number += 1;
         let path = format!("{SUBNETS}/n{number}");
         caller.post_nothing(&path).await.ok();
-        let locks = last_seen(&cluster);
-        assert!(locks == WAIT || locks <= HASTE, "{locks} ms");
-        (locks <= HASTE).then_some(())
-    });
+        last_seen(&cluster)
+    };
+    let whole = eventually(async || (make().await == WAIT).then_some(()));
+    whole.await.expect("a change has the whole wait");
+    let lock = cluster.lock("inference_api_key");
+    let waiting = tokio::spawn(async move { rival.try_call(Method::POST, KEYS, None).await });
+    let hastens = eventually(async || (make().await <= HASTE).then_some(()));
     hastens.await.expect("a change waits less at some time");
     drop(lock);
     let made = waiting.await.expect("it runs");
