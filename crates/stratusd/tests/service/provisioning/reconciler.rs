@@ -120,22 +120,61 @@ async fn a_step_that_hangs_is_cancelled() {
     }
 }
 
+/// Sends a request about a database, which succeeds.
+async fn ask(bare: &Bare, method: &'static str, name: &str, body: Value) {
+    let path = format!("/project/{SHOP}{PLACE}/postgres/{name}");
+    let (status, _, body) = bare
+        .call(&BareRequest {
+            method,
+            path,
+            body: Some(body),
+        })
+        .await;
+    assert_eq!(status, 200, "{}", String::from_utf8_lossy(&body));
+}
+
+/// The API refuses a storage in which less than a fifth would be free, by what was in use when the database
+/// was last looked at. It may have grown since.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_storage_that_has_filled_up_meanwhile_does_not_shrink() {
+    let bare = Bare::new(Home::sqlite()).await;
+    let ask = async |method, body| ask(&bare, method, "orders", body).await;
+    ask("POST", json!({ "size": "standard-2", "storage_size": 128 })).await;
+    let watched = Arc::new(Watched::default());
+    let keys = std::fs::read_to_string(bare.home.keys()).expect("the key file exists");
+    let stop = CancellationToken::new();
+    let reconciler = reconciler(&bare.home, &keys, Arc::clone(&watched)).await;
+    let worker = tokio::spawn(reconciler.run(stop.clone()));
+    let wait = async |is_done: &dyn Fn() -> bool| {
+        eventually(async || is_done().then_some(()))
+            .await
+            .expect("the provisioner gets to the awaited state");
+    };
+    let size = || {
+        let resized = watched.resized.lock().unwrap();
+        resized.values().next().map(|shape| shape.storage_size_gib)
+    };
+    wait(&|| watched.finished.load(Ordering::SeqCst) >= 1).await;
+    // From then on, the provisioner has a shape of its own.
+    ask("PATCH", json!({ "ha_type": "sync" })).await;
+    wait(&|| size() == Some(128)).await;
+    // Of 64 GiB, less than 80 % must be in use.
+    watched.used.store(52 << 30, Ordering::SeqCst);
+    let before = watched.observed.load(Ordering::SeqCst);
+    ask("PATCH", json!({ "storage_size": 64 })).await;
+    wait(&|| watched.observed.load(Ordering::SeqCst) > before).await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert_eq!(size(), Some(128));
+    stop.cancel();
+    worker.await.expect("the worker ends");
+}
+
 /// The provisioner gets changes of the high availability, the networks that may connect, restarts and
 /// promotions.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn availability_networks_and_restarts_reach_the_provisioner() {
     let bare = Bare::new(Home::sqlite()).await;
-    let ask = async |method: &'static str, name: &str, body: Value| {
-        let path = format!("/project/{SHOP}{PLACE}/postgres/{name}");
-        let (status, _, body) = bare
-            .call(&BareRequest {
-                method,
-                path,
-                body: Some(body),
-            })
-            .await;
-        assert_eq!(status, 200, "{}", String::from_utf8_lossy(&body));
-    };
+    let ask = async |method, name: &str, body| ask(&bare, method, name, body).await;
     ask(
         "POST",
         "open",

@@ -1,7 +1,7 @@
 //! A provisioner for tests, which records what it is asked to do.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -25,6 +25,8 @@ pub struct Watched {
     pub deleted: Mutex<Vec<String>>,
     pub asked_for_password: AtomicUsize,
     pub passwords_begun: AtomicUsize,
+    /// The bytes that each database has in use.
+    pub used: AtomicI64,
     /// How often a database was observed.
     pub observed: AtomicUsize,
     /// Makes the error of each database that is observed, if a test has put it there.
@@ -86,7 +88,7 @@ impl Provisioner for Watching {
                     .cloned()
                     .unwrap_or(made)
             },
-            used_bytes: 0,
+            used_bytes: self.0.used.load(Ordering::SeqCst),
             earliest_restore_time: None,
             latest_restore_time: 0,
             backups: Vec::new(),
