@@ -65,6 +65,20 @@ paths:
           description: A step that is smaller than what numbers of this size can tell apart.
           content: { application/json: { schema:
             { type: number, exclusiveMinimum: 9007199254740993, exclusiveMaximum: 1e19, multipleOf: 5e-324 } } }
+  /listed:
+    get:
+      operationId: listed
+      responses:
+        '204':
+          description: An item of a list in a header cannot have a comma.
+          headers: { X-Optional: { schema: { type: array, minItems: 1, items: { enum: ['a,b'] } } } }
+  /demanded:
+    get:
+      operationId: demanded
+      responses:
+        '204':
+          description: And the header has to be there.
+          headers: { X-Required: { required: true, schema: { type: array, minItems: 1, items: { enum: ['a,b'] } } } }
   /circle:
     get:
       operationId: circle
@@ -90,6 +104,17 @@ async fn bounds_of_numbers_may_be_as_far_apart_as_numbers_are() {
     let grain = call(mock, "GET /grain", &[], "").await;
     let is_said = grain.status == 200 || grain.body.contains("too hard to satisfy");
     assert!(is_said, "{}", grain.body);
+}
+
+#[tokio::test]
+async fn a_header_that_cannot_be_written_is_left_out_or_named() {
+    let mock = served(WIDE, Settings::default()).await;
+    let listed = call(mock, "GET /listed", &[], "").await;
+    assert_eq!(listed.status, 204, "{}", listed.body);
+    let demanded = call(mock, "GET /demanded", &[], "").await;
+    assert_eq!(demanded.status, 500);
+    let why = "the header `X-Required` cannot be made up: an item of the list has a comma";
+    assert!(demanded.body.contains(why), "{}", demanded.body);
 }
 
 #[tokio::test]
