@@ -10,7 +10,7 @@ use serde_json::json;
 use tests::memory::{ContractErrors, Gate, Memory, State};
 
 use crate::load::Connection;
-use crate::support::{Awake, Table, median, own_thread};
+use crate::support::{Table, median, own_thread};
 use crate::world::Service;
 
 const ROUNDS: usize = 31;
@@ -80,13 +80,7 @@ pub fn run() {
             memory.get(path),
             "{name}: both must respond with the same"
         );
-        for waiting in [
-            Waiting::Alone,
-            Waiting::ForTheLast,
-            Waiting::InTurn,
-            Waiting::InTurnAwake,
-        ] {
-            let _awake = matches!(waiting, Waiting::InTurnAwake).then(|| Awake::keep(2));
+        for waiting in [Waiting::Alone, Waiting::ForTheLast, Waiting::InTurn] {
             let (mut ours, mut theirs) = (Vec::new(), Vec::new());
             for round in 0..=ROUNDS {
                 let (one, other) = (
@@ -126,15 +120,13 @@ enum Waiting {
     /// All callers send a request, and the responses are waited for in turn. A server that is slower than
     /// its callers finds them asleep at each response, and its time includes waking them up.
     InTurn,
-    /// As [`Self::InTurn`], on processors that do not sleep meanwhile, as those of a busy machine.
-    InTurnAwake,
 }
 
 impl Waiting {
     fn callers(self) -> usize {
         match self {
             Self::Alone => 1,
-            Self::ForTheLast | Self::InTurn | Self::InTurnAwake => CALLERS,
+            Self::ForTheLast | Self::InTurn => CALLERS,
         }
     }
 
@@ -144,7 +136,6 @@ impl Waiting {
             Self::Alone => format!("{callers}"),
             Self::ForTheLast => format!("{callers}, woken up once"),
             Self::InTurn => format!("{callers}, woken up for each response"),
-            Self::InTurnAwake => format!("{callers}, the same on processors that do not sleep"),
         }
     }
 }

@@ -3,7 +3,6 @@
 #![allow(dead_code, reason = "each benchmark uses its part")]
 
 use std::fs;
-use std::process::{Child, Command, Stdio};
 
 /// Returns whether to run a benchmark of this name: all run, unless an argument is a part of some
 /// names.
@@ -58,33 +57,6 @@ pub fn stay_on(processor: usize) {
     only.set(processor);
     // A machine with a single processor has no other.
     let _ = rustix::thread::sched_setaffinity(None, &only);
-}
-
-/// Processes that compute only where nothing else wants to, one on each processor, so that none sleeps. To
-/// wake up a processor that sleeps takes longer, above all in a virtual machine.
-pub struct Awake(Vec<Child>);
-
-impl Awake {
-    pub fn keep(processors: usize) -> Self {
-        let keep = |processor: usize| {
-            let mut command = Command::new("taskset");
-            command
-                .args(["--cpu-list", &processor.to_string()])
-                .args(["chrt", "--idle", "0", "sh", "-c", "while :; do :; done"])
-                .stdin(Stdio::null());
-            command.spawn().expect("util-linux is installed")
-        };
-        Self((0..processors).map(keep).collect())
-    }
-}
-
-impl Drop for Awake {
-    fn drop(&mut self) {
-        for child in &mut self.0 {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
 }
 
 /// A table in Markdown, so that it can go into docs/benchmarks.md as it is.
