@@ -269,10 +269,6 @@ where
             Found::Route(at, captures) if self.is_reached(&parts, at) => {
                 self.run(at, captures, parts, body).await
             }
-            Found::Route(..) => {
-                self.reject_route(parts, RejectionKind::UnknownRoute, None)
-                    .await
-            }
             Found::OtherMethods(path) => {
                 let allow = HeaderValue::from_str(&path.methods().join(", "));
                 let allow = allow.expect("methods are tokens");
@@ -280,7 +276,7 @@ where
                     .await
             }
             // After the contract's own paths, which may include `/openapi.json`.
-            Found::Nothing => match self.beside(&parts) {
+            Found::Route(..) | Found::Nothing => match self.beside(&parts) {
                 Some(response) => response,
                 None => {
                     self.reject_route(parts, RejectionKind::UnknownRoute, None)

@@ -39,11 +39,10 @@ pub(super) fn headers(task: &Task<'_>, mut response: Response) -> Result<Respons
                     _ => value,
                 };
                 // Items of a list are separated by commas, so none can have one.
-                let is_writable = !with_header(Response::default(), header, &value)
-                    .status()
-                    .is_server_error();
-                if is_writable {
-                    response = with_header(response, header, &value);
+                let written = with_header(Response::default(), header, &value);
+                if !written.status().is_server_error() {
+                    let (parts, _) = written.into_parts();
+                    response.headers_mut().extend(parts.headers);
                 } else if declared.required {
                     return Err(lacking(header.name, "an item of the list has a comma"));
                 }

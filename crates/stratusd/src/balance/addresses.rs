@@ -73,24 +73,22 @@ impl Addresses {
     pub(super) fn give(&mut self, key: &Key) -> Given {
         let name = name(key);
         let before = self.given.get(&name).copied();
-        let (v4, v6) = (self.ipv4, self.ipv6);
+        let hash = vm_hash(key.1.as_str());
         // Each by itself: another network of the one leaves the other as it is.
-        let kept = before.map(|given| given.ipv4).filter(|ip| v4.contains(*ip));
-        let kept_v6 = before.and_then(|given| given.ipv6);
-        let kept_v6 = kept_v6.filter(|ip| v6.is_some_and(|v6| v6.contains(*ip)));
-        if let Some(given) = before
-            && kept == Some(given.ipv4)
-            && kept_v6 == given.ipv6
-            && kept_v6.is_some() == v6.is_some()
-        {
+        let choose = |pool: &AddressPool, kept: Option<IpAddr>| {
+            let kept = kept.filter(|address| pool.contains(*address));
+            kept.unwrap_or_else(|| self.free(pool, hash))
+        };
+        let given = Given {
+            ipv4: choose(&self.ipv4, before.map(|given| given.ipv4)),
+            ipv6: self
+                .ipv6
+                .map(|pool| choose(&pool, before.and_then(|given| given.ipv6))),
+        };
+        if before == Some(given) {
             return given;
         }
         self.forget(key);
-        let hash = vm_hash(key.1.as_str());
-        let given = Given {
-            ipv4: kept.unwrap_or_else(|| self.free(&v4, hash)),
-            ipv6: kept_v6.or_else(|| v6.map(|v6| self.free(&v6, hash))),
-        };
         for address in given.all() {
             *self.taken.entry(address).or_default() += 1;
         }

@@ -12,7 +12,7 @@ use stratusd::storage::{Aborted, DatabaseLocation};
 use stratusd::world::World;
 
 use super::output::print;
-use super::store::{block_on, config, missing, open_or_create};
+use super::store::{block_on, config, open_or_create};
 
 /// The maximum size of an inventory, in bytes.
 const MAX_SIZE: u64 = 64 << 20;
@@ -51,7 +51,7 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
     };
     let mut config = config(&settings)?;
     // Without a database, a dry run is one on an empty database, which nobody finds afterwards.
-    let scratch = match missing(&config) {
+    let scratch = match config.database.missing_file() {
         Some(_) if arguments.dry_run => {
             Some(tempfile::tempdir().context("failed to make a folder for an empty database")?)
         }

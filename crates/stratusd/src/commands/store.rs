@@ -1,11 +1,10 @@
 //! The database, as commands other than `serve` use it.
 
-use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use stratusd::settings::StoreSettings;
-use stratusd::storage::{DatabaseLocation, SILENCE, Store, StoreConfig};
+use stratusd::storage::{SILENCE, Store, StoreConfig};
 use stratusd::world::World;
 
 /// How long a statement of a command may take. Much longer than in the service: an inventory may be
@@ -31,7 +30,7 @@ pub(super) fn block_on<T>(task: impl Future<Output = Result<T>>) -> Result<T> {
 /// right one is elsewhere.
 pub(super) async fn open(settings: &StoreSettings) -> Result<Store> {
     let config = config(settings)?;
-    if let Some(file) = missing(&config) {
+    if let Some(file) = config.database.missing_file() {
         bail!(
             "there is no database {}: pass --database-url, or set STRATUS_DATABASE_URL; `stratusd apply` and \
              `stratusd serve` create one",
@@ -46,14 +45,6 @@ pub(super) async fn open_or_create(config: &StoreConfig) -> Result<Store> {
     Store::open(config)
         .await
         .context("failed to open the database")
-}
-
-/// Returns the file of a database if it does not exist.
-pub(super) fn missing(config: &StoreConfig) -> Option<&Path> {
-    match &config.database {
-        DatabaseLocation::Sqlite(file) if matches!(file.try_exists(), Ok(false)) => Some(file),
-        DatabaseLocation::Sqlite(_) | DatabaseLocation::Postgres(_) => None,
-    }
 }
 
 /// Returns how commands use the database that the settings name.

@@ -1,6 +1,6 @@
 //! The settings of a store.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::world::World;
@@ -43,6 +43,17 @@ pub enum DatabaseLocation {
     Sqlite(PathBuf),
     /// A PostgreSQL database at this URL, `postgres://user:password@host/name`.
     Postgres(String),
+}
+
+impl DatabaseLocation {
+    /// Returns the file of SQLite if it does not exist. One that may not be looked at is not missing.
+    #[must_use]
+    pub fn missing_file(&self) -> Option<&Path> {
+        match self {
+            Self::Sqlite(file) if matches!(file.try_exists(), Ok(false)) => Some(file),
+            Self::Sqlite(_) | Self::Postgres(_) => None,
+        }
+    }
 }
 
 impl std::fmt::Debug for DatabaseLocation {

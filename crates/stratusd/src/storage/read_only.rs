@@ -58,9 +58,7 @@ impl ReadOnlyStore {
     ///
     /// As [`open`](Self::open).
     pub async fn open_if_made(config: &StoreConfig) -> Result<Option<Self>, StorageError> {
-        if let DatabaseLocation::Sqlite(file) = &config.database
-            && !file.exists()
-        {
+        if config.database.missing_file().is_some() {
             return Ok(None);
         }
         match Self::open(config).await {
