@@ -27,6 +27,7 @@ mod choose;
 mod connection;
 mod declared;
 mod director;
+mod due;
 mod engine;
 mod envoy;
 mod health;
@@ -72,7 +73,7 @@ use management::Health;
 use servers::Servers;
 use shared::{Shared, Timing};
 pub use status::{BalancerStatus, ListenerStatus, VmStatus};
-use watch::{Known, Reads};
+use watch::Reads;
 
 /// What the data plane runs with.
 #[derive(Debug)]
@@ -130,12 +131,11 @@ pub async fn run(data_plane: DataPlane<'_>) -> Result<()> {
     let servers = Servers::new(ports, Arc::clone(&accept_failures));
     let parts = (addresses, servers);
     let frame = Frame {
-        rounds: Reads {
-            service_domain: process.service_domain.as_str().to_owned(),
+        rounds: Reads::new(
+            process.service_domain.as_str().to_owned(),
             sealer,
-            world: world.clone(),
-            known: Known::default(),
-        },
+            world.clone(),
+        ),
         database,
         world: world.clone(),
         backends,

@@ -44,6 +44,9 @@ pub const BACKENDS: u32 = 2;
 pub(crate) struct Found<U> {
     /// What is new, in order.
     pub updates: Vec<U>,
+    /// Whether everything was read that was there when reading began. If not, the next round follows at
+    /// once.
+    pub is_complete: bool,
     /// Why something that belongs to the round could not be read. The updates are valid.
     pub failure: Option<anyhow::Error>,
 }
@@ -134,19 +137,24 @@ impl<R: Rounds> Watch<R> {
         updates: &mpsc::Sender<R::Update>,
     ) -> anyhow::Error {
         loop {
-            if let Err(error) = self.round(store, updates).await {
-                return error;
+            match self.round(store, updates).await {
+                Ok(true) => {
+                    self.reading.succeed();
+                    tokio::time::sleep(POLL).await;
+                }
+                // A signal to stop may be waiting.
+                Ok(false) => tokio::task::yield_now().await,
+                Err(error) => return error,
             }
-            self.reading.succeed();
-            tokio::time::sleep(POLL).await;
         }
     }
 
+    /// Reads what is new, and returns whether everything was read.
     async fn round(
         &mut self,
         store: &ReadOnlyStore,
         updates: &mpsc::Sender<R::Update>,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let mut reader = timeout(ROUND, store.snapshot())
             .await
             .context("it does not respond")?
@@ -155,14 +163,14 @@ impl<R: Rounds> Watch<R> {
         // A newer program may have migrated the database since the last round.
         let readable = ReadOnlyStore::ensure_readable(c).await;
         readable.context("failed to open the database")?;
-        // Without a time limit: the statements have one, and there may be much to read.
+        // Without a time limit: each statement has one.
         let found = self.rounds.read(c).await?;
         // Ends the transaction, which would keep the database from removing old versions of rows.
         drop(reader);
         for update in found.updates {
             updates.send(update).await?;
         }
-        found.failure.map_or(Ok(()), Err)
+        found.failure.map_or(Ok(found.is_complete), Err)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The engine that forwards connections itself: brings the load balancers that run to what was read
 //! from the database.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::addresses::Addresses;
@@ -9,7 +9,7 @@ use super::balancer::{Balancer, LACKING_IPV6, addresses};
 use super::balancers::Balancers;
 use super::certificate::{self, Certificate, Issued};
 use super::declared::{Declared, Key};
-use super::engine::{Engine, View};
+use super::engine::{Engine, View, announce};
 use super::health;
 use super::listener::Listener;
 use super::servers::Servers;
@@ -83,8 +83,7 @@ impl Director {
 
     fn update(&mut self, update: Update) {
         match update {
-            Update::All(all) => {
-                let keys: HashSet<Key> = all.iter().map(Declared::key).collect();
+            Update::Begin(keys) => {
                 let gone = self.balancers.keys().filter(|key| !keys.contains(*key));
                 for key in gone.cloned().collect::<Vec<_>>() {
                     self.remove(&key);
@@ -92,10 +91,6 @@ impl Director {
                 // Before new ones get theirs, so that the addresses of those that are gone are free
                 // again.
                 self.addresses.keep(&keys);
-                tracing::info!(load_balancers = all.len(), "all load balancers are read");
-                for declared in all {
-                    self.declare(declared);
-                }
             }
             Update::Changed(changed) => {
                 for (key, declared) in changed {
@@ -112,6 +107,7 @@ impl Director {
                     }
                 }
             }
+            Update::Complete => announce(self.balancers.len()),
             Update::Authority(authority) => {
                 self.authority = Some(authority);
                 // Certificates of another authority are no longer trusted.

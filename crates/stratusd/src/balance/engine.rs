@@ -22,8 +22,9 @@ const TICK: Duration = Duration::from_millis(500);
 
 /// What puts load balancers in force.
 ///
-/// The first update is that of all load balancers, and each later one of what has changed, so an engine
-/// needs no database, and one that is started again gets everything again.
+/// The first update says which load balancers there are, the next ones what each of them is, and each
+/// later one what has changed. So an engine needs no database, and one that is started again gets
+/// everything again.
 pub(super) trait Engine {
     /// Puts an update in force for new connections. Open ones go on.
     ///
@@ -50,6 +51,11 @@ pub(super) trait View: fmt::Debug + Send + Sync + 'static {
 
     /// Encodes the metrics that this engine alone has.
     fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> Result<(), fmt::Error>;
+}
+
+/// Logs that all load balancers were read.
+pub(super) fn announce(load_balancers: usize) {
+    tracing::info!(load_balancers, "all load balancers are read");
 }
 
 /// Gives updates to an engine until `stop`, or until nobody sends any more, and then stops it.

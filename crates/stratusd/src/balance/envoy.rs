@@ -29,12 +29,13 @@ use super::addresses::Addresses;
 use super::balancer::{LACKING_IPV6, addresses};
 use super::certificate::{self, Issued};
 use super::declared::{Declared, Key};
-use super::engine::{Engine, View};
+use super::engine::{self, Engine, View};
 use super::limits::LISTENERS_OF_PROJECT;
 use super::listener;
 use super::servers::Servers;
 use super::shared::Timing;
 use super::watch::Update;
+use crate::domain::allowed::Callers;
 use crate::provision::authority::Authority;
 use crate::settings::BalanceSettings;
 use crate::world::World;
@@ -54,6 +55,13 @@ const POLL: Duration = Duration::from_millis(250);
 const RETRY: Duration = Duration::from_secs(2);
 /// How long it may lack something at most.
 const LONGEST_RETRY: Duration = Duration::from_mins(1);
+
+/// The maximum number of networks that callers come from, listed for all addresses of a project: the
+/// lists are written and read as a whole whenever a project changes.
+const NETWORKS: usize = 50_000;
+/// Why a load balancer does not listen if there are more.
+const TOO_MANY_NETWORKS: &str = "the firewalls of the project allow more than 50,000 networks at the addresses of its \
+     load balancers, which Envoy would have to read at each change: allow fewer";
 
 /// The engine.
 pub(super) struct Envoy {
@@ -83,8 +91,7 @@ impl Engine for Envoy {
         let board = Arc::clone(&self.board);
         let entries = &mut *board.entries_mut();
         match update {
-            Update::All(all) => {
-                let keys: HashSet<Key> = all.iter().map(Declared::key).collect();
+            Update::Begin(keys) => {
                 let gone = entries.keys().filter(|key| !keys.contains(*key));
                 for key in gone.cloned().collect::<Vec<_>>() {
                     self.remove(entries, &key);
@@ -92,11 +99,6 @@ impl Engine for Envoy {
                 // Before new ones get theirs, so that the addresses of those that are gone are free
                 // again.
                 self.addresses.keep(&keys);
-                tracing::info!(load_balancers = all.len(), "all load balancers are read");
-                for declared in all {
-                    self.declare(entries, declared);
-                }
-                (self.is_read, self.is_changed) = (true, true);
             }
             Update::Changed(changed) => {
                 for (key, declared) in changed {
@@ -115,6 +117,10 @@ impl Engine for Envoy {
                         self.is_changed = true;
                     }
                 }
+            }
+            Update::Complete => {
+                engine::announce(entries.len());
+                (self.is_read, self.is_changed) = (true, true);
             }
             Update::Authority(authority) => {
                 self.authority = Some(authority);
@@ -327,10 +333,8 @@ impl Envoy {
                         Some(LACKING_IPV6)
                     } else if lacks_certificate {
                         Some(certificate::LACKING)
-                    } else if room.take(&key.0) {
-                        None
                     } else {
-                        Some(listener::TOO_MANY)
+                        room.take(&key.0, &entry.declared.callers).err()
                     };
                 }
             }
@@ -367,11 +371,18 @@ impl Envoy {
     }
 }
 
-/// How many addresses may still be listened on: of all load balancers, and of those of each project.
+/// How many addresses may still be listened on, and how many networks of callers may still be listed:
+/// of all load balancers, and of those of each project.
 struct Room {
     left: usize,
     each: usize,
-    of_projects: HashMap<ProjectId, usize>,
+    of_projects: HashMap<ProjectId, Taken>,
+}
+
+#[derive(Default)]
+struct Taken {
+    listeners: usize,
+    networks: usize,
 }
 
 impl Room {
@@ -383,15 +394,23 @@ impl Room {
         }
     }
 
-    /// Takes one, if there is one left.
-    fn take(&mut self, project: &ProjectId) -> bool {
+    /// Takes the room of an address, or returns what there is not enough of.
+    fn take(&mut self, project: &ProjectId, callers: &Callers) -> Result<(), &'static str> {
         let taken = self.of_projects.entry(project.clone()).or_default();
-        let is_there = self.left > 0 && *taken < self.each;
-        if is_there {
-            *taken += 1;
-            self.left -= 1;
+        let networks = match callers {
+            Callers::All => 0,
+            Callers::Of(networks) => networks.len(),
+        };
+        if self.left == 0 || taken.listeners >= self.each {
+            return Err(listener::TOO_MANY);
         }
-        is_there
+        if taken.networks + networks > NETWORKS {
+            return Err(TOO_MANY_NETWORKS);
+        }
+        taken.listeners += 1;
+        taken.networks += networks;
+        self.left -= 1;
+        Ok(())
     }
 }
 

@@ -1,4 +1,7 @@
 //! Reads load balancers from the database: all of them at first, and then what has changed.
+//!
+//! What is due is read in turns of projects, so that the load balancers of one never wait for all
+//! firewall rules of another.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -9,6 +12,7 @@ use api_types::{FirewallProtocol, PrivateSubnetId, ProjectId};
 use tokio::time::Instant;
 
 use super::declared::{Declared, Key};
+use super::due::{Due, Turn};
 use crate::domain::allowed::{Callers, MOST_ENFORCED, Network, Ports};
 use crate::operations::load_balancer::hostname;
 use crate::provision::authority::Authority;
@@ -21,215 +25,288 @@ use crate::world::World;
 
 /// The number of load balancers that one statement reads at most.
 const PAGE: i64 = 500;
+/// The number of load balancers whose callers one statement reads at most, in the turn of a project.
+const PART: i64 = 100;
+/// After how many rows the turn of a project ends. The load balancer that brings it to them is read to
+/// its end: its virtual machines, and at most `MOST_ENFORCED` rules.
+const TURN: usize = 2_500;
+/// After how many rows a round ends. What is left is read in the next one.
+const ROUND: usize = 50_000;
 /// How often to look for another certificate authority, once there is one.
 const AUTHORITY: Duration = Duration::from_secs(10);
 
 /// What was read from the database.
 pub(super) enum Update {
-    /// All load balancers that there are.
-    All(Vec<Declared>),
-    /// The load balancers that have changed: `None` for one that is gone.
+    /// Which load balancers there are: others are gone, and these are read anew from now on.
+    Begin(HashSet<Key>),
+    /// The load balancers that were read: `None` for one that is gone.
     Changed(Vec<(Key, Option<Declared>)>),
     /// Who may connect to load balancers, of projects whose firewalls may have changed.
     Callers(Vec<(Key, Arc<Callers>)>),
+    /// All load balancers of the last `Begin` were read.
+    Complete,
     /// The certificate authority.
     Authority(Box<Authority>),
 }
 
 /// Reads load balancers, and what was read so far.
 pub(super) struct Reads {
-    pub service_domain: String,
-    pub sealer: Option<Sealer>,
-    pub world: World,
-    pub known: Known,
+    service_domain: String,
+    sealer: Option<Sealer>,
+    world: World,
+    progress: Progress,
+    due: Due,
+    /// Whether all load balancers of the last `Update::Begin` were read.
+    is_complete: bool,
+    /// The certificate of the authority, and when it was read.
+    authority: Option<(String, Instant)>,
 }
 
 impl Rounds for Reads {
     type Update = Update;
 
     async fn read(&mut self, c: &mut Connection<'_>) -> Result<Found<Update>> {
-        let mut updates = self.known.read(c, &self.service_domain).await?;
-        let authority = match &self.sealer {
-            Some(sealer) if self.known.wants_authority() => {
-                Authority::load(c, sealer, &self.world).await
-            }
-            _ => Ok(None),
+        let (mut updates, gone) = self.changes(c).await?;
+        let mut round = Round::new(c, &self.service_domain, gone);
+        let read = round.turns(&mut self.due).await;
+        // What was read before is in force although something failed.
+        updates.extend(round.updates());
+        if self.due.is_complete() && !self.is_complete {
+            self.is_complete = true;
+            updates.push(Update::Complete);
+        }
+        let authority = match read {
+            Ok(()) => self.authority(c).await,
+            Err(error) => Err(error.into()),
         };
-        // What was read before is in force although there is no authority.
         let failure = match authority {
-            Ok(found) => {
-                let new = found.filter(|found| self.known.is_new(found));
-                let new = new.map(|it| Update::Authority(Box::new(it)));
+            Ok(new) => {
                 // First, so that those that need a certificate can have one at once.
-                updates.splice(0..0, new);
+                updates.splice(0..0, new.map(Update::Authority));
                 None
             }
             Err(error) => Some(error),
         };
-        Ok(Found { updates, failure })
+        Ok(Found {
+            updates,
+            is_complete: self.is_complete,
+            failure,
+        })
     }
 }
 
-/// What was read so far.
-#[derive(Default)]
-pub(super) struct Known {
-    progress: Progress,
-    /// The certificate of the authority, and when it was read.
-    authority: Option<(String, Instant)>,
-}
+impl Reads {
+    /// Creates what reads for an engine that has nothing yet.
+    pub(super) fn new(service_domain: String, sealer: Option<Sealer>, world: World) -> Self {
+        Self {
+            service_domain,
+            sealer,
+            world,
+            progress: Progress::default(),
+            due: Due::default(),
+            is_complete: false,
+            authority: None,
+        }
+    }
 
-impl Known {
-    /// Reads what has changed, or everything if changes may be missing.
-    async fn read(&mut self, c: &mut Connection<'_>, domain: &str) -> Result<Vec<Update>> {
+    /// Adds what has changed to what is due, or everything if changes may be missing. Returns what an
+    /// engine must know before, and which load balancers are gone.
+    async fn changes(
+        &mut self,
+        c: &mut Connection<'_>,
+    ) -> Result<(Vec<Update>, Vec<Key>), StorageError> {
         let (changed, progress) = self.progress.changed(c).await?;
-        let mut guards = Guards::default();
-        let updates = match changed {
-            None => vec![Update::All(all(c, domain, &mut guards).await?)],
-            Some(keys) => {
-                let (projects, keys): (HashSet<Key>, HashSet<Key>) =
-                    keys.into_iter().partition(|(_, id)| is_of_networks(id));
-                let mut updates = Vec::new();
-                if !keys.is_empty() {
-                    let found = lookup(c, keys, domain, &mut guards).await?;
-                    updates.push(Update::Changed(found));
-                }
-                for (project, _) in projects {
-                    updates.push(Update::Callers(callers(c, &project, &mut guards).await?));
-                }
-                updates
+        let (mut begin, mut gone) = (Vec::new(), Vec::new());
+        match changed {
+            None => {
+                let keys = keys(c).await?;
+                self.due = Due::begin(&keys);
+                self.is_complete = false;
+                begin.push(Update::Begin(keys));
             }
-        };
+            Some(keys) => {
+                for key in keys {
+                    if is_of_networks(&key.1) {
+                        self.due.add_callers(&key.0);
+                    } else if balanced::exists(c, &key.0, &key.1).await? {
+                        self.due.add(key);
+                    } else {
+                        // Not in a turn, so that no more is due than there is.
+                        self.due.remove(&key);
+                        gone.push(key);
+                    }
+                }
+            }
+        }
         self.progress = progress;
-        Ok(updates)
+        Ok((begin, gone))
     }
 
-    fn wants_authority(&self) -> bool {
+    /// Reads the certificate authority from time to time. Returns it if it is another one than before.
+    async fn authority(&mut self, c: &mut Connection<'_>) -> Result<Option<Box<Authority>>> {
         let read = self.authority.as_ref();
-        read.is_none_or(|(_, read)| read.elapsed() >= AUTHORITY)
-    }
-
-    /// Records the authority that was read, and returns whether it is another one than before.
-    fn is_new(&mut self, authority: &Authority) -> bool {
-        let certificate = authority.certificate().to_owned();
+        let is_due = read.is_none_or(|(_, read)| read.elapsed() >= AUTHORITY);
+        let Some(sealer) = self.sealer.as_ref().filter(|_| is_due) else {
+            return Ok(None);
+        };
+        let Some(found) = Authority::load(c, sealer, &self.world).await? else {
+            return Ok(None);
+        };
+        let certificate = found.certificate().to_owned();
         let known = self.authority.as_ref().map(|(known, _)| known);
         let is_new = known != Some(&certificate);
         self.authority = Some((certificate, Instant::now()));
-        is_new
+        Ok(is_new.then(|| Box::new(found)))
     }
 }
 
-/// Reads load balancers by their ids: `None` for one that is gone.
-async fn lookup(
-    c: &mut Connection<'_>,
-    keys: HashSet<Key>,
-    domain: &str,
-    guards: &mut Guards,
-) -> Result<Vec<(Key, Option<Declared>)>, StorageError> {
-    let mut found = Vec::with_capacity(keys.len());
-    for key in keys {
-        let declared = match balanced::lookup(c, &key.0, &key.1).await? {
-            Some(row) => Some(declared(c, row, domain, guards).await?),
-            None => None,
-        };
-        found.push((key, declared));
-    }
-    Ok(found)
-}
-
-/// Reads all load balancers.
-async fn all(
-    c: &mut Connection<'_>,
-    domain: &str,
-    guards: &mut Guards,
-) -> Result<Vec<Declared>, StorageError> {
-    let mut found: Vec<Declared> = Vec::new();
+/// Reads which load balancers there are.
+async fn keys(c: &mut Connection<'_>) -> Result<HashSet<Key>, StorageError> {
+    let mut keys = HashSet::new();
+    let mut last: Option<Key> = None;
     loop {
-        let last = found.last().map(Declared::key);
         let after = last
             .as_ref()
             .map_or(("", ""), |(project, id)| (project.as_str(), id.as_str()));
-        let rows = balanced::after(c, after, PAGE).await?;
-        let is_last = i64::try_from(rows.len()).is_ok_and(|count| count < PAGE);
-        for row in rows {
-            found.push(declared(c, row, domain, guards).await?);
-        }
-        if is_last {
-            return Ok(found);
-        }
-    }
-}
-
-async fn declared(
-    c: &mut Connection<'_>,
-    row: Balanced,
-    domain: &str,
-    guards: &mut Guards,
-) -> Result<Declared, StorageError> {
-    let vms = load_balancer::vms(c, &row.project_id, &row.id).await?;
-    let callers = guards
-        .callers(c, &row.project_id, &row.subnet_id, row.src_port.get())
-        .await?;
-    let hostname = hostname(&row.name, &row.subnet_id, domain)?;
-    Ok(Declared {
-        hostname: hostname.as_str().to_owned(),
-        vms: vms.into_iter().map(Into::into).collect(),
-        callers,
-        row,
-    })
-}
-
-/// Reads who may connect to each load balancer of a project.
-async fn callers(
-    c: &mut Connection<'_>,
-    project: &ProjectId,
-    guards: &mut Guards,
-) -> Result<Vec<(Key, Arc<Callers>)>, StorageError> {
-    let mut found: Vec<(Key, Arc<Callers>)> = Vec::new();
-    loop {
-        let after = found.last().map_or("", |((_, id), _)| id.as_str());
-        let page = balanced::guarded_after(c, project, after, PAGE).await?;
+        let page = balanced::keys_after(c, after, PAGE).await?;
         let is_last = i64::try_from(page.len()).is_ok_and(|count| count < PAGE);
-        for row in page {
-            let callers = guards
-                .callers(c, project, &row.subnet_id, row.src_port.get())
-                .await?;
-            found.push(((project.clone(), row.id), callers));
-        }
+        let found = page.into_iter().map(|row| (row.project_id, row.id));
+        let found: Vec<Key> = found.collect();
+        last = found.last().cloned();
+        keys.extend(found);
         if is_last {
-            return Ok(found);
+            return Ok(keys);
         }
     }
 }
 
-/// The firewalls of private subnets that were read in a round, each of them once.
-#[derive(Default)]
-struct Guards {
-    /// The rules for TCP, or `None` for a subnet without a firewall.
-    of_subnets: HashMap<(ProjectId, PrivateSubnetId), Option<Vec<(Network, Ports)>>>,
+/// A round of reading, in one transaction.
+struct Round<'r, 'c> {
+    c: &'r mut Connection<'c>,
+    /// The domain of the host names of load balancers.
+    domain: &'r str,
+    /// The number of rows that were read.
+    rows: usize,
+    /// The firewalls of private subnets that were read, each of them once: the rules for TCP, or `None`
+    /// for a subnet without a firewall.
+    guards: HashMap<(ProjectId, PrivateSubnetId), Option<Vec<(Network, Ports)>>>,
+    /// The load balancers that were read: `None` for one that is gone.
+    changed: Vec<(Key, Option<Declared>)>,
+    /// Who may connect to other load balancers.
+    callers: Vec<(Key, Arc<Callers>)>,
 }
 
-impl Guards {
+impl<'r, 'c> Round<'r, 'c> {
+    /// Creates a round that has read which load balancers are gone.
+    fn new(c: &'r mut Connection<'c>, domain: &'r str, gone: Vec<Key>) -> Self {
+        Self {
+            c,
+            domain,
+            rows: 0,
+            guards: HashMap::new(),
+            changed: gone.into_iter().map(|key| (key, None)).collect(),
+            callers: Vec::new(),
+        }
+    }
+
+    /// Returns what was read: no more than one update of a kind, since an engine may write all that it has
+    /// at each of them.
+    fn updates(self) -> impl Iterator<Item = Update> {
+        let changed = (!self.changed.is_empty()).then_some(Update::Changed(self.changed));
+        let callers = (!self.callers.is_empty()).then_some(Update::Callers(self.callers));
+        changed.into_iter().chain(callers)
+    }
+
+    /// Reads what is due in the turns of projects, until nothing is left or the round has read enough.
+    async fn turns(&mut self, due: &mut Due) -> Result<(), StorageError> {
+        while self.rows < ROUND
+            && let Some(mut turn) = due.turn()
+        {
+            let read = self.turn(&mut turn).await;
+            // Also after an error, which may be of this project alone: others come before it is read again.
+            due.end_turn();
+            read?;
+        }
+        Ok(())
+    }
+
+    /// Reads what is due of a project, until nothing is left or its turn ends.
+    async fn turn(&mut self, turn: &mut Turn<'_>) -> Result<(), StorageError> {
+        let end = self.rows + TURN;
+        let project = turn.project;
+        while self.rows < end
+            && let Some(id) = turn.changed()
+        {
+            let declared = match balanced::lookup(self.c, project, id).await? {
+                Some(row) => Some(self.declared(row).await?),
+                None => None,
+            };
+            self.changed.push(((project.clone(), id.clone()), declared));
+            turn.is_read();
+        }
+        while self.rows < end
+            && let Some(after) = turn.callers_after()
+        {
+            let page = balanced::guarded_after(self.c, project, after, PART).await?;
+            self.rows += 1;
+            let mut is_last = i64::try_from(page.len()).is_ok_and(|count| count < PART);
+            for row in page {
+                if self.rows >= end {
+                    is_last = false;
+                    break;
+                }
+                let callers = self
+                    .callers(project, &row.subnet_id, row.src_port.get())
+                    .await?;
+                self.callers
+                    .push(((project.clone(), row.id.clone()), callers));
+                turn.callers_are_read(row.id);
+            }
+            if is_last {
+                turn.all_callers_are_read();
+            }
+        }
+        Ok(())
+    }
+
+    async fn declared(&mut self, row: Balanced) -> Result<Declared, StorageError> {
+        let vms = load_balancer::vms(self.c, &row.project_id, &row.id).await?;
+        self.rows += vms.len();
+        let callers = self
+            .callers(&row.project_id, &row.subnet_id, row.src_port.get())
+            .await?;
+        let hostname = hostname(&row.name, &row.subnet_id, self.domain)?;
+        Ok(Declared {
+            hostname: hostname.as_str().to_owned(),
+            vms: vms.into_iter().map(Into::into).collect(),
+            callers,
+            row,
+        })
+    }
+
     /// Returns who may connect to a port of a load balancer in a private subnet: everybody, if it has no
     /// firewall.
     async fn callers(
         &mut self,
-        c: &mut Connection<'_>,
         project: &ProjectId,
         subnet: &PrivateSubnetId,
         port: i32,
     ) -> Result<Arc<Callers>, StorageError> {
+        // For the load balancer itself.
+        self.rows += 1;
         let key = (project.clone(), subnet.clone());
-        if !self.of_subnets.contains_key(&key) {
-            let rules = if networked::is_guarded(c, project, subnet).await? {
-                let rows = networked::allowed(c, project, subnet, MOST_ENFORCED).await?;
+        if !self.guards.contains_key(&key) {
+            let rules = if networked::is_guarded(self.c, project, subnet).await? {
+                let rows = networked::allowed(self.c, project, subnet, MOST_ENFORCED).await?;
+                self.rows += rows.len();
                 Some(rows.iter().filter_map(rule).collect())
             } else {
                 None
             };
-            self.of_subnets.insert(key.clone(), rules);
+            self.guards.insert(key.clone(), rules);
         }
         let port = u16::try_from(port).unwrap_or_default();
-        let callers = match &self.of_subnets[&key] {
+        let callers = match &self.guards[&key] {
             None => Callers::All,
             Some(rules) => rules
                 .iter()

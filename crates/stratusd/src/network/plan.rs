@@ -107,8 +107,8 @@ impl<'d> Planner<'_> {
         let is_any_left_out = declared.values().any(|of| of.left_out);
         if left_out > 0 || is_any_left_out {
             self.problem(format!(
-                "there are more than network_vms = {} virtual machines, or too many network interfaces or connections \
-                 of subnets: those beyond are not made",
+                "there are more than network_vms = {} virtual machines, or too many network interfaces, connections \
+                 of subnets or firewall rules: those beyond are not made",
                 self.terms.vms
             ));
         }

@@ -14,6 +14,9 @@ use crate::watch::{Found, Progress, Rounds};
 
 /// The maximum number of network interfaces of a virtual machine that are made.
 const NICS: usize = 16;
+/// The maximum number of firewall rules of a project that are enforced. Rules only allow, so those beyond
+/// let nobody in.
+const RULES: usize = 50_000;
 /// The maximum number of connections of a private subnet to those of higher ids that are made.
 const LINKS: i64 = 1_000;
 
@@ -57,6 +60,7 @@ impl Rounds for Reads {
         self.progress = progress;
         Ok(Found {
             updates: update.into_iter().collect(),
+            is_complete: true,
             failure: None,
         })
     }
@@ -105,12 +109,14 @@ async fn declared(
         .flat_map(|vm| vm.nics.iter().map(|nic| nic.subnet.clone()))
         .collect();
     let mut subnets = BTreeMap::new();
+    let mut rules = RULES;
     for id in used {
-        if let Some(subnet) = subnet(c, &project, &id).await? {
+        if let Some(subnet) = subnet(c, &project, &id, &mut rules).await? {
             left_out |= i64::try_from(subnet.links.len()).is_ok_and(|count| count == LINKS);
             subnets.insert(id, subnet);
         }
     }
+    left_out |= rules == 0;
     Ok(Declared {
         project,
         vms,
@@ -152,17 +158,21 @@ async fn nics(
     Ok((found, is_all))
 }
 
-/// Reads a private subnet. Returns `None` if it is gone.
+/// Reads a private subnet, with no more rules than may still be read of its project. Returns `None` if it
+/// is gone.
 async fn subnet(
     c: &mut Connection<'_>,
     project: &ProjectId,
     id: &PrivateSubnetId,
+    rules: &mut usize,
 ) -> Result<Option<DeclaredSubnet>, StorageError> {
     let Some(networks) = networked::networks(c, project, id).await? else {
         return Ok(None);
     };
     let links = networked::links(c, project, id, LINKS).await?;
-    let rows = networked::allowed(c, project, id, MOST_ENFORCED).await?;
+    let most = MOST_ENFORCED.min(i64::try_from(*rules).unwrap_or(MOST_ENFORCED));
+    let rows = networked::allowed(c, project, id, most).await?;
+    *rules = rules.saturating_sub(rows.len());
     let mut allowed: Vec<Allowed> = rows.iter().filter_map(rule).collect();
     allowed.sort_unstable();
     allowed.dedup();

@@ -40,20 +40,33 @@ record! {
     columns balanced_columns;
 }
 
-/// Returns at most `limit` load balancers of all projects, in the order of project id and id: those
-/// after the pair of ids `after`.
-pub async fn after(
+record! {
+    /// The ids of a load balancer and its project.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct BalancedKey in "load_balancer" {
+        /// The id of the project.
+        pub project_id: ProjectId,
+        /// The id.
+        pub id: LoadBalancerId,
+    }
+    columns balanced_key_columns;
+}
+
+/// Returns the ids of at most `limit` load balancers of all projects, in the order of project id and id:
+/// those after the pair of ids `after`.
+pub async fn keys_after(
     c: &mut Connection<'_>,
     (project, id): (&str, &str),
     limit: i64,
-) -> Result<Vec<Balanced>, StorageError> {
+) -> Result<Vec<BalancedKey>, StorageError> {
     let sql = statement!(concat!(
         "SELECT ",
-        balanced_columns!(),
+        balanced_key_columns!(),
         " FROM load_balancer AS t WHERE (t.project_id, t.id) > ($1, $2) \
          ORDER BY t.project_id, t.id LIMIT CAST($3 AS BIGINT)"
     ));
-    c.fetch_all::<Balanced>(sql, &[&project, &id, &limit]).await
+    c.fetch_all::<BalancedKey>(sql, &[&project, &id, &limit])
+        .await
 }
 
 record! {
@@ -99,4 +112,14 @@ pub async fn lookup(
         " FROM load_balancer AS t WHERE t.project_id = $1 AND t.id = $2"
     ));
     c.fetch_optional::<Balanced>(sql, &[&project, id]).await
+}
+
+/// Returns whether a project has a load balancer.
+pub async fn exists(
+    c: &mut Connection<'_>,
+    project: &ProjectId,
+    id: &LoadBalancerId,
+) -> Result<bool, StorageError> {
+    let sql = statement!("SELECT id FROM load_balancer WHERE project_id = $1 AND id = $2");
+    c.exists(sql, &[&project, id]).await
 }

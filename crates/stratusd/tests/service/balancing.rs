@@ -11,6 +11,7 @@ mod shares;
 mod state;
 mod store;
 pub mod tls;
+mod turns;
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;

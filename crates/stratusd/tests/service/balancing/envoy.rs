@@ -16,6 +16,7 @@ use tokio::net::{TcpListener, TcpStream};
 use super::changes;
 use super::health::https_vm;
 use super::tls::Trusting;
+use super::turns;
 use super::web;
 use crate::gateway::proxies;
 use crate::support::balancing::{
@@ -472,6 +473,33 @@ async fn envoy_has_the_limits_and_sends_the_header_of_the_settings() {
     let host = lines.find(|line| line.to_lowercase().starts_with("host:"));
     assert_eq!(host, Some("host: internal.example"));
     cloud.address("checked", 1).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_rules_of_one_project_do_not_fill_the_lists() {
+    let Some(program) = program() else { return };
+    let net = Net::random();
+    // Of 1,980 networks each, so there is room for 25 of them.
+    let inventory = turns::inventory(net, 27, |firewall, rule| {
+        format!("10.{firewall}.{rule}.0/24")
+    });
+    let cloud = Cloud::start(Home::sqlite(), net, &inventory, &ENGINE);
+    let _envoy = Envoy::start(&program, &cloud.home, "3");
+    cloud.wait_for("quiet", is_listening).await;
+    let listed = eventually(async || {
+        let (_, all) = cloud.management("/load-balancers").await;
+        let all: Vec<Value> = serde_json::from_str(&all).expect("it is a list");
+        let problems: Vec<&Value> = all
+            .iter()
+            .map(|it| &it["listeners"][0]["problem"])
+            .collect();
+        let open = problems.iter().filter(|it| it.is_null()).count();
+        let full = problems
+            .iter()
+            .filter(|it| it.as_str().is_some_and(|it| it.contains("allow fewer")));
+        (open + full.count() == all.len()).then_some((open, all.len()))
+    });
+    assert_eq!(listed.await, Some((26, 28)));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -98,14 +98,20 @@ pub async fn read_load_balancers(home: &Home) {
         let since = seen.since(c, &seen).await.expect("it can be read");
         let mut since = since.expect("the database is the same");
         since.page(c, 10).await.expect("they can be read");
-        let found = balanced::after(c, ("", ""), 10)
+        let found = balanced::keys_after(c, ("", ""), 10)
             .await
             .expect("they can be read");
         let first = found.first().expect("there are load balancers");
         let (project, id) = (&first.project_id, &first.id);
+        balanced::exists(c, project, id)
+            .await
+            .expect("it can be read");
         balanced::lookup(c, project, id)
             .await
             .expect("it can be read");
+        balanced::guarded_after(c, project, "", 10)
+            .await
+            .expect("they can be read");
         load_balancer::vms(c, project, id)
             .await
             .expect("they can be read");
