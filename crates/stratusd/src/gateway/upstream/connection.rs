@@ -1,5 +1,5 @@
 //! Connections to the upstream, each of which ends once the upstream has taken nothing for a time of what
-//! is sent to it.
+//! is sent to it, and keeps no local port when it has ended.
 //!
 //! An upstream may respond without reading the body of the request. hyper then goes on sending the body, and
 //! nobody waits for that any more.
@@ -39,7 +39,11 @@ impl Service<Uri> for Connector {
     fn call(&mut self, uri: Uri) -> Self::Future {
         let (connecting, stall) = (self.connector.call(uri), self.stall);
         Box::pin(async move {
-            let mut stream = TimeoutStream::new(connecting.await?.into_inner());
+            let stream = connecting.await?.into_inner();
+            // A connection that ends before its response, since the caller is gone, would otherwise keep its
+            // local port for a minute, of which there are some 28,000 towards one upstream.
+            stream.set_zero_linger()?;
+            let mut stream = TimeoutStream::new(stream);
             stream.set_write_timeout(Some(stall));
             Ok(TokioIo::new(Stream(Box::pin(stream))))
         })

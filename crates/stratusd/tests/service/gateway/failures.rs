@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use reqwest::Method;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 
 use super::scene::{Scene, error};
 use crate::support::eventually;
@@ -177,6 +177,34 @@ async fn a_caller_that_goes_away_cancels_its_request() {
         metrics.contains("stratus_gateway_requests_in_progress 0\n"),
         "{metrics}"
     );
+}
+
+/// Requests that are cancelled one after the other would otherwise use up the ports towards the upstream.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_connection_of_a_cancelled_request_leaves_no_port_behind() {
+    let listener = TcpListener::bind("127.0.0.1:0").await;
+    let listener = listener.expect("a port is free");
+    let address = listener.local_addr().expect("a listener has an address");
+    let scene = Scene::before(&format!("http://{address}"), &[]).await;
+    let waiting = scene.try_send(&scene.key, Method::POST, "/v1/late");
+    let arrived = async {
+        let (mut stream, _) = listener.accept().await.expect("the gateway connects");
+        let read = stream.read(&mut [0; 4096]).await;
+        assert_ne!(read.expect("a request is sent"), 0);
+        stream
+    };
+    let mut stream = tokio::select! {
+        _ = waiting => panic!("nothing responds"),
+        stream = arrived => stream,
+    };
+    let gateway = stream.peer_addr().expect("it is connected");
+    // The gateway ends it first, so it would have to remember the port for a minute.
+    let ended = stream.read(&mut [0; 4096]).await;
+    assert!(ended.is_err() || ended.is_ok_and(|length| length == 0));
+    drop(stream);
+    let free = eventually(async || TcpSocket::new_v4().ok()?.bind(gateway).ok());
+    let free = tokio::time::timeout(Duration::from_secs(20), free).await;
+    assert_eq!(free, Ok(Some(())), "the port is not free");
 }
 
 /// It responds in the middle of the body, takes no more of it, and keeps its connections.

@@ -183,6 +183,45 @@ async fn too_many_virtual_machines_are_shared_out_and_wrong_addresses_left_out()
     );
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn too_many_rules_of_a_project_are_said() {
+    let Some(lab) = Lab::new() else {
+        return;
+    };
+    let home = Home::sqlite();
+    // 26 subnets with 1,980 rules each, of which most are the same.
+    let list = |count: usize, item: &dyn Fn(usize) -> String| {
+        let items: Vec<String> = (0..count).map(item).collect();
+        items.join(", ")
+    };
+    let rule = |n| format!("{{ cidr: 10.7.{n}.0/24, port_range: \"80\" }}");
+    let rules = list(99, &rule);
+    let place = "location: eu-central-h1";
+    let firewalls = list(20, &|n| {
+        format!("{{ name: f-{n}, {place}, rules: [{rules}] }}")
+    });
+    let all = list(20, &|n| format!("f-{n}"));
+    let subnets = list(26, &|n| {
+        let vm = n % 2 + 1;
+        format!(
+            "{{ name: s-{n}, {place}, firewalls: [{all}], nics: [{{ name: a, vm: vm-{vm} }}] }}"
+        )
+    });
+    home.apply(&format!(
+        "locations: [{{ name: eu-central-h1 }}]\nprojects:\n  - name: shop\n    id: {SHOP}\n    vms:\n{}{}    \
+         firewalls: [{firewalls}]\n    private_subnets: [{subnets}]\n",
+        vm("vm-1", ""),
+        vm("vm-2", "")
+    ));
+    let network = lab.network(&home, &[]);
+    let status = lab.settled_with_problems(&network, 2).await;
+    let problems = status["problems"].to_string();
+    assert!(
+        problems.contains("or firewall rules: those beyond are not made"),
+        "{problems}"
+    );
+}
+
 #[test]
 fn a_process_without_the_rights_says_what_is_recorded_only() {
     let home = Home::sqlite();
