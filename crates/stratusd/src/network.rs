@@ -31,7 +31,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use api_types::ProjectId;
@@ -270,6 +270,7 @@ impl Work {
         self.take(first);
         let mut plan = Plan::new(&self.declared, &self.terms);
         let mut is_done = false;
+        let mut doubted = Instant::now();
         loop {
             if !is_done {
                 is_done = self.pass(&plan)?;
@@ -292,10 +293,13 @@ impl Work {
                     plan = Plan::new(&self.declared, &self.terms);
                     is_done = false;
                 }
-                Some(Err(_)) => {
-                    self.maker.doubt(DOUBT);
-                    is_done = false;
-                }
+                Some(Err(_)) => {}
+            }
+            // Also while something changes all the time.
+            if doubted.elapsed() >= TICK {
+                self.maker.doubt(DOUBT);
+                doubted = Instant::now();
+                is_done = false;
             }
         }
     }

@@ -1,6 +1,7 @@
 //! The networks of a project as the database declares them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use api_types::{Name, NicId, PrivateSubnetId, ProjectId, VmId};
@@ -16,8 +17,33 @@ pub(super) struct Declared {
     pub vms: Vec<DeclaredVm>,
     /// The private subnets in which one of them has a network interface.
     pub subnets: BTreeMap<PrivateSubnetId, DeclaredSubnet>,
-    /// Whether something was left out, because there is too much of it.
-    pub left_out: bool,
+    /// What was left out in part, because there is too much of it.
+    pub left_out: BTreeSet<LeftOut>,
+}
+
+/// Something of which a project may have too much.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum LeftOut {
+    Vms,
+    Nics,
+    Links,
+    Rules,
+}
+
+impl LeftOut {
+    /// What is bounded in each project for itself.
+    pub(super) const IN_PROJECTS: [Self; 3] = [Self::Nics, Self::Links, Self::Rules];
+}
+
+impl fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Vms => "virtual machines",
+            Self::Nics => "network interfaces",
+            Self::Links => "connections of private subnets",
+            Self::Rules => "firewall rules",
+        })
+    }
 }
 
 /// A virtual machine that runs.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::actual::{Actual, ActualLink, ActualRoute, PROTOCOL};
 use super::names::{LinkName, Place};
 use super::programs::Programs;
-use super::space::{Kind, Link, Space};
+use super::space::{Kind, Link, Space, TABLES};
 
 /// The commands for a place, and those that must run in other places before.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -75,6 +75,19 @@ pub(super) fn difference(
             commands
                 .own
                 .push(format!("route add {}{on_link}", text(route)));
+        }
+    }
+    // Before others are added: the table of one may be that of another interface now.
+    if let Place::Vm(_) = place {
+        for (address, table) in &actual.rules {
+            if TABLES.contains(table) && wanted.rules.get(address) != Some(table) {
+                let line = format!("rule delete from {address} lookup {table}");
+                if address.is_ipv6() {
+                    commands.own6.push(line);
+                } else {
+                    commands.own.push(line);
+                }
+            }
         }
     }
     for (address, table) in &wanted.rules {

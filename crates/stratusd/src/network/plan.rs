@@ -8,7 +8,7 @@ use std::net::IpAddr;
 
 use api_types::{Name, PrivateSubnetId, ProjectId, VmId};
 
-use super::declared::{Declared, DeclaredNic, DeclaredSubnet, DeclaredVm};
+use super::declared::{Declared, DeclaredNic, DeclaredSubnet, DeclaredVm, LeftOut};
 use super::inside::{End, Inside, Version};
 use super::names::{LinkName, Place};
 use super::ruleset::{self, Port, RouterRules};
@@ -77,6 +77,9 @@ impl Plan {
 #[derive(Default)]
 struct Hub(BTreeMap<LinkName, BTreeSet<IpAddr>>);
 
+/// The private subnets that each private subnet of a project is connected to.
+type Neighbours<'d> = BTreeMap<&'d PrivateSubnetId, BTreeSet<&'d PrivateSubnetId>>;
+
 struct Planner<'p> {
     plan: Plan,
     terms: &'p Terms,
@@ -103,14 +106,27 @@ impl<'d> Planner<'_> {
             })
             .collect();
         all.sort_by_key(|(turn, of, _)| (*turn, &of.project));
-        let left_out = all.len().saturating_sub(self.terms.vms);
-        let is_any_left_out = declared.values().any(|of| of.left_out);
-        if left_out > 0 || is_any_left_out {
+        let many = declared
+            .values()
+            .any(|of| of.left_out.contains(&LeftOut::Vms));
+        if many || all.len() > self.terms.vms {
             self.problem(format!(
-                "there are more than network_vms = {} virtual machines, or too many network interfaces, connections \
-                 of subnets or firewall rules: those beyond are not made",
+                "there are more than network_vms = {} virtual machines: those beyond are not made",
                 self.terms.vms
             ));
+        }
+        for what in LeftOut::IN_PROJECTS {
+            let mut of = declared.values().filter(|of| of.left_out.contains(&what));
+            if let Some(first) = of.next() {
+                let others = match of.count() {
+                    0 => String::new(),
+                    count => format!(" and {count} others"),
+                };
+                self.problem(format!(
+                    "the project {}{others} has too many {what}: those beyond are not made",
+                    first.project
+                ));
+            }
         }
         all.truncate(self.terms.vms);
         let mut chosen: BTreeMap<&ProjectId, (&Declared, Vec<&DeclaredVm>)> = BTreeMap::new();
@@ -197,6 +213,17 @@ impl<'d> Planner<'_> {
             .iter()
             .filter(|(id, _)| used.contains(id))
             .collect();
+        let mut neighbours = Neighbours::new();
+        for (id, subnet) in &subnets {
+            let linked = subnet
+                .links
+                .iter()
+                .filter_map(|it| subnets.get_key_value(it));
+            for (other, _) in linked {
+                neighbours.entry(id).or_default().insert(other);
+                neighbours.entry(other).or_default().insert(id);
+            }
+        }
         for (id, subnet) in &subnets {
             let name = LinkName::subnet(id);
             if router.links.contains_key(&name) {
@@ -241,7 +268,8 @@ impl<'d> Planner<'_> {
             let space = if vm.nics.is_empty() {
                 self.alone(vm, &place, &mut router, &mut rules)
             } else {
-                self.in_subnets(vm, &place, &subnets, &mut router, &mut rules)
+                let subnets = (&subnets, &neighbours);
+                self.in_subnets(vm, &place, subnets, &mut router, &mut rules)
             };
             if self
                 .plan

@@ -6,19 +6,23 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use anyhow::Result;
 use api_types::{FirewallProtocol, PrivateSubnetId, ProjectId, VmId};
 
-use super::declared::{Allowed, Declared, DeclaredNic, DeclaredSubnet, DeclaredVm, Protocol};
+use super::declared::{
+    Allowed, Declared, DeclaredNic, DeclaredSubnet, DeclaredVm, LeftOut, Protocol,
+};
 use crate::domain::allowed::{MOST_ENFORCED, Network, Ports};
 use crate::storage::networked::{self, AllowedRow};
 use crate::storage::{Connection, StorageError, project};
 use crate::watch::{Found, Progress, Rounds};
 
 /// The maximum number of network interfaces of a virtual machine that are made.
-const NICS: usize = 16;
+pub(super) const NICS_OF_VM: usize = 16;
 /// The maximum number of firewall rules of a project that are enforced. Rules only allow, so those beyond
 /// let nobody in.
-const RULES: usize = 50_000;
+const RULES_OF_PROJECT: i64 = 50_000;
 /// The maximum number of connections of a private subnet to those of higher ids that are made.
-const LINKS: i64 = 1_000;
+const LINKS_OF_SUBNET: i64 = 1_000;
+/// The maximum number of connections between private subnets of a project that are made.
+const LINKS_OF_PROJECT: i64 = 50_000;
 
 /// What was read from the database.
 pub(super) enum Update {
@@ -74,7 +78,10 @@ async fn declared(
 ) -> Result<Declared, StorageError> {
     // One more, to see whether there are more.
     let mut vms = networked::vms_after(c, &project, "", i64::from(most) + 1).await?;
-    let mut left_out = vms.len() > most as usize;
+    let mut left_out = BTreeSet::new();
+    if vms.len() > most as usize {
+        left_out.insert(LeftOut::Vms);
+    }
     vms.truncate(most as usize);
     if vms.is_empty() {
         return Ok(Declared {
@@ -85,10 +92,14 @@ async fn declared(
         });
     }
     let (mut nics, is_all) = nics(c, &project, most).await?;
-    left_out |= !is_all;
+    if !is_all {
+        left_out.insert(LeftOut::Nics);
+    }
     let most_ports = i64::from(most) * 2;
     let ports = networked::balanced_ports(c, &project, most_ports).await?;
-    left_out |= i64::try_from(ports.len()).is_ok_and(|count| count == most_ports);
+    if i64::try_from(ports.len()).is_ok_and(|count| count == most_ports) {
+        left_out.insert(LeftOut::Vms);
+    }
     let ports: HashMap<VmId, u16> = ports
         .into_iter()
         .filter_map(|row| Some((row.vm_id, u16::try_from(row.dst_port.get()).ok()?)))
@@ -109,19 +120,21 @@ async fn declared(
         .flat_map(|vm| vm.nics.iter().map(|nic| nic.subnet.clone()))
         .collect();
     let mut subnets = BTreeMap::new();
-    let mut rules = RULES;
+    let mut room = Room {
+        rules: RULES_OF_PROJECT,
+        links: LINKS_OF_PROJECT,
+        left_out,
+    };
     for id in used {
-        if let Some(subnet) = subnet(c, &project, &id, &mut rules).await? {
-            left_out |= i64::try_from(subnet.links.len()).is_ok_and(|count| count == LINKS);
+        if let Some(subnet) = room.subnet(c, &project, &id).await? {
             subnets.insert(id, subnet);
         }
     }
-    left_out |= rules == 0;
     Ok(Declared {
         project,
         vms,
         subnets,
-        left_out,
+        left_out: room.left_out,
     })
 }
 
@@ -152,36 +165,61 @@ async fn nics(
     }
     for nics in found.values_mut() {
         nics.sort();
-        is_all &= nics.len() <= NICS;
-        nics.truncate(NICS);
+        is_all &= nics.len() <= NICS_OF_VM;
+        nics.truncate(NICS_OF_VM);
     }
     Ok((found, is_all))
 }
 
-/// Reads a private subnet, with no more rules than may still be read of its project. Returns `None` if it
-/// is gone.
-async fn subnet(
-    c: &mut Connection<'_>,
-    project: &ProjectId,
-    id: &PrivateSubnetId,
-    rules: &mut usize,
-) -> Result<Option<DeclaredSubnet>, StorageError> {
-    let Some(networks) = networked::networks(c, project, id).await? else {
-        return Ok(None);
-    };
-    let links = networked::links(c, project, id, LINKS).await?;
-    let most = MOST_ENFORCED.min(i64::try_from(*rules).unwrap_or(MOST_ENFORCED));
-    let rows = networked::allowed(c, project, id, most).await?;
-    *rules = rules.saturating_sub(rows.len());
-    let mut allowed: Vec<Allowed> = rows.iter().filter_map(rule).collect();
-    allowed.sort_unstable();
-    allowed.dedup();
-    Ok(Some(DeclaredSubnet {
-        net4: networks.net4,
-        net6: networks.net6,
-        links: links.into_iter().map(|link| link.high_id).collect(),
-        allowed,
-    }))
+/// What may still be read of a project, and what was left out.
+struct Room {
+    rules: i64,
+    links: i64,
+    left_out: BTreeSet<LeftOut>,
+}
+
+impl Room {
+    /// Reads a private subnet, as far as there is room. Returns `None` if it is gone.
+    async fn subnet(
+        &mut self,
+        c: &mut Connection<'_>,
+        project: &ProjectId,
+        id: &PrivateSubnetId,
+    ) -> Result<Option<DeclaredSubnet>, StorageError> {
+        let Some(networks) = networked::networks(c, project, id).await? else {
+            return Ok(None);
+        };
+        let most = LINKS_OF_SUBNET.min(self.links);
+        // One more, to see whether there are more.
+        let mut links = networked::links(c, project, id, most + 1).await?;
+        if cut(&mut links, most) {
+            self.left_out.insert(LeftOut::Links);
+        }
+        self.links -= i64::try_from(links.len()).unwrap_or(most);
+        let most = MOST_ENFORCED.min(self.rules);
+        let mut rows = networked::allowed(c, project, id, most + 1).await?;
+        if cut(&mut rows, most) {
+            self.left_out.insert(LeftOut::Rules);
+        }
+        self.rules -= i64::try_from(rows.len()).unwrap_or(most);
+        let mut allowed: Vec<Allowed> = rows.iter().filter_map(rule).collect();
+        allowed.sort_unstable();
+        allowed.dedup();
+        Ok(Some(DeclaredSubnet {
+            net4: networks.net4,
+            net6: networks.net6,
+            links: links.into_iter().map(|link| link.high_id).collect(),
+            allowed,
+        }))
+    }
+}
+
+/// Removes the items of a list beyond a number, and returns whether there were any.
+fn cut<T>(items: &mut Vec<T>, most: i64) -> bool {
+    let most = usize::try_from(most).unwrap_or_default();
+    let is_cut = items.len() > most;
+    items.truncate(most);
+    is_cut
 }
 
 /// Returns what a rule allows, or `None` if that is not known: rules only allow.

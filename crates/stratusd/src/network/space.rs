@@ -3,12 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
+use std::ops::Range;
 
 use super::names::{LinkName, Place};
 use crate::domain::allowed::Network;
 
 /// The table of routes that packets take unless a rule says otherwise.
 pub(super) const MAIN: u32 = 254;
+
+/// The tables of routes that the network interfaces of a virtual machine have after the first one.
+pub(super) const TABLES: Range<u32> = 100..116;
 
 /// What a namespace is to hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -24,7 +24,7 @@ struct Cloud {
     home: Home,
     shop: Caller,
     network: Service,
-    _service: Service,
+    service: Service,
     /// Dropped last, since what runs on it must have ended.
     lab: Lab,
 }
@@ -42,7 +42,7 @@ impl Cloud {
             home,
             shop,
             network,
-            _service: service,
+            service,
             lab,
         })
     }

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use api_types::PrivateSubnetId;
 
-use super::{Planner, SUBNET, all, all_private, gateway, network, private, route};
+use super::{Neighbours, Planner, SUBNET, all, all_private, gateway, network, private, route};
 use crate::domain::allowed::Network;
 use crate::network::declared::{DeclaredSubnet, DeclaredVm};
 use crate::network::inside::{End, Version};
 use crate::network::names::{LinkName, Place};
 use crate::network::ruleset::{Port, RouterRules};
-use crate::network::space::{Kind, Link, Mac, Route, Space};
+use crate::network::space::{Kind, Link, Mac, Route, Space, TABLES};
 
 impl Planner<'_> {
     /// Returns the namespace of a virtual machine with network interfaces, and adds their ends and the
@@ -19,12 +19,17 @@ impl Planner<'_> {
         &mut self,
         vm: &DeclaredVm,
         router_place: &Place,
-        subnets: &BTreeMap<&PrivateSubnetId, &DeclaredSubnet>,
+        (subnets, neighbours): (
+            &BTreeMap<&PrivateSubnetId, &DeclaredSubnet>,
+            &Neighbours<'_>,
+        ),
         router: &mut Space,
         rules: &mut RouterRules,
     ) -> Space {
         let mut space = Space::default();
         let mut known: BTreeSet<&PrivateSubnetId> = BTreeSet::new();
+        let own_subnets: BTreeSet<&PrivateSubnetId> =
+            vm.nics.iter().map(|nic| &nic.subnet).collect();
         for (number, nic) in vm.nics.iter().enumerate() {
             let Some(subnet) = subnets.get(&nic.subnet) else {
                 continue;
@@ -74,21 +79,22 @@ impl Planner<'_> {
                 }
                 // What comes from the address of another interface leaves through that one, since routers
                 // drop what cannot come from a subnet.
-                let table = 100 + u32::try_from(number).unwrap_or_default();
+                let table = TABLES.start + u32::try_from(number).unwrap_or_default();
                 space.rules.insert(own, table);
                 let direct = route(network(subnet, version), None, Some(own));
                 link.routes.insert(Route { table, ..direct });
                 let other = route(all(version), Some(gateway), Some(own));
                 link.routes.insert(Route { table, ..other });
-                for (_, near) in
-                    connected(&nic.subnet, subnets).filter(|(id, _)| !known.contains(id))
-                {
-                    link.routes
-                        .insert(route(network(near, version), Some(gateway), Some(own)));
+                for (id, near) in connected(&nic.subnet, subnets, neighbours) {
+                    // It reaches a subnet in which it has an interface by that one, whose address has a route already.
+                    if !known.contains(id) && !own_subnets.contains(id) {
+                        link.routes
+                            .insert(route(network(near, version), Some(gateway), Some(own)));
+                    }
                 }
             }
             known.insert(&nic.subnet);
-            known.extend(connected(&nic.subnet, subnets).map(|(id, _)| id));
+            known.extend(connected(&nic.subnet, subnets, neighbours).map(|(id, _)| id));
             space.links.insert(LinkName::numbered(number), link);
         }
         space
@@ -150,14 +156,10 @@ impl Planner<'_> {
 
 /// Returns the subnets that a subnet is connected to.
 fn connected<'s>(
-    id: &'s PrivateSubnetId,
+    id: &PrivateSubnetId,
     subnets: &'s BTreeMap<&'s PrivateSubnetId, &'s DeclaredSubnet>,
+    neighbours: &'s Neighbours<'s>,
 ) -> impl Iterator<Item = (&'s PrivateSubnetId, &'s DeclaredSubnet)> {
-    let links = |one: &DeclaredSubnet, other: &PrivateSubnetId| one.links.contains(other);
-    subnets
-        .iter()
-        .filter(move |(other, of)| {
-            links(of, id) || subnets.get(id).is_some_and(|own| links(own, other))
-        })
-        .map(|(other, of)| (*other, *of))
+    let of = neighbours.get(id).into_iter().flatten();
+    of.filter_map(|other| Some((*other, *subnets.get(other)?)))
 }

@@ -8,7 +8,8 @@ use serde_json::json;
 use stratusd::world::World;
 
 use super::{Cloud, LabVms, PLACE, two_projects, vm};
-use crate::support::inventory::SHOP;
+use crate::support::caller::Caller;
+use crate::support::inventory::{RIVAL, SHOP};
 use crate::support::{Home, eventually, variable};
 
 /// How often it is killed, unless `STRATUS_CASES` says otherwise.
@@ -157,11 +158,28 @@ async fn what_others_break_is_mended() {
         let near = format!("{}:8080", front_2.ip4());
         front.comes_to_reach(&near).await;
     }
-    // Rules that somebody has flushed would let everybody in, or nobody.
+    // Rules that somebody has flushed would let everybody in, or nobody. Also while another project changes
+    // all the time.
+    let rival = cloud.home.token("rival", &[]);
+    let rival = Caller::new(&cloud.service.base, RIVAL, &rival);
     cloud
         .lab
         .run("ip", &["netns", "exec", &router, "nft", "flush", "ruleset"]);
-    let closed = eventually(async || cloud.lab.ask("203.0.113.21:8080").err()).await;
+    let changes = async {
+        for number in 0.. {
+            let rules = format!("{PLACE}/firewall/closed/firewall-rule");
+            let port = 9000 + number % 1000;
+            let rule = json!({ "cidr": "192.0.2.0/24", "port_range": port.to_string() });
+            let rule = rival.post(&rules, rule).await.ok();
+            let id = rule["id"].as_str().expect("it has an id");
+            rival.delete(&format!("{rules}/{id}")).await;
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    let closed = tokio::select! {
+        closed = eventually(async || cloud.lab.ask("203.0.113.21:8080").err()) => closed,
+        () = changes => None,
+    };
     assert!(closed.is_some(), "flushed rules are not loaded again");
     assert!(
         eventually(async || cloud.lab.ask(open).ok())

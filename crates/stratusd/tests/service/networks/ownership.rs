@@ -1,13 +1,14 @@
 //! Nothing of others is touched, and what a process cannot do it says.
 
 use std::process::Command;
+use std::time::Duration;
 
 use serde_json::json;
 
-use super::{Cloud, two_projects, vm};
+use super::{Cloud, LabVms, PLACE, two_projects, vm};
 use crate::support::inventory::{RIVAL, SHOP};
 use crate::support::lab::Lab;
-use crate::support::{Home, leave_out};
+use crate::support::{Home, eventually, leave_out};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_belongs_to_others_is_not_touched() {
@@ -183,6 +184,91 @@ async fn too_many_virtual_machines_are_shared_out_and_wrong_addresses_left_out()
     );
 }
 
+/// The first interface has all routes that need none of their own, and any of them may be the first.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_virtual_machine_in_connected_subnets_has_each_route_once() {
+    let names = ["a", "b", "c", "d"];
+    let inventory = |names: &[&str]| {
+        let subnets: Vec<String> = names
+            .iter()
+            .map(|name| {
+                format!(
+                    "{{ name: {name}, location: eu-central-h1, nics: [{{ name: x, vm: many }}] }}"
+                )
+            })
+            .collect();
+        format!(
+            "locations: [{{ name: eu-central-h1 }}]\nprojects:\n  - name: shop\n    id: {SHOP}\n    vms:\n{}    \
+             private_subnets: [{}]\n",
+            vm("many", ""),
+            subnets.join(", ")
+        )
+    };
+    let Some(cloud) = Cloud::start(Home::sqlite(), &inventory(&names)) else {
+        return;
+    };
+    cloud.settled(1).await;
+    for (one, other) in [("a", "b"), ("c", "d")] {
+        let body = json!({ "connected-subnet-id": cloud.subnet(other).await });
+        let path = format!("{PLACE}/private-subnet/{one}/connect");
+        cloud.shop.post(&path, body).await.ok();
+    }
+    let ready = async || {
+        let ready = cloud.lab.management(&cloud.network, "/readyz");
+        ready.contains(" 200 ").then_some(())
+    };
+    // Long enough for the change to be read, and to fail.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert!(
+        eventually(ready).await.is_some(),
+        "{}",
+        cloud.lab.status(&cloud.network)
+    );
+    let status = cloud.settled(1).await;
+    assert_eq!(status["problems"], json!([]), "{status}");
+
+    // Without the first interface, another one is the first, and the tables of the others change.
+    let namespace = LabVms(&status).first("many", SHOP).namespace;
+    let tables = || {
+        let rules = cloud.lab.run("ip", &["-n", &namespace, "-4", "rule"]);
+        let lines = rules.lines().filter(|line| line.contains("lookup 10"));
+        let mut from: Vec<String> = lines
+            .map(|line| line.split("from ").nth(1).unwrap_or_default().to_owned())
+            .collect();
+        from.sort();
+        from
+    };
+    assert_eq!(tables().len(), 3, "{:?}", tables());
+    let of_subnet = |name: &'static str| {
+        let cloud = &cloud;
+        async move {
+            cloud
+                .subnet(name)
+                .await
+                .as_str()
+                .unwrap_or_default()
+                .to_owned()
+        }
+    };
+    let mut sorted = Vec::new();
+    for name in names {
+        sorted.push((of_subnet(name).await, name));
+    }
+    sorted.sort();
+    let rest: Vec<&str> = sorted[1..].iter().map(|(_, name)| *name).collect();
+    let removed = std::fs::write(cloud.home.path().join("fewer.yaml"), inventory(&rest));
+    removed.expect("the folder is writable");
+    let applied = cloud.home.run(&["apply", "--prune", "fewer.yaml"]);
+    assert!(applied.status.success(), "{applied:?}");
+    let two = eventually(async || (tables().len() == 2).then_some(()));
+    two.await.unwrap_or_else(|| panic!("{:?}", tables()));
+    let addresses: std::collections::BTreeSet<String> = tables()
+        .iter()
+        .filter_map(|line| line.split(' ').next().map(str::to_owned))
+        .collect();
+    assert_eq!(addresses.len(), 2, "{:?}", tables());
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn too_many_rules_of_a_project_are_said() {
     let Some(lab) = Lab::new() else {
@@ -217,7 +303,9 @@ async fn too_many_rules_of_a_project_are_said() {
     let status = lab.settled_with_problems(&network, 2).await;
     let problems = status["problems"].to_string();
     assert!(
-        problems.contains("or firewall rules: those beyond are not made"),
+        problems.contains(&format!(
+            "the project {SHOP} has too many firewall rules: those beyond are not made"
+        )),
         "{problems}"
     );
 }
