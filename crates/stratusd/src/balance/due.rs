@@ -6,14 +6,14 @@ use api_types::{LoadBalancerId, ProjectId};
 
 use super::declared::Key;
 
-/// What is due, by project. It holds no more than the load balancers that there are.
+/// What is due, by project. It holds no more than the load balancers and the projects that there are.
 #[derive(Debug, Default)]
 pub(super) struct Due {
     of_projects: HashMap<ProjectId, OfProject>,
     /// The projects of which something is due, the next one first.
     turns: VecDeque<ProjectId>,
     /// What was there at the beginning and was not read yet.
-    first: HashSet<Key>,
+    unread: HashSet<Key>,
 }
 
 /// What is due of a project.
@@ -39,10 +39,13 @@ impl Due {
     /// Returns that all of these load balancers are due.
     pub(super) fn begin(keys: &HashSet<Key>) -> Self {
         let mut due = Self {
-            first: keys.clone(),
+            unread: keys.clone(),
             ..Self::default()
         };
-        for key in keys {
+        // In this order, so that of two load balancers which want the same address, the same one has it after
+        // each start.
+        let sorted: BTreeSet<&Key> = keys.iter().collect();
+        for key in sorted {
             due.add(key.clone());
         }
         due
@@ -50,7 +53,7 @@ impl Due {
 
     /// Returns whether all that was there at the beginning was read.
     pub(super) fn is_complete(&self) -> bool {
-        self.first.is_empty()
+        self.unread.is_empty()
     }
 
     /// Adds a load balancer.
@@ -66,7 +69,7 @@ impl Due {
 
     /// Removes a load balancer that is gone.
     pub(super) fn remove(&mut self, key: &Key) {
-        self.first.remove(key);
+        self.unread.remove(key);
         if let Some(of) = self.of_projects.get_mut(&key.0) {
             of.changed.remove(&key.1);
         }
@@ -79,7 +82,7 @@ impl Due {
         Some(Turn {
             project,
             of,
-            first: &mut self.first,
+            unread: &mut self.unread,
         })
     }
 
@@ -109,19 +112,19 @@ impl Due {
 pub(super) struct Turn<'d> {
     pub project: &'d ProjectId,
     of: &'d mut OfProject,
-    first: &'d mut HashSet<Key>,
+    unread: &'d mut HashSet<Key>,
 }
 
 impl Turn<'_> {
     /// Returns the next load balancer that is to be read.
-    pub(super) fn changed(&self) -> Option<&LoadBalancerId> {
+    pub(super) fn next_changed(&self) -> Option<&LoadBalancerId> {
         self.of.changed.first()
     }
 
     /// Notes that the next load balancer was read.
-    pub(super) fn is_read(&mut self) {
+    pub(super) fn note_read(&mut self) {
         if let Some(id) = self.of.changed.pop_first() {
-            self.first.remove(&(self.project.clone(), id));
+            self.unread.remove(&(self.project.clone(), id));
         }
     }
 
@@ -133,14 +136,14 @@ impl Turn<'_> {
     }
 
     /// Notes that it was read who may connect to all load balancers up to this one.
-    pub(super) fn callers_are_read(&mut self, id: LoadBalancerId) {
+    pub(super) fn note_callers_read(&mut self, id: LoadBalancerId) {
         if let Some(pass) = &mut self.of.callers {
             pass.after = Some(id);
         }
     }
 
     /// Notes that it was read who may connect to all load balancers.
-    pub(super) fn all_callers_are_read(&mut self) {
+    pub(super) fn end_callers(&mut self) {
         let pass = self.of.callers.take();
         self.of.callers = pass.filter(|pass| pass.is_late).map(|_| Pass::default());
     }

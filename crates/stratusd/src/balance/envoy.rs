@@ -113,8 +113,10 @@ impl Engine for Envoy {
                     if let Some(entry) = entries.get_mut(&key)
                         && entry.declared.callers != callers
                     {
+                        // One that is not listed is listed if it needs less room than before.
+                        let is_less = networks(&callers) < networks(&entry.declared.callers);
+                        self.is_changed |= is_less || entry.open().next().is_some();
                         entry.declared.callers = callers;
-                        self.is_changed = true;
                     }
                 }
             }
@@ -319,7 +321,7 @@ impl Envoy {
     }
 
     /// Decides which addresses Envoy is told to listen on. Those that it listens on already come first,
-    /// so that no load balancer takes the place of another one.
+    /// so that no new load balancer takes the place of another one.
     fn allot(&self, entries: &mut BTreeMap<Key, Entry>) {
         let mut room = Room::new(self.listeners);
         let lacks_ipv6 = !self.addresses.have_ipv6();
@@ -397,10 +399,7 @@ impl Room {
     /// Takes the room of an address, or returns what there is not enough of.
     fn take(&mut self, project: &ProjectId, callers: &Callers) -> Result<(), &'static str> {
         let taken = self.of_projects.entry(project.clone()).or_default();
-        let networks = match callers {
-            Callers::All => 0,
-            Callers::Of(networks) => networks.len(),
-        };
+        let networks = networks(callers);
         if self.left == 0 || taken.listeners >= self.each {
             return Err(listener::TOO_MANY);
         }
@@ -411,6 +410,14 @@ impl Room {
         taken.networks += networks;
         self.left -= 1;
         Ok(())
+    }
+}
+
+/// Returns how many networks the lists have for callers.
+fn networks(callers: &Callers) -> usize {
+    match callers {
+        Callers::All => 0,
+        Callers::Of(networks) => networks.len(),
     }
 }
 

@@ -17,7 +17,7 @@ use crate::domain::allowed::{Callers, MOST_ENFORCED, Network, Ports};
 use crate::operations::load_balancer::hostname;
 use crate::provision::authority::Authority;
 use crate::seal::Sealer;
-use crate::storage::balanced::{self, Balanced};
+use crate::storage::balanced;
 use crate::storage::networked::{self, AllowedRow, is_of_networks};
 use crate::storage::{Connection, StorageError, load_balancer};
 use crate::watch::{Found, Progress, Rounds};
@@ -30,6 +30,8 @@ const PART: i64 = 100;
 /// After how many rows the turn of a project ends. The load balancer that brings it to them is read to
 /// its end: its virtual machines, and at most `MOST_ENFORCED` rules.
 const TURN: usize = 2_500;
+/// The number of rows as which a statement counts, about as many as can be read in its time.
+const STATEMENT: usize = 20;
 /// After how many rows a round ends. What is left is read in the next one.
 const ROUND: usize = 50_000;
 /// How often to look for another certificate authority, once there is one.
@@ -185,7 +187,7 @@ struct Round<'r, 'c> {
     c: &'r mut Connection<'c>,
     /// The domain of the host names of load balancers.
     domain: &'r str,
-    /// The number of rows that were read.
+    /// The number of rows that were read, with what statements count as.
     rows: usize,
     /// The firewalls of private subnets that were read, each of them once: the rules for TCP, or `None`
     /// for a subnet without a firewall.
@@ -223,7 +225,6 @@ impl<'r, 'c> Round<'r, 'c> {
             && let Some(mut turn) = due.turn()
         {
             let read = self.turn(&mut turn).await;
-            // Also after an error, which may be of this project alone: others come before it is read again.
             due.end_turn();
             read?;
         }
@@ -235,53 +236,60 @@ impl<'r, 'c> Round<'r, 'c> {
         let end = self.rows + TURN;
         let project = turn.project;
         while self.rows < end
-            && let Some(id) = turn.changed()
+            && let Some(id) = turn.next_changed()
         {
-            let declared = match balanced::lookup(self.c, project, id).await? {
-                Some(row) => Some(self.declared(row).await?),
-                None => None,
-            };
-            self.changed.push(((project.clone(), id.clone()), declared));
-            turn.is_read();
+            let key = (project.clone(), id.clone());
+            if let Some(declared) = readable(&key, self.declared(&key).await)? {
+                self.changed.push((key, declared));
+            }
+            turn.note_read();
         }
         while self.rows < end
             && let Some(after) = turn.callers_after()
         {
             let page = balanced::guarded_after(self.c, project, after, PART).await?;
-            self.rows += 1;
+            self.rows += STATEMENT;
             let mut is_last = i64::try_from(page.len()).is_ok_and(|count| count < PART);
             for row in page {
                 if self.rows >= end {
                     is_last = false;
                     break;
                 }
+                self.rows += 1;
+                let key = (project.clone(), row.id.clone());
                 let callers = self
                     .callers(project, &row.subnet_id, row.src_port.get())
-                    .await?;
-                self.callers
-                    .push(((project.clone(), row.id.clone()), callers));
-                turn.callers_are_read(row.id);
+                    .await;
+                if let Some(callers) = readable(&key, callers)? {
+                    self.callers.push((key, callers));
+                }
+                turn.note_callers_read(row.id);
             }
             if is_last {
-                turn.all_callers_are_read();
+                turn.end_callers();
             }
         }
         Ok(())
     }
 
-    async fn declared(&mut self, row: Balanced) -> Result<Declared, StorageError> {
+    /// Reads a load balancer. Returns `None` if it is gone.
+    async fn declared(&mut self, (project, id): &Key) -> Result<Option<Declared>, StorageError> {
+        self.rows += 2 * STATEMENT;
+        let Some(row) = balanced::lookup(self.c, project, id).await? else {
+            return Ok(None);
+        };
         let vms = load_balancer::vms(self.c, &row.project_id, &row.id).await?;
         self.rows += vms.len();
         let callers = self
             .callers(&row.project_id, &row.subnet_id, row.src_port.get())
             .await?;
         let hostname = hostname(&row.name, &row.subnet_id, self.domain)?;
-        Ok(Declared {
+        Ok(Some(Declared {
             hostname: hostname.as_str().to_owned(),
             vms: vms.into_iter().map(Into::into).collect(),
             callers,
             row,
-        })
+        }))
     }
 
     /// Returns who may connect to a port of a load balancer in a private subnet: everybody, if it has no
@@ -292,10 +300,9 @@ impl<'r, 'c> Round<'r, 'c> {
         subnet: &PrivateSubnetId,
         port: i32,
     ) -> Result<Arc<Callers>, StorageError> {
-        // For the load balancer itself.
-        self.rows += 1;
         let key = (project.clone(), subnet.clone());
         if !self.guards.contains_key(&key) {
+            self.rows += 2 * STATEMENT;
             let rules = if networked::is_guarded(self.c, project, subnet).await? {
                 let rows = networked::allowed(self.c, project, subnet, MOST_ENFORCED).await?;
                 self.rows += rows.len();
@@ -315,6 +322,24 @@ impl<'r, 'c> Round<'r, 'c> {
                 .collect(),
         };
         Ok(Arc::new(callers))
+    }
+}
+
+/// Returns what was read of a load balancer, or `None` if the database holds something of it that nothing
+/// can be made of, which is logged: it stays as it is, and must not stop others.
+fn readable<T>(key: &Key, read: Result<T, StorageError>) -> Result<Option<T>, StorageError> {
+    match read {
+        Ok(read) => Ok(Some(read)),
+        Err(StorageError::Corrupt(error)) => {
+            tracing::error!(
+                %error,
+                project = %key.0,
+                load_balancer = %key.1,
+                "a load balancer cannot be read, and stays as it is"
+            );
+            Ok(None)
+        }
+        Err(error) => Err(error),
     }
 }
 
