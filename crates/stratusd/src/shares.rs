@@ -35,12 +35,15 @@ struct State<K: Eq + Hash + Clone> {
     by_owner: HashMap<K, usize>,
     /// Those that wait, in a line for each owner. A line stays, also if it is empty, until its turn
     /// comes.
-    lines: HashMap<K, BTreeMap<u64, Waiting<K>>>,
+    lines: HashMap<K, BTreeMap<Number, Waiting<K>>>,
     /// The owners of all lines, the next one to be served first.
     turns: VecDeque<K>,
     /// The number of the next one that waits.
     next: u64,
 }
+
+/// Where one waits in its line: after those that come first, and after those that came before it.
+type Number = (bool, u64);
 
 /// One that waits.
 #[derive(Debug)]
@@ -96,6 +99,16 @@ impl<K: Eq + Hash + Clone> Shares<K> {
 
     /// Waits until the owner may take an amount, and takes it.
     pub(crate) async fn wait(self: &Arc<Self>, owner: &K, wanted: Wanted) -> Part<K> {
+        self.wait_in_line(owner, wanted, false).await
+    }
+
+    /// Waits as [`Shares::wait`] does, but before all of its owner that wait so: for who holds something
+    /// else meanwhile, for which other owners wait.
+    pub(crate) async fn wait_first(self: &Arc<Self>, owner: &K, wanted: Wanted) -> Part<K> {
+        self.wait_in_line(owner, wanted, true).await
+    }
+
+    async fn wait_in_line(self: &Arc<Self>, owner: &K, wanted: Wanted, is_first: bool) -> Part<K> {
         let (receiver, number) = {
             let mut state = self.state();
             // Those of others that wait may not take what is free, or they would have it.
@@ -103,7 +116,10 @@ impl<K: Eq + Hash + Clone> Shares<K> {
                 return self.part(&mut state, owner, wanted.amount);
             }
             let (sender, receiver) = oneshot::channel();
-            (receiver, state.push(owner, Waiting { wanted, sender }))
+            (
+                receiver,
+                state.push(owner, is_first, Waiting { wanted, sender }),
+            )
         };
         let _line = InLine {
             shares: self,
@@ -173,9 +189,9 @@ impl<K: Eq + Hash + Clone> State<K> {
     }
 
     /// Adds one to the line of its owner, and returns its number in there.
-    fn push(&mut self, owner: &K, waiting: Waiting<K>) -> u64 {
+    fn push(&mut self, owner: &K, is_first: bool, waiting: Waiting<K>) -> Number {
         self.next += 1;
-        let number = self.next;
+        let number = (!is_first, self.next);
         if let Some(line) = self.lines.get_mut(owner) {
             line.insert(number, waiting);
         } else {
@@ -267,7 +283,7 @@ impl<K: Eq + Hash + Clone> Drop for Part<K> {
 struct InLine<'s, K: Eq + Hash + Clone> {
     shares: &'s Arc<Shares<K>>,
     owner: &'s K,
-    number: u64,
+    number: Number,
 }
 
 impl<K: Eq + Hash + Clone> Drop for InLine<'_, K> {
@@ -338,6 +354,30 @@ mod tests {
         assert!(shares.try_take(&"rival", 1).is_some());
         let state = shares.state();
         assert!((state.used, state.by_owner.len()) == (0, 0) && state.lines.len() < 3);
+    }
+
+    #[test]
+    fn who_comes_first_waits_for_none_of_its_owner() {
+        let shares = Arc::new(Shares::new(Most {
+            all: 1,
+            each: 1,
+            leaves_as_much: false,
+        }));
+        let part = shares.wait(&"a", one()).now_or_never();
+        let mut waiting: Vec<_> = (0..3).map(|_| Box::pin(shares.wait(&"a", one()))).collect();
+        for wait in &mut waiting {
+            assert!(wait.as_mut().now_or_never().is_none());
+        }
+        let mut first = Box::pin(shares.wait_first(&"a", one()));
+        assert!(first.as_mut().now_or_never().is_none());
+        let mut other = Box::pin(shares.wait(&"b", one()));
+        assert!(other.as_mut().now_or_never().is_none());
+        drop(part);
+        let part = first.as_mut().now_or_never();
+        assert!(part.is_some());
+        // Other owners have their turns as before.
+        drop(part);
+        assert!(other.as_mut().now_or_never().is_some());
     }
 
     #[test]

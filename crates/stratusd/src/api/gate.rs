@@ -56,7 +56,9 @@ impl Gate {
         let read = async |owner: Owner| {
             let mut reader = self.store.reader_for(&owner).await?;
             let found = storage::token::lookup(&mut reader.connection(), presented.id()).await?;
-            Ok(found.map(Arc::new))
+            // One that is revoked is looked up as one that never existed, and not in the turn of its project.
+            let now = self.world.now();
+            Ok(found.filter(|token| is_valid(token, now)).map(Arc::new))
         };
         self.tokens.lookup(presented.hash(), read).await
     }

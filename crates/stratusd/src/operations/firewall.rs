@@ -160,6 +160,8 @@ impl Change for AttachSubnet {
         let field = "private_subnet_id";
         let subnet =
             find_subnet(tx, &self.scope, field, self.body.private_subnet_id.as_str()).await?;
+        // The firewall first, as with `If-Match`, so that two changes do not wait for each other.
+        storage::lock::firewall(tx, project, &firewall.id).await?;
         // Locked, so that no other firewall is attached between the count and the write.
         storage::lock::private_subnet(tx, project, &subnet.id).await?;
         let others =

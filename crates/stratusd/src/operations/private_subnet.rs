@@ -294,7 +294,6 @@ impl Change for Connect {
         let field = "connected-subnet-id";
         let found = load(tx, &self.scope, &self.reference).await?;
         self.scope.access.ensure_full()?;
-        let found = matching(tx, &self.scope, self.if_match.as_ref(), found).await?;
         let Some(other) = &self.body.connected_subnet_id else {
             return Err(Refusal::invalid(field, "is required").into());
         };
@@ -303,16 +302,17 @@ impl Change for Connect {
             return Err(Refusal::invalid(field, "must not be the subnet of the path").into());
         }
         let project = &self.scope.project;
+        // Both are locked, so that no other connection is made between the count and the write. Always
+        // in this order, and before `If-Match` locks one, so that two changes do not wait for each other.
+        for id in [(&found.id).min(&other.id), (&found.id).max(&other.id)] {
+            storage::lock::private_subnet(tx, project, id).await?;
+        }
+        let found = matching(tx, &self.scope, self.if_match.as_ref(), found).await?;
         // The key of the table would reject this too, but could not say why.
         if storage::private_subnet::is_linked(tx, project, &found.id, &other.id).await? {
             return Err(
                 Refusal::invalid(field, "is already connected to the subnet of the path").into(),
             );
-        }
-        // Both are locked, so that no other connection is made between the count and the write. Always
-        // in this order, so that two changes do not wait for each other.
-        for id in [(&found.id).min(&other.id), (&found.id).max(&other.id)] {
-            storage::lock::private_subnet(tx, project, id).await?;
         }
         for (id, which) in [
             (&found.id, "the subnet of the path"),

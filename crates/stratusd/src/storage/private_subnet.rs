@@ -518,11 +518,16 @@ pub async fn delete(
         &[&project, &id],
     )
     .await?;
-    c.execute(
-        statement!("DELETE FROM private_subnet WHERE project_id = $1 AND id = $2"),
-        &[&project, &id],
-    )
-    .await?;
+    let deleted = c
+        .execute(
+            statement!("DELETE FROM private_subnet WHERE project_id = $1 AND id = $2"),
+            &[&project, &id],
+        )
+        .await?;
+    // Of two changes that delete the same one at the same time, only one may count it.
+    if deleted == 0 {
+        return Err(StorageError::Conflict);
+    }
     count::add(
         c,
         count::Kind::PrivateSubnet,

@@ -3,6 +3,7 @@
 use api_types::{Name, ProjectId};
 
 use super::record::record;
+use super::statement::statement;
 use super::{Connection, StorageError};
 
 record! {
@@ -50,6 +51,12 @@ pub async fn has_databases(c: &mut Connection<'_>, id: &ProjectId) -> Result<boo
 ///
 /// [`StorageError::Conflict`] if the project has Postgres databases.
 pub async fn delete(c: &mut Connection<'_>, id: &ProjectId) -> Result<(), StorageError> {
+    // Before what refers to it, so that callers create nothing in it meanwhile.
+    let lock = statement! {
+        sqlite: "SELECT id FROM project WHERE id = $1",
+        postgres: "SELECT id FROM project WHERE id = $1 FOR UPDATE",
+    };
+    c.exists(lock, &[&id]).await?;
     // Delete referencing rows first. The foreign keys do not cascade, so that no other statement
     // deletes by accident.
     c.execute("DELETE FROM load_balancer_vm WHERE project_id = $1", &[&id])

@@ -162,6 +162,8 @@ impl Run<'_, '_> {
             }
             if self.prunes(what) {
                 self.audit(StepKind::Delete, project, firewall.id.as_str());
+                // So that callers add no rule meanwhile.
+                storage::lock::firewall(self.tx, &project.id, &firewall.id).await?;
                 storage::firewall::delete(self.tx, &project.id, &firewall).await?;
             }
         }

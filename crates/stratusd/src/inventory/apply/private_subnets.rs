@@ -224,6 +224,8 @@ impl Run<'_, '_> {
                     project.name
                 ))
             {
+                // So that callers use it for nothing meanwhile.
+                storage::lock::private_subnet(self.tx, &project.id, &subnet.id).await?;
                 self.ensure_unused(project, &subnet).await?;
                 self.audit(StepKind::Delete, project, subnet.id.as_str());
                 storage::private_subnet::delete(self.tx, &project.id, &subnet).await?;

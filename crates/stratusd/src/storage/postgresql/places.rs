@@ -74,9 +74,15 @@ impl Places {
             amount: 1,
             beside: 0,
         };
+        // Pages of all projects wait for what a long one holds, and must not wait for the line of its project.
+        let part = if long.is_some() {
+            self.shares.wait_first(owner, one).await
+        } else {
+            self.shares.wait(owner, one).await
+        };
         Ok(Place {
             _long: long,
-            _part: self.shares.wait(owner, one).await,
+            _part: part,
             _ticket: ticket,
         })
     }

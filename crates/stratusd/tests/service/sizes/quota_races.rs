@@ -282,3 +282,52 @@ async fn creates_wait_for_the_quota_of_an_inventory_and_not_for_its_rows() {
     let applied = applying.await.expect("it runs");
     assert!(applied.status.success(), "{applied:?}");
 }
+
+/// Of what both delete, each counts only what it has deleted.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_inventory_counts_nothing_that_a_caller_has_deleted_meanwhile() {
+    let Some(home) = Home::postgres() else {
+        return;
+    };
+    let home = Arc::new(home);
+    home.apply(&two_projects());
+    let services = [home.serve(&[])];
+    let shop = callers(&home, &services, "shop", SHOP).remove(0);
+    let list = format!("{PLACE}/load-balancer");
+    // In the order in which they are removed.
+    let [first, second] = ["api", "web"].map(|name| format!("{list}/{name}"));
+    let id = shop.get(&first).await.ok()["id"].clone();
+    let id = id.as_str().expect("it has an id");
+    let mut session = Session::with_locked(&home.database_url, "location", "ACCESS SHARE");
+    session.ask(&format!(
+        "SELECT id FROM load_balancer WHERE id = '{id}' FOR UPDATE"
+    ));
+    let fewer = two_projects();
+    let fewer: Vec<&str> = fewer
+        .lines()
+        .filter(|line| !line.contains("health_check_endpoint"))
+        .collect();
+    let fewer = fewer
+        .join("\n")
+        .replace("    load_balancers:", "    load_balancers: []");
+    std::fs::write(home.path().join("fewer.yaml"), fewer).expect("the folder is writable");
+    let applying = {
+        let home = Arc::clone(&home);
+        tokio::task::spawn_blocking(move || home.run(&["apply", "--prune", "fewer.yaml"]))
+    };
+    let waits = "EXISTS (SELECT FROM pg_locks WHERE locktype = 'transactionid' AND NOT granted)";
+    assert!(
+        session.sees(waits, PATIENCE).await,
+        "it waits for the first one"
+    );
+    assert_eq!(shop.delete(&second).await.status, 204);
+    drop(session);
+    let applied = applying.await.expect("it runs");
+    assert!(applied.status.success(), "{applied:?}");
+    let after = shop.get(&list).await.ok();
+    assert_eq!(
+        (&after["count"], &after["items"]),
+        (&json!(0), &json!([])),
+        "{after}"
+    );
+}
