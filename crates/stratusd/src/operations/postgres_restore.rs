@@ -113,7 +113,9 @@ impl Restore {
         let tags = ensure_few_tags(self.body.tags.as_deref().map_or(0, <[_]>::len)).err();
         let mut refused: Vec<Refusal> =
             [name, location, like, tags].into_iter().flatten().collect();
-        match until(self.body.restore_target.as_str(), other) {
+        let until =
+            ensure_no_upgrade(other).and_then(|()| until(self.body.restore_target.as_str(), other));
+        match until {
             Ok(until) if refused.is_empty() => Ok(until),
             until => {
                 refused.extend(until.err());
@@ -209,6 +211,19 @@ fn ensure_like(other: &Database, offer: &Offer) -> std::result::Result<(), Refus
 fn path(location: &Location, name: &Name) -> PostgresParent {
     let path = format!("/location/{location}/postgres/{name}");
     PostgresParent::try_from(path).expect("the path of a database has its pattern")
+}
+
+/// Checks that a database is not to be upgraded: an upgrade removes the backups of the version before, which
+/// a restoration that has begun needs.
+fn ensure_no_upgrade(other: &Database) -> std::result::Result<(), Refusal> {
+    if other.target_version == other.version {
+        return Ok(());
+    }
+    let wrong = format!(
+        "cannot be restored while the database is upgraded from version {} to {}",
+        other.version, other.target_version
+    );
+    Err(Refusal::invalid("restore_target", wrong))
 }
 
 /// Returns a time that a database can be restored to, in microseconds since 1970.

@@ -105,6 +105,14 @@ async fn an_upgrade_that_is_taken_back_too_late_stays_and_holds_nothing_up() {
         home.succeed(&["upgrade-database", &id, "--project", "shop", "--to", to]);
     };
     upgrade("17");
+    // An upgrade ends what can be restored.
+    let now = shop.get(ORDERS).await.ok();
+    let again = json!({ "name": "again", "restore_target": now["latest_restore_time"] });
+    let refused = shop.post(&format!("{ORDERS}/restore"), again).await;
+    assert_eq!(
+        refused.detail("restore_target"),
+        "cannot be restored while the database is upgraded from version 16 to 17"
+    );
     // By then the provisioner is at it.
     tokio::time::sleep(Duration::from_secs(1)).await;
     upgrade("16");
