@@ -208,15 +208,21 @@ impl<P: Provisioner> Reconciler<P> {
                 Lane::Retried => Held::Retry(worker, self.rooms.retry(&due.project_id)),
             };
             tasks.spawn(async move {
-                this.work(&due, &lease, taken.expires, held).await;
-                // Named here, so that the task owns it until its step has ended.
-                drop(at_work);
+                this.work((&due, at_work), &lease, taken.expires, held)
+                    .await;
             });
         }
     }
 
     /// Runs the next step for a database and writes the result.
-    async fn work(&self, due: &Due, lease: &str, expires: Instant, mut held: Held) {
+    async fn work(
+        &self,
+        (due, at_work): (&Due, AtWork),
+        lease: &str,
+        expires: Instant,
+        mut held: Held,
+    ) {
+        let begun = Instant::now();
         let step = self.step_in(due, &mut held);
         let record = tokio::select! {
             // The lease first, and the step last: a process that was paused for longer than the lease
@@ -232,8 +238,8 @@ impl<P: Provisioner> Reconciler<P> {
             record = step => Some(record),
         };
         let Some(record) = record else {
-            // Others get the worker.
-            drop(held);
+            // Others get the worker, and the next step may delete the database.
+            drop((held, at_work));
             return self.delete_orphan(due).await;
         };
         let record = match record {
@@ -241,7 +247,7 @@ impl<P: Provisioner> Reconciler<P> {
                 self.steps.done.fetch_add(1, Ordering::Relaxed);
                 record
             }
-            Err(failure) => Some(self.fail(due, failure)),
+            Err(failure) => Some(self.fail(due, begun.elapsed(), failure)),
         };
         let settle = Settle {
             due: due.clone(),
@@ -262,7 +268,7 @@ impl<P: Provisioner> Reconciler<P> {
                     database = due.database.id.as_str(),
                     "another worker has taken over"
                 );
-                drop(held);
+                drop((held, at_work));
                 self.delete_orphan(due).await;
             }
             // The lease expires, and the step runs again.

@@ -263,8 +263,11 @@ fn ensure_supported(shape: &Shape) -> Result<(), ProvisionError> {
 impl Provisioner for Local {
     async fn observe(&self, wanted: &Wanted) -> Result<Option<Observed>, ProvisionError> {
         if let (Some(during), Some(known)) = (self.upgrading(&wanted.id), &wanted.known) {
+            let archive = self.0.archive(&wanted.id)?;
+            let shown = spawn_blocking(move || archive.shown()).await;
             return Ok(Some(Observed {
                 is_available: during == During::Check,
+                backups: shown.expect("it does not panic")?,
                 ..known.clone()
             }));
         }

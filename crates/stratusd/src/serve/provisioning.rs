@@ -359,7 +359,14 @@ impl Kind {
         Ok(match recorded.as_deref() {
             Some(b"local") => Some(Self::Local),
             Some(b"http") => Some(Self::Http),
-            Some(_) => Some(Self::Simulated),
+            Some(b"simulated") => Some(Self::Simulated),
+            // Real databases must not become simulated ones.
+            Some(_) => {
+                return Err(StorageError::Version(
+                    "what creates the databases is recorded by a newer program: use that"
+                        .to_owned(),
+                ));
+            }
             // A store of an earlier version, whose databases were all simulated.
             None if storage::database::is_any(c).await? => Some(Self::Simulated),
             None => None,

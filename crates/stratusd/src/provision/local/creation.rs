@@ -17,6 +17,9 @@ use crate::provision::{Progress, ProvisionError, Wanted};
 const PATIENCE: Duration = Duration::from_secs(1);
 /// When a step looks at it again.
 const PAUSE: Duration = Duration::from_secs(3);
+/// The number of restorations at the same time. Each reads and writes as fast as the disk can, and has a
+/// thread while it copies the log.
+const RESTORATIONS: usize = 8;
 /// How often a restoration is looked at.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -37,6 +40,9 @@ impl Local {
         let locked = self.0.lock(&wanted.id).await?;
         let mut database = match locked.read()? {
             Some(record) => Database { locked, record },
+            None if wanted.restored.is_some() && !self.may_restore() => {
+                return Ok(Progress::Pending(PAUSE));
+            }
             None if wanted.restored.is_some() => {
                 let (local, wanted) = (self.clone(), wanted.clone());
                 let id = wanted.id.clone();
@@ -101,6 +107,13 @@ impl Local {
             Some(task) => task.await.expect("it does not panic").map(|()| true),
             None => Ok(true),
         }
+    }
+
+    /// Returns whether there is room for another restoration.
+    fn may_restore(&self) -> bool {
+        let restorations = self.restorations();
+        let going_on = restorations.values().filter(|task| !task.is_finished());
+        going_on.count() < RESTORATIONS
     }
 
     /// Returns whether a task of this process unpacks a backup for a database.

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::process::{Child, Command};
+use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep};
 
 use super::files::{User, failed, read_end};
@@ -322,16 +323,9 @@ fn end_backends(data: &Path) -> Result<(), ProvisionError> {
 pub(super) async fn end_user(user: u32) -> Result<(), ProvisionError> {
     let begun = Instant::now();
     loop {
-        let mut is_any = false;
-        for process in processes().map_err(|error| failed("/proc", &error))? {
-            let is_theirs = fs::metadata(format!("/proc/{process}"))
-                .is_ok_and(|metadata| metadata.uid() == user);
-            if is_theirs && !is_zombie(process) {
-                is_any = true;
-                kill(process)?;
-            }
-        }
-        if !is_any {
+        // There may be very many.
+        let killed = spawn_blocking(move || kill_user(user)).await;
+        if !killed.expect("it does not panic")? {
             return Ok(());
         }
         if begun.elapsed() > FAST_STOP {
@@ -339,6 +333,20 @@ pub(super) async fn end_user(user: u32) -> Result<(), ProvisionError> {
         }
         sleep(LOOK).await;
     }
+}
+
+/// Kills the processes that a user has now, and returns whether there were any.
+fn kill_user(user: u32) -> Result<bool, ProvisionError> {
+    let mut is_any = false;
+    for process in processes().map_err(|error| failed("/proc", &error))? {
+        let is_theirs =
+            fs::metadata(format!("/proc/{process}")).is_ok_and(|metadata| metadata.uid() == user);
+        if is_theirs && !is_zombie(process) {
+            is_any = true;
+            kill(process)?;
+        }
+    }
+    Ok(is_any)
 }
 
 /// Returns the numbers of all processes.

@@ -171,11 +171,14 @@ fn is_broken(folder: &Path, record: &Record) -> Result<bool, ProvisionError> {
         || record.shape.ha_type == "sync" && !record.commits_wait
         || has_others(folder, record)
         || folder.join(TRASH).exists();
-    for member in std::iter::once(&record.primary).chain(&record.standbys) {
-        let folder = folder.join(member.name());
-        is_broken |= server::pid(&folder.join(DATA))?.is_none();
-        let bounded = server::bound_log(&folder.join("log"));
+    let members = || std::iter::once(&record.primary).chain(&record.standbys);
+    // Before files are read that the owner may have damaged: an error must not skip the bound.
+    for member in members() {
+        let bounded = server::bound_log(&folder.join(member.name()).join("log"));
         bounded.map_err(|error| failed("the log", &error))?;
+    }
+    for member in members() {
+        is_broken |= server::pid(&folder.join(member.name()).join(DATA))?.is_none();
     }
     Ok(is_broken)
 }

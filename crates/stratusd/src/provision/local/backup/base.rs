@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::super::folder::Database;
+use super::super::folder::{Database, Record};
 use super::super::member::DATA;
 use super::super::{Inner, cluster, session};
 use super::archive::{Archive, Base};
@@ -24,7 +24,7 @@ impl Inner {
         database: &Database,
         archive: &Archive,
     ) -> Result<bool, ProvisionError> {
-        archive.prune(self.most_archived(database))?;
+        archive.prune(self.most_archived(&database.record))?;
         let (newest, usable) = (archive.keys()?.pop(), archive.usable()?);
         let Some((key, base)) = usable.last() else {
             return Ok(true);
@@ -39,20 +39,20 @@ impl Inner {
         let logged = archive.logged_since(ended_at + OWN_LOG)?;
         let every = i64::try_from(self.config.backup_every.as_secs()).unwrap_or(i64::MAX);
         let is_old = self.world.now() / 1000 - ended_at >= every;
-        Ok(logged > self.storage(database).max(LEAST_LOG) || logged > 0 && is_old)
+        Ok(logged > self.storage(&database.record).max(LEAST_LOG) || logged > 0 && is_old)
     }
 
     /// Returns how many bytes the backups of a database may have: four times its storage, and what a
     /// small database needs.
-    pub(super) fn most_archived(&self, database: &Database) -> u64 {
-        self.storage(database)
+    pub(super) fn most_archived(&self, record: &Record) -> u64 {
+        self.storage(record)
             .saturating_mul(4)
             .saturating_add(LEAST_LOG)
     }
 
     /// Returns the storage of a database in bytes.
-    pub(in super::super) fn storage(&self, database: &Database) -> u64 {
-        let gib = u64::try_from(database.record.shape.storage_size_gib).unwrap_or_default();
+    pub(in super::super) fn storage(&self, record: &Record) -> u64 {
+        let gib = u64::try_from(record.shape.storage_size_gib).unwrap_or_default();
         gib.saturating_mul(self.config.bytes_per_gib)
     }
 
@@ -73,7 +73,10 @@ impl Inner {
         session.begin_backup().await?;
         let key = self.key()?;
         // Twice its storage: what is full stops growing, and the service looks now and then only.
-        let most = self.storage(&database).saturating_mul(2).max(LEAST_LOG);
+        let most = self
+            .storage(&database.record)
+            .saturating_mul(2)
+            .max(LEAST_LOG);
         let (user, data) = (database.user(), primary.path(&database.locked, DATA));
         drop(database);
         pack(

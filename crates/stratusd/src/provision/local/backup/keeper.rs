@@ -27,8 +27,11 @@ const ANALYSES: usize = 2;
 const LOOK: Duration = Duration::from_secs(30);
 /// How often it is looked at while another step holds it, or while copies are taken every few seconds.
 const FIRST_LOOK: Duration = Duration::from_secs(1);
-/// How long a database waits after a failure.
+/// How long a database waits after a failure, and twice as long after each further one, up to
+/// [`LONGEST_WAIT`].
 const FAILED: Duration = Duration::from_secs(10);
+/// How long a database waits at most after a failure.
+const LONGEST_WAIT: Duration = Duration::from_mins(5);
 
 /// The work on backups that is in progress.
 pub(in super::super) struct Keeper {
@@ -91,6 +94,8 @@ struct Tasks {
     most: usize,
     /// When each database has its turn next.
     next: HashMap<String, Instant>,
+    /// How often in a row the tasks of databases have failed, if they have.
+    failures: HashMap<String, u32>,
     /// What to log of a failure.
     failure: &'static str,
 }
@@ -102,12 +107,14 @@ impl Tasks {
             ids: HashSet::new(),
             most,
             next: HashMap::new(),
+            failures: HashMap::new(),
             failure,
         }
     }
 
     /// Begins tasks for databases whose turn it is: those first that have waited longest, so that a
-    /// few with much to do do not keep others waiting.
+    /// few with much to do do not keep others waiting. Those that have failed leave one place to others,
+    /// since an owner may hold up each task until it fails.
     fn begin<F>(&mut self, ids: &[String], work: impl Fn(String) -> F)
     where
         F: Future<Output = Result<Duration, ProvisionError>> + Send + 'static,
@@ -118,10 +125,18 @@ impl Tasks {
         let mut waiting: Vec<&String> = waiting.filter(|id| !self.ids.contains(*id)).collect();
         // `None` is the least, so a database that has not had a turn yet comes first.
         waiting.sort_by_key(|id| self.next.get(*id));
-        for id in waiting
-            .into_iter()
-            .take(self.most.saturating_sub(self.ids.len()))
-        {
+        let has_failed = |id: &&String| self.failures.contains_key(*id);
+        let mut failing = self.ids.iter().filter(has_failed).count();
+        for id in waiting {
+            if self.ids.len() >= self.most {
+                break;
+            }
+            if has_failed(&id) {
+                if failing + 1 >= self.most {
+                    continue;
+                }
+                failing += 1;
+            }
             self.ids.insert(id.clone());
             let (id, work) = (id.clone(), work(id.clone()));
             self.set.spawn(async move { (id, work.await) });
@@ -137,14 +152,24 @@ impl Tasks {
                 self.ids.clear();
                 continue;
             };
-            if let Err(error) = &done {
-                tracing::warn!(database = id, "{}: {error}", self.failure);
-            }
             self.ids.remove(&id);
-            self.next
-                .insert(id, Instant::now() + done.unwrap_or(FAILED));
+            let wait = match done {
+                Ok(wait) => {
+                    self.failures.remove(&id);
+                    wait
+                }
+                Err(error) => {
+                    tracing::warn!(database = id, "{}: {error}", self.failure);
+                    let failures = self.failures.entry(id.clone()).or_default();
+                    let wait = FAILED.saturating_mul(1 << (*failures).min(16));
+                    *failures = failures.saturating_add(1);
+                    wait.min(LONGEST_WAIT)
+                }
+            };
+            self.next.insert(id, Instant::now() + wait);
         }
         self.next.retain(|id, _| all.contains(&**id));
+        self.failures.retain(|id, _| all.contains(&**id));
     }
 }
 
@@ -199,6 +224,14 @@ impl Local {
         let path = self.0.folder.path(&id)?;
         let user = record.user.map(|user| (user, user));
         let archive = self.0.archive(&id)?;
+        // Here too: the backups are not looked at while a copy is made, which its owner can make last.
+        let most = self.0.most_archived(&record).saturating_mul(2);
+        let look = move || archive.size().map(|size| (archive, size));
+        let (archive, size) = spawn_blocking(look).await.expect("it does not panic")?;
+        if size >= most {
+            self.0.refuse_archive(&id);
+            return Ok(Duration::ZERO);
+        }
         for data in datas(&path) {
             match log::collect(&data, user, &archive, record.timeline).await {
                 // It was deleted meanwhile.
@@ -247,7 +280,7 @@ impl Inner {
     /// much.
     fn note_size(&self, database: &Database, archive: &Archive) -> Result<bool, ProvisionError> {
         let id = database.locked.id();
-        let (size, most) = (archive.size()?, self.most_archived(database));
+        let (size, most) = (archive.size()?, self.most_archived(&database.record));
         let is_full = size > most;
         let mut full = self
             .full_archives
@@ -268,6 +301,13 @@ impl Inner {
     fn allow_archive(&self, id: &str) {
         let full = self.full_archives.lock();
         full.unwrap_or_else(PoisonError::into_inner).remove(id);
+    }
+
+    /// Lets the log of a database not be archived until its backups are looked at again.
+    fn refuse_archive(&self, id: &str) {
+        let full = self.full_archives.lock();
+        full.unwrap_or_else(PoisonError::into_inner)
+            .insert(id.to_owned());
     }
 
     /// Returns whether the backups of a database take more room than they may.
@@ -294,4 +334,58 @@ pub(in super::super) fn is_log_ready(folder: &Path, record: &Record, archive: &A
 fn datas(folder: &Path) -> Vec<PathBuf> {
     let datas = Member::ALL.map(|member| folder.join(member.name()).join(DATA));
     datas.into_iter().filter(|data| data.is_dir()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::{pending, ready};
+
+    use super::*;
+
+    const QUIET: &str = "quiet";
+
+    fn ids(all: &[&str]) -> Vec<String> {
+        all.iter().map(|id| (*id).to_owned()).collect()
+    }
+
+    /// Waits until the tasks that are begun have ended, and notes that.
+    async fn end(tasks: &mut Tasks, all: &[&str]) {
+        while !tasks.ids.is_empty() {
+            tokio::task::yield_now().await;
+            tasks.note(&all.iter().copied().collect());
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn databases_that_fail_leave_a_place_to_others_and_wait_longer_each_time() {
+        let all = ["first", "second", "third", QUIET];
+        let hostile = ids(&all[..3]);
+        let fail = |_| ready(Err(ProvisionError::Failed("it is held up".to_owned())));
+        let mut tasks = Tasks::new(2, "it fails");
+        // Whose tasks have not failed yet may have all places.
+        for _ in 0..2 {
+            tasks.begin(&hostile, fail);
+            end(&mut tasks, &all).await;
+        }
+        assert_eq!(tasks.failures.len(), 3);
+        tokio::time::advance(FAILED).await;
+        tasks.begin(&hostile, |_| pending());
+        assert_eq!(tasks.ids.len(), 1);
+        tasks.begin(&ids(&all), |_| pending());
+        assert!(tasks.ids.len() == 2 && tasks.ids.contains(QUIET));
+
+        let mut tasks = Tasks::new(2, "it fails");
+        for pause in [10, 20, 40, 80, 160, 300, 300] {
+            tasks.begin(&hostile[..1], fail);
+            end(&mut tasks, &all).await;
+            tokio::time::advance(Duration::from_secs(pause - 1)).await;
+            tasks.begin(&hostile[..1], fail);
+            assert!(tasks.ids.is_empty(), "it waits less than {pause} s");
+            tokio::time::advance(Duration::from_secs(1)).await;
+        }
+        // One that succeeds is as one that has never failed.
+        tasks.begin(&hostile[..1], |_| ready(Ok(Duration::ZERO)));
+        end(&mut tasks, &all).await;
+        assert!(tasks.failures.is_empty());
+    }
 }

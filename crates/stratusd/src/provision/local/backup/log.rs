@@ -5,6 +5,8 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
+use tokio::task::spawn_blocking;
+
 use super::super::files::{User, failed};
 use super::super::server;
 use super::Archive;
@@ -129,7 +131,11 @@ pub(super) async fn collect(
     archive: &Archive,
     timeline: u32,
 ) -> Result<(), ProvisionError> {
-    let ready = ready(data, archive, timeline).map_err(|error| failed("the log", &error))?;
+    // Its owner may have made many files.
+    let (to_list, known) = (data.to_owned(), archive.clone());
+    let list = move || ready(&to_list, &known, timeline);
+    let ready = spawn_blocking(list).await.expect("it does not panic");
+    let ready = ready.map_err(|error| failed("the log", &error))?;
     // Here, where nothing else of this process writes into the folder.
     remove_unfinished(archive)?;
     let begun = Instant::now();

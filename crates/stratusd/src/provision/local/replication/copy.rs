@@ -62,7 +62,7 @@ impl Inner {
         client.make_slot(member.name()).await?;
         client.begin_backup().await?;
         let from = primary.path(&database.locked, DATA);
-        let (user, most) = (database.user(), copy_time(self.storage(&database)));
+        let (user, most) = (database.user(), copy_time(self.storage(&database.record)));
         // Others may change the database from here on.
         let copy = StandbyCopy::begin(database, member)?;
         let made = async {

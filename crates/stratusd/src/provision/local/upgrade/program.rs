@@ -195,7 +195,7 @@ async fn run(
         .stderr(Stdio::null())
         .kill_on_drop(true);
     // Its owner can stop the programs.
-    let most = replication::copy_time(inner.storage(database));
+    let most = replication::copy_time(inner.storage(&database.record));
     wait(command, name, most).await
 }
 
