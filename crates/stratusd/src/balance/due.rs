@@ -121,6 +121,11 @@ impl Turn<'_> {
         self.of.changed.first()
     }
 
+    /// Adds a load balancer that is to be read.
+    pub(super) fn add(&mut self, id: LoadBalancerId) {
+        self.of.changed.insert(id);
+    }
+
     /// Notes that the next load balancer was read.
     pub(super) fn note_read(&mut self) {
         if let Some(id) = self.of.changed.pop_first() {

@@ -247,8 +247,14 @@ impl<'r, 'c> Round<'r, 'c> {
         while self.rows < end
             && let Some(after) = turn.callers_after()
         {
-            let page = balanced::guarded_after(self.c, project, after, PART).await?;
             self.rows += STATEMENT;
+            let page = match balanced::guarded_after(self.c, project, after, PART).await {
+                Err(StorageError::Corrupt(_)) => {
+                    self.read_one_by_one(turn).await?;
+                    continue;
+                }
+                page => page?,
+            };
             let mut is_last = i64::try_from(page.len()).is_ok_and(|count| count < PART);
             for row in page {
                 if self.rows >= end {
@@ -268,6 +274,29 @@ impl<'r, 'c> Round<'r, 'c> {
             if is_last {
                 turn.end_callers();
             }
+        }
+        Ok(())
+    }
+
+    /// Adds the next load balancers of a project to those that are to be read, since one of them cannot be
+    /// read with the others.
+    async fn read_one_by_one(&mut self, turn: &mut Turn<'_>) -> Result<(), StorageError> {
+        let after = (
+            turn.project.as_str(),
+            turn.callers_after().unwrap_or_default(),
+        );
+        let page = balanced::keys_after(self.c, after, PART).await?;
+        let is_last = i64::try_from(page.len()).is_ok_and(|count| count < PART);
+        for row in page {
+            if row.project_id != *turn.project {
+                turn.end_callers();
+                return Ok(());
+            }
+            turn.add(row.id.clone());
+            turn.note_callers_read(row.id);
+        }
+        if is_last {
+            turn.end_callers();
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use diesel::connection::SimpleConnection;
 use diesel::{Connection as _, SqliteConnection};
+use serde_json::{Value, json};
 use stratusd::settings::DatabaseUrl;
 use stratusd::storage::load_balancer_change::Seen;
 use stratusd::storage::{ReadOnlyStore, SILENCE, StoreConfig};
@@ -68,6 +69,11 @@ fn run(home: &Home, sql: &str) {
     }
 }
 
+async fn post(cloud: &Cloud, path: &str, body: Value) {
+    let path = format!("/location/eu-central-h1{path}");
+    cloud.shop.post(&path, body).await.ok();
+}
+
 /// An inventory of five load balancers.
 fn five(net: Net) -> String {
     let five: Vec<String> = (0..5)
@@ -97,6 +103,37 @@ async fn changes_are_read_once_and_in_pages(home: Home) {
     run(&home, "UPDATE load_balancer SET algorithm = 'round_robin' WHERE name = 'b-0'");
     assert_eq!(look(&store, &mut seen, 2).await, Some(vec![1]));
     store.close().await;
+}
+
+async fn a_load_balancer_that_cannot_be_read_stops_no_other(home: Home) {
+    let net = Net::random();
+    let other = format!("name: other, src_port: {SRC}, health_check_endpoint: /up, stack: ipv4");
+    let _vms = Vm::start_all(net, 1).await;
+    let inventory = net.inventory(1, &[&web("round_robin", "vm-1"), &other]);
+    let mut cloud = Cloud::start(home, net, &inventory, &[]);
+    let address = cloud.address("web", 1).await;
+    assert_eq!(ask(address).await.expect("vm-1 is up"), "vm-1");
+    run(&cloud.home, "UPDATE load_balancer SET src_port = 70000 WHERE name = 'other'");
+    // It stays as it was.
+    run(&cloud.home, "UPDATE load_balancer SET algorithm = 'hash_based' WHERE name = 'web'");
+    cloud.wait_for("web", |status| status["algorithm"] == "hash_based").await;
+    cloud.address("other", 0).await;
+    // Also who may connect to the others is read.
+    post(&cloud, "/firewall/nobody", json!({})).await;
+    let subnet = cloud.shop.get("/location/eu-central-h1/private-subnet/backend").await.ok();
+    post(&cloud, "/firewall/nobody/attach-subnet", json!({ "private_subnet_id": subnet["id"] })).await;
+    let refused = eventually(async || ask(address).await.is_err().then_some(()));
+    refused.await.expect("the firewall is in force");
+    assert_eq!(cloud.management("/readyz").await.0, 200);
+    cloud.plane.terminate();
+    let plane = Cloud::plane(&cloud.home, net, &[]);
+    let (succeeded, log) = std::mem::replace(&mut cloud.plane, plane).wait();
+    assert!(succeeded, "{log}");
+    assert!(log.contains("a load balancer cannot be read, and stays as it is"), "{log}");
+    cloud.address("web", 1).await;
+    let ready = eventually(async || (cloud.management("/readyz").await.0 == 200).then_some(()));
+    ready.await.expect("all others are read");
+    assert!(cloud.status("other").is_null());
 }
 
 async fn a_newer_database_is_read_unless_it_says_otherwise(home: Home) {
