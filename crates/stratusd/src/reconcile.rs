@@ -222,7 +222,6 @@ impl<P: Provisioner> Reconciler<P> {
         expires: Instant,
         mut held: Held,
     ) {
-        let begun = Instant::now();
         let step = self.step_in(due, &mut held);
         let record = tokio::select! {
             // The lease first, and the step last: a process that was paused for longer than the lease
@@ -247,7 +246,7 @@ impl<P: Provisioner> Reconciler<P> {
                 self.steps.done.fetch_add(1, Ordering::Relaxed);
                 record
             }
-            Err(failure) => Some(self.fail(due, begun.elapsed(), failure)),
+            Err(failure) => Some(self.fail(due, failure)),
         };
         let settle = Settle {
             due: due.clone(),

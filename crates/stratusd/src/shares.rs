@@ -102,8 +102,8 @@ impl<K: Eq + Hash + Clone> Shares<K> {
         self.wait_in_line(owner, wanted, false).await
     }
 
-    /// Waits as [`Shares::wait`] does, but before all of its owner that wait so: for who holds something
-    /// else meanwhile, for which other owners wait.
+    /// Waits as [`Shares::wait`] does, but first in the line of its owner: for those that hold something
+    /// meanwhile which other owners wait for.
     pub(crate) async fn wait_first(self: &Arc<Self>, owner: &K, wanted: Wanted) -> Part<K> {
         self.wait_in_line(owner, wanted, true).await
     }

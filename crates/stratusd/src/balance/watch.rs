@@ -355,7 +355,7 @@ impl<'r, 'c> Round<'r, 'c> {
 }
 
 /// Returns what was read of a load balancer, or `None` if the database holds something of it that nothing
-/// can be made of, which is logged: it stays as it is, and must not stop others.
+/// can be made of, which is logged: it must not stop others.
 fn readable<T>(key: &Key, read: Result<T, StorageError>) -> Result<Option<T>, StorageError> {
     match read {
         Ok(read) => Ok(Some(read)),
@@ -364,7 +364,7 @@ fn readable<T>(key: &Key, read: Result<T, StorageError>) -> Result<Option<T>, St
                 %error,
                 project = %key.0,
                 load_balancer = %key.1,
-                "a load balancer cannot be read, and stays as it is"
+                "a load balancer cannot be read: it stays as it was read last, or is left out"
             );
             Ok(None)
         }

@@ -102,6 +102,8 @@ struct PrintedRoute {
 #[derive(Deserialize)]
 struct PrintedRule {
     src: String,
+    /// Missing if the rule is for a single address.
+    srclen: Option<u8>,
     table: Option<String>,
 }
 
@@ -115,7 +117,8 @@ impl Actual {
             for family in ["-4", "-6"] {
                 let printed = programs.run(place, Program::Ip, &["-j", family, "rule"], "")?;
                 let printed: Vec<PrintedRule> = serde_json::from_slice(&printed)?;
-                actual.rules.extend(printed.iter().filter_map(|rule| {
+                let of_one = printed.iter().filter(|rule| rule.srclen.is_none());
+                actual.rules.extend(of_one.filter_map(|rule| {
                     let table = rule.table.as_deref()?.parse().ok()?;
                     Some((rule.src.parse().ok()?, table))
                 }));

@@ -1,6 +1,7 @@
 //! The commands of `ip` that bring a place from what it has to what it is to have.
 
 use std::collections::BTreeSet;
+use std::net::IpAddr;
 
 use super::actual::{Actual, ActualLink, ActualRoute, PROTOCOL};
 use super::names::{LinkName, Place};
@@ -77,10 +78,14 @@ pub(super) fn difference(
                 .push(format!("route add {}{on_link}", text(route)));
         }
     }
-    // Before others are added: the table of one may be that of another interface now.
+    // Before others are added: the table of one may be that of another interface now. Rules of other addresses
+    // may be those of programs in the virtual machine.
     if let Place::Vm(_) = place {
+        let links = || wanted.links.values();
+        let is_own = |own: &IpAddr| links().any(|it| it.addresses.iter().any(|(it, _)| it == own));
         for (address, table) in &actual.rules {
-            if TABLES.contains(table) && wanted.rules.get(address) != Some(table) {
+            if TABLES.contains(table) && is_own(address) && wanted.rules.get(address) != Some(table)
+            {
                 let line = format!("rule delete from {address} lookup {table}");
                 if address.is_ipv6() {
                     commands.own6.push(line);

@@ -15,7 +15,7 @@ use crate::storage::{Connection, StorageError, project};
 use crate::watch::{Found, Progress, Rounds};
 
 /// The maximum number of network interfaces of a virtual machine that are made.
-pub(super) const NICS_OF_VM: usize = 16;
+const NICS_OF_VM: usize = 16;
 /// The maximum number of firewall rules of a project that are enforced. Rules only allow, so those beyond
 /// let nobody in.
 const RULES_OF_PROJECT: i64 = 50_000;

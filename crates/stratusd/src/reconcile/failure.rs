@@ -6,7 +6,6 @@ use std::time::Duration;
 use api_types::PostgresState;
 
 use super::record::{unchanged, wanted};
-use super::room::PROMPT;
 use super::{LONGEST_WAIT, Reconciler, doubled};
 use crate::provision::{ProvisionError, Provisioner, line};
 use crate::storage::lease::{Due, StepRecord};
@@ -36,8 +35,8 @@ impl Failure {
 }
 
 impl<P: Provisioner> Reconciler<P> {
-    /// Logs and counts the failure of a step that took a time, and returns what to write about it.
-    pub(super) fn fail(&self, due: &Due, took: Duration, failure: Failure) -> StepRecord {
+    /// Logs and counts the failure of a step, and returns what to write about it.
+    pub(super) fn fail(&self, due: &Due, failure: Failure) -> StepRecord {
         let Failure { error, state } = failure;
         let id = due.database.id.as_str();
         let attempts = due.attempts + 1;
@@ -47,12 +46,6 @@ impl<P: Provisioner> Reconciler<P> {
                 self.steps.postponed.fetch_add(1, Ordering::Relaxed);
                 tracing::warn!(database = id, ?wait, "a step is postponed: {error}");
                 return StepRecord {
-                    // One that is slow is not tried again by a worker that others wait for.
-                    attempts: if took < PROMPT {
-                        due.attempts
-                    } else {
-                        attempts
-                    },
                     wait: (*wait).min(LONGEST_WAIT),
                     ..unchanged(due)
                 };

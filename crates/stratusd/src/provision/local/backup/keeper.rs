@@ -225,12 +225,20 @@ impl Local {
         let user = record.user.map(|user| (user, user));
         let archive = self.0.archive(&id)?;
         // Here too: the backups are not looked at while a copy is made, which its owner can make last.
-        let most = self.0.most_archived(&record).saturating_mul(2);
-        let look = move || archive.size().map(|size| (archive, size));
-        let (archive, size) = spawn_blocking(look).await.expect("it does not panic")?;
-        if size >= most {
-            self.0.refuse_archive(&id);
-            return Ok(Duration::ZERO);
+        // Such a copy counts too, which may have half as much as all backups.
+        let most = self.0.most_archived(&record);
+        let most = most.saturating_mul(2).saturating_add(most / 2);
+        let look = move || (archive.size(), archive);
+        let (size, archive) = spawn_blocking(look).await.expect("it does not panic");
+        match size {
+            Ok(size) if size < most => {}
+            Ok(_) => {
+                self.0.refuse_archive(&id);
+                return Ok(Duration::ZERO);
+            }
+            // It was deleted meanwhile.
+            Err(_) if !archive.exists() => return Ok(Duration::ZERO),
+            Err(error) => return Err(error),
         }
         for data in datas(&path) {
             match log::collect(&data, user, &archive, record.timeline).await {
@@ -281,18 +289,10 @@ impl Inner {
     fn note_size(&self, database: &Database, archive: &Archive) -> Result<bool, ProvisionError> {
         let id = database.locked.id();
         let (size, most) = (archive.size()?, self.most_archived(&database.record));
-        let is_full = size > most;
-        let mut full = self
-            .full_archives
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if is_full && full.insert(id.to_owned()) {
-            tracing::warn!(
-                database = id,
-                "the backups take too much room, so the log is not archived"
-            );
-        } else if !is_full {
-            full.remove(id);
+        if size > most {
+            self.refuse_archive(id);
+        } else {
+            self.allow_archive(id);
         }
         Ok(size < most.saturating_mul(2))
     }
@@ -306,8 +306,13 @@ impl Inner {
     /// Lets the log of a database not be archived until its backups are looked at again.
     fn refuse_archive(&self, id: &str) {
         let full = self.full_archives.lock();
-        full.unwrap_or_else(PoisonError::into_inner)
-            .insert(id.to_owned());
+        let mut full = full.unwrap_or_else(PoisonError::into_inner);
+        if full.insert(id.to_owned()) {
+            tracing::warn!(
+                database = id,
+                "the backups take too much room, so the log is not archived"
+            );
+        }
     }
 
     /// Returns whether the backups of a database take more room than they may.
