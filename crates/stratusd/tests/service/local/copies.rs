@@ -119,7 +119,10 @@ async fn a_copy_of_a_standby_holds_up_nothing() {
     service.terminate();
     let (is_clean, said) = service.wait();
     assert!(is_clean, "{said}");
-    assert!(!said.contains("a step failed"), "{said}");
+    // But for a step that was asking the primary in the moment of its kill.
+    let failed = said.lines().filter(|line| line.contains("a step failed"));
+    let mut failed = failed.filter(|line| !line.contains("no connection"));
+    assert_eq!(failed.next(), None, "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
