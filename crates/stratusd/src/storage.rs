@@ -64,6 +64,7 @@ use backend::Backend;
 pub use change::Change;
 pub use config::{DatabaseLocation, SILENCE, StoreConfig, WAIT};
 pub use connection::Connection;
+use error::ensure_touched;
 pub use error::{Aborted, Cause, Corrupt, StorageError};
 pub use job::Owner;
 use job::{Offer, Pending, Withdrawn};

@@ -126,6 +126,16 @@ impl From<diesel::result::Error> for StorageError {
     }
 }
 
+/// Checks that a statement has found its row, at the revision that was read before if it names one. If not,
+/// another transaction has changed or deleted the row meanwhile.
+pub(super) fn ensure_touched(rows: usize) -> Result<(), StorageError> {
+    if rows == 1 {
+        Ok(())
+    } else {
+        Err(StorageError::Conflict)
+    }
+}
+
 /// Returns whether an error message of the database means that it cannot be written or read at the
 /// moment: it is locked, read-only or cannot be opened, or the disk is full or fails. diesel passes
 /// on the message, but not the error code.

@@ -9,7 +9,7 @@ use super::page::{PageSql, fetch, page_sql};
 use super::record::record;
 use super::statement::{JsonArray, Parameter, attached, statement};
 use super::vm::{Vm, vm_columns};
-use super::{Connection, StorageError, count};
+use super::{Connection, StorageError, count, ensure_touched};
 use crate::domain::list::{Order, Page};
 
 record! {
@@ -246,11 +246,7 @@ pub async fn update(
             ],
         )
         .await?;
-    if touched == 1 {
-        Ok(())
-    } else {
-        Err(StorageError::Conflict)
-    }
+    ensure_touched(touched)
 }
 
 /// Attaches exactly these virtual machines, in place of those that are attached.
@@ -339,10 +335,7 @@ pub async fn advance(
     let sql = statement!(
         "UPDATE load_balancer SET revision = revision + 1 WHERE project_id = $1 AND id = $2 AND revision = $3"
     );
-    if c.touch(sql, &[&project, &of.id, &of.revision]).await? == 0 {
-        return Err(StorageError::Conflict);
-    }
-    Ok(())
+    ensure_touched(c.touch(sql, &[&project, &of.id, &of.revision]).await?)
 }
 
 /// Deletes a load balancer and detaches its virtual machines.
@@ -363,9 +356,7 @@ pub async fn delete(
         )
         .await?;
     // Of two changes that delete the same one at the same time, only one may count it.
-    if deleted == 0 {
-        return Err(StorageError::Conflict);
-    }
+    ensure_touched(deleted)?;
     count::add(
         c,
         count::Kind::LoadBalancer,

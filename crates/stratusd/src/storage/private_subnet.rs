@@ -8,7 +8,7 @@ use api_types::{
 use super::page::{PageSql, fetch, page_sql};
 use super::record::record;
 use super::statement::{Parameter, statement};
-use super::{Connection, StorageError, count};
+use super::{Connection, StorageError, count, ensure_touched};
 use crate::domain::list::{Order, Page};
 use crate::domain::network::{Block, Net4, Net6};
 
@@ -525,9 +525,7 @@ pub async fn delete(
         )
         .await?;
     // Of two changes that delete the same one at the same time, only one may count it.
-    if deleted == 0 {
-        return Err(StorageError::Conflict);
-    }
+    ensure_touched(deleted)?;
     count::add(
         c,
         count::Kind::PrivateSubnet,

@@ -3,7 +3,7 @@
 use api_types::{PostgresId, ProjectId};
 
 use super::super::statement::{Parameter, statement};
-use super::super::{Connection, StorageError, count};
+use super::super::{Connection, StorageError, count, ensure_touched};
 use super::Database;
 
 /// Inserts a database, which is due for the reconciler at once. `now` is in milliseconds since
@@ -210,13 +210,4 @@ pub async fn begin_delete(
     );
     c.execute(sql, &[&project, &id, &now]).await?;
     Ok(())
-}
-
-/// Checks that an update of a database has found its row at the revision that was read before.
-fn ensure_touched(rows: usize) -> Result<(), StorageError> {
-    if rows == 1 {
-        Ok(())
-    } else {
-        Err(StorageError::Conflict)
-    }
 }
