@@ -9,7 +9,7 @@ use super::balancer::{Balancer, LACKING_IPV6, addresses};
 use super::balancers::Balancers;
 use super::certificate::{self, Certificate, Issued};
 use super::declared::{Declared, Key};
-use super::engine::{Engine, View, announce};
+use super::engine::{self, Engine, View};
 use super::health;
 use super::listener::Listener;
 use super::servers::Servers;
@@ -107,7 +107,7 @@ impl Director {
                     }
                 }
             }
-            Update::Complete => announce(self.balancers.len()),
+            Update::Complete => engine::log_complete(self.balancers.len()),
             Update::Authority(authority) => {
                 self.authority = Some(authority);
                 // Certificates of another authority are no longer trusted.

@@ -54,7 +54,7 @@ pub(super) trait View: fmt::Debug + Send + Sync + 'static {
 }
 
 /// Logs that all load balancers were read.
-pub(super) fn announce(load_balancers: usize) {
+pub(super) fn log_complete(load_balancers: usize) {
     tracing::info!(load_balancers, "all load balancers are read");
 }
 

@@ -121,7 +121,7 @@ impl Engine for Envoy {
                 }
             }
             Update::Complete => {
-                engine::announce(entries.len());
+                engine::log_complete(entries.len());
                 (self.is_read, self.is_changed) = (true, true);
             }
             Update::Authority(authority) => {

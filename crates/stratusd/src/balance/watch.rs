@@ -285,13 +285,11 @@ impl<'r, 'c> Round<'r, 'c> {
             turn.project.as_str(),
             turn.callers_after().unwrap_or_default(),
         );
-        let page = balanced::keys_after(self.c, after, PART).await?;
+        let mut page = balanced::keys_after(self.c, after, PART).await?;
+        // Those of other projects come after them.
+        page.retain(|row| row.project_id == *turn.project);
         let is_last = i64::try_from(page.len()).is_ok_and(|count| count < PART);
         for row in page {
-            if row.project_id != *turn.project {
-                turn.end_callers();
-                return Ok(());
-            }
             turn.add(row.id.clone());
             turn.note_callers_read(row.id);
         }

@@ -14,7 +14,8 @@ const PLACE: &str = "/location/eu-central-h1";
 const OFFICE: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 200, 1, 1));
 const OTHER: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 200, 2, 1));
 
-async fn post(cloud: &Cloud, path: &str, body: Value) -> Value {
+/// Calls an action of the API for the location.
+pub async fn post(cloud: &Cloud, path: &str, body: Value) -> Value {
     cloud.shop.post(&format!("{PLACE}{path}"), body).await.ok()
 }
 

@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use diesel::connection::SimpleConnection;
 use diesel::{Connection as _, SqliteConnection};
-use serde_json::{Value, json};
+use serde_json::json;
 use stratusd::settings::DatabaseUrl;
 use stratusd::storage::load_balancer_change::Seen;
 use stratusd::storage::{ReadOnlyStore, SILENCE, StoreConfig};
 use stratusd::world::World;
 
+use super::firewalls::post;
 use super::web;
 use crate::on_both;
 use crate::support::balancing::{Cloud, Net, SRC, Vm, a_second, ask};
@@ -67,11 +68,6 @@ fn run(home: &Home, sql: &str) {
             .batch_execute(sql)
             .expect("the statements run");
     }
-}
-
-async fn post(cloud: &Cloud, path: &str, body: Value) {
-    let path = format!("/location/eu-central-h1{path}");
-    cloud.shop.post(&path, body).await.ok();
 }
 
 /// An inventory of five load balancers.

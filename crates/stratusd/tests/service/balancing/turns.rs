@@ -29,13 +29,13 @@ pub fn inventory(net: Net, count: usize, network: impl Fn(usize, usize) -> Strin
         format!("[{}]", items.join(", "))
     };
     let place = "location: eu-central-h1";
-    let address = |number: usize| net.vm(u8::try_from(number).unwrap_or_default());
-    let vms = list(2, &|n| {
-        let (n, ip4) = (n + 1, address(n + 1));
+    let vms = [1, 2].map(|n| {
+        let ip4 = net.vm(n);
         format!(
             "{{ name: vm-{n}, {place}, size: standard-2, storage_size_gib: 40, unix_user: u, ip4: {ip4} }}"
         )
     });
+    let vms = vms.join(", ");
     let firewalls = list(FIREWALLS, &|firewall| {
         let rule = |rule| {
             format!(
@@ -58,7 +58,7 @@ pub fn inventory(net: Net, count: usize, network: impl Fn(usize, usize) -> Strin
         format!("{{ name: b-{n}, {place}, subnet: s-{n}, {ports} }}")
     });
     format!(
-        "locations: [{{ name: eu-central-h1 }}]\nprojects:\n  - name: shop\n    id: {SHOP}\n    vms: {vms}\n    \
+        "locations: [{{ name: eu-central-h1 }}]\nprojects:\n  - name: shop\n    id: {SHOP}\n    vms: [{vms}]\n    \
          firewalls: {firewalls}\n    private_subnets: {subnets}\n    load_balancers: {balancers}\n  - name: rival\n    \
          id: {RIVAL}\n    private_subnets: [{{ name: backend, {place} }}]\n    \
          load_balancers: [{{ name: quiet, {place}, subnet: backend, {ports} }}]\n"
