@@ -81,10 +81,12 @@ pub(super) fn difference(
     // Before others are added: the table of one may be that of another interface now. Rules of other addresses
     // may be those of programs in the virtual machine.
     if let Place::Vm(_) = place {
-        let links = || wanted.links.values();
-        let is_own = |own: &IpAddr| links().any(|it| it.addresses.iter().any(|(it, _)| it == own));
+        let own = wanted.links.values().flat_map(|link| &link.addresses);
+        let own: BTreeSet<&IpAddr> = own.map(|(address, _)| address).collect();
         for (address, table) in &actual.rules {
-            if TABLES.contains(table) && is_own(address) && wanted.rules.get(address) != Some(table)
+            if TABLES.contains(table)
+                && own.contains(address)
+                && wanted.rules.get(address) != Some(table)
             {
                 let line = format!("rule delete from {address} lookup {table}");
                 if address.is_ipv6() {

@@ -67,6 +67,7 @@ impl Run<'_, '_> {
                 ))
             {
                 self.audit(StepKind::Delete, project, found.id.as_str());
+                // So that callers attach nothing meanwhile.
                 storage::lock::load_balancer(self.tx, &project.id, &found.id).await?;
                 storage::load_balancer::delete(self.tx, &project.id, found).await?;
             }

@@ -86,7 +86,7 @@ impl Planner<'_> {
                 let other = route(all(version), Some(gateway), Some(own));
                 link.routes.insert(Route { table, ..other });
                 for (id, near) in connected(&nic.subnet, subnets, neighbours) {
-                    // It reaches a subnet in which it has an interface by that one, whose address has a route already.
+                    // A subnet in which it has an interface itself has the route of that one.
                     if !known.contains(id) && !own_subnets.contains(id) {
                         link.routes
                             .insert(route(network(near, version), Some(gateway), Some(own)));

@@ -1,5 +1,6 @@
 //! Nothing of others is touched, and what a process cannot do it says.
 
+use std::collections::BTreeSet;
 use std::process::Command;
 use std::time::Duration;
 
@@ -184,7 +185,7 @@ async fn too_many_virtual_machines_are_shared_out_and_wrong_addresses_left_out()
     );
 }
 
-/// The first interface has all routes that need none of their own, and any of them may be the first.
+/// Of two pairs of connected subnets: the first interface, which any of them may be, is in one of them only.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_virtual_machine_in_connected_subnets_has_each_route_once() {
     let names = ["a", "b", "c", "d"];
@@ -239,20 +240,9 @@ async fn a_virtual_machine_in_connected_subnets_has_each_route_once() {
         from
     };
     assert_eq!(tables().len(), 3, "{:?}", tables());
-    let of_subnet = |name: &'static str| {
-        let cloud = &cloud;
-        async move {
-            cloud
-                .subnet(name)
-                .await
-                .as_str()
-                .unwrap_or_default()
-                .to_owned()
-        }
-    };
     let mut sorted = Vec::new();
     for name in names {
-        sorted.push((of_subnet(name).await, name));
+        sorted.push((cloud.subnet(name).await.to_string(), name));
     }
     sorted.sort();
     let rest: Vec<&str> = sorted[1..].iter().map(|(_, name)| *name).collect();
@@ -262,7 +252,7 @@ async fn a_virtual_machine_in_connected_subnets_has_each_route_once() {
     assert!(applied.status.success(), "{applied:?}");
     let two = eventually(async || (tables().len() == 2).then_some(()));
     two.await.unwrap_or_else(|| panic!("{:?}", tables()));
-    let addresses: std::collections::BTreeSet<String> = tables()
+    let addresses: BTreeSet<String> = tables()
         .iter()
         .filter_map(|line| line.split(' ').next().map(str::to_owned))
         .collect();
