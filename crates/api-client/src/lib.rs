@@ -96,7 +96,7 @@
 //! - A response is kept for 24 hours, encrypted; after that, the key is as good as new.
 //! - Only successes are kept: a request that was refused can be corrected and sent with the same key. If a 500 has hidden a change that was made, the repeat gets its response.
 //! - A repeat is compared and answered after the location is checked, before the resource is looked up, so `If-Match` and later changes have no effect on it.
-//! - A project can have only so many keys in use; the limit is that of the service. A new key over it is rejected with 429 `TooManyRequests`, whose `Retry-After` says when the oldest key is forgotten.
+//! - A project can have only so many keys in use; the limit is that of the service, and a key counts as one for each 4 KiB of its response. A new key over it is rejected with 429 `TooManyRequests`, whose `Retry-After` says when the oldest key is forgotten.
 //!
 //! ## Ids, names and references
 //!

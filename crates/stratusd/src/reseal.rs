@@ -2,6 +2,7 @@
 //! encrypted (sealed) with another key.
 
 use std::convert::Infallible;
+use std::time::Instant;
 
 use anyhow::{Context, Result};
 
@@ -14,8 +15,10 @@ use crate::storage::idempotency::Stored;
 use crate::storage::{self, Aborted, Change, Connection, Store};
 use crate::world::World;
 
-/// The maximum number of rows that are read at once, and sealed again in one transaction.
-const BATCH: i64 = 500;
+/// The maximum number of passwords that are read at once, and sealed again in one transaction.
+const PASSWORDS: i64 = 500;
+/// The maximum number of responses: fewer, as one may have several hundred KiB.
+const RESPONSES: i64 = 50;
 
 /// Encrypts (seals) with the current key every stored secret that is sealed with another key.
 /// Returns the number of these secrets.
@@ -45,7 +48,7 @@ async fn reseal_passwords(store: &Store, sealer: &Sealer, world: &World) -> Resu
     let mut after = (String::new(), String::new());
     loop {
         let mut reader = store.reader().await?;
-        let batch = sealed_after(&mut reader.connection(), (&after.0, &after.1), BATCH).await?;
+        let batch = sealed_after(&mut reader.connection(), (&after.0, &after.1), PASSWORDS).await?;
         drop(reader);
         let Some(last) = batch.last() else {
             return Ok(count);
@@ -67,8 +70,7 @@ async fn reseal_passwords(store: &Store, sealer: &Sealer, world: &World) -> Resu
             continue;
         }
         count += resealed.len();
-        let change = Reseal { resealed };
-        store.change(change).await.map_err(Aborted::failure)?;
+        make(store, Reseal { resealed }).await?;
     }
 }
 
@@ -80,7 +82,7 @@ async fn reseal_responses(store: &Store, sealer: &Sealer, world: &World) -> Resu
     loop {
         let mut reader = store.reader().await?;
         let from = (after.0.as_str(), after.1.as_slice());
-        let batch = storage::idempotency::after(&mut reader.connection(), from, BATCH).await?;
+        let batch = storage::idempotency::after(&mut reader.connection(), from, RESPONSES).await?;
         drop(reader);
         let Some(last) = batch.last() else {
             return Ok(count);
@@ -106,9 +108,20 @@ async fn reseal_responses(store: &Store, sealer: &Sealer, world: &World) -> Resu
             continue;
         }
         count += resealed.len();
-        let change = ResealResponses { resealed };
-        store.change(change).await.map_err(Aborted::failure)?;
+        make(store, ResealResponses { resealed }).await?;
     }
+}
+
+/// Makes a change, and then rests for as long as it took: so that a service beside this has the database
+/// for half of the time.
+async fn make<C>(store: &Store, change: C) -> Result<()>
+where
+    C: Change<Output = (), Refusal = Infallible>,
+{
+    let begun = Instant::now();
+    store.change(change).await.map_err(Aborted::failure)?;
+    tokio::time::sleep(begun.elapsed()).await;
+    Ok(())
 }
 
 struct ResealResponses {

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 use crate::causes::Causes;
+use crate::storage::idempotency::Deleted;
 use crate::storage::{
     Aborted, Change, Connection, StorageError, Store, audit, clock, idempotency,
     load_balancer_change,
@@ -87,9 +88,8 @@ async fn all(store: &Store, expired: &Expired) -> Result<usize, StorageError> {
         let begun = Instant::now();
         let deleted = store.change(expired.clone()).await;
         let deleted = deleted.map_err(Aborted::failure)?;
-        count += deleted;
-        // Fewer rows than asked for are the last ones, or another replica deletes the rest.
-        if i64::try_from(deleted).is_ok_and(|deleted| deleted < BATCH) {
+        count += deleted.rows;
+        if !deleted.has_more {
             return Ok(count);
         }
         // The writer is free for as long as the transaction took, however much there is to delete.
@@ -116,18 +116,28 @@ enum Kind {
 }
 
 impl Change for Expired {
-    type Output = usize;
+    type Output = Deleted;
     type Refusal = Infallible;
 
-    async fn apply(&self, tx: &mut Connection<'_>) -> Result<usize, Aborted<Infallible>> {
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<Deleted, Aborted<Infallible>> {
         let now = clock::now(tx, &self.world).await?;
         Ok(match self.kind {
             Kind::Responses => idempotency::sweep(tx, now, BATCH).await?,
-            Kind::Entries { age } => audit::sweep(tx, now.saturating_sub(age), BATCH).await?,
+            Kind::Entries { age } => {
+                of_batch(audit::sweep(tx, now.saturating_sub(age), BATCH).await?)
+            }
             Kind::Changes => {
                 let age = i64::try_from(CHANGES_KEPT.as_millis()).unwrap_or(i64::MAX);
-                load_balancer_change::sweep(tx, now.saturating_sub(age), BATCH).await?
+                let before = now.saturating_sub(age);
+                of_batch(load_balancer_change::sweep(tx, before, BATCH).await?)
             }
         })
     }
+}
+
+/// Returns what a transaction has deleted that may delete [`BATCH`] rows. If there were fewer, these are
+/// the last ones, or another replica deletes the rest.
+fn of_batch(rows: usize) -> Deleted {
+    let has_more = i64::try_from(rows).is_ok_and(|rows| rows >= BATCH);
+    Deleted { rows, has_more }
 }

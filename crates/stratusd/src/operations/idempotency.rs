@@ -87,10 +87,12 @@ impl Key {
         };
         let text = serde_json::to_string(&kept).expect("it can be written as JSON");
         let Context { world, sealer, .. } = &self.context;
+        let sealed = sealer.seal(&text, world, &sealed_for(&self.project, &self.id));
         Stored {
             project_id: self.project.clone(),
             id: self.id.to_vec(),
-            sealed: sealer.seal(&text, world, &sealed_for(&self.project, &self.id)),
+            parts: idempotency::parts(&sealed),
+            sealed,
             expires_at: now.saturating_add(milliseconds(LIFETIME)),
         }
     }
@@ -167,8 +169,8 @@ where
         }
         let output = self.change.apply(tx).await?;
         let kept = key.keep(&output, now);
-        match stored {
-            Some(_) => idempotency::replace(tx, &kept).await?,
+        match &stored {
+            Some(old) => idempotency::replace(tx, old, &kept).await?,
             None => idempotency::insert(tx, &kept).await?,
         }
         Ok(Answer::new(output))

@@ -64,27 +64,28 @@ pub(super) async fn add(
     add_to_slot(c, counted.text(), (project, location, slot), items).await
 }
 
-/// Adds one to a count of what has no location and is identified by a hash.
+/// Adds to a count of what has no location and is identified by a hash, or subtracts from it.
 pub(super) async fn add_hash(
     c: &mut Connection<'_>,
     counted: impl Counted,
     (project, hash): (&ProjectId, &[u8]),
+    items: i64,
 ) -> Result<(), StorageError> {
     let slot = slot(c, hash);
-    add_to_slot(c, counted.text(), (project, "", slot), 1).await
+    add_to_slot(c, counted.text(), (project, "", slot), items).await
 }
 
-/// Subtracts one for each of several rows, in any projects, that have no location and are identified
-/// by a hash.
+/// Subtracts what each of several rows counts as, in any projects, that have no location and are
+/// identified by a hash.
 pub(super) async fn subtract_hashes<'h>(
     c: &mut Connection<'_>,
     counted: impl Counted,
-    gone: impl Iterator<Item = (&'h ProjectId, &'h [u8])>,
+    gone: impl Iterator<Item = (&'h ProjectId, &'h [u8], i64)>,
 ) -> Result<(), StorageError> {
     // In one order for all, so that two transactions do not wait for each other.
     let mut slots = BTreeMap::new();
-    for (project, hash) in gone {
-        *slots.entry((project, slot(c, hash))).or_insert(0) -= 1;
+    for (project, hash, items) in gone {
+        *slots.entry((project, slot(c, hash))).or_insert(0) -= items;
     }
     let counted = counted.text();
     for ((project, slot), items) in slots {

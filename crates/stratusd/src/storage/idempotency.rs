@@ -1,6 +1,7 @@
 //! Responses by idempotency key, so that a repeated request gets the response to the first.
 //!
-//! The number of a project's responses is kept in `resource_count`, as that of its other resources.
+//! The number of a project's responses is kept in `resource_count`, as that of its other resources. A long
+//! response counts as several: one for each [`PART`] that it begins.
 
 use api_types::ProjectId;
 
@@ -10,6 +11,9 @@ use super::record::record;
 use super::statement::statement;
 use super::{Connection, StorageError};
 use crate::world::World;
+
+/// The size in bytes up to which a stored response counts as one.
+const PART: usize = 4 << 10;
 
 record! {
     /// A stored response.
@@ -23,8 +27,15 @@ record! {
         pub sealed: Vec<u8>,
         /// When the response is forgotten, in milliseconds since 1970.
         pub expires_at: i64,
+        /// The number of responses that this one counts as.
+        pub parts: i64,
     }
     columns stored_columns;
+}
+
+/// Returns the number of responses that one counts as, by its sealed form.
+pub fn parts(sealed: &[u8]) -> i64 {
+    i64::try_from(sealed.len().div_ceil(PART)).unwrap_or(i64::MAX)
 }
 
 record! {
@@ -32,7 +43,17 @@ record! {
     struct Gone in "idempotency" {
         project_id: ProjectId,
         id: Vec<u8>,
+        parts: i64,
     }
+}
+
+/// What a transaction of a sweep has deleted.
+#[derive(Debug, Clone, Copy)]
+pub struct Deleted {
+    /// The number of rows.
+    pub rows: usize,
+    /// Whether there may be more to delete.
+    pub has_more: bool,
 }
 
 record! {
@@ -99,7 +120,7 @@ pub async fn confirm(c: &mut Connection<'_>, stored: &Stored) -> Result<(), Stor
     Ok(())
 }
 
-/// Returns the number of a project's responses, including those that have expired since the last
+/// Returns what a project's responses count as, including those that have expired since the last
 /// [`sweep`].
 pub async fn count(c: &mut Connection<'_>, project: &ProjectId) -> Result<i64, StorageError> {
     count::total(c, Responses, project).await
@@ -122,53 +143,90 @@ pub async fn first_expiry(
 pub async fn insert(c: &mut Connection<'_>, new: &Stored) -> Result<(), StorageError> {
     c.insert(
         statement!(
-            "INSERT INTO idempotency (project_id, id, sealed, expires_at) VALUES ($1, $2, $3, $4)"
+            "INSERT INTO idempotency (project_id, id, sealed, expires_at, parts) VALUES ($1, $2, $3, $4, $5)"
         ),
-        &[&new.project_id, &new.id, &new.sealed, &new.expires_at],
+        &[
+            &new.project_id,
+            &new.id,
+            &new.sealed,
+            &new.expires_at,
+            &new.parts,
+        ],
     )
     .await?;
-    count::add_hash(c, Responses, (&new.project_id, &new.id)).await
+    count::add_hash(c, Responses, (&new.project_id, &new.id), new.parts).await
 }
 
 /// Replaces an expired response by a new one with the same id, or inserts the new one if a sweep has
 /// deleted the other meanwhile.
-pub async fn replace(c: &mut Connection<'_>, new: &Stored) -> Result<(), StorageError> {
+pub async fn replace(
+    c: &mut Connection<'_>,
+    old: &Stored,
+    new: &Stored,
+) -> Result<(), StorageError> {
     let replaced = c
         .execute(
-            "UPDATE idempotency SET sealed = $3, expires_at = $4 WHERE project_id = $1 AND id = $2",
-            &[&new.project_id, &new.id, &new.sealed, &new.expires_at],
+            "UPDATE idempotency SET sealed = $3, expires_at = $4, parts = $5 WHERE project_id = $1 AND id = $2",
+            &[
+                &new.project_id,
+                &new.id,
+                &new.sealed,
+                &new.expires_at,
+                &new.parts,
+            ],
         )
         .await?;
     if replaced == 0 {
-        insert(c, new).await?;
+        return insert(c, new).await;
+    }
+    let more = new.parts - old.parts;
+    if more != 0 {
+        count::add_hash(c, Responses, (&new.project_id, &new.id), more).await?;
     }
     Ok(())
 }
 
-/// Deletes up to `limit` responses that have expired, in all projects, and returns their number.
-/// `now` is in milliseconds since 1970.
-pub async fn sweep(c: &mut Connection<'_>, now: i64, limit: i64) -> Result<usize, StorageError> {
+/// Deletes responses that have expired, in all projects: up to `limit`, and no further one once they
+/// count as `limit`. `now` is in milliseconds since 1970.
+pub async fn sweep(c: &mut Connection<'_>, now: i64, limit: i64) -> Result<Deleted, StorageError> {
     c.wrote = true;
     // As for leases, PostgreSQL skips rows that another replica is deleting, and the subquery is
     // materialized, or the planner could run it again for each row and exceed the limit. In one statement, SQLite
     // may search for the keys by their project alone, and read all of its rows for each of them.
     let sql = statement! {
-        sqlite: "SELECT project_id, id FROM idempotency WHERE expires_at <= $1 \
+        sqlite: "SELECT project_id, id, parts FROM idempotency WHERE expires_at <= $1 \
                  ORDER BY expires_at LIMIT CAST($2 AS BIGINT)",
-        postgres: "WITH gone AS MATERIALIZED (SELECT project_id, id FROM idempotency WHERE expires_at <= $1 \
-                   ORDER BY expires_at LIMIT CAST($2 AS BIGINT) FOR UPDATE SKIP LOCKED) DELETE FROM idempotency AS t USING gone \
-                   WHERE t.project_id = gone.project_id AND t.id = gone.id RETURNING t.project_id, t.id",
+        postgres: "WITH first AS MATERIALIZED (SELECT project_id, id, parts FROM idempotency \
+                   WHERE expires_at <= $1 ORDER BY expires_at LIMIT CAST($2 AS BIGINT) FOR UPDATE SKIP LOCKED), \
+                   gone AS MATERIALIZED (SELECT project_id, id, \
+                   CAST(SUM(parts) OVER (ROWS UNBOUNDED PRECEDING) AS BIGINT) - parts AS before FROM first) \
+                   DELETE FROM idempotency AS t USING gone \
+                   WHERE gone.before < $2 AND t.project_id = gone.project_id AND t.id = gone.id \
+                   RETURNING t.project_id, t.id, t.parts",
     };
-    let gone = c.fetch_all::<Gone>(sql, &[&now, &limit]).await?;
+    let mut gone = c.fetch_all::<Gone>(sql, &[&now, &limit]).await?;
     if !c.is_postgres() {
+        let mut before = 0;
+        gone.retain(|row| {
+            let is_first = before < limit;
+            before += row.parts;
+            is_first
+        });
         let delete = statement!("DELETE FROM idempotency WHERE project_id = $1 AND id = $2");
-        for Gone { project_id, id } in &gone {
+        for Gone { project_id, id, .. } in &gone {
             c.execute(delete, &[project_id, id]).await?;
         }
     }
-    let keys = gone.iter().map(|row| (&row.project_id, &row.id[..]));
-    count::subtract_hashes(c, Responses, keys).await?;
-    Ok(gone.len())
+    let rows = gone
+        .iter()
+        .map(|row| (&row.project_id, &row.id[..], row.parts));
+    count::subtract_hashes(c, Responses, rows).await?;
+    // Each counts as one or more, so that less than the limit is all there was.
+    let parts: i64 = gone.iter().map(|row| row.parts).sum();
+    Ok(Deleted {
+        rows: gone.len(),
+        has_more: parts >= limit,
+    })
 }
 
 /// Returns the next responses after one, in all projects.

@@ -1,10 +1,13 @@
 //! Idempotency keys: a repeated request gets the response to the first, and changes nothing.
 
+use std::convert::Infallible;
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
+use stratusd::storage::{self, Aborted, Change, Connection, clock};
+use stratusd::world::World;
 use tokio::io::AsyncReadExt;
 use tokio::net::{TcpListener, TcpStream};
 
@@ -77,6 +80,44 @@ fn begin(home: &Home, more: &[&str]) -> (Service, Caller) {
     let service = home.serve(&settings);
     let shop = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
     (service, shop)
+}
+
+/// The length in bytes of a long response, about in the middle between two parts.
+const LONG: usize = 14_000;
+
+/// Creates a database whose response has about a number of bytes, or is short.
+async fn create_database(bare: &Bare, name: &str, key: &str, length: usize) -> BareResponse {
+    let tags: Vec<Value> = (0..length / 280)
+        .map(|number| json!({ "key": format!("key-{number:02}"), "value": "v".repeat(252) }))
+        .collect();
+    let request = BareRequest {
+        method: "POST",
+        path: format!("/project/{SHOP}{PLACE}/postgres/{name}"),
+        body: Some(json!({ "size": "standard-2", "storage_size": 64, "tags": tags })),
+    };
+    bare.call_with(&[("idempotency-key", key)], &request).await
+}
+
+/// One transaction of a sweep.
+struct OneSweep {
+    world: World,
+}
+
+impl Change for OneSweep {
+    type Output = usize;
+    type Refusal = Infallible;
+
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<usize, Aborted<Infallible>> {
+        let now = clock::now(tx, &self.world).await?;
+        Ok(storage::idempotency::sweep(tx, now, 500).await?.rows)
+    }
+}
+
+/// Sweeps everything that has expired, and returns the number of responses.
+async fn swept(bare: &Bare) -> usize {
+    let year = Duration::from_hours(365 * 24);
+    let swept = stratusd::sweep::once(&bare.store, &bare.context.world, year).await;
+    swept.expect("it sweeps").responses
 }
 
 on_both! {
@@ -221,14 +262,62 @@ on_both! {
         assert!((longest - MOMENT.as_secs()..=longest).contains(&wait), "{wait}");
         assert_eq!(header("ratelimit"), format!("\"idempotency-keys\";r=0;t={wait}"));
         assert_eq!(header("ratelimit-policy"), "\"idempotency-keys\";q=10;w=86400");
-        let sweep = async || {
-            let swept = stratusd::sweep::once(&bare.store, &bare.context.world, 365 * day).await;
-            swept.expect("it sweeps").responses
-        };
-        assert_eq!(sweep().await, 0);
+        assert_eq!(swept(&bare).await, 0);
         bare.wait(day);
-        assert_eq!(sweep().await, 10);
+        assert_eq!(swept(&bare).await, 10);
         assert!(!is_replayed(&create("one-too-many").await));
+    }
+
+    async fn a_long_response_counts_as_several_keys(home: Home) {
+        let bare = Bare::new(home).await;
+        let day = Duration::from_hours(24);
+        // Its sealed form is some 50 bytes longer, and the hash of the request.
+        let parts = LONG.div_ceil(4 << 10);
+        let create = async |name: &str, key: &str, length| {
+            let response = create_database(&bare, name, key, length).await;
+            let is_long = response.0 == 200 && length > 0;
+            assert!(!is_long || response.2.len().abs_diff(LONG) < 1_000, "{}", response.2.len());
+            response.0
+        };
+        assert_eq!(create("first", "key", LONG).await, 200);
+        bare.wait(day);
+        assert_eq!(swept(&bare).await, 1);
+        // What is swept leaves all of its room.
+        assert_eq!(create("second", "key", LONG).await, 200);
+        for number in parts..10 {
+            let name = format!("short-{number}");
+            assert_eq!(create(&name, &name, 0).await, 200, "{name}");
+        }
+        assert_eq!(create("one-too-many", "one-too-many", 0).await, 429);
+        assert_eq!(create("second", "key", LONG).await, 200, "a repeat takes no room");
+        // A key that has expired takes the room of its new response.
+        bare.wait(day);
+        assert_eq!(create("third", "key", 0).await, 200);
+        for number in 1..parts {
+            let name = format!("other-{number}");
+            assert_eq!(create(&name, &name, 0).await, 200, "{name}");
+        }
+        assert_eq!(create("one-too-many", "one-too-many", 0).await, 429);
+        assert_eq!(create("fourth", "key", LONG).await, 409, "it is in use again");
+        bare.wait(day);
+        assert_eq!(create("fourth", "key", LONG).await, 200);
+    }
+
+    async fn a_sweep_deletes_long_responses_in_more_transactions(home: Home) {
+        // Each transaction deletes what counts as 500.
+        let bare = Bare::with_keys(home, 1_000_000).await;
+        let parts = LONG.div_ceil(4 << 10);
+        let each = 500_usize.div_ceil(parts);
+        let count = each * 2 + 10;
+        for number in 0..count {
+            let name = format!("long-{number}");
+            assert_eq!(create_database(&bare, &name, &name, LONG).await.0, 200);
+        }
+        bare.wait(Duration::from_hours(24));
+        let sweep = OneSweep { world: bare.context.world.clone() };
+        let deleted = bare.store.change(sweep).await.expect("it sweeps");
+        assert_eq!(deleted, each);
+        assert_eq!(swept(&bare).await, count - each);
     }
 
     async fn a_rotation_of_keys_keeps_the_responses(home: Home) {

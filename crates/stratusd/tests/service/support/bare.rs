@@ -55,6 +55,11 @@ pub struct Bare {
 
 impl Bare {
     pub async fn new(home: Home) -> Self {
+        Self::with_keys(home, 10).await
+    }
+
+    /// Starts a service in which a project may have so many idempotency keys in use.
+    pub async fn with_keys(home: Home, idempotency_keys: u32) -> Self {
         let clock = Arc::new(AtomicI64::new(1_772_000_000_000));
         let now = Arc::clone(&clock);
         let random = Mutex::new(StdRng::seed_from_u64(1));
@@ -114,7 +119,7 @@ impl Bare {
             service_domain: "stratus.example".to_owned(),
             quotas: QUOTAS,
             postgres_offers: stratusd::provision::Offers::default(),
-            idempotency_keys: 10,
+            idempotency_keys,
         };
         let router = stratusd::api::router(&store, &context, None, Config::new());
         Self {
