@@ -62,9 +62,21 @@ impl Lines {
         self.by_owner.insert(owner, line);
     }
 
+    /// Returns whether no change waits.
+    pub(super) fn is_empty(&self) -> bool {
+        self.turns.is_empty()
+    }
+
     /// Takes out the first change of the next line. Those that are withdrawn are left out.
     pub(super) fn pop(&mut self) -> Option<Box<dyn Job>> {
-        while let Some(owner) = self.turns.pop_front() {
+        self.pop_of(|_| true)
+    }
+
+    /// Takes out the first change of the next line whose owner is one that `may` have it. Those that are
+    /// withdrawn are left out.
+    pub(super) fn pop_of(&mut self, may: impl Fn(&Owner) -> bool) -> Option<Box<dyn Job>> {
+        while let Some(at) = self.turns.iter().position(&may) {
+            let owner = self.turns.remove(at)?;
             let Some(line) = self.by_owner.get_mut(&owner) else {
                 continue;
             };

@@ -5,6 +5,7 @@
 //! So a query never waits for the connection of a change, and a change waits only for a free
 //! worker. The queries of the projects have the other connections in turn (`places.rs`). A change that waits for a lock frees its worker soon (`schedule.rs`).
 
+mod active;
 mod address;
 mod cancel;
 mod link;
@@ -31,6 +32,7 @@ use super::job::{Job, Owner, Ran};
 use super::reader::Held;
 use super::{Connection, Reader, StorageError, StoreConfig, WAIT, migrate};
 use crate::world::World;
+use active::Active;
 pub use address::{Address, AddressError};
 pub(super) use link::Link;
 use link::Uncommitted;
@@ -86,10 +88,11 @@ impl Postgres {
         let mut connection = server.connect_to_migrate().await?;
         session::warn_of_risks(&mut connection).await?;
         migrate::postgres(connection).await?;
-        let places = Places::new(readers);
+        let active = Arc::new(Active::default());
+        let places = Places::new(readers, Arc::clone(&active));
         let pool = Pool::builder(server.clone()).max_size(readers).build();
         let readers = pool.map_err(|error| StorageError::Other(error.into()))?;
-        let schedule = Arc::new(Schedule::new(writers, *lock_wait));
+        let schedule = Arc::new(Schedule::new(writers, *lock_wait, active));
         let workers = TaskTracker::new();
         for _ in 0..writers {
             let worker = Worker {

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::active::Active;
 use crate::shares::{Most, Part, Shares, Wanted};
 use crate::storage::StorageError;
 use crate::storage::job::Owner;
@@ -21,6 +22,7 @@ pub(super) struct Places {
     /// The places that queries of long pages may have.
     long: Arc<Semaphore>,
     room: Room,
+    active: Arc<Active>,
 }
 
 /// The place of a query, which is free again when this is dropped.
@@ -42,7 +44,8 @@ pub(super) enum Length {
 
 impl Places {
     /// Creates places, of which one owner may have all but one, or the only one, and so may all long pages.
-    pub(super) fn new(all: usize) -> Self {
+    /// Notes which projects ask.
+    pub(super) fn new(all: usize, active: Arc<Active>) -> Self {
         let most_but_one = all.saturating_sub(1).max(1);
         let most = Most {
             all,
@@ -53,6 +56,7 @@ impl Places {
             shares: Arc::new(Shares::new(most).with_first(Owner::Probe)),
             long: Arc::new(Semaphore::new(most_but_one)),
             room: Room::of_queries(),
+            active,
         }
     }
 
@@ -63,6 +67,7 @@ impl Places {
     /// If too many queries are in progress.
     pub(super) async fn wait(&self, owner: &Owner, length: Length) -> Result<Place, StorageError> {
         let ticket = self.room.take(owner)?;
+        self.active.note(owner);
         let long = match length {
             Length::Short => None,
             Length::Long => {

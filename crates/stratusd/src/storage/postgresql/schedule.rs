@@ -1,12 +1,14 @@
 //! The order in which changes run, so that a project with many of them, and those that wait for a
 //! lock, leave connections to the others.
 //!
-//! Changes wait in a line for each project, and the lines are served in turn (`lines.rs`).
+//! Changes wait in a line for each project, and the lines are served in turn (`lines.rs`). While other
+//! projects are active, a project has at most half of the workers: the server computes what all of
+//! them ask for, and a change that comes then would wait for that.
 //!
 //! A statement that waits for a lock of another transaction holds its connection. So such a wait is
 //! short. Then the change gives its connection back and runs again later, and its [`Group`], the
 //! changes of its type in its project, is held: its new changes run one at a time, and so do those
-//! that have met the lock. All held groups together have a number of places, half as many as there
+//! that have met the lock; these do not count towards the half of their project. All held groups together have a number of places, half as many as there
 //! are workers, and a place rests after a change that has met a lock for about as long as that has
 //! waited. New changes wait for a lock for a shorter time, and each of the two kinds has the places
 //! for half of the time, so that a new change which does not need the lock gets through soon.
@@ -26,15 +28,16 @@ mod tests;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::pin::pin;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
 use super::RUNS;
+use super::active::Active;
 use crate::storage::StorageError;
-use crate::storage::job::{Group, Job, Met};
+use crate::storage::job::{Group, Job, Met, Owner};
 use crate::storage::lines::Lines;
 use due::Due;
 use held::{Held, Kind, Stage};
@@ -51,6 +54,9 @@ const HASTE: u32 = 10;
 pub(super) struct Schedule {
     /// How long a change may wait for a lock before it gives its connection back.
     lock_wait: Duration,
+    active: Arc<Active>,
+    /// How many changes of a project may run at a time while other projects are active.
+    half: usize,
     state: Mutex<State>,
     /// Wakes workers that wait for a change.
     come: Notify,
@@ -59,6 +65,8 @@ pub(super) struct Schedule {
 struct State {
     /// Changes of groups that were not held when they were added.
     free: Lines,
+    /// How many of them run, for each owner of which some do.
+    running: HashMap<Owner, usize>,
     held: HashMap<Group, Held>,
     due: Due,
     /// The free places, by the time until which they rest.
@@ -103,12 +111,14 @@ enum Idle {
 
 impl Schedule {
     /// Creates an empty schedule for the changes that this many workers run. A change gives its
-    /// connection back after it has waited for a lock for `lock_wait`.
-    pub(super) fn new(workers: u32, lock_wait: Duration) -> Self {
+    /// connection back after it has waited for a lock for `lock_wait`. Notes which projects submit
+    /// changes.
+    pub(super) fn new(workers: u32, lock_wait: Duration, active: Arc<Active>) -> Self {
         let now = Instant::now();
         let places = (workers / 2).max(1);
         let state = State {
             free: Lines::default(),
+            running: HashMap::new(),
             held: HashMap::new(),
             due: Due::default(),
             places: (0..places).map(|_| Reverse(now)).collect(),
@@ -119,6 +129,8 @@ impl Schedule {
         };
         Self {
             lock_wait,
+            active,
+            half: usize::try_from(places).unwrap_or(usize::MAX),
             state: Mutex::new(state),
             come: Notify::new(),
         }
@@ -127,6 +139,7 @@ impl Schedule {
     /// Adds a change. If the schedule is closed or the line of the project is full, sends an error to
     /// the caller of the change instead.
     pub(super) fn submit(&self, job: Box<dyn Job>) {
+        self.active.note(job.group().owner());
         let mut state = self.state();
         let added = if state.is_closed {
             Err((job, StorageError::Closed))
@@ -175,6 +188,13 @@ impl Schedule {
         };
         let kept = met.filter(|met| job.offer_again(*met));
         let mut state = self.state();
+        if turn.is_none() {
+            state.note_end(job.group().owner());
+            if !state.free.is_empty() {
+                // A change of the same project may have waited for this.
+                self.come.notify_one();
+            }
+        }
         let is_freed = if met == Some(Met::Lock) {
             state.holds(job.group(), turn, lock_wait);
             false
@@ -232,11 +252,11 @@ impl Schedule {
         state.sweep(now);
         // In turn, so that with one worker the held changes and the others both get on.
         let admitted = if state.was_held {
-            let free = state.take_free(now, self.lock_wait);
+            let free = self.take_free(&mut state, now);
             free.or_else(|| state.take_held(now, self.lock_wait))
         } else {
             let held = state.take_held(now, self.lock_wait);
-            held.or_else(|| state.take_free(now, self.lock_wait))
+            held.or_else(|| self.take_free(&mut state, now))
         };
         if admitted.is_some() && !state.due.is_empty() {
             // This worker may have waited for what is due.
@@ -245,31 +265,49 @@ impl Schedule {
         admitted.ok_or_else(|| state.idle())
     }
 
+    /// Takes the next change of the groups that are not held, of a project that may have one more. Those
+    /// of groups that have been held meanwhile get into line there.
+    fn take_free(&self, state: &mut State, now: Instant) -> Option<Admitted> {
+        loop {
+            let (running, is_closed) = (&state.running, state.is_closed);
+            let may = |owner: &Owner| {
+                let has = running.get(owner).copied().unwrap_or_default();
+                // Once the schedule is closed, workers end when nothing can be taken.
+                has < self.half || is_closed || self.active.is_alone(owner)
+            };
+            let mut job = state.free.pop_of(may)?;
+            if let Some(held) = state.held.get_mut(job.group()) {
+                let group = job.group().clone();
+                held.new.line.push(job);
+                state.make_due(&group, Kind::New, now);
+            } else if job.claim() {
+                state.was_held = false;
+                let owner = job.group().owner().clone();
+                *state.running.entry(owner).or_default() += 1;
+                let haste = if state.held.is_empty() { 1 } else { HASTE };
+                return Some(Admitted {
+                    job,
+                    lock_wait: self.lock_wait / haste,
+                    turn: None,
+                });
+            }
+        }
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl State {
-    /// Takes the next change of the groups that are not held. Those of groups that have been held
-    /// meanwhile get into line there.
-    fn take_free(&mut self, now: Instant, lock_wait: Duration) -> Option<Admitted> {
-        while let Some(mut job) = self.free.pop() {
-            if let Some(held) = self.held.get_mut(job.group()) {
-                let group = job.group().clone();
-                held.new.line.push(job);
-                self.make_due(&group, Kind::New, now);
-            } else if job.claim() {
-                self.was_held = false;
-                let haste = if self.held.is_empty() { 1 } else { HASTE };
-                return Some(Admitted {
-                    job,
-                    lock_wait: lock_wait / haste,
-                    turn: None,
-                });
+    /// Notes that a change of a group that is not held has ended.
+    fn note_end(&mut self, owner: &Owner) {
+        if let Some(running) = self.running.get_mut(owner) {
+            *running -= 1;
+            if *running == 0 {
+                self.running.remove(owner);
             }
         }
-        None
     }
 
     /// Takes the next change of the held groups, if there is a place for it.

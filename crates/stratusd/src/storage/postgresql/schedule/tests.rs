@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -28,6 +29,11 @@ impl Change for Nothing {
     async fn apply(&self, _: &mut Connection<'_>) -> Result<(), Aborted<Infallible>> {
         Ok(())
     }
+}
+
+/// Creates a schedule for a number of workers, whose changes may wait for a lock for [`LOCK_WAIT`].
+fn schedule_of(workers: u32) -> Schedule {
+    Schedule::new(workers, LOCK_WAIT, Arc::default())
 }
 
 /// What the caller of a change waits for.
@@ -108,7 +114,7 @@ const fn millis(millis: u64) -> Duration {
 
 #[tokio::test(start_paused = true)]
 async fn a_change_that_has_met_a_lock_runs_again_after_a_pause() {
-    let schedule = Schedule::new(2, LOCK_WAIT);
+    let schedule = schedule_of(2);
     let mut caller = submit(&schedule, 'a');
     let first = take(&schedule, 'a');
     assert_eq!(first.lock_wait, LOCK_WAIT);
@@ -135,7 +141,7 @@ async fn a_change_that_has_met_a_lock_runs_again_after_a_pause() {
 
 #[tokio::test(start_paused = true)]
 async fn new_changes_of_a_held_group_run_one_at_a_time_and_wait_less() {
-    let schedule = Schedule::new(4, LOCK_WAIT);
+    let schedule = schedule_of(4);
     let _locked = hold(&schedule, ['a']);
     let _other = submit(&schedule, 'b');
     let other = take(&schedule, 'b');
@@ -164,7 +170,7 @@ async fn new_changes_of_a_held_group_run_one_at_a_time_and_wait_less() {
 
 #[tokio::test(start_paused = true)]
 async fn new_changes_run_at_once_when_their_group_is_free_again() {
-    let schedule = Schedule::new(2, LOCK_WAIT);
+    let schedule = schedule_of(2);
     let _locked = hold(&schedule, ['a']);
     let (again, _) = wait(&schedule, 'a').await;
     let _callers = [submit(&schedule, 'a'), submit(&schedule, 'a')];
@@ -177,7 +183,7 @@ async fn new_changes_run_at_once_when_their_group_is_free_again() {
 
 #[tokio::test(start_paused = true)]
 async fn a_place_rests_for_as_long_as_its_change_has_waited() {
-    let schedule = Schedule::new(2, LOCK_WAIT);
+    let schedule = schedule_of(2);
     let _locked = hold(&schedule, ['a', 'b']);
     let _new = ['a', 'a', 'b'].map(|of| submit(&schedule, of));
     let (new, took) = wait(&schedule, 'a').await;
@@ -196,7 +202,7 @@ async fn a_place_rests_for_as_long_as_its_change_has_waited() {
 
 #[tokio::test(start_paused = true)]
 async fn each_kind_of_changes_has_the_places_for_half_of_the_time() {
-    let schedule = Schedule::new(2, LOCK_WAIT);
+    let schedule = schedule_of(2);
     let _locked = hold(&schedule, ['a', 'b', 'c']);
     let _new: Vec<Caller> = (0..4).map(|_| submit(&schedule, 'a')).collect();
     ensure_none(&schedule);
@@ -221,7 +227,7 @@ async fn each_kind_of_changes_has_the_places_for_half_of_the_time() {
 
 #[tokio::test(start_paused = true)]
 async fn held_changes_and_others_take_turns() {
-    let schedule = Schedule::new(2, LOCK_WAIT);
+    let schedule = schedule_of(2);
     let _locked = hold(&schedule, ['a']);
     let _others: Vec<Caller> = (0..2).map(|_| submit(&schedule, 'b')).collect();
     advance(millis(500)).await;
@@ -240,7 +246,7 @@ async fn held_changes_and_others_take_turns() {
 
 #[tokio::test(start_paused = true)]
 async fn a_change_pauses_after_a_lock_although_its_group_was_held_before() {
-    let schedule = Schedule::new(4, LOCK_WAIT);
+    let schedule = schedule_of(4);
     let (gone, _caller) = (submit(&schedule, 'a'), submit(&schedule, 'a'));
     let (first, second) = (take(&schedule, 'a'), take(&schedule, 'a'));
     drop(gone);
@@ -253,7 +259,7 @@ async fn a_change_pauses_after_a_lock_although_its_group_was_held_before() {
 
 #[tokio::test(start_paused = true)]
 async fn a_change_that_conflicts_goes_to_the_end_of_its_line() {
-    let schedule = Schedule::new(2, LOCK_WAIT);
+    let schedule = schedule_of(2);
     let mut callers = [submit(&schedule, 'a'), submit(&schedule, 'a')];
     let first = take(&schedule, 'a');
     schedule.end(first, Err(StorageError::Conflict));
@@ -276,9 +282,43 @@ async fn a_change_that_conflicts_goes_to_the_end_of_its_line() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_project_leaves_half_of_the_workers_to_others_that_are_active() {
+    let schedule = schedule_of(4);
+    let _callers: Vec<Caller> = (0..8).map(|_| submit(&schedule, 'a')).collect();
+    // It is alone so far.
+    let [first, second, third] = [(); 3].map(|()| take(&schedule, 'a'));
+    let _other = submit(&schedule, 'b');
+    let other = take(&schedule, 'b');
+    ensure_none(&schedule);
+    schedule.end(other, Ok(()));
+    ensure_none(&schedule);
+    schedule.end(first, Ok(()));
+    ensure_none(&schedule);
+    // A worker that waits gets the next one once fewer than half run.
+    let mut waits = pin!(schedule.next());
+    assert!(waits.as_mut().now_or_never().is_none());
+    schedule.end(second, Ok(()));
+    let next = waits.now_or_never().flatten().expect("it is woken");
+    assert_eq!(project(&next), 'a');
+    ensure_none(&schedule);
+    // The other project has not asked for anything lately.
+    advance(Duration::from_secs(10)).await;
+    let _running = [(); 2].map(|()| take(&schedule, 'a'));
+    schedule.end(third, Ok(()));
+    let _other = submit(&schedule, 'b');
+    let _other = take(&schedule, 'b');
+    ensure_none(&schedule);
+    // What is left runs before the service ends.
+    schedule.close();
+    let _last = take(&schedule, 'a');
+    let _last = take(&schedule, 'a');
+    assert!(schedule.next().now_or_never().expect("it ends").is_none());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_group_is_held_for_ten_seconds_after_a_lock() {
     for (millis, lock_wait) in [(9_999, HASTE), (10_000, LOCK_WAIT)] {
-        let schedule = Schedule::new(2, LOCK_WAIT);
+        let schedule = schedule_of(2);
         let gone = submit(&schedule, 'a');
         let first = take(&schedule, 'a');
         drop(gone);
@@ -291,7 +331,7 @@ async fn a_group_is_held_for_ten_seconds_after_a_lock() {
 
 #[tokio::test(start_paused = true)]
 async fn a_group_is_held_while_a_change_of_it_waits_or_runs() {
-    let schedule = Schedule::new(2, LOCK_WAIT);
+    let schedule = schedule_of(2);
     let mut callers = hold(&schedule, ['a', 'b']);
     // It has the only place for so long that the other one's group would be over.
     let (long, _) = wait(&schedule, 'a').await;
@@ -311,7 +351,7 @@ async fn a_group_is_held_while_a_change_of_it_waits_or_runs() {
 
 #[tokio::test(start_paused = true)]
 async fn a_closed_schedule_runs_what_waits_for_no_lock() {
-    let schedule = Schedule::new(4, LOCK_WAIT);
+    let schedule = schedule_of(4);
     let [mut locked] = hold(&schedule, ['a']);
     let mut new = submit(&schedule, 'a');
     ensure_none(&schedule);
@@ -344,7 +384,7 @@ async fn a_closed_schedule_runs_what_waits_for_no_lock() {
 
 #[tokio::test(start_paused = true)]
 async fn a_turn_before_a_group_was_freed_does_not_end_one_after_it() {
-    let schedule = Schedule::new(4, LOCK_WAIT);
+    let schedule = schedule_of(4);
     let _callers = [submit(&schedule, 'a'), submit(&schedule, 'a')];
     let first = take(&schedule, 'a');
     lock(&schedule, first);
@@ -364,7 +404,7 @@ async fn a_turn_before_a_group_was_freed_does_not_end_one_after_it() {
 
 #[tokio::test(start_paused = true)]
 async fn what_was_due_before_a_group_was_freed_is_not_due_after_it() {
-    let schedule = Schedule::new(6, LOCK_WAIT);
+    let schedule = schedule_of(6);
     let _callers = [submit(&schedule, 'a'), submit(&schedule, 'a')];
     let (first, second) = (take(&schedule, 'a'), take(&schedule, 'a'));
     lock(&schedule, first);
@@ -384,7 +424,7 @@ async fn what_was_due_before_a_group_was_freed_is_not_due_after_it() {
 /// The worker that has ended a change may take long to get its connection in order.
 #[tokio::test(start_paused = true)]
 async fn a_place_that_is_free_wakes_another_worker() {
-    let schedule = Schedule::new(2, LOCK_WAIT);
+    let schedule = schedule_of(2);
     let _locked = hold(&schedule, ['a', 'b']);
     let (again, _) = wait(&schedule, 'a').await;
     // There is no place for the other one.
