@@ -20,6 +20,7 @@ mod files;
 mod folder;
 mod member;
 mod owner;
+mod places;
 mod removal;
 mod replication;
 mod server;
@@ -38,8 +39,8 @@ use std::time::Duration;
 
 use api_types::PostgresFlavor;
 use futures_util::{StreamExt as _, stream};
+use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::{Semaphore, broadcast};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep};
 
@@ -60,6 +61,7 @@ use crate::world::World;
 use creation::Restorations;
 use folder::{Database, Folder, Locked};
 use member::DATA;
+use places::Places;
 use upgrade::{During, PAUSE, Upgrades};
 
 /// How long a step waits for a step of an earlier process, or for the supervisor.
@@ -99,9 +101,8 @@ struct Inner {
     folder: Folder,
     authority: Authority,
     world: World,
-    /// The turns of databases whose clusters are copied: at most [`COPIES`] at the same time, since other
-    /// databases wait for the supervisor meanwhile.
-    copying: Semaphore,
+    /// The places of databases whose clusters are copied for a standby.
+    copying: Places,
     /// The replication slots of each database that no standby reads, and since when.
     unread_slots: Mutex<HashMap<String, HashMap<String, Instant>>>,
     /// The upgrades that are in progress.
@@ -145,7 +146,7 @@ impl Local {
             folder,
             authority,
             world,
-            copying: Semaphore::new(COPIES),
+            copying: Places::new(COPIES),
             unread_slots: Mutex::default(),
             upgrades: Upgrades::default(),
             restorations: Restorations::default(),
@@ -185,6 +186,10 @@ impl Local {
             return Ok(None);
         };
         let mut database = Database { locked, record };
+        if database.record.project.is_none() {
+            database.record.project = Some(wanted.project_id.clone());
+            database.write()?;
+        }
         self.0.settle(&mut database).await?;
         Ok(Some(database))
     }
@@ -311,7 +316,7 @@ impl Provisioner for Local {
             is_available,
             shape: database.record.shape,
             used_bytes: storage::shown(used, bytes_per_gib),
-            earliest_restore_time: backups.first().map(|backup| backup.last_modified),
+            earliest_restore_time: backups.iter().map(|backup| backup.last_modified).min(),
             latest_restore_time,
             backups,
         }))

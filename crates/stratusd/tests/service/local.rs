@@ -81,8 +81,7 @@ fn newest_copy(servers: &Servers, database: &Value) -> Option<String> {
 async fn next_copy(servers: &Servers, database: &Value) -> String {
     let before = now().strftime("%Y%m%dT%H%M%SZ.json").to_string();
     let copied = eventually(async || {
-        // More than once: what is archived up to two seconds after a copy counts as a part of it, and
-        // not as a change since.
+        // More than once: a copy that is being made may have it.
         execute(database, "SELECT pg_logical_emit_message(false, '', '')").await;
         execute(database, "SELECT pg_switch_wal()").await;
         tokio::time::sleep(Duration::from_secs(3)).await;

@@ -10,6 +10,7 @@ use tokio::time::{Instant, sleep};
 
 use super::folder::Database;
 use super::member::DATA;
+use super::places::Places;
 use super::{Local, server};
 use crate::provision::{Progress, ProvisionError, Wanted};
 
@@ -23,9 +24,23 @@ const RESTORATIONS: usize = 8;
 /// How often a restoration is looked at.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// The tasks that unpack backups, by the id of the database that is created from them.
-pub(super) type Restorations = Mutex<Tasks>;
+/// The tasks that unpack backups.
+pub(super) struct Restorations {
+    /// By the id of the database that is created from the backup.
+    tasks: Mutex<Tasks>,
+    places: Places,
+}
+
 type Tasks = HashMap<String, JoinHandle<Result<(), ProvisionError>>>;
+
+impl Default for Restorations {
+    fn default() -> Self {
+        Self {
+            tasks: Mutex::default(),
+            places: Places::new(RESTORATIONS),
+        }
+    }
+}
 
 impl Local {
     /// Creates a database, empty or with the data of another one, as `wanted` says.
@@ -40,13 +55,17 @@ impl Local {
         let locked = self.0.lock(&wanted.id).await?;
         let mut database = match locked.read()? {
             Some(record) => Database { locked, record },
-            None if wanted.restored.is_some() && !self.may_restore() => {
-                return Ok(Progress::Pending(PAUSE));
-            }
             None if wanted.restored.is_some() => {
+                let Some(place) = self.0.restorations.places.take(&wanted.project_id) else {
+                    return Ok(Progress::Pending(PAUSE));
+                };
                 let (local, wanted) = (self.clone(), wanted.clone());
                 let id = wanted.id.clone();
-                let restore = async move { local.0.make(locked, &wanted).await.map(drop) };
+                let restore = async move {
+                    let made = local.0.make(locked, &wanted).await.map(drop);
+                    drop(place);
+                    made
+                };
                 let mut restorations = self.restorations();
                 restorations.insert(id, tokio::spawn(restore));
                 return Ok(Progress::Pending(LOOK));
@@ -109,13 +128,6 @@ impl Local {
         }
     }
 
-    /// Returns whether there is room for another restoration.
-    fn may_restore(&self) -> bool {
-        let restorations = self.restorations();
-        let going_on = restorations.values().filter(|task| !task.is_finished());
-        going_on.count() < RESTORATIONS
-    }
-
     /// Returns whether a task of this process unpacks a backup for a database.
     pub(super) fn is_being_restored(&self, id: &str) -> bool {
         let restorations = self.restorations();
@@ -133,7 +145,7 @@ impl Local {
     }
 
     fn restorations(&self) -> MutexGuard<'_, Tasks> {
-        let restorations = self.0.restorations.lock();
+        let restorations = self.0.restorations.tasks.lock();
         restorations.unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -53,6 +53,9 @@ pub(super) struct Folder {
 /// What is recorded of a database.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Record {
+    /// The id of the project, which programs before this one have not recorded.
+    #[serde(default)]
+    pub(super) project: Option<String>,
     /// What the database has now.
     #[serde(flatten)]
     pub(super) shape: Shape,
@@ -103,6 +106,14 @@ pub(super) struct Record {
     pub(super) is_full: bool,
     /// The year in which the server's certificate was issued.
     pub(super) certificate_year: i32,
+}
+
+impl Record {
+    /// Returns the project of the database with this record, or the id of the database as long as that
+    /// is not recorded.
+    pub(super) fn project<'r>(&'r self, id: &'r str) -> &'r str {
+        self.project.as_deref().unwrap_or(id)
+    }
 }
 
 /// A database that is locked for a step.
@@ -295,6 +306,11 @@ impl Database {
     pub(super) fn write(&self) -> Result<(), ProvisionError> {
         let text = serde_json::to_vec_pretty(&self.record).expect("a record is JSON");
         replace(&self.locked.path("record.json"), &text, None)
+    }
+
+    /// Returns the project of the database.
+    pub(super) fn project(&self) -> &str {
+        self.record.project(self.locked.id())
     }
 
     /// Returns the user and the group of the servers, or `None` for those of this process.

@@ -61,14 +61,14 @@ impl Inner {
             let Some(member) = Member::ALL.into_iter().find(is_free) else {
                 break;
             };
-            let Ok(turn) = self.copying.try_acquire() else {
+            let Some(place) = self.copying.take(database.project()) else {
                 // The supervisor comes again.
                 return Ok(());
             };
             let Some(copied) = self.copy(database, member, copying).await? else {
                 return Ok(());
             };
-            drop(turn);
+            drop(place);
             database = copied;
         }
         // Last, so that no commit waits for a standby that is not there yet.

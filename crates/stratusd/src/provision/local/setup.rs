@@ -34,6 +34,7 @@ impl Inner {
                 .addresses
                 .take(&self.folder.addresses(), &wanted.id, &wanted.location)?;
         let record = Record {
+            project: Some(wanted.project_id.clone()),
             // Without standbys, which are made once the database runs: the reconciler sees that its
             // shape is not what it should be.
             shape: Shape {

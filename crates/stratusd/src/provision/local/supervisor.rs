@@ -13,6 +13,7 @@ use super::backup::{Keeper, is_log_ready};
 use super::files::failed;
 use super::folder::{self, Database, Record};
 use super::member::{self, DATA, Member};
+use super::places::{Place, Places};
 use super::removal::TRASH;
 use super::{Local, server, upgrade};
 use crate::provision::ProvisionError;
@@ -46,10 +47,15 @@ impl Attempt {
     }
 }
 
+/// The projects of databases, by the ids of these.
+pub(super) type Projects = HashMap<String, String>;
+
 /// The ids of databases, as they are found.
 #[derive(Default)]
 pub(super) struct Looked {
     pub(super) all: Vec<String>,
+    /// The project of each.
+    pub(super) projects: Projects,
     /// Those of which a server does not run.
     broken: Vec<String>,
     /// Those whose primary waits for a part of its log to be archived.
@@ -59,10 +65,11 @@ pub(super) struct Looked {
 }
 
 /// Databases that are being mended, and earlier attempts.
-#[derive(Default)]
 struct Mending {
     tasks: JoinSet<(String, Result<bool, ProvisionError>)>,
-    ids: HashSet<String>,
+    /// Each that is being mended, and its place.
+    ids: HashMap<String, Place>,
+    places: Places,
     /// When each that is broken had its last turn.
     turns: HashMap<String, Instant>,
     attempts: HashMap<String, Attempt>,
@@ -79,7 +86,7 @@ impl Local {
             match self.look().await {
                 Ok(looked) => {
                     keeper.begin(&self, &looked);
-                    mending.begin(&self, looked.broken);
+                    mending.begin(&self, looked.broken, &looked.projects);
                 }
                 Err(error) => tracing::warn!("the servers cannot be listed: {error}"),
             }
@@ -116,6 +123,8 @@ impl Local {
             return Ok(());
         };
         looked.all.push(id.to_owned());
+        let project = record.project(id).to_owned();
+        looked.projects.insert(id.to_owned(), project);
         if record.is_unanalyzed {
             looked.unanalyzed.push(id.to_owned());
         }
@@ -190,11 +199,23 @@ fn has_others(folder: &Path, record: &Record) -> bool {
     others.any(|other| folder.join(other.name()).exists())
 }
 
+impl Default for Mending {
+    fn default() -> Self {
+        Self {
+            tasks: JoinSet::new(),
+            ids: HashMap::new(),
+            places: Places::but_one(AT_ONCE),
+            turns: HashMap::new(),
+            attempts: HashMap::new(),
+        }
+    }
+}
+
 impl Mending {
     /// Begins to mend databases that are not being mended and that have waited long enough since
     /// the last attempt, some at the same time.
-    fn begin(&mut self, local: &Local, broken: Vec<String>) {
-        for id in self.take_turns(broken) {
+    fn begin(&mut self, local: &Local, broken: Vec<String>, projects: &Projects) {
+        for id in self.take_turns(broken, projects) {
             let local = local.clone();
             self.tasks.spawn(async move {
                 let done = local.mend(&id).await;
@@ -205,30 +226,33 @@ impl Mending {
 
     /// Returns the databases whose turn it is now: those first that have waited longest, so that a few which
     /// are broken again and again do not keep others waiting.
-    fn take_turns(&mut self, broken: Vec<String>) -> Vec<String> {
+    fn take_turns(&mut self, broken: Vec<String>, projects: &Projects) -> Vec<String> {
         let now = Instant::now();
         let is_broken: HashSet<&String> = broken.iter().collect();
         let ids = &self.ids;
         self.turns
-            .retain(|id, _| is_broken.contains(id) || ids.contains(id));
+            .retain(|id, _| is_broken.contains(id) || ids.contains_key(id));
         let turns = &self.turns;
         self.attempts.retain(|id, attempt| {
             let had_turn = turns.get(id).is_some_and(|turn| *turn >= attempt.next());
             let waits = is_broken.contains(id) && !had_turn;
-            waits || ids.contains(id) || attempt.next() + STEADY > now
+            waits || ids.contains_key(id) || attempt.next() + STEADY > now
         });
         let mut due = broken;
         due.retain(|id| {
             let attempt = self.attempts.get(id);
-            !self.ids.contains(id) && attempt.is_none_or(|attempt| attempt.next() <= now)
+            !self.ids.contains_key(id) && attempt.is_none_or(|attempt| attempt.next() <= now)
         });
         // `None` is the least, so a database that has had no turn comes first.
         due.sort_by_key(|id| self.turns.get(id));
-        due.truncate(AT_ONCE.saturating_sub(self.ids.len()));
-        for id in &due {
-            self.ids.insert(id.clone());
+        due.retain(|id| {
+            let Some(place) = self.places.take(projects.get(id).unwrap_or(id)) else {
+                return false;
+            };
+            self.ids.insert(id.clone(), place);
             self.turns.insert(id.clone(), now);
-        }
+            true
+        });
         due
     }
 
@@ -283,7 +307,10 @@ mod tests {
         done: Result<bool, ProvisionError>,
     ) -> u64 {
         let begun = Instant::now();
-        while mending.take_turns(vec![ID.to_owned()]).is_empty() {
+        while mending
+            .take_turns(vec![ID.to_owned()], &Projects::new())
+            .is_empty()
+        {
             advance(LOOK).await;
         }
         let waited = begun.elapsed().as_secs();
@@ -304,7 +331,7 @@ mod tests {
             assert_eq!(mend(&mut mending, time, Ok(true)).await, 60);
             // They run for a time.
             advance(LONGEST_WAIT + STEADY).await;
-            assert!(mending.take_turns(Vec::new()).is_empty());
+            assert!(mending.take_turns(Vec::new(), &Projects::new()).is_empty());
             assert_eq!(mend(&mut mending, time, failed()).await, 0);
             assert_eq!(mend(&mut mending, time, failed()).await, 1);
             // They run, and a standby is waited for.
@@ -321,27 +348,36 @@ mod tests {
     async fn those_that_have_waited_longest_come_first() {
         let mut mending = Mending::default();
         let ids: Vec<String> = (0..20).map(|number| format!("pg{number:02}")).collect();
-        assert_eq!(mending.take_turns(ids.clone()), ids[..AT_ONCE]);
-        assert!(mending.take_turns(ids.clone()).is_empty(), "all are busy");
+        assert_eq!(
+            mending.take_turns(ids.clone(), &Projects::new()),
+            ids[..AT_ONCE]
+        );
+        assert!(
+            mending.take_turns(ids.clone(), &Projects::new()).is_empty(),
+            "all are busy"
+        );
         // The turns of three end, two by a failure. Those that have had no turn still come before them.
         for id in &ids[..2] {
             mending.note(Ok((id.clone(), failed())));
         }
         mending.note(Ok((ids[2].clone(), Ok(false))));
         advance(LOOK).await;
-        assert_eq!(mending.take_turns(ids.clone()), ids[AT_ONCE..AT_ONCE + 3]);
+        assert_eq!(
+            mending.take_turns(ids.clone(), &Projects::new()),
+            ids[AT_ONCE..AT_ONCE + 3]
+        );
         for id in &ids[3..AT_ONCE + 3] {
             mending.note(Ok((id.clone(), Ok(false))));
         }
         advance(FIRST_WAIT).await;
         assert_eq!(
-            mending.take_turns(ids.clone()),
+            mending.take_turns(ids.clone(), &Projects::new()),
             ids[AT_ONCE + 3..AT_ONCE + 11]
         );
         for id in &ids[AT_ONCE + 3..AT_ONCE + 11] {
             mending.note(Ok((id.clone(), Ok(false))));
         }
-        let turns = mending.take_turns(ids.clone());
+        let turns = mending.take_turns(ids.clone(), &Projects::new());
         assert_eq!(turns[..1], ids[AT_ONCE + 11..]);
         assert_eq!(turns[1..], ids[..AT_ONCE - 1]);
     }

@@ -1,6 +1,7 @@
 //! Backups of databases that run on this machine, what is restored from them, and planned switches to
 //! a standby.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -176,6 +177,64 @@ async fn a_database_is_restored_to_any_time_since_its_first_backup() {
     gone.await.expect("they are deleted");
     let left = eventually(async || servers.backups().is_empty().then_some(()));
     left.await.expect("their backups are deleted");
+}
+
+/// Returns the keys of the copies of a database, in no order.
+fn copies(folder: &Path) -> BTreeSet<String> {
+    let files = fs::read_dir(folder).expect("the folder is there");
+    let names = files.map(|file| file.expect("it can be read").file_name());
+    let names = names.filter_map(|name| name.into_string().ok());
+    names
+        .filter_map(|name| Some(name.strip_suffix(".json")?.to_owned()))
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_clock_that_was_ahead_stops_no_copies() {
+    let Some(servers) = Servers::new() else {
+        return;
+    };
+    let service = servers.serve(&["--local-backup-every", "2s"]);
+    let caller = servers.caller(&service);
+    let made = create(&caller, "orders", json!({})).await;
+    let table = "CREATE TABLE note (text text, at timestamptz DEFAULT clock_timestamp())";
+    execute(&made, table).await;
+    first_backup(&caller, "orders").await;
+    // As if it had been made by a clock that was a year ahead.
+    let id = made["id"].as_str().expect("it has an id");
+    let folder = servers.folder().join("backups").join(id).join("base");
+    let first = copies(&folder).pop_first().expect("there is one");
+    let ahead = format!("2{}", &first[1..].replacen('0', "1", 1));
+    let record = fs::read(folder.join(format!("{first}.json"))).expect("it is there");
+    let mut record: Value = serde_json::from_slice(&record).expect("it is JSON");
+    let ended_at = record["ended_at"].as_i64().expect("it is a time");
+    record["ended_at"] = json!(ended_at + 365 * 24 * 60 * 60);
+    let tar = |key: &str| folder.join(format!("{key}.tar.gz"));
+    fs::rename(tar(&first), tar(&ahead)).expect("it is there");
+    fs::write(folder.join(format!("{ahead}.json")), record.to_string()).expect("it can be written");
+    fs::remove_file(folder.join(format!("{first}.json"))).expect("it is there");
+
+    // Changes are copied, and the database can be restored to a time after that.
+    for round in 0..2 {
+        let before = copies(&folder);
+        note(&made, &format!("{round}")).await;
+        execute(&made, "SELECT pg_switch_wal()").await;
+        let another = eventually(async || (!copies(&folder).is_subset(&before)).then_some(()));
+        another.await.expect("there is another copy");
+    }
+    first_backup(&caller, "orders").await;
+    let at = note(&made, "last").await;
+    let restored = restore(&caller, "orders", "restored", &at).await;
+    assert_eq!(ask(&restored, NOTES).await.expect("it answers"), "0 1 last");
+    // The oldest in the log goes first.
+    let gone = async || {
+        note(&made, "more").await;
+        execute(&made, "SELECT pg_switch_wal()").await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        (!copies(&folder).contains(&ahead)).then_some(())
+    };
+    eventually(gone).await.expect("it is pruned");
+    assert!(copies(&folder).len() > 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -22,6 +22,10 @@ use crate::provision::{Backup, ProvisionError};
 const LEAST_SIZE: u64 = 16 << 10;
 /// How many copies of a database are kept.
 const KEPT: usize = 8;
+/// The size of a part of the log in bytes, with which `initdb` makes all databases.
+const PART: i64 = 16 << 20;
+/// The number of parts after which the first of the two numbers in a part's name is one more.
+const PARTS: i64 = (4 << 30) / PART;
 
 /// The backups of a database.
 #[derive(Debug, Clone)]
@@ -30,6 +34,9 @@ pub(in super::super) struct Archive {
 }
 
 /// A copy of all files of a database.
+///
+/// Copies are in the order of the log, and not of their times: the clock may have been wrong when one of
+/// them was made.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Base {
     /// The part of the log at which the copy begins.
@@ -42,6 +49,17 @@ pub(super) struct Base {
     /// The time at which the copy was complete, in seconds since 1970. The database can be restored to
     /// this time and later ones.
     pub(super) ended_at: i64,
+}
+
+impl Base {
+    /// Returns the position of the last part of the log that belongs to the copy.
+    fn last_position(&self) -> Option<String> {
+        if self.ends == 0 {
+            return log::position(&self.begins).map(ToOwned::to_owned);
+        }
+        let part = (self.ends - 1) / PART;
+        Some(format!("{:08X}{:08X}", part / PARTS, part % PARTS))
+    }
 }
 
 impl Archive {
@@ -95,18 +113,28 @@ impl Archive {
         replace(&self.base().join(format!("{key}.json")), &text, None)
     }
 
-    /// Returns the keys of the complete copies, the oldest first.
-    pub(super) fn keys(&self) -> Result<Vec<String>, ProvisionError> {
-        let mut keys = Vec::new();
+    /// Returns whether there is a complete copy with a key.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.base().join(format!("{key}.json")).exists()
+    }
+
+    /// Returns the complete copies with their keys, the oldest first.
+    pub(super) fn copies(&self) -> Result<Vec<(String, Base)>, ProvisionError> {
+        let mut copies = Vec::new();
         for name in names(&self.base())? {
-            keys.extend(name.strip_suffix(".json").map(ToOwned::to_owned));
+            if let Some(key) = name.strip_suffix(".json") {
+                copies.push((key.to_owned(), self.read(key)?));
+            }
         }
-        keys.sort_unstable();
-        Ok(keys)
+        copies.sort_by(|(key, base), (other, than)| {
+            let (order, than) = ((&base.begins, base.ends), (&than.begins, than.ends));
+            order.cmp(&than).then_with(|| key.cmp(other))
+        });
+        Ok(copies)
     }
 
     /// Returns what the copy with a key is.
-    pub(super) fn read(&self, key: &str) -> Result<Base, ProvisionError> {
+    fn read(&self, key: &str) -> Result<Base, ProvisionError> {
         let path = self.base().join(format!("{key}.json"));
         let text = fs::read(&path).map_err(|error| failed(&path.display().to_string(), &error))?;
         let base = serde_json::from_slice(&text);
@@ -116,14 +144,9 @@ impl Archive {
     /// Returns the copies with their keys from which the log leads to now, the oldest first.
     pub(super) fn usable(&self) -> Result<Vec<(String, Base)>, ProvisionError> {
         let history = History::read(self)?;
-        let mut usable = Vec::new();
-        for key in self.keys()? {
-            let base = self.read(&key)?;
-            if history.continues(&base) {
-                usable.push((key, base));
-            }
-        }
-        Ok(usable)
+        let mut copies = self.copies()?;
+        copies.retain(|(_, base)| history.continues(base));
+        Ok(copies)
     }
 
     /// Returns the backups as the service shows them, the oldest first.
@@ -143,25 +166,25 @@ impl Archive {
     /// first. Removes the parts of the log and the unfinished files that no copy needs.
     pub(super) fn prune(&self, most: u64) -> Result<(), ProvisionError> {
         let io = |error| failed("the folder of backups", &error);
-        let mut keys = self.keys()?;
-        let usable = self.usable()?;
-        let is_usable = |key: &String| usable.iter().any(|(usable, _)| usable == key);
-        while keys.len() > 1 && (keys.len() > KEPT || self.size()? > most) {
-            let first = keys.iter().position(|key| !is_usable(key));
-            let key = keys.remove(first.unwrap_or(0));
+        let history = History::read(self)?;
+        let mut copies = self.copies()?;
+        while copies.len() > 1 && (copies.len() > KEPT || self.size()? > most) {
+            let first = copies.iter().position(|(_, base)| !history.continues(base));
+            let (key, _) = copies.remove(first.unwrap_or(0));
             // In this order, so that a copy is complete as long as it is listed.
             fs::remove_file(self.base().join(format!("{key}.json"))).map_err(io)?;
-            self.prune_to(&keys)?;
+            self.prune_to(&copies)?;
         }
-        self.prune_to(&keys)
+        self.prune_to(&copies)
     }
 
-    /// Removes what none of these copies needs, the oldest first.
-    fn prune_to(&self, keys: &[String]) -> Result<(), ProvisionError> {
-        if let Some(first) = keys.first() {
-            self.prune_log(&self.read(first)?.begins)?;
+    /// Removes what none of these copies needs.
+    fn prune_to(&self, copies: &[(String, Base)]) -> Result<(), ProvisionError> {
+        let firsts = copies.iter().map(|(_, base)| base.begins.as_str());
+        if let Some(first) = firsts.min_by_key(|begins| log::position(begins)) {
+            self.prune_log(first)?;
         }
-        self.prune_base(keys)
+        self.prune_base(copies)
     }
 
     /// Removes the parts of the log before one.
@@ -180,10 +203,10 @@ impl Archive {
     }
 
     /// Removes the files that belong to none of these copies.
-    fn prune_base(&self, keys: &[String]) -> Result<(), ProvisionError> {
+    fn prune_base(&self, copies: &[(String, Base)]) -> Result<(), ProvisionError> {
         for name in names(&self.base())? {
             let key = name.split('.').next().unwrap_or_default();
-            if !keys.iter().any(|kept| kept == key) {
+            if !copies.iter().any(|(kept, _)| kept == key) {
                 let removed = fs::remove_file(self.base().join(name));
                 removed.map_err(|error| failed("the folder of backups", &error))?;
             }
@@ -203,17 +226,15 @@ impl Archive {
         Ok(sum)
     }
 
-    /// Returns how many bytes of the log are archived after a time, in seconds since 1970.
-    pub(super) fn logged_since(&self, time: i64) -> Result<u64, ProvisionError> {
+    /// Returns how many bytes of the log are archived after what belongs to a copy.
+    pub(super) fn logged_after(&self, base: &Base) -> Result<u64, ProvisionError> {
+        let last = base.last_position();
         let mut sum = 0;
         for name in names(&self.log())? {
-            let Ok(metadata) = fs::metadata(self.log().join(name)) else {
-                continue;
-            };
-            let modified = metadata.modified().ok();
-            let modified = modified.and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
-            if modified.is_some_and(|at| i64::try_from(at.as_secs()).is_ok_and(|at| at > time)) {
-                sum += metadata.len();
+            // A history of timelines has no position, and no changes.
+            if log::position(&name).is_some_and(|position| Some(position) > last.as_deref()) {
+                // It may be removed meanwhile.
+                sum += fs::metadata(self.log().join(name)).map_or(0, |file| file.len());
             }
         }
         Ok(sum)

@@ -9,9 +9,6 @@ use super::archive::{Archive, Base};
 use super::pack::pack;
 use crate::provision::ProvisionError;
 
-/// Parts of the log that are archived up to this number of seconds after a copy count as parts of
-/// the copy, and not as later changes.
-const OWN_LOG: i64 = 2;
 /// The size of the log, in bytes, that a small database may have before it is copied again.
 const LEAST_LOG: u64 = 64 << 20;
 
@@ -25,20 +22,23 @@ impl Inner {
         archive: &Archive,
     ) -> Result<bool, ProvisionError> {
         archive.prune(self.most_archived(&database.record))?;
-        let (newest, usable) = (archive.keys()?.pop(), archive.usable()?);
+        let (newest, usable) = (archive.copies()?.pop(), archive.usable()?);
         let Some((key, base)) = usable.last() else {
             return Ok(true);
         };
         // After a failover, the newest copy may have what was lost, so the log has a long way to go.
         let timeline = format!("{:08X}", database.record.timeline);
         let is_copied = |(_, base): &(String, Base)| base.begins.starts_with(&timeline);
-        if newest.as_ref() != Some(key) && !usable.iter().any(is_copied) {
+        let is_newest = newest.is_some_and(|(newest, _)| newest == *key);
+        if !is_newest && !usable.iter().any(is_copied) {
             return Ok(true);
         }
-        let ended_at = base.ended_at;
-        let logged = archive.logged_since(ended_at + OWN_LOG)?;
+        let logged = archive.logged_after(base)?;
         let every = i64::try_from(self.config.backup_every.as_secs()).unwrap_or(i64::MAX);
-        let is_old = self.world.now() / 1000 - ended_at >= every;
+        // Rounded up, as the time of a copy is.
+        let age = self.world.now().saturating_add(999) / 1000 - base.ended_at;
+        // The age of a copy that was made by a clock ahead of this one is not known.
+        let is_old = age >= every || age < 0;
         Ok(logged > self.storage(&database.record).max(LEAST_LOG) || logged > 0 && is_old)
     }
 
@@ -71,7 +71,7 @@ impl Inner {
             return Err(ProvisionError::Failed(wrong.to_owned()));
         }
         session.begin_backup().await?;
-        let key = self.key()?;
+        let key = self.key(&archive)?;
         // Twice its storage: what is full stops growing, and the service looks now and then only.
         let most = self
             .storage(&database.record)
@@ -104,10 +104,19 @@ impl Inner {
     }
 
     /// Returns the key of a copy that begins now.
-    fn key(&self) -> Result<String, ProvisionError> {
-        let now = Timestamp::from_millisecond(self.world.now());
-        let now = now.map_err(|error| ProvisionError::Failed(format!("the clock: {error}")))?;
-        Ok(now.strftime("%Y%m%dT%H%M%SZ").to_string())
+    fn key(&self, archive: &Archive) -> Result<String, ProvisionError> {
+        let mut now = self.world.now();
+        loop {
+            let time = Timestamp::from_millisecond(now);
+            let time =
+                time.map_err(|error| ProvisionError::Failed(format!("the clock: {error}")))?;
+            let key = time.strftime("%Y%m%dT%H%M%SZ").to_string();
+            // The clock may be behind what it was at an earlier copy.
+            if !archive.has(&key) {
+                return Ok(key);
+            }
+            now += 1000;
+        }
     }
 }
 

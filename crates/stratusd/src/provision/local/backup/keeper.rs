@@ -12,7 +12,8 @@ use tokio::time::Instant;
 
 use super::super::folder::{Database, Record};
 use super::super::member::{DATA, Member};
-use super::super::supervisor::Looked;
+use super::super::places::{Place, Places};
+use super::super::supervisor::{Looked, Projects};
 use super::super::{Inner, Local, folder, upgrade};
 use super::{Archive, log};
 use crate::provision::ProvisionError;
@@ -69,13 +70,16 @@ impl Keeper {
         }
         let kept: HashSet<&str> = all.iter().map(String::as_str).collect();
         self.copies.note(&kept);
-        self.copies.begin(all, |id| local.clone().keep(id));
+        let projects = &looked.projects;
+        self.copies
+            .begin(all, projects, |id| local.clone().keep(id));
         self.logs.note(&kept);
-        self.logs
-            .begin(&looked.log_ready, |id| local.clone().archive_log(id));
+        self.logs.begin(&looked.log_ready, projects, |id| {
+            local.clone().archive_log(id)
+        });
         self.analyses.note(&kept);
         self.analyses
-            .begin(&looked.unanalyzed, |id| local.clone().analyze(id));
+            .begin(&looked.unanalyzed, projects, |id| local.clone().analyze(id));
     }
 
     /// Ends what is in progress, which is begun again after the next start.
@@ -89,7 +93,9 @@ impl Keeper {
 /// Tasks, one at a time for each database.
 struct Tasks {
     set: JoinSet<(String, Result<Duration, ProvisionError>)>,
-    ids: HashSet<String>,
+    /// Each database with a task, and the place of the task.
+    ids: HashMap<String, Place>,
+    places: Places,
     /// The number of tasks at the same time.
     most: usize,
     /// When each database has its turn next.
@@ -104,7 +110,8 @@ impl Tasks {
     fn new(most: usize, failure: &'static str) -> Self {
         Self {
             set: JoinSet::new(),
-            ids: HashSet::new(),
+            ids: HashMap::new(),
+            places: Places::new(most),
             most,
             next: HashMap::new(),
             failures: HashMap::new(),
@@ -115,29 +122,27 @@ impl Tasks {
     /// Begins tasks for databases whose turn it is: those first that have waited longest, so that a
     /// few with much to do do not keep others waiting. Those that have failed leave one place to others,
     /// since an owner may hold up each task until it fails.
-    fn begin<F>(&mut self, ids: &[String], work: impl Fn(String) -> F)
+    fn begin<F>(&mut self, ids: &[String], projects: &Projects, work: impl Fn(String) -> F)
     where
         F: Future<Output = Result<Duration, ProvisionError>> + Send + 'static,
     {
         let now = Instant::now();
         let waits = |id: &&String| self.next.get(*id).is_none_or(|next| *next <= now);
         let waiting = ids.iter().filter(waits);
-        let mut waiting: Vec<&String> = waiting.filter(|id| !self.ids.contains(*id)).collect();
+        let mut waiting: Vec<&String> = waiting.filter(|id| !self.ids.contains_key(*id)).collect();
         // `None` is the least, so a database that has not had a turn yet comes first.
         waiting.sort_by_key(|id| self.next.get(*id));
         let has_failed = |id: &&String| self.failures.contains_key(*id);
-        let mut failing = self.ids.iter().filter(has_failed).count();
+        let mut failing = self.ids.keys().filter(has_failed).count();
         for id in waiting {
-            if self.ids.len() >= self.most {
-                break;
+            if has_failed(&id) && failing + 1 >= self.most {
+                continue;
             }
-            if has_failed(&id) {
-                if failing + 1 >= self.most {
-                    continue;
-                }
-                failing += 1;
-            }
-            self.ids.insert(id.clone());
+            let Some(place) = self.places.take(projects.get(id).unwrap_or(id)) else {
+                continue;
+            };
+            failing += usize::from(has_failed(&id));
+            self.ids.insert(id.clone(), place);
             let (id, work) = (id.clone(), work(id.clone()));
             self.set.spawn(async move { (id, work.await) });
         }
@@ -365,32 +370,47 @@ mod tests {
     async fn databases_that_fail_leave_a_place_to_others_and_wait_longer_each_time() {
         let all = ["first", "second", "third", QUIET];
         let hostile = ids(&all[..3]);
+        // Each database is one of a project of its own.
+        let none = Projects::new();
         let fail = |_| ready(Err(ProvisionError::Failed("it is held up".to_owned())));
         let mut tasks = Tasks::new(2, "it fails");
         // Whose tasks have not failed yet may have all places.
         for _ in 0..2 {
-            tasks.begin(&hostile, fail);
+            tasks.begin(&hostile, &none, fail);
             end(&mut tasks, &all).await;
         }
         assert_eq!(tasks.failures.len(), 3);
         tokio::time::advance(FAILED).await;
-        tasks.begin(&hostile, |_| pending());
+        tasks.begin(&hostile, &none, |_| pending());
         assert_eq!(tasks.ids.len(), 1);
-        tasks.begin(&ids(&all), |_| pending());
-        assert!(tasks.ids.len() == 2 && tasks.ids.contains(QUIET));
+        tasks.begin(&ids(&all), &none, |_| pending());
+        assert!(tasks.ids.len() == 2 && tasks.ids.contains_key(QUIET));
 
         let mut tasks = Tasks::new(2, "it fails");
         for pause in [10, 20, 40, 80, 160, 300, 300] {
-            tasks.begin(&hostile[..1], fail);
+            tasks.begin(&hostile[..1], &none, fail);
             end(&mut tasks, &all).await;
             tokio::time::advance(Duration::from_secs(pause - 1)).await;
-            tasks.begin(&hostile[..1], fail);
+            tasks.begin(&hostile[..1], &none, fail);
             assert!(tasks.ids.is_empty(), "it waits less than {pause} s");
             tokio::time::advance(Duration::from_secs(1)).await;
         }
         // One that succeeds is as one that has never failed.
-        tasks.begin(&hostile[..1], |_| ready(Ok(Duration::ZERO)));
+        tasks.begin(&hostile[..1], &none, |_| ready(Ok(Duration::ZERO)));
         end(&mut tasks, &all).await;
         assert!(tasks.failures.is_empty());
+    }
+    #[tokio::test(start_paused = true)]
+    async fn the_databases_of_a_project_leave_places_to_others() {
+        let all = ["first", "second", "third", QUIET];
+        let hostile = all[..3]
+            .iter()
+            .map(|id| ((*id).to_owned(), "rival".to_owned()));
+        let projects: Projects = hostile.collect();
+        let mut tasks = Tasks::new(2, "it fails");
+        tasks.begin(&ids(&all[..3]), &projects, |_| pending());
+        assert_eq!(tasks.ids.len(), 1);
+        tasks.begin(&ids(&all), &projects, |_| pending());
+        assert!(tasks.ids.len() == 2 && tasks.ids.contains_key(QUIET));
     }
 }

@@ -10,6 +10,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
 use super::super::folder::Database;
+use super::super::places::Places;
 use super::super::{LOCK_WAIT, Local};
 use crate::provision::{Progress, ProvisionError};
 
@@ -23,12 +24,28 @@ pub(in super::super) const PAUSE: Duration = Duration::from_secs(3);
 /// How often an upgrade is looked at.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// The upgrades by the ids of their databases.
-pub(in super::super) type Upgrades = Mutex<HashMap<String, Upgrading>>;
+/// The number of upgrades at the same time. Each copies all data of its database.
+const UPGRADES: usize = 4;
+
+/// The upgrades that go on between the steps.
+pub(in super::super) struct Upgrades {
+    /// By the ids of their databases.
+    tasks: Mutex<HashMap<String, Upgrading>>,
+    places: Places,
+}
+
+impl Default for Upgrades {
+    fn default() -> Self {
+        Self {
+            tasks: Mutex::default(),
+            places: Places::new(UPGRADES),
+        }
+    }
+}
 
 /// An upgrade that is in progress, or whose result has not been asked for.
 #[derive(Debug)]
-pub(in super::super) struct Upgrading {
+struct Upgrading {
     task: JoinHandle<Result<(), ProvisionError>>,
     is_down: Arc<AtomicBool>,
 }
@@ -54,10 +71,17 @@ impl Local {
         programs
             .ensure_upgrade(from, to)
             .map_err(|missing| ProvisionError::Failed(missing.to_string()))?;
+        let Some(place) = self.0.upgrades.places.take(database.project()) else {
+            return Ok(Progress::Pending(PAUSE));
+        };
         let (local, to, id) = (self.clone(), to.to_owned(), database.locked.id().to_owned());
         let is_down = Arc::new(AtomicBool::new(false));
         let goes_down = Arc::clone(&is_down);
-        let task = async move { local.0.upgrade(database, &to, &goes_down).await };
+        let task = async move {
+            let upgraded = local.0.upgrade(database, &to, &goes_down).await;
+            drop(place);
+            upgraded
+        };
         let task = tokio::spawn(task);
         self.upgrades()
             .insert(id.clone(), Upgrading { task, is_down });
@@ -146,7 +170,7 @@ impl Local {
     }
 
     fn upgrades(&self) -> MutexGuard<'_, HashMap<String, Upgrading>> {
-        let upgrades = self.0.upgrades.lock();
+        let upgrades = self.0.upgrades.tasks.lock();
         upgrades.unwrap_or_else(PoisonError::into_inner)
     }
 }
