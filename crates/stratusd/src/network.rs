@@ -67,6 +67,8 @@ const TICK: Duration = Duration::from_millis(500);
 const SLICE: Duration = Duration::from_millis(400);
 /// How long to wait before the next part of a change is made.
 const SETTLING: Duration = Duration::from_millis(10);
+/// How long to wait before rules are looked at again that have changed soon after they were loaded.
+const RESTING: Duration = Duration::from_millis(100);
 /// How long to wait before what has failed is tried again.
 const PAUSE: Duration = Duration::from_secs(1);
 /// After which time a namespace is compared with the plan again, one of them at each tick.
@@ -277,6 +279,8 @@ impl Work {
             }
             let wait = if is_done {
                 TICK
+            } else if self.maker.rests() {
+                RESTING
             } else if !self.has_failed {
                 SETTLING
             } else {
@@ -359,6 +363,7 @@ impl Work {
             is_in_force: is_done,
             vms: vms.collect(),
             problems: failed.chain(plan.problems.iter().cloned()).collect(),
+            left_out: plan.left_out.iter().cloned().collect(),
         });
         Ok(is_done && failures.is_empty())
     }

@@ -15,6 +15,9 @@ use super::space::Space;
 
 /// How long rules that were refused are not loaded again, unless they change.
 const REFUSED: Duration = Duration::from_secs(5);
+/// How many times as long as a place took to be brought to the plan it is not doubted, so that one with
+/// many rules leaves time for others.
+const RESTS: u32 = 50;
 /// How often a place is compared and changed until it is as wanted.
 const ROUNDS: u32 = 5;
 /// What the kernel does in a namespace. Packets are checked by the rules of nftables, and not by the
@@ -35,15 +38,29 @@ pub(super) struct Maker {
     alias: String,
     /// The namespaces that were there at the last pass.
     there: BTreeMap<Place, u64>,
-    /// What was brought to the plan, and when it was compared last.
-    links: BTreeMap<Place, (Space, Instant)>,
+    /// What was brought to the plan.
+    links: BTreeMap<Place, Brought>,
     rulesets: BTreeMap<Place, String>,
+    /// When the rules of a place were loaded last, and how long that took.
+    loads: BTreeMap<Place, (Instant, Duration)>,
+    /// The places whose rules have changed again so soon that others come first.
+    resting: BTreeSet<Place>,
     /// The rules that nftables has refused last, when, and why. Loading them takes long, and stops others.
     refused: BTreeMap<Place, (String, Instant, String)>,
     /// The places whose links are as planned, and not in use yet.
     settling: BTreeSet<Place>,
     /// What cannot be brought to the plan, and why.
     pub failures: BTreeMap<Place, String>,
+}
+
+/// A place that was brought to the plan.
+#[derive(Debug)]
+struct Brought {
+    space: Space,
+    /// When it was compared last.
+    at: Instant,
+    /// When it is doubted at the earliest.
+    rests_until: Instant,
 }
 
 /// What was read of places in a pass.
@@ -58,6 +75,8 @@ impl Maker {
             there: BTreeMap::new(),
             links: BTreeMap::new(),
             rulesets: BTreeMap::new(),
+            loads: BTreeMap::new(),
+            resting: BTreeSet::new(),
             refused: BTreeMap::new(),
             settling: BTreeSet::new(),
             failures: BTreeMap::new(),
@@ -78,6 +97,11 @@ impl Maker {
         self.there.get(place).copied()
     }
 
+    /// Returns whether nothing but rules is left to do, which rest.
+    pub(super) fn rests(&self) -> bool {
+        !self.resting.is_empty() && self.failures.is_empty() && self.settling.is_empty()
+    }
+
     /// Brings the machine towards a plan: all rules, and links for about as long as `slice`. Returns
     /// whether there is nothing left to do, and nothing has failed.
     ///
@@ -87,6 +111,7 @@ impl Maker {
     pub(super) fn pass(&mut self, plan: &Plan, slice: Duration) -> Result<bool> {
         let failed: BTreeSet<Place> = std::mem::take(&mut self.failures).into_keys().collect();
         self.settling.clear();
+        self.resting.clear();
         self.look(plan)?;
         // What is allowed comes before links that it is about, and is in force soon however much else
         // there is to do.
@@ -114,16 +139,19 @@ impl Maker {
         for place in order.iter().rev() {
             self.bring(plan, place, &mut read);
         }
-        Ok(self.failures.is_empty() && self.settling.is_empty())
+        Ok(self.failures.is_empty() && self.settling.is_empty() && self.resting.is_empty())
     }
 
-    /// Forgets that the place which was compared longest ago is as planned, if that is so long ago.
+    /// Forgets that the place which was compared longest ago is as planned, if that is so long ago. Those
+    /// that take long are left out for longer.
     pub(super) fn doubt(&mut self, age: Duration) {
-        let oldest = self.links.iter().min_by_key(|(_, (_, at))| *at);
-        let Some((place, (_, at))) = oldest else {
+        let now = Instant::now();
+        let rested = self.links.iter().filter(|(_, it)| it.rests_until <= now);
+        let oldest = rested.min_by_key(|(_, it)| it.at);
+        let Some((place, brought)) = oldest else {
             return;
         };
-        if at.elapsed() >= age {
+        if brought.at.elapsed() >= age {
             let place = place.clone();
             self.links.remove(&place);
             self.rulesets.remove(&place);
@@ -213,7 +241,8 @@ impl Maker {
         Ok(())
     }
 
-    /// Loads the rules of nftables of a place, if they are others than before.
+    /// Loads the rules of nftables of a place, if they are others than before. If they change all the
+    /// time, others have half of it.
     fn load(&mut self, plan: &Plan, place: &Place) {
         let Some(ruleset) = plan.rulesets.get(place) else {
             return;
@@ -228,10 +257,19 @@ impl Maker {
             self.failures.insert(place.clone(), why.clone());
             return;
         }
-        match self
+        let is_first = !self.rulesets.contains_key(place);
+        let load = self.loads.get(place).filter(|_| !is_first);
+        if load.is_some_and(|(ended, took)| ended.elapsed() < *took) {
+            self.resting.insert(place.clone());
+            return;
+        }
+        let begun = Instant::now();
+        let loaded = self
             .programs
-            .run(place, Program::Nft, &["-f", "-"], ruleset)
-        {
+            .run(place, Program::Nft, &["-f", "-"], ruleset);
+        self.loads
+            .insert(place.clone(), (Instant::now(), begun.elapsed()));
+        match loaded {
             Ok(_) => {
                 self.refused.remove(place);
                 self.rulesets.insert(place.clone(), ruleset.clone());
@@ -253,13 +291,14 @@ impl Maker {
         let is_done = self
             .links
             .get(place)
-            .is_some_and(|(space, _)| space == wanted);
+            .is_some_and(|brought| brought.space == *wanted);
         let is_there = *place == Place::Host || self.there.contains_key(place);
         // Without its rules, a router must not forward.
         let is_closed = plan.rulesets.contains_key(place) && !self.rulesets.contains_key(place);
         if is_done || !is_there || is_closed || self.failures.contains_key(place) {
             return;
         }
+        let begun = Instant::now();
         match self.bring_links(place, wanted, read) {
             Ok((touched, is_settling)) => {
                 if is_settling {
@@ -267,7 +306,14 @@ impl Maker {
                 } else {
                     self.settling.remove(place);
                     let at = Instant::now();
-                    self.links.insert(place.clone(), (wanted.clone(), at));
+                    let load = self.loads.get(place).map(|(_, took)| *took);
+                    let took = load.unwrap_or_default() + begun.elapsed();
+                    let brought = Brought {
+                        space: wanted.clone(),
+                        at,
+                        rests_until: at + took * RESTS,
+                    };
+                    self.links.insert(place.clone(), brought);
                 }
                 for place in touched {
                     self.links.remove(&place);
@@ -360,6 +406,7 @@ impl Maker {
         self.refused.remove(place);
         self.links.remove(place);
         self.rulesets.remove(place);
+        self.loads.remove(place);
     }
 
     fn fail(&mut self, place: Place, error: &anyhow::Error) {

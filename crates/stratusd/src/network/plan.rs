@@ -43,6 +43,8 @@ pub(super) struct Plan {
     pub vms: Vec<PlannedVm>,
     /// What is declared and cannot be made, and why.
     pub problems: BTreeSet<String>,
+    /// What projects have declared beyond their bounds, and is not made.
+    pub left_out: BTreeSet<String>,
 }
 
 /// A virtual machine that is to be on the machine.
@@ -122,7 +124,7 @@ impl<'d> Planner<'_> {
                     0 => String::new(),
                     count => format!(" and {count} others"),
                 };
-                self.problem(format!(
+                self.plan.left_out.insert(format!(
                     "the project {}{others} has too many {what}: those beyond are not made",
                     first.project
                 ));

@@ -28,6 +28,8 @@ pub(super) struct Status {
     pub vms: Vec<VmStatus>,
     /// What cannot be made, and why.
     pub problems: Vec<String>,
+    /// What projects have beyond their bounds, which is no problem of the others.
+    pub left_out: Vec<String>,
 }
 
 /// What is known of a virtual machine.
@@ -59,6 +61,11 @@ impl Shared {
         for problem in &now.problems {
             if !before.problems.contains(problem) {
                 tracing::error!("{problem}");
+            }
+        }
+        for left_out in &now.left_out {
+            if !before.left_out.contains(left_out) {
+                tracing::warn!("{left_out}");
             }
         }
         if now.problems.is_empty() && !before.problems.is_empty() {
@@ -142,10 +149,15 @@ impl fmt::Debug for State {
 
 impl Collector for State {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
-        let (vms, up, problems) = {
+        let (vms, up, problems, left_out) = {
             let status = self.shared.lock();
             let up = status.vms.iter().filter(|vm| vm.is_up).count();
-            (status.vms.len(), up, status.problems.len())
+            (
+                status.vms.len(),
+                up,
+                status.problems.len(),
+                status.left_out.len(),
+            )
         };
         let reading = &self.shared.reading;
         let is_current = usize::from(reading.is_current());
@@ -166,6 +178,11 @@ impl Collector for State {
                 up,
             ),
             ("network_problems", "What cannot be made", problems),
+            (
+                "network_left_out",
+                "Kinds of things of which projects have more than is made",
+                left_out,
+            ),
         ] {
             let number = i64::try_from(number).unwrap_or(i64::MAX);
             let metric = encoder.encode_descriptor(name, help, None, MetricType::Gauge);

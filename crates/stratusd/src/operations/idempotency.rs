@@ -159,7 +159,9 @@ where
         }
         // Before the change, which must not have written if this refuses.
         let most = key.context.idempotency_keys;
-        if stored.is_none() && idempotency::count(tx, &key.project).await? >= i64::from(most) {
+        // An expired response with this id makes room for the new one.
+        let room = stored.as_ref().map_or(0, |old| old.parts);
+        if idempotency::count(tx, &key.project).await? - room >= i64::from(most) {
             let oldest = idempotency::first_expiry(tx, &key.project).await?;
             let left = oldest.unwrap_or(now).saturating_sub(now);
             let left = Duration::from_millis(u64::try_from(left).unwrap_or(0));

@@ -52,6 +52,8 @@ pub async fn list(
     let count = i64::try_from(backups.len()).ok();
     let count = count.and_then(|count| Count::try_from(count).ok());
     let count = count.expect("a database has few backups");
+    // A provisioner may list them in the order of their times.
+    backups.sort_by(|one, other| one.key.as_str().cmp(other.key.as_str()));
     if let Some(after) = &query.start_after {
         backups.retain(|backup| backup.key.as_str() > after.as_str());
     }

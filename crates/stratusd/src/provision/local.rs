@@ -103,6 +103,8 @@ struct Inner {
     world: World,
     /// The places of databases whose clusters are copied for a standby.
     copying: Places,
+    /// The places of databases that are backed up.
+    backing_up: Places,
     /// The replication slots of each database that no standby reads, and since when.
     unread_slots: Mutex<HashMap<String, HashMap<String, Instant>>>,
     /// The upgrades that are in progress.
@@ -147,6 +149,7 @@ impl Local {
             authority,
             world,
             copying: Places::new(COPIES),
+            backing_up: Places::new(backup::COPIES),
             unread_slots: Mutex::default(),
             upgrades: Upgrades::default(),
             restorations: Restorations::default(),

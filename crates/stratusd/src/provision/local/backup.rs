@@ -15,8 +15,7 @@ mod restore;
 mod timeline;
 
 pub(super) use archive::Archive;
-pub(super) use keeper::Keeper;
-pub(super) use keeper::is_log_ready;
+pub(super) use keeper::{COPIES, Keeper, is_log_ready};
 pub(super) use log::{FOLDER, archived_until, archiving};
 pub use offline::restore_files;
 pub(super) use restore::recovery;

@@ -62,6 +62,8 @@ pub(super) struct Looked {
     pub(super) log_ready: Vec<String>,
     /// Those that were upgraded, and whose statistics are not made yet.
     pub(super) unanalyzed: Vec<String>,
+    /// Those that cannot be looked at, and why.
+    unreadable: HashMap<String, String>,
 }
 
 /// Databases that are being mended, and earlier attempts.
@@ -79,6 +81,7 @@ impl Local {
     /// Keeps the servers of all databases running, until it is stopped. The servers go on then.
     pub async fn supervise(self, stop: CancellationToken) {
         let (mut mending, mut keeper) = (Mending::default(), Keeper::default());
+        let mut unreadable = HashMap::new();
         while !stop.is_cancelled() {
             while let Some(done) = mending.tasks.try_join_next() {
                 mending.note(done);
@@ -86,6 +89,8 @@ impl Local {
             match self.look().await {
                 Ok(looked) => {
                     keeper.begin(&self, &looked);
+                    warn(&unreadable, &looked.unreadable);
+                    unreadable = looked.unreadable;
                     mending.begin(&self, looked.broken, &looked.projects);
                 }
                 Err(error) => tracing::warn!("the servers cannot be listed: {error}"),
@@ -109,7 +114,7 @@ impl Local {
             let mut looked = Looked::default();
             for id in ids {
                 if let Err(error) = this.look_at(&id, &mut looked) {
-                    tracing::warn!(database = id, "the servers cannot be looked at: {error}");
+                    looked.unreadable.insert(id, error.to_string());
                 }
             }
             Ok(looked)
@@ -166,6 +171,15 @@ impl Local {
         }
         self.0.ensure_standbys(database).await?;
         Ok(has_ended)
+    }
+}
+
+/// Logs which databases cannot be looked at: once, and again if the reason is another.
+fn warn(before: &HashMap<String, String>, now: &HashMap<String, String>) {
+    for (id, wrong) in now {
+        if before.get(id) != Some(wrong) {
+            tracing::warn!(database = id, "the servers cannot be looked at: {wrong}");
+        }
     }
 }
 

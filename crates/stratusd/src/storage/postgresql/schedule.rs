@@ -2,17 +2,17 @@
 //! lock, leave connections to the others.
 //!
 //! Changes wait in a line for each project, and the lines are served in turn (`lines.rs`). While other
-//! projects are active, a project has at most half of the workers: the server computes what all of
-//! them ask for, and a change that comes then would wait for that.
+//! projects are active, a project has at most a quarter of the workers: the server computes what all of
+//! them ask for, and a change that comes then would wait for that. The service itself has all.
 //!
 //! A statement that waits for a lock of another transaction holds its connection. So such a wait is
 //! short. Then the change gives its connection back and runs again later, and its [`Group`], the
 //! changes of its type in its project, is held: its new changes run one at a time, and so do those
-//! that have met the lock; these do not count towards the half of their project. All held groups together have a number of places, half as many as there
-//! are workers, and a place rests after a change that has met a lock for about as long as that has
-//! waited. New changes wait for a lock for a shorter time, and each of the two kinds has the places
-//! for half of the time, so that a new change which does not need the lock gets through soon.
-//! Other changes of the project belong to other groups.
+//! that have met the lock. They do not count towards the quarter of their project: all held groups
+//! together have a number of places, half as many as there are workers, and a place rests after a
+//! change that has met a lock for about as long as that has waited. New changes wait for a lock for a
+//! shorter time, and each of the two kinds has the places for half of the time, so that a new change
+//! which does not need the lock gets through soon. Other changes of the project belong to other groups.
 //!
 //! A change that conflicts with concurrent ones for as long gives its connection back too, and goes to
 //! the end of its line; it waits for no lock, so its group is not held.
@@ -55,8 +55,9 @@ pub(super) struct Schedule {
     /// How long a change may wait for a lock before it gives its connection back.
     lock_wait: Duration,
     active: Arc<Active>,
-    /// How many changes of a project may run at a time while other projects are active.
-    half: usize,
+    /// How many changes of a project, of groups that are not held, may run at a time while other projects
+    /// are active.
+    share: usize,
     state: Mutex<State>,
     /// Wakes workers that wait for a change.
     come: Notify,
@@ -130,7 +131,7 @@ impl Schedule {
         Self {
             lock_wait,
             active,
-            half: usize::try_from(places).unwrap_or(usize::MAX),
+            share: usize::try_from(workers.div_ceil(4)).unwrap_or(usize::MAX),
             state: Mutex::new(state),
             come: Notify::new(),
         }
@@ -272,8 +273,9 @@ impl Schedule {
             let (running, is_closed) = (&state.running, state.is_closed);
             let may = |owner: &Owner| {
                 let has = running.get(owner).copied().unwrap_or_default();
+                let is_limited = matches!(owner, Owner::Project(_));
                 // Once the schedule is closed, workers end when nothing can be taken.
-                has < self.half || is_closed || self.active.is_alone(owner)
+                !is_limited || has < self.share || is_closed || self.active.is_alone(owner)
             };
             let mut job = state.free.pop_of(may)?;
             if let Some(held) = state.held.get_mut(job.group()) {

@@ -179,7 +179,14 @@ async fn a_database_is_restored_to_any_time_since_its_first_backup() {
     left.await.expect("their backups are deleted");
 }
 
-/// Returns the keys of the copies of a database, in no order.
+/// Has a database begin another part of its log, and waits for a moment.
+async fn switch(database: &Value) {
+    execute(database, "SELECT pg_logical_emit_message(false, '', '')").await;
+    execute(database, "SELECT pg_switch_wal()").await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+}
+
+/// Returns the keys of the copies of a database.
 fn copies(folder: &Path) -> BTreeSet<String> {
     let files = fs::read_dir(folder).expect("the folder is there");
     let names = files.map(|file| file.expect("it can be read").file_name());
@@ -218,19 +225,38 @@ async fn a_clock_that_was_ahead_stops_no_copies() {
     for round in 0..2 {
         let before = copies(&folder);
         note(&made, &format!("{round}")).await;
-        execute(&made, "SELECT pg_switch_wal()").await;
-        let another = eventually(async || (!copies(&folder).is_subset(&before)).then_some(()));
+        let another = eventually(async || {
+            switch(&made).await;
+            (!copies(&folder).is_subset(&before)).then_some(())
+        });
         another.await.expect("there is another copy");
     }
     first_backup(&caller, "orders").await;
     let at = note(&made, "last").await;
     let restored = restore(&caller, "orders", "restored", &at).await;
     assert_eq!(ask(&restored, NOTES).await.expect("it answers"), "0 1 last");
+    // Later copies have greater keys, and all are listed, page by page.
+    let all = copies(&folder);
+    assert_eq!(all.first(), Some(&ahead));
+    let list = format!("{PLACE}/postgres/orders/backup");
+    caller
+        .wait_for(&list, |page| {
+            page["count"]
+                .as_u64()
+                .is_some_and(|count| count >= all.len() as u64)
+        })
+        .await;
+    let mut listed = BTreeSet::new();
+    let mut path = format!("{list}?page_size=1");
+    while let Some(item) = caller.get(&path).await.ok()["items"].get(0) {
+        let key = item["key"].as_str().expect("it has a key");
+        path = format!("{list}?page_size=1&start_after={key}");
+        listed.insert(key.to_owned());
+    }
+    assert!(listed.is_superset(&all), "{listed:?} for {all:?}");
     // The oldest in the log goes first.
     let gone = async || {
-        note(&made, "more").await;
-        execute(&made, "SELECT pg_switch_wal()").await;
-        tokio::time::sleep(Duration::from_secs(1)).await;
+        switch(&made).await;
         (!copies(&folder).contains(&ahead)).then_some(())
     };
     eventually(gone).await.expect("it is pruned");

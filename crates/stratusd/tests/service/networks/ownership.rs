@@ -291,12 +291,20 @@ async fn too_many_rules_of_a_project_are_said() {
     ));
     let network = lab.network(&home, &[]);
     let status = lab.settled_with_problems(&network, 2).await;
-    let problems = status["problems"].to_string();
+    let words =
+        format!("the project {SHOP} has too many firewall rules: those beyond are not made");
+    assert_eq!(status["left_out"], json!([words]));
+    assert_eq!(status["problems"], json!([]));
+    // The machine is fine all the same.
+    let ready = eventually(async || {
+        let ready = lab.management(&network, "/readyz");
+        ready.starts_with("HTTP/1.0 200").then_some(())
+    });
+    ready.await.expect("it is ready");
+    let metrics = lab.management(&network, "/metrics");
     assert!(
-        problems.contains(&format!(
-            "the project {SHOP} has too many firewall rules: those beyond are not made"
-        )),
-        "{problems}"
+        metrics.contains("\nstratus_network_left_out 1\n"),
+        "{metrics}"
     );
 }
 

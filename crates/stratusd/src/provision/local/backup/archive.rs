@@ -52,14 +52,26 @@ pub(super) struct Base {
 }
 
 impl Base {
-    /// Returns the position of the last part of the log that belongs to the copy.
-    fn last_position(&self) -> Option<String> {
-        if self.ends == 0 {
-            return log::position(&self.begins).map(ToOwned::to_owned);
-        }
-        let part = (self.ends - 1) / PART;
-        Some(format!("{:08X}{:08X}", part / PARTS, part % PARTS))
+    /// Returns whether a part of the log has changes since the copy.
+    ///
+    /// The part after the last one of the copy does not count: a server that does nothing writes it too,
+    /// at its next checkpoint. Nor do parts that a killed primary has left on an earlier timeline.
+    fn is_before(&self, part: &str) -> bool {
+        let timeline = |name: &str| name.get(..8).map(ToOwned::to_owned);
+        let position = log::position(part);
+        let last = match self.ends {
+            // Not recorded by programs before this one.
+            0 => log::position(&self.begins).map(ToOwned::to_owned),
+            ends => Some(position_of(ends - 1 + PART)),
+        };
+        timeline(part) >= timeline(&self.begins) && position > last.as_deref()
     }
+}
+
+/// Returns the position of the part of the log that has a byte, as its name has it.
+fn position_of(byte: i64) -> String {
+    let part = byte / PART;
+    format!("{:08X}{:08X}", part / PARTS, part % PARTS)
 }
 
 impl Archive {
@@ -113,9 +125,9 @@ impl Archive {
         replace(&self.base().join(format!("{key}.json")), &text, None)
     }
 
-    /// Returns whether there is a complete copy with a key.
-    pub(super) fn has(&self, key: &str) -> bool {
-        self.base().join(format!("{key}.json")).exists()
+    /// Returns whether a part of the log is archived.
+    pub(super) fn has_part(&self, name: &str) -> bool {
+        self.log().join(format!("{name}.gz")).exists()
     }
 
     /// Returns the complete copies with their keys, the oldest first.
@@ -226,13 +238,11 @@ impl Archive {
         Ok(sum)
     }
 
-    /// Returns how many bytes of the log are archived after what belongs to a copy.
+    /// Returns how many bytes of the log with changes since a copy are archived.
     pub(super) fn logged_after(&self, base: &Base) -> Result<u64, ProvisionError> {
-        let last = base.last_position();
         let mut sum = 0;
         for name in names(&self.log())? {
-            // A history of timelines has no position, and no changes.
-            if log::position(&name).is_some_and(|position| Some(position) > last.as_deref()) {
+            if base.is_before(&name) {
                 // It may be removed meanwhile.
                 sum += fs::metadata(self.log().join(name)).map_or(0, |file| file.len());
             }

@@ -1,6 +1,8 @@
 //! Copies of all files of a database, taken while its server runs.
 
-use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan as _};
 
 use super::super::folder::{Database, Record};
 use super::super::member::DATA;
@@ -9,6 +11,8 @@ use super::archive::{Archive, Base};
 use super::pack::pack;
 use crate::provision::ProvisionError;
 
+/// The key of a copy: the time at which it begins, in UTC.
+const KEY: &str = "%Y%m%dT%H%M%SZ";
 /// The size of the log, in bytes, that a small database may have before it is copied again.
 const LEAST_LOG: u64 = 64 << 20;
 
@@ -103,20 +107,20 @@ impl Inner {
         archive.add(&key, &base)
     }
 
-    /// Returns the key of a copy that begins now.
+    /// Returns the key of a copy that begins now. It is greater than those of earlier copies, also if the
+    /// clock is behind what it was then.
     fn key(&self, archive: &Archive) -> Result<String, ProvisionError> {
-        let mut now = self.world.now();
-        loop {
-            let time = Timestamp::from_millisecond(now);
-            let time =
-                time.map_err(|error| ProvisionError::Failed(format!("the clock: {error}")))?;
-            let key = time.strftime("%Y%m%dT%H%M%SZ").to_string();
-            // The clock may be behind what it was at an earlier copy.
-            if !archive.has(&key) {
-                return Ok(key);
-            }
-            now += 1000;
+        let copies = archive.copies()?;
+        let times = copies
+            .iter()
+            .filter_map(|(key, _)| DateTime::strptime(KEY, key).ok());
+        let clock = |error| ProvisionError::Failed(format!("the clock: {error}"));
+        let now = Timestamp::from_millisecond(self.world.now()).map_err(clock)?;
+        let mut time = TimeZone::UTC.to_datetime(now);
+        if let Some(last) = times.max() {
+            time = time.max(last.checked_add(1.second()).map_err(clock)?);
         }
+        Ok(time.strftime(KEY).to_string())
     }
 }
 

@@ -21,13 +21,17 @@ use crate::provision::ProvisionError;
 /// The number of databases whose logs are archived at the same time.
 const LOGS: usize = 4;
 /// The number of databases that are copied at the same time.
-const COPIES: usize = 2;
+pub(in super::super) const COPIES: usize = 2;
+/// The number of databases that are copied, or looked at for whether they should be, at the same time.
+const LOOKS: usize = COPIES * 3;
 /// The number of databases that are analyzed at the same time.
 const ANALYSES: usize = 2;
 /// How often a database is looked at for whether it should be copied.
 const LOOK: Duration = Duration::from_secs(30);
 /// How often it is looked at while another step holds it, or while copies are taken every few seconds.
 const FIRST_LOOK: Duration = Duration::from_secs(1);
+/// How long a database waits for a place to be copied, before it is looked at again.
+const NO_PLACE: Duration = Duration::from_secs(5);
 /// How long a database waits after a failure, and twice as long after each further one, up to
 /// [`LONGEST_WAIT`].
 const FAILED: Duration = Duration::from_secs(10);
@@ -47,9 +51,9 @@ impl Default for Keeper {
     fn default() -> Self {
         Self {
             turn: None,
-            logs: Tasks::new(LOGS, "the log cannot be archived"),
-            copies: Tasks::new(COPIES, "the database cannot be backed up"),
-            analyses: Tasks::new(ANALYSES, "the database cannot be analyzed"),
+            logs: Tasks::new(LOGS, LOGS - 1, "the log cannot be archived"),
+            copies: Tasks::new(LOOKS, COPIES - 1, "the database cannot be backed up"),
+            analyses: Tasks::new(ANALYSES, ANALYSES - 1, "the database cannot be analyzed"),
         }
     }
 }
@@ -96,8 +100,8 @@ struct Tasks {
     /// Each database with a task, and the place of the task.
     ids: HashMap<String, Place>,
     places: Places,
-    /// The number of tasks at the same time.
-    most: usize,
+    /// The number of tasks at the same time of databases that have failed.
+    most_failing: usize,
     /// When each database has its turn next.
     next: HashMap<String, Instant>,
     /// How often in a row the tasks of databases have failed, if they have.
@@ -107,12 +111,12 @@ struct Tasks {
 }
 
 impl Tasks {
-    fn new(most: usize, failure: &'static str) -> Self {
+    fn new(most: usize, most_failing: usize, failure: &'static str) -> Self {
         Self {
             set: JoinSet::new(),
             ids: HashMap::new(),
             places: Places::new(most),
-            most,
+            most_failing,
             next: HashMap::new(),
             failures: HashMap::new(),
             failure,
@@ -135,7 +139,7 @@ impl Tasks {
         let has_failed = |id: &&String| self.failures.contains_key(*id);
         let mut failing = self.ids.keys().filter(has_failed).count();
         for id in waiting {
-            if has_failed(&id) && failing + 1 >= self.most {
+            if has_failed(&id) && failing >= self.most_failing {
                 continue;
             }
             let Some(place) = self.places.take(projects.get(id).unwrap_or(id)) else {
@@ -203,6 +207,9 @@ impl Local {
         let looked = spawn_blocking(look).await.expect("it does not panic");
         let (database, is_due, has_reserve) = looked?;
         if is_due {
+            let Some(_place) = self.0.backing_up.take(database.project()) else {
+                return Ok(NO_PLACE);
+            };
             // A copy ends once its log is archived, and is what makes room. Only up to twice the bound:
             // the copies of a database may fail for ever.
             if has_reserve {
@@ -331,8 +338,8 @@ impl Inner {
 /// primary: a standby that takes its place ends in between, and waits then too.
 pub(in super::super) fn is_log_ready(folder: &Path, record: &Record, archive: &Archive) -> bool {
     let is_ready = |data: &Path| {
-        match log::ready(data, archive, record.timeline) {
-            Ok(ready) => !ready.is_empty(),
+        match log::may_be_ready(data, archive, record.timeline) {
+            Ok(is_ready) => is_ready,
             // A server that has never run has no log. Any other error is then logged.
             Err(error) => error.kind() != io::ErrorKind::NotFound,
         }
@@ -373,7 +380,7 @@ mod tests {
         // Each database is one of a project of its own.
         let none = Projects::new();
         let fail = |_| ready(Err(ProvisionError::Failed("it is held up".to_owned())));
-        let mut tasks = Tasks::new(2, "it fails");
+        let mut tasks = Tasks::new(2, 1, "it fails");
         // Whose tasks have not failed yet may have all places.
         for _ in 0..2 {
             tasks.begin(&hostile, &none, fail);
@@ -386,7 +393,7 @@ mod tests {
         tasks.begin(&ids(&all), &none, |_| pending());
         assert!(tasks.ids.len() == 2 && tasks.ids.contains_key(QUIET));
 
-        let mut tasks = Tasks::new(2, "it fails");
+        let mut tasks = Tasks::new(2, 1, "it fails");
         for pause in [10, 20, 40, 80, 160, 300, 300] {
             tasks.begin(&hostile[..1], &none, fail);
             end(&mut tasks, &all).await;
@@ -407,7 +414,7 @@ mod tests {
             .iter()
             .map(|id| ((*id).to_owned(), "rival".to_owned()));
         let projects: Projects = hostile.collect();
-        let mut tasks = Tasks::new(2, "it fails");
+        let mut tasks = Tasks::new(2, 1, "it fails");
         tasks.begin(&ids(&all[..3]), &projects, |_| pending());
         assert_eq!(tasks.ids.len(), 1);
         tasks.begin(&ids(&all), &projects, |_| pending());

@@ -1,6 +1,6 @@
 //! The archive of the log. A server names the parts that are ready, and waits until they are copied.
 
-use std::fs;
+use std::fs::{self, DirEntry};
 use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
@@ -36,6 +36,8 @@ const TURN: Duration = Duration::from_secs(20);
 /// The number of files that a server may have about parts of its log, of which it removes those that
 /// are archived at the next checkpoint. Parts of 16 MiB, so a log of this length is 1.5 TiB.
 const MOST_LISTED: usize = 100_000;
+/// How many of these files the supervisor reads, which looks at all databases one after the other.
+const LOOKED_AT: usize = 1000;
 /// The size of a part of the log at most, in bytes: that of the default, with room for others.
 const LONGEST: u64 = 64 << 20;
 
@@ -61,18 +63,33 @@ pub(super) fn ready(data: &Path, archive: &Archive, timeline: u32) -> io::Result
                 "its archive_status has more than {MOST_LISTED} files"
             )));
         }
-        let name = entry?.file_name();
-        let name = name.to_str().and_then(|name| name.strip_suffix(".ready"));
-        // Any other name would be a path that the owner of the database chooses.
-        let name = name.filter(|name| is_part(name));
-        let is_known = |of: u32| (2..=timeline).contains(&of);
-        let name = name.filter(|name| timeline::number(name).is_none_or(is_known));
-        ready.extend(name.map(ToOwned::to_owned));
+        ready.extend(ready_part(&entry?, timeline));
     }
     ready.sort_unstable();
-    let log = archive.log();
-    ready.retain(|name| !log.join(format!("{name}.gz")).exists());
+    ready.retain(|name| !archive.has_part(name));
     Ok(ready)
+}
+
+/// Returns whether a server has a part of its log ready, or so many files about it that [`ready`] has to
+/// look.
+pub(super) fn may_be_ready(data: &Path, archive: &Archive, timeline: u32) -> io::Result<bool> {
+    for (count, entry) in data.join(STATUS).read_dir()?.enumerate() {
+        let part = ready_part(&entry?, timeline);
+        if count == LOOKED_AT || part.is_some_and(|part| !archive.has_part(&part)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Returns the part of a log that a file in the folder of [`STATUS`] says is ready.
+fn ready_part(file: &DirEntry, timeline: u32) -> Option<String> {
+    let name = file.file_name();
+    let name = name.to_str()?.strip_suffix(".ready")?;
+    let is_known = |of: u32| (2..=timeline).contains(&of);
+    // Any other name would be a path that the owner of the database chooses.
+    let is_ours = is_part(name) && timeline::number(name).is_none_or(is_known);
+    is_ours.then(|| name.to_owned())
 }
 
 /// Returns the time, in seconds since 1970, up to which everything that was committed can be restored. That

@@ -6,6 +6,8 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use jiff::Timestamp;
+
 use super::super::files::{failed, open_regular, private};
 use super::Archive;
 use super::restore::{copy_log, latest, target_time};
@@ -31,7 +33,8 @@ pub fn restore_files(
 ) -> Result<String, ProvisionError> {
     let io = |error| failed(&into.display().to_string(), &error);
     let archive = Archive::new(backups.to_owned());
-    let (key, base) = latest(&archive, until.unwrap_or(i64::MAX))?;
+    let now = Timestamp::now().as_second();
+    let (key, base) = latest(&archive, until, now)?;
     if into.exists() {
         let wrong = format!("{} exists: name a folder that does not", into.display());
         return Err(ProvisionError::Failed(wrong));

@@ -42,7 +42,7 @@ impl Inner {
         let archive = self.archive(&restored.from)?;
         // Asked first, since a failover may change which copies are of use.
         self.archive_until_now(&restored.from, &archive).await?;
-        let (key, base) = latest(&archive, restored.until)?;
+        let (key, base) = latest(&archive, Some(restored.until), self.world.now() / 1000)?;
         // Open, so that it can be read even if it is not kept any longer. The log is copied before it is
         // unpacked, as the log may not be kept either.
         let file = fs::File::open(archive.file(&key)).map_err(io)?;
@@ -92,7 +92,7 @@ impl Inner {
         drop(other);
         let part = session.switch_log().await?;
         let begun = Instant::now();
-        while !archive.log().join(format!("{part}.gz")).exists() {
+        while !archive.has_part(&part) {
             if begun.elapsed() > ARCHIVED {
                 let wrong = "the log of the other database is not archived in time";
                 return Err(ProvisionError::Failed(wrong.to_owned()));
@@ -184,11 +184,33 @@ pub(super) fn target_time(until: i64) -> Result<String, ProvisionError> {
     Ok(until.strftime("%Y-%m-%d %H:%M:%S%.6f+00").to_string())
 }
 
-/// Returns the last copy that was complete at a time, in microseconds since 1970, with its key.
-pub(super) fn latest(archive: &Archive, until: i64) -> Result<(String, Base), ProvisionError> {
-    let is_complete = |base: &Base| base.ended_at.saturating_mul(1_000_000) <= until;
-    let mut usable = archive.usable()?.into_iter().rev();
-    let latest = usable.find(|(_, base)| is_complete(base));
+/// Returns the last copy that was complete at a time, in microseconds since 1970, or at the end of the
+/// log, with its key. `now` is in seconds since 1970.
+///
+/// A copy whose time is before that of an earlier one is left out: the clock was set back in between, so it
+/// may have what was written after its time. So are copies whose time is yet to come.
+pub(super) fn latest(
+    archive: &Archive,
+    until: Option<i64>,
+    now: i64,
+) -> Result<(String, Base), ProvisionError> {
+    let mut usable = archive.usable()?;
+    let latest = match until {
+        None => usable.pop(),
+        Some(until) => {
+            let mut newest = i64::MIN;
+            usable.retain(|(_, base)| {
+                // The time of a copy is rounded up.
+                let is_in_order = (newest..=now.saturating_add(1)).contains(&base.ended_at);
+                if is_in_order {
+                    newest = base.ended_at;
+                }
+                is_in_order
+            });
+            let is_complete = |base: &Base| base.ended_at.saturating_mul(1_000_000) <= until;
+            usable.into_iter().rfind(|(_, base)| is_complete(base))
+        }
+    };
     let wrong = "there is no backup any more that was complete at the time to restore to";
     latest.ok_or_else(|| ProvisionError::Failed(wrong.to_owned()))
 }
@@ -215,4 +237,70 @@ pub(super) fn copy_log(archive: &Archive, first: &str, to: &Path, user: User) ->
         fs::set_permissions(&copy, Permissions::from_mode(0o640))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Copies in the order of the log, each with its name and the second at which it was complete.
+    fn archive(copies: &[(&str, i64)]) -> (tempfile::TempDir, Archive) {
+        let folder = tempfile::tempdir().expect("there is room");
+        let archive = Archive::new(folder.path().join("backups"));
+        archive.make().expect("it can be made");
+        for (number, (key, ended_at)) in (1..).zip(copies) {
+            let base = Base {
+                begins: format!("0000000100000000{number:08X}"),
+                label: String::new(),
+                ends: (number << 24) + 100,
+                ended_at: *ended_at,
+            };
+            archive.add(key, &base).expect("it can be added");
+        }
+        (folder, archive)
+    }
+
+    #[test]
+    fn a_copy_of_a_wrong_clock_is_not_taken_for_an_earlier_one() {
+        // The third was made after the clock was set back, and the last by a clock that is ahead.
+        let copies = [("c", 100), ("b", 200), ("a", 150), ("d", 300), ("e", 9_000)];
+        let (_folder, archive) = archive(&copies);
+        let chosen = |until: i64| {
+            let latest = latest(&archive, Some(until * 1_000_000), 400);
+            latest.map(|(key, _)| key).ok()
+        };
+        for (until, key) in [
+            (99, None),
+            (100, Some("c")),
+            (160, Some("c")),
+            (250, Some("b")),
+            (300, Some("d")),
+            (400, Some("d")),
+        ] {
+            assert_eq!(chosen(until).as_deref(), key, "{until}");
+        }
+        let end = latest(&archive, None, 400).expect("there is one");
+        assert_eq!(end.0, "e");
+    }
+
+    #[test]
+    fn only_changes_after_a_copy_count() {
+        let (_folder, archive) = archive(&[("a", 100)]);
+        let (_, base) = latest(&archive, None, 400).expect("there is one");
+        let write = |name: &str, length: usize| {
+            let part = archive.log().join(format!("{name}.gz"));
+            fs::write(part, vec![0; length]).expect("there is room");
+        };
+        // The parts of the copy, the one after it that always comes, a history, and what a killed
+        // primary has left.
+        write("000000010000000000000001", 1);
+        write("000000010000000000000001.00000028.backup", 2);
+        write("000000010000000000000002", 4);
+        write("00000002.history", 8);
+        write("000000000000000000000009", 16);
+        assert_eq!(archive.logged_after(&base).expect("it can be read"), 0);
+        write("000000010000000000000003", 32);
+        write("000000020000000100000000", 64);
+        assert_eq!(archive.logged_after(&base).expect("it can be read"), 96);
+    }
 }

@@ -164,8 +164,8 @@ async fn new_changes_of_a_held_group_run_one_at_a_time_and_wait_less() {
     assert_eq!((took, again.lock_wait), (millis(250), LOCK_WAIT));
     // A change that fails says nothing either.
     schedule.end(again, Err(StorageError::Unavailable("it is gone".into())));
-    let _other = submit(&schedule, 'b');
-    assert_eq!(take(&schedule, 'b').lock_wait, HASTE);
+    let _other = submit(&schedule, 'c');
+    assert_eq!(take(&schedule, 'c').lock_wait, HASTE);
 }
 
 #[tokio::test(start_paused = true)]
@@ -282,8 +282,8 @@ async fn a_change_that_conflicts_goes_to_the_end_of_its_line() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_project_leaves_half_of_the_workers_to_others_that_are_active() {
-    let schedule = schedule_of(4);
+async fn a_project_has_a_quarter_of_the_workers_beside_others_that_are_active() {
+    let schedule = schedule_of(8);
     let _callers: Vec<Caller> = (0..8).map(|_| submit(&schedule, 'a')).collect();
     // It is alone so far.
     let [first, second, third] = [(); 3].map(|()| take(&schedule, 'a'));
@@ -294,7 +294,7 @@ async fn a_project_leaves_half_of_the_workers_to_others_that_are_active() {
     ensure_none(&schedule);
     schedule.end(first, Ok(()));
     ensure_none(&schedule);
-    // A worker that waits gets the next one once fewer than half run.
+    // A worker that waits gets the next one once fewer than its share run.
     let mut waits = pin!(schedule.next());
     assert!(waits.as_mut().now_or_never().is_none());
     schedule.end(second, Ok(()));
