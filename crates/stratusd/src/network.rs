@@ -67,8 +67,6 @@ const TICK: Duration = Duration::from_millis(500);
 const SLICE: Duration = Duration::from_millis(400);
 /// How long to wait before the next part of a change is made.
 const SETTLING: Duration = Duration::from_millis(10);
-/// How long to wait before rules are looked at again that have changed soon after they were loaded.
-const RESTING: Duration = Duration::from_millis(100);
 /// How long to wait before what has failed is tried again.
 const PAUSE: Duration = Duration::from_secs(1);
 /// After which time a namespace is compared with the plan again, one of them at each tick.
@@ -279,12 +277,15 @@ impl Work {
             }
             let wait = if is_done {
                 TICK
-            } else if self.maker.rests() {
-                RESTING
-            } else if !self.has_failed {
-                SETTLING
             } else {
-                PAUSE
+                let pause = if self.has_failed || self.maker.rests() {
+                    PAUSE
+                } else {
+                    SETTLING
+                };
+                let rest = self.maker.rests_until();
+                let rest = rest.map(|until| until.saturating_duration_since(Instant::now()));
+                rest.map_or(pause, |rest| rest.clamp(SETTLING, pause))
             };
             // Within the runtime, which has the clock.
             let waiting = async { timeout(wait, updates.recv()).await };
@@ -360,7 +361,7 @@ impl Work {
             is_up: is_up(vm),
         });
         self.shared.set(Status {
-            is_in_force: is_done,
+            is_in_force: is_done || self.maker.rests(),
             vms: vms.collect(),
             problems: failed.chain(plan.problems.iter().cloned()).collect(),
             left_out: plan.left_out.iter().cloned().collect(),

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use stratusd::provision::local::restore_files;
+use stratusd::world::World;
 
 use super::output::print;
 
@@ -29,7 +30,8 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<()> {
     let into = std::path::absolute(&arguments.into).context("failed to name the folder")?;
     let until = arguments.until.map(Timestamp::as_microsecond);
-    let version = restore_files(&arguments.backups, &into, until)?;
+    let now = World::real().now() / 1000;
+    let version = restore_files(&arguments.backups, &into, until, now)?;
     let folder = into.display();
     print(format_args!(
         "made a data folder of PostgreSQL {version}; start its server, which reads the log, and connect to it:\n\n  \

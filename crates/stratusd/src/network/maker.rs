@@ -43,8 +43,10 @@ pub(super) struct Maker {
     rulesets: BTreeMap<Place, String>,
     /// When the rules of a place were loaded last, and how long that took.
     loads: BTreeMap<Place, (Instant, Duration)>,
-    /// The places whose rules have changed again so soon that others come first.
-    resting: BTreeSet<Place>,
+    /// The places whose rules have changed again so soon that others come first, and until when.
+    resting: BTreeMap<Place, Instant>,
+    /// Whether the last pass ended before all places had their turn.
+    is_cut: bool,
     /// The rules that nftables has refused last, when, and why. Loading them takes long, and stops others.
     refused: BTreeMap<Place, (String, Instant, String)>,
     /// The places whose links are as planned, and not in use yet.
@@ -76,7 +78,8 @@ impl Maker {
             links: BTreeMap::new(),
             rulesets: BTreeMap::new(),
             loads: BTreeMap::new(),
-            resting: BTreeSet::new(),
+            resting: BTreeMap::new(),
+            is_cut: false,
             refused: BTreeMap::new(),
             settling: BTreeSet::new(),
             failures: BTreeMap::new(),
@@ -97,9 +100,15 @@ impl Maker {
         self.there.get(place).copied()
     }
 
-    /// Returns whether nothing but rules is left to do, which rest.
+    /// Returns whether the last pass has done everything but load rules that rest.
     pub(super) fn rests(&self) -> bool {
-        !self.resting.is_empty() && self.failures.is_empty() && self.settling.is_empty()
+        let is_done = self.failures.is_empty() && self.settling.is_empty() && !self.is_cut;
+        is_done && !self.resting.is_empty()
+    }
+
+    /// Returns when the first rules that rest may be loaded.
+    pub(super) fn rests_until(&self) -> Option<Instant> {
+        self.resting.values().min().copied()
     }
 
     /// Brings the machine towards a plan: all rules, and links for about as long as `slice`. Returns
@@ -112,6 +121,9 @@ impl Maker {
         let failed: BTreeSet<Place> = std::mem::take(&mut self.failures).into_keys().collect();
         self.settling.clear();
         self.resting.clear();
+        self.loads
+            .retain(|_, (ended, took)| ended.elapsed() < *took * RESTS);
+        self.is_cut = false;
         self.look(plan)?;
         // What is allowed comes before links that it is about, and is in force soon however much else
         // there is to do.
@@ -132,6 +144,7 @@ impl Maker {
             self.ensure(plan, place);
             self.bring(plan, place, &mut read);
             if Instant::now() >= until {
+                self.is_cut = true;
                 return Ok(false);
             }
         }
@@ -250,17 +263,19 @@ impl Maker {
         if self.rulesets.get(place) == Some(ruleset) || !self.there.contains_key(place) {
             return;
         }
+        let load = self.loads.get(place).copied();
+        let pause = load.map_or(REFUSED, |(_, took)| took.max(REFUSED));
         if let Some((text, at, why)) = self.refused.get(place)
             && text == ruleset
-            && at.elapsed() < REFUSED
+            && at.elapsed() < pause
         {
             self.failures.insert(place.clone(), why.clone());
             return;
         }
-        let is_first = !self.rulesets.contains_key(place);
-        let load = self.loads.get(place).filter(|_| !is_first);
-        if load.is_some_and(|(ended, took)| ended.elapsed() < *took) {
-            self.resting.insert(place.clone());
+        if let Some((ended, took)) = load
+            && ended.elapsed() < took
+        {
+            self.resting.insert(place.clone(), ended + took);
             return;
         }
         let begun = Instant::now();
@@ -295,7 +310,10 @@ impl Maker {
         let is_there = *place == Place::Host || self.there.contains_key(place);
         // Without its rules, a router must not forward.
         let is_closed = plan.rulesets.contains_key(place) && !self.rulesets.contains_key(place);
-        if is_done || !is_there || is_closed || self.failures.contains_key(place) {
+        // Nor may it get links to which older rules would let in more.
+        let is_resting = self.resting.contains_key(place);
+        let has_failed = self.failures.contains_key(place);
+        if is_done || !is_there || is_closed || is_resting || has_failed {
             return;
         }
         let begun = Instant::now();
@@ -406,7 +424,6 @@ impl Maker {
         self.refused.remove(place);
         self.links.remove(place);
         self.rulesets.remove(place);
-        self.loads.remove(place);
     }
 
     fn fail(&mut self, place: Place, error: &anyhow::Error) {

@@ -23,7 +23,8 @@ use crate::watch::Reading;
 /// What is known of the networks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Status {
-    /// Whether everything that was read is on this machine, other than what has a problem.
+    /// Whether everything that was read is on this machine, other than what has a problem and rules that
+    /// have changed again soon after they were loaded.
     pub is_in_force: bool,
     pub vms: Vec<VmStatus>,
     /// What cannot be made, and why.

@@ -303,15 +303,16 @@ impl Provisioner for Local {
         let look = move || {
             Ok((
                 archive.shown()?,
+                archive.times(now)?,
                 backup::archived_until(&data, &archive, now)?,
             ))
         };
         let looked = spawn_blocking(look).await.expect("it does not panic");
-        let (backups, archived_until) = looked?;
-        let latest_restore_time = match (&wanted.known, backups.last()) {
+        let (backups, times, archived_until) = looked?;
+        let latest_restore_time = match (&wanted.known, times) {
             // Restoring asks the server for what is not archived yet, which the server may refuse if it
             // waits for something before.
-            (_, Some(newest)) if is_available => archived_until.max(newest.last_modified),
+            (_, Some((_, newest))) if is_available => archived_until.max(newest),
             (Some(known), _) => known.latest_restore_time,
             (None, _) => database.record.created_at / 1000,
         };
@@ -319,7 +320,7 @@ impl Provisioner for Local {
             is_available,
             shape: database.record.shape,
             used_bytes: storage::shown(used, bytes_per_gib),
-            earliest_restore_time: backups.iter().map(|backup| backup.last_modified).min(),
+            earliest_restore_time: times.map(|(earliest, _)| earliest),
             latest_restore_time,
             backups,
         }))

@@ -301,6 +301,8 @@ on_both! {
         assert_eq!(create("fourth", "key", LONG).await, 409, "it is in use again");
         bare.wait(day);
         assert_eq!(create("fourth", "key", LONG).await, 200);
+        // Nor is the limit exceeded by new responses to old keys.
+        assert_eq!(create("fifth", "other-1", LONG).await, 429);
     }
 
     async fn a_sweep_deletes_long_responses_in_more_transactions(home: Home) {

@@ -439,9 +439,15 @@ impl State {
         if self.is_closed {
             return Idle::Closed;
         }
-        match (self.places.peek(), self.due.first()) {
-            (Some(rest), Some(due)) => Idle::Until(rest.0.max(due)),
-            _ => Idle::Wait,
-        }
+        let held = match (self.places.peek(), self.due.first()) {
+            (Some(rest), Some(due)) => Some(rest.0.max(due)),
+            _ => None,
+        };
+        // Those of a project that has its share may run once it is alone.
+        let free = (!self.free.is_empty()).then(|| Instant::now() + SWEEP);
+        held.into_iter()
+            .chain(free)
+            .min()
+            .map_or(Idle::Wait, Idle::Until)
     }
 }

@@ -3,6 +3,7 @@
 use std::fs;
 
 use serde_json::{Value, json};
+use tokio_postgres::SimpleQueryMessage;
 
 use super::replication::streaming;
 use super::{PLACE, create};
@@ -22,6 +23,10 @@ const NEST: &str = "mkdir -p $(printf 'd/%.0s' $(seq 30000)) && : > nested";
 
 /// Puts a pipe where the copy of the server gets a file.
 const PIPE: &str = "cd ../..; until mkfifo b/new/backup_label; do test -d a || exit; sleep 0.01; done; : > a/socket/piped";
+
+/// Makes many files about parts of the log that do not exist.
+const MANY: &str = "cd ../data/pg_wal/archive_status && seq 20000 | while read -r number; do \
+     : > $(printf '0000000000000000%08X.done' $number); done; : > ../../../socket/made";
 
 /// Makes it uncertain whether the server runs, so that it cannot be stopped by its number.
 const UNCERTAIN: &str = "cd ../data; rm postmaster.pid; mkdir postmaster.pid; \
@@ -90,6 +95,31 @@ async fn a_pipe_does_not_hold_up_the_copy_of_a_standby() {
     caller.patch(&path, standby).await.ok();
     await_owner(&servers, &made, "piped").await;
     streaming(&made, 1).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_log_of_an_owner_with_many_files_is_archived() {
+    let Some(servers) = Servers::new() else {
+        return;
+    };
+    let service = servers.serve(&[]);
+    let caller = servers.caller(&service);
+    let made = create(&caller, "orders", json!({})).await;
+    run(&made, MANY).await;
+    await_owner(&servers, &made, "made").await;
+    let client = connect(&made).await.expect("the owner can connect");
+    let switch =
+        "SELECT pg_logical_emit_message(false, '', ''); SELECT pg_walfile_name(pg_switch_wal())";
+    let said = client.simple_query(switch).await.expect("it answers");
+    let part = said.iter().rev().find_map(|message| match message {
+        SimpleQueryMessage::Row(row) => row.get(0),
+        _ => None,
+    });
+    let part = format!("{}.gz", part.expect("it says which part it has ended"));
+    let id = made["id"].as_str().expect("it has an id");
+    let log = servers.folder().join("backups").join(id).join("log");
+    let archived = eventually(async || log.join(&part).exists().then_some(()));
+    archived.await.expect("it is archived");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -49,6 +49,9 @@ pub(super) struct Base {
     /// The time at which the copy was complete, in seconds since 1970. The database can be restored to
     /// this time and later ones.
     pub(super) ended_at: i64,
+    /// Whether that time is known to be wrong: it was yet to come when the copy was looked at later.
+    #[serde(default)]
+    pub(super) is_time_wrong: bool,
 }
 
 impl Base {
@@ -119,7 +122,7 @@ impl Archive {
         self.folder.join("base")
     }
 
-    /// Records that the copy with a key is complete.
+    /// Records what the copy with a key is, which is complete by that.
     pub(super) fn add(&self, key: &str, base: &Base) -> Result<(), ProvisionError> {
         let text = serde_json::to_vec_pretty(base).expect("a record is JSON");
         replace(&self.base().join(format!("{key}.json")), &text, None)
@@ -159,6 +162,37 @@ impl Archive {
         let mut copies = self.copies()?;
         copies.retain(|(_, base)| history.continues(base));
         Ok(copies)
+    }
+
+    /// Returns the usable copies with their keys whose times can be relied on, the oldest first. `now` is in
+    /// seconds since 1970.
+    ///
+    /// A copy whose time is before that of an earlier one is left out: the clock was set back in between, so
+    /// it may have what was written after its time. So are copies whose time is yet to come.
+    pub(super) fn timed(&self, now: i64) -> Result<Vec<(String, Base)>, ProvisionError> {
+        let mut usable = self.usable()?;
+        let mut newest = i64::MIN;
+        usable.retain(|(_, base)| {
+            // The time of a copy is rounded up.
+            let is_in_order = (newest..=now.saturating_add(1)).contains(&base.ended_at);
+            let is_right = is_in_order && !base.is_time_wrong;
+            if is_right {
+                newest = base.ended_at;
+            }
+            is_right
+        });
+        Ok(usable)
+    }
+
+    /// Returns the times of the first copy and of the last, in seconds since 1970, between which the
+    /// database can be restored if its log is archived. `now` is the present time.
+    pub(in super::super) fn times(&self, now: i64) -> Result<Option<(i64, i64)>, ProvisionError> {
+        if !self.exists() {
+            return Ok(None);
+        }
+        let timed = self.timed(now)?;
+        let times = timed.first().zip(timed.last());
+        Ok(times.map(|((_, first), (_, last))| (first.ended_at, last.ended_at)))
     }
 
     /// Returns the backups as the service shows them, the oldest first.

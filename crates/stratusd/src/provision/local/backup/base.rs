@@ -30,6 +30,15 @@ impl Inner {
         let Some((key, base)) = usable.last() else {
             return Ok(true);
         };
+        // Rounded up, as the time of a copy is.
+        let age = self.world.now().saturating_add(999) / 1000 - base.ended_at;
+        if age < 0 && !base.is_time_wrong {
+            let wrong = Base {
+                is_time_wrong: true,
+                ..base.clone()
+            };
+            archive.add(key, &wrong)?;
+        }
         // After a failover, the newest copy may have what was lost, so the log has a long way to go.
         let timeline = format!("{:08X}", database.record.timeline);
         let is_copied = |(_, base): &(String, Base)| base.begins.starts_with(&timeline);
@@ -39,10 +48,8 @@ impl Inner {
         }
         let logged = archive.logged_after(base)?;
         let every = i64::try_from(self.config.backup_every.as_secs()).unwrap_or(i64::MAX);
-        // Rounded up, as the time of a copy is.
-        let age = self.world.now().saturating_add(999) / 1000 - base.ended_at;
         // The age of a copy that was made by a clock ahead of this one is not known.
-        let is_old = age >= every || age < 0;
+        let is_old = age >= every || age < 0 || base.is_time_wrong;
         Ok(logged > self.storage(&database.record).max(LEAST_LOG) || logged > 0 && is_old)
     }
 
@@ -103,6 +110,7 @@ impl Inner {
             ended_at: self.world.now().saturating_add(999) / 1000,
             label,
             ends,
+            is_time_wrong: false,
         };
         archive.add(&key, &base)
     }

@@ -94,9 +94,17 @@ impl Keeper {
     }
 }
 
+/// When a database has its turn again.
+enum Next {
+    /// After its task has done what there was to do.
+    Done(Duration),
+    /// After its task could not do anything yet, which says nothing about whether it would fail.
+    Untried(Duration),
+}
+
 /// Tasks, one at a time for each database.
 struct Tasks {
-    set: JoinSet<(String, Result<Duration, ProvisionError>)>,
+    set: JoinSet<(String, Result<Next, ProvisionError>)>,
     /// Each database with a task, and the place of the task.
     ids: HashMap<String, Place>,
     places: Places,
@@ -128,7 +136,7 @@ impl Tasks {
     /// since an owner may hold up each task until it fails.
     fn begin<F>(&mut self, ids: &[String], projects: &Projects, work: impl Fn(String) -> F)
     where
-        F: Future<Output = Result<Duration, ProvisionError>> + Send + 'static,
+        F: Future<Output = Result<Next, ProvisionError>> + Send + 'static,
     {
         let now = Instant::now();
         let waits = |id: &&String| self.next.get(*id).is_none_or(|next| *next <= now);
@@ -163,10 +171,11 @@ impl Tasks {
             };
             self.ids.remove(&id);
             let wait = match done {
-                Ok(wait) => {
+                Ok(Next::Done(wait)) => {
                     self.failures.remove(&id);
                     wait
                 }
+                Ok(Next::Untried(wait)) => wait,
                 Err(error) => {
                     tracing::warn!(database = id, "{}: {error}", self.failure);
                     let failures = self.failures.entry(id.clone()).or_default();
@@ -184,14 +193,14 @@ impl Tasks {
 
 impl Local {
     /// Copies a database if it is time to. Returns when to look again.
-    async fn keep(self, id: String) -> Result<Duration, ProvisionError> {
+    async fn keep(self, id: String) -> Result<Next, ProvisionError> {
         let Some(locked) = self.0.folder.lock(&id)? else {
-            return Ok(FIRST_LOOK);
+            return Ok(Next::Untried(FIRST_LOOK));
         };
         let record = locked.read()?.filter(|record| record.is_created);
         let is_settled = |record: &Record| record.promoted.is_none() && record.upgrade.is_none();
         let Some(record) = record.filter(is_settled) else {
-            return Ok(FIRST_LOOK);
+            return Ok(Next::Untried(FIRST_LOOK));
         };
         let database = Database { locked, record };
         let local = self.clone();
@@ -207,31 +216,33 @@ impl Local {
         let looked = spawn_blocking(look).await.expect("it does not panic");
         let (database, is_due, has_reserve) = looked?;
         if is_due {
-            let Some(_place) = self.0.backing_up.take(database.project()) else {
-                return Ok(NO_PLACE);
-            };
             // A copy ends once its log is archived, and is what makes room. Only up to twice the bound:
             // the copies of a database may fail for ever.
             if has_reserve {
                 self.0.allow_archive(&id);
             }
+            let Some(_place) = self.0.backing_up.take(database.project()) else {
+                return Ok(Next::Untried(NO_PLACE));
+            };
             match self.0.back_up(database).await {
                 // It was deleted meanwhile.
                 Err(_) if !self.0.archive(&id)?.exists() => {}
                 done => done?,
             }
         }
-        Ok(self.0.config.backup_every.clamp(FIRST_LOOK, LOOK))
+        Ok(Next::Done(
+            self.0.config.backup_every.clamp(FIRST_LOOK, LOOK),
+        ))
     }
 
     /// Copies the parts of a database's log that its server has ready.
-    async fn archive_log(self, id: String) -> Result<Duration, ProvisionError> {
+    async fn archive_log(self, id: String) -> Result<Next, ProvisionError> {
         // Without the lock: a step that stops the server waits for it.
         let Some(record) = folder::read(&self.0.folder.path(&id)?)? else {
-            return Ok(Duration::ZERO);
+            return Ok(Next::Done(Duration::ZERO));
         };
         if self.0.is_archive_full(&id) {
-            return Ok(Duration::ZERO);
+            return Ok(Next::Done(Duration::ZERO));
         }
         let path = self.0.folder.path(&id)?;
         let user = record.user.map(|user| (user, user));
@@ -246,10 +257,10 @@ impl Local {
             Ok(size) if size < most => {}
             Ok(_) => {
                 self.0.refuse_archive(&id);
-                return Ok(Duration::ZERO);
+                return Ok(Next::Done(Duration::ZERO));
             }
             // It was deleted meanwhile.
-            Err(_) if !archive.exists() => return Ok(Duration::ZERO),
+            Err(_) if !archive.exists() => return Ok(Next::Done(Duration::ZERO)),
             Err(error) => return Err(error),
         }
         for data in datas(&path) {
@@ -259,24 +270,24 @@ impl Local {
                 done => done?,
             }
         }
-        Ok(Duration::ZERO)
+        Ok(Next::Done(Duration::ZERO))
     }
 }
 
 impl Local {
     /// Makes the statistics of a database that was upgraded. A failure is logged, and not tried again,
     /// since the database works without them, and its owner can make them by `ANALYZE`.
-    async fn analyze(self, id: String) -> Result<Duration, ProvisionError> {
+    async fn analyze(self, id: String) -> Result<Next, ProvisionError> {
         let locked = self.0.lock(&id).await?;
         let record = locked.read()?.filter(|record| record.is_unanalyzed);
         let Some(record) = record.filter(|record| record.upgrade.is_none()) else {
-            return Ok(FIRST_LOOK);
+            return Ok(Next::Untried(FIRST_LOOK));
         };
         let database = Database { locked, record };
         let analyzed = upgrade::analyze(&self.0, database).await;
         // It may have been deleted meanwhile.
         if !self.0.folder.has(&id)? {
-            return Ok(FIRST_LOOK);
+            return Ok(Next::Untried(FIRST_LOOK));
         }
         if let Err(error) = analyzed {
             tracing::warn!(
@@ -290,7 +301,7 @@ impl Local {
             database.record.is_unanalyzed = false;
             database.write()?;
         }
-        Ok(FIRST_LOOK)
+        Ok(Next::Done(FIRST_LOOK))
     }
 }
 
@@ -403,7 +414,9 @@ mod tests {
             tokio::time::advance(Duration::from_secs(1)).await;
         }
         // One that succeeds is as one that has never failed.
-        tasks.begin(&hostile[..1], &none, |_| ready(Ok(Duration::ZERO)));
+        tasks.begin(&hostile[..1], &none, |_| {
+            ready(Ok(Next::Done(Duration::ZERO)))
+        });
         end(&mut tasks, &all).await;
         assert!(tasks.failures.is_empty());
     }

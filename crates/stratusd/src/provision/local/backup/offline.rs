@@ -6,8 +6,6 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use jiff::Timestamp;
-
 use super::super::files::{failed, open_regular, private};
 use super::Archive;
 use super::restore::{copy_log, latest, target_time};
@@ -20,7 +18,7 @@ const RULES: &str = "local all all trust\n";
 
 /// Makes a folder with the data of a database at a time, in microseconds since 1970, or at the end of
 /// its log. A server of PostgreSQL that is started on it reads the log. Returns the major version of
-/// PostgreSQL that it needs.
+/// PostgreSQL that it needs. `now` is the present time in seconds since 1970.
 ///
 /// # Errors
 ///
@@ -30,10 +28,10 @@ pub fn restore_files(
     backups: &Path,
     into: &Path,
     until: Option<i64>,
+    now: i64,
 ) -> Result<String, ProvisionError> {
     let io = |error| failed(&into.display().to_string(), &error);
     let archive = Archive::new(backups.to_owned());
-    let now = Timestamp::now().as_second();
     let (key, base) = latest(&archive, until, now)?;
     if into.exists() {
         let wrong = format!("{} exists: name a folder that does not", into.display());

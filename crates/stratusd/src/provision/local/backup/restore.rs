@@ -186,29 +186,17 @@ pub(super) fn target_time(until: i64) -> Result<String, ProvisionError> {
 
 /// Returns the last copy that was complete at a time, in microseconds since 1970, or at the end of the
 /// log, with its key. `now` is in seconds since 1970.
-///
-/// A copy whose time is before that of an earlier one is left out: the clock was set back in between, so it
-/// may have what was written after its time. So are copies whose time is yet to come.
 pub(super) fn latest(
     archive: &Archive,
     until: Option<i64>,
     now: i64,
 ) -> Result<(String, Base), ProvisionError> {
-    let mut usable = archive.usable()?;
     let latest = match until {
-        None => usable.pop(),
+        None => archive.usable()?.pop(),
         Some(until) => {
-            let mut newest = i64::MIN;
-            usable.retain(|(_, base)| {
-                // The time of a copy is rounded up.
-                let is_in_order = (newest..=now.saturating_add(1)).contains(&base.ended_at);
-                if is_in_order {
-                    newest = base.ended_at;
-                }
-                is_in_order
-            });
             let is_complete = |base: &Base| base.ended_at.saturating_mul(1_000_000) <= until;
-            usable.into_iter().rfind(|(_, base)| is_complete(base))
+            let timed = archive.timed(now)?;
+            timed.into_iter().rfind(|(_, base)| is_complete(base))
         }
     };
     let wrong = "there is no backup any more that was complete at the time to restore to";
@@ -254,6 +242,7 @@ mod tests {
                 label: String::new(),
                 ends: (number << 24) + 100,
                 ended_at: *ended_at,
+                is_time_wrong: false,
             };
             archive.add(key, &base).expect("it can be added");
         }
@@ -279,8 +268,17 @@ mod tests {
         ] {
             assert_eq!(chosen(until).as_deref(), key, "{until}");
         }
-        let end = latest(&archive, None, 400).expect("there is one");
-        assert_eq!(end.0, "e");
+        assert_eq!(
+            archive.times(400).expect("it can be read"),
+            Some((100, 300))
+        );
+        let (end, mut base) = latest(&archive, None, 400).expect("there is one");
+        assert_eq!(end, "e");
+        // Its time is not right when it has come, either.
+        base.is_time_wrong = true;
+        archive.add(&end, &base).expect("it can be added");
+        let later = latest(&archive, Some(9_500 * 1_000_000), 9_900);
+        assert_eq!(later.expect("there is one").0, "d");
     }
 
     #[test]
