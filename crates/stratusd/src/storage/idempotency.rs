@@ -34,6 +34,7 @@ record! {
 }
 
 /// Returns the number of responses that one counts as, by its sealed form.
+#[must_use]
 pub fn parts(sealed: &[u8]) -> i64 {
     i64::try_from(sealed.len().div_ceil(PART)).unwrap_or(i64::MAX)
 }
