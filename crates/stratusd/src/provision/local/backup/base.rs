@@ -17,9 +17,9 @@ const KEY: &str = "%Y%m%dT%H%M%SZ";
 const LEAST_LOG: u64 = 64 << 20;
 
 impl Inner {
-    /// Returns whether a database should be copied: if there is no copy of the timeline that it is on, or
-    /// if it has changed and the last copy is old, or if its log is larger than its storage. Removes
-    /// backups that are not kept.
+    /// Returns whether a database should be copied: if there is no copy of the timeline that it is on, if
+    /// the time of the last copy is wrong, if the database has changed and the last copy is old, or if its
+    /// log is larger than its storage. Removes backups that are not kept.
     pub(super) fn is_copy_due(
         &self,
         database: &Database,
@@ -32,7 +32,8 @@ impl Inner {
         };
         // Rounded up, as the time of a copy is.
         let age = self.world.now().saturating_add(999) / 1000 - base.ended_at;
-        if age < 0 && !base.is_time_wrong {
+        let is_time_wrong = age < 0 || base.is_time_wrong;
+        if is_time_wrong && !base.is_time_wrong {
             let wrong = Base {
                 is_time_wrong: true,
                 ..base.clone()
@@ -48,9 +49,9 @@ impl Inner {
         }
         let logged = archive.logged_after(base)?;
         let every = i64::try_from(self.config.backup_every.as_secs()).unwrap_or(i64::MAX);
-        // The age of a copy that was made by a clock ahead of this one is not known.
-        let is_old = age >= every || age < 0 || base.is_time_wrong;
-        Ok(logged > self.storage(&database.record).max(LEAST_LOG) || logged > 0 && is_old)
+        let is_large = logged > self.storage(&database.record).max(LEAST_LOG);
+        // The database may have no other copy from which it can be restored to a time.
+        Ok(is_time_wrong || is_large || logged > 0 && age >= every)
     }
 
     /// Returns how many bytes the backups of a database may have: four times its storage, and what a

@@ -132,8 +132,8 @@ impl Tasks {
     }
 
     /// Begins tasks for databases whose turn it is: those first that have waited longest, so that a
-    /// few with much to do do not keep others waiting. Those that have failed leave one place to others,
-    /// since an owner may hold up each task until it fails.
+    /// few with much to do do not keep others waiting. Of those that have failed, only a few have one at a
+    /// time, since an owner may hold up each task until it fails.
     fn begin<F>(&mut self, ids: &[String], projects: &Projects, work: impl Fn(String) -> F)
     where
         F: Future<Output = Result<Next, ProvisionError>> + Send + 'static,
