@@ -99,21 +99,43 @@ impl<K: Eq + Hash + Clone> Shares<K> {
 
     /// Waits until the owner may take an amount, and takes it.
     pub(crate) async fn wait(self: &Arc<Self>, owner: &K, wanted: Wanted) -> Part<K> {
-        self.wait_in_line(owner, wanted, false).await
+        let waited = self.wait_in_line(owner, wanted, false, usize::MAX).await;
+        waited.expect("a line without a bound is never full")
+    }
+
+    /// Waits as [`Shares::wait`] does, or returns `None` at once if a number of others wait in the line of
+    /// the owner already.
+    pub(crate) async fn wait_behind(
+        self: &Arc<Self>,
+        owner: &K,
+        wanted: Wanted,
+        others: usize,
+    ) -> Option<Part<K>> {
+        self.wait_in_line(owner, wanted, false, others).await
     }
 
     /// Waits as [`Shares::wait`] does, but first in the line of its owner: for those that hold something
     /// meanwhile which other owners wait for.
     pub(crate) async fn wait_first(self: &Arc<Self>, owner: &K, wanted: Wanted) -> Part<K> {
-        self.wait_in_line(owner, wanted, true).await
+        let waited = self.wait_in_line(owner, wanted, true, usize::MAX).await;
+        waited.expect("a line without a bound is never full")
     }
 
-    async fn wait_in_line(self: &Arc<Self>, owner: &K, wanted: Wanted, is_first: bool) -> Part<K> {
+    async fn wait_in_line(
+        self: &Arc<Self>,
+        owner: &K,
+        wanted: Wanted,
+        is_first: bool,
+        others: usize,
+    ) -> Option<Part<K>> {
         let (receiver, number) = {
             let mut state = self.state();
             // Those of others that wait may not take what is free, or they would have it.
             if !state.waits(owner) && state.may_take(owner, wanted) {
-                return self.part(&mut state, owner, wanted.amount);
+                return Some(self.part(&mut state, owner, wanted.amount));
+            }
+            if state.lines.get(owner).map_or(0, BTreeMap::len) >= others {
+                return None;
             }
             let (sender, receiver) = oneshot::channel();
             (
@@ -126,9 +148,8 @@ impl<K: Eq + Hash + Clone> Shares<K> {
             owner,
             number,
         };
-        receiver
-            .await
-            .expect("a sender stays in its line until it is used")
+        let part = receiver.await;
+        Some(part.expect("a sender stays in its line until it is used"))
     }
 
     fn part(self: &Arc<Self>, state: &mut State<K>, owner: &K, amount: usize) -> Part<K> {
@@ -311,6 +332,34 @@ mod tests {
 
     fn wanted(amount: usize) -> Wanted {
         Wanted { amount, beside: 0 }
+    }
+
+    #[test]
+    fn a_line_may_have_a_bound() {
+        let shares = Arc::new(Shares::new(Most {
+            all: 1,
+            each: 1,
+            leaves_as_much: false,
+        }));
+        let held = shares.try_take(&"shop", 1).expect("it is free");
+        let mut waits: Vec<_> = (0..3)
+            .map(|_| Box::pin(shares.wait_behind(&"shop", one(), 2)))
+            .collect();
+        let [first, second, third] = &mut waits[..] else {
+            unreachable!("there are three")
+        };
+        assert!(first.now_or_never().is_none() && second.now_or_never().is_none());
+        let refused = third.now_or_never().expect("it does not wait");
+        assert!(refused.is_none());
+        // The line of another owner has room.
+        let mut rival = Box::pin(shares.wait_behind(&"rival", one(), 2));
+        assert!((&mut rival).now_or_never().is_none());
+        // And so has this one again.
+        drop(held);
+        drop(rival);
+        drop(first.now_or_never().flatten().expect("it is its turn"));
+        let last = Box::pin(shares.wait_behind(&"shop", one(), 2)).now_or_never();
+        assert!(last.is_none());
     }
 
     #[test]

@@ -48,7 +48,7 @@ pub(super) type Owner = Option<ProjectId>;
 /// The budget, which runs around the operations.
 ///
 /// A request that does not fit waits for at most [`WAIT`](crate::storage::WAIT), and is then rejected
-/// with 503. A response that only reads is rejected at once, since it is in memory already; the response
+/// with 503; at once, if as many requests of its project wait as may be in progress. A response that only reads is rejected at once, since it is in memory already; the response
 /// to a change is always sent, because the change is committed.
 #[derive(Debug)]
 pub(super) struct Budget {
@@ -61,6 +61,8 @@ pub(super) struct Budget {
 struct Pool {
     /// The shares, of which each request in progress has one.
     shares: Arc<Shares<Owner>>,
+    /// How many shares a project may have, and how many of its requests may wait for one.
+    each: usize,
     /// The bytes beyond the shares.
     large: Arc<Shares<Owner>>,
     /// The number of these that are taken.
@@ -75,6 +77,7 @@ impl Budget {
     pub(super) fn new(bytes: usize, work: LongWork, held: Gauge, refused: Counter) -> Self {
         let half = bytes / 2;
         let shares = (half / SHARE).max(1);
+        let each = (shares / PARTS).max(1);
         let shared = |all: usize, each: usize| {
             Arc::new(Shares::new(Most {
                 all,
@@ -84,7 +87,8 @@ impl Budget {
         };
         Self {
             pool: Arc::new(Pool {
-                shares: shared(shares, (shares / PARTS).max(1)),
+                shares: shared(shares, each),
+                each,
                 large: shared(half, half),
                 held,
                 work,

@@ -1,7 +1,7 @@
 //! Responses by idempotency key, so that a repeated request gets the response to the first.
 //!
 //! The number of a project's responses is kept in `resource_count`, as that of its other resources. A long
-//! response counts as several: one for each [`PART`] that it begins.
+//! response counts as several: one for each 4 KiB that it begins.
 
 use api_types::ProjectId;
 

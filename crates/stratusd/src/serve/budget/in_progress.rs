@@ -116,8 +116,10 @@ impl Admission for InProgress {
                 amount: 1,
                 beside: 0,
             };
-            let share = timeout(WAIT, self.pool.shares.wait(&owner, one)).await;
-            self.held().share = Some(share.map_err(|_| self.give_up())?);
+            let Pool { shares, each, .. } = &*self.pool;
+            let waited = timeout(WAIT, shares.wait_behind(&owner, one, *each)).await;
+            let share = waited.ok().flatten().ok_or_else(|| self.give_up())?;
+            self.held().share = Some(share);
             Ok(())
         }
         .boxed()
@@ -152,5 +154,52 @@ impl Admission for InProgress {
             go_on(false).await;
         }
         .boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use prometheus_client::metrics::counter::Counter;
+    use prometheus_client::metrics::gauge::Gauge;
+
+    use super::super::super::long_work::LongWork;
+    use super::super::{Budget, PARTS, SHARE};
+    use super::*;
+
+    #[tokio::test]
+    async fn as_many_requests_of_a_project_wait_as_may_be_in_progress() {
+        const SHARES: usize = 8;
+        let bytes = 2 * PARTS * SHARES * SHARE;
+        let work = LongWork::new(2);
+        let budget = Budget::new(bytes, work, Gauge::default(), Counter::default());
+        let project = |letter: &str| {
+            let id = ProjectId::try_from(format!("pj{}", letter.repeat(24)));
+            id.expect("it is an id")
+        };
+        let (shop, rival) = (project("s"), project("r"));
+        let requests: Vec<_> = (0..=SHARES * 2)
+            .map(|_| InProgress::new(&budget.pool))
+            .collect();
+        let mut admitted = requests.iter().map(|request| request.admit(&shop));
+        for request in admitted.by_ref().take(SHARES) {
+            let begun = request.now_or_never();
+            assert!(begun.is_some_and(|begun| begun.is_ok()));
+        }
+        let mut waiting: Vec<_> = admitted.by_ref().take(SHARES).collect();
+        assert!(
+            waiting
+                .iter_mut()
+                .all(|request| request.now_or_never().is_none())
+        );
+        let last = admitted.next().expect("there is one more");
+        assert!(last.now_or_never().is_some_and(|refused| refused.is_err()));
+        assert!(requests[SHARES * 2].is_over());
+        let other = InProgress::new(&budget.pool);
+        let begun = other.admit(&rival).now_or_never();
+        assert!(begun.is_some_and(|begun| begun.is_ok()));
+        // One that has ended makes room.
+        requests[0].end();
+        let first = waiting.remove(0).now_or_never();
+        assert!(first.is_some_and(|begun| begun.is_ok()));
     }
 }
