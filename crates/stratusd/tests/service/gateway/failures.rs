@@ -1,11 +1,12 @@
 //! Upstreams that are down, slow or end early, and callers that go away.
 
 use std::io::Write as _;
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use reqwest::Method;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpSocket};
+use tokio::net::TcpListener;
 
 use super::scene::{Scene, error};
 use crate::support::eventually;
@@ -202,9 +203,26 @@ async fn the_connection_of_a_cancelled_request_leaves_no_port_behind() {
     let ended = stream.read(&mut [0; 4096]).await;
     assert!(ended.is_err() || ended.is_ok_and(|length| length == 0));
     drop(stream);
-    let free = eventually(async || TcpSocket::new_v4().ok()?.bind(gateway).ok());
-    let free = tokio::time::timeout(Duration::from_secs(20), free).await;
-    assert_eq!(free, Ok(Some(())), "the port is not free");
+    // By the table of the system: another program may take the port at once.
+    let gone = eventually(async || (!is_known(gateway, address)).then_some(()));
+    let gone = tokio::time::timeout(Duration::from_secs(20), gone).await;
+    assert_eq!(gone, Ok(Some(())), "the connection is not forgotten");
+}
+
+/// Returns whether the system knows a connection from one address to another, also one that has ended.
+fn is_known(from: SocketAddr, to: SocketAddr) -> bool {
+    let [from, to] = [from, to].map(|address| match address {
+        SocketAddr::V4(address) => {
+            let ip = u32::from_ne_bytes(address.ip().octets());
+            format!("{ip:08X}:{:04X}", address.port())
+        }
+        SocketAddr::V6(address) => panic!("{address} is no address of this test"),
+    });
+    let table = std::fs::read_to_string("/proc/net/tcp").expect("Linux has it");
+    table.lines().any(|line| {
+        let mut columns = line.split_whitespace().skip(1);
+        columns.next() == Some(&from) && columns.next() == Some(&to)
+    })
 }
 
 /// It responds in the middle of the body, takes no more of it, and keeps its connections.
