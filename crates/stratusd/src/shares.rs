@@ -342,13 +342,10 @@ mod tests {
             leaves_as_much: false,
         }));
         let held = shares.try_take(&"shop", 1).expect("it is free");
-        let mut waits: Vec<_> = (0..3)
-            .map(|_| Box::pin(shares.wait_behind(&"shop", one(), 2)))
-            .collect();
-        let [first, second, third] = &mut waits[..] else {
-            unreachable!("there are three")
-        };
-        assert!(first.now_or_never().is_none() && second.now_or_never().is_none());
+        let waits = [(); 3].map(|()| Box::pin(shares.wait_behind(&"shop", one(), 2)));
+        let [mut first, mut second, third] = waits;
+        assert!((&mut first).now_or_never().is_none());
+        assert!((&mut second).now_or_never().is_none());
         let refused = third.now_or_never().expect("it does not wait");
         assert!(refused.is_none());
         // The line of another owner has room.

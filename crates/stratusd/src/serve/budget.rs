@@ -48,8 +48,9 @@ pub(super) type Owner = Option<ProjectId>;
 /// The budget, which runs around the operations.
 ///
 /// A request that does not fit waits for at most [`WAIT`](crate::storage::WAIT), and is then rejected
-/// with 503; at once, if as many requests of its project wait as may be in progress. A response that only reads is rejected at once, since it is in memory already; the response
-/// to a change is always sent, because the change is committed.
+/// with 503. It is rejected at once if as many requests of its project wait as may be in progress. So is a
+/// response that only reads, since it is in memory already; the response to a change is always sent,
+/// because the change is committed.
 #[derive(Debug)]
 pub(super) struct Budget {
     pool: Arc<Pool>,

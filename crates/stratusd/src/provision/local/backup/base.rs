@@ -33,7 +33,7 @@ impl Inner {
         // Rounded up, as the time of a copy is.
         let age = self.world.now().saturating_add(999) / 1000 - base.ended_at;
         let is_time_wrong = age < 0 || base.is_time_wrong;
-        if is_time_wrong && !base.is_time_wrong {
+        if age < 0 && !base.is_time_wrong {
             let wrong = Base {
                 is_time_wrong: true,
                 ..base.clone()

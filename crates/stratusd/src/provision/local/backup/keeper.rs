@@ -420,6 +420,7 @@ mod tests {
         end(&mut tasks, &all).await;
         assert!(tasks.failures.is_empty());
     }
+
     #[tokio::test(start_paused = true)]
     async fn the_databases_of_a_project_leave_places_to_others() {
         let all = ["first", "second", "third", QUIET];
