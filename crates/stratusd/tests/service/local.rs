@@ -77,14 +77,19 @@ fn newest_copy(servers: &Servers, database: &Value) -> Option<String> {
     names.filter(|name| name.ends_with(".json")).max()
 }
 
+/// Has a database begin another part of its log, and waits for a time.
+async fn switch_log(database: &Value, time: Duration) {
+    execute(database, "SELECT pg_logical_emit_message(false, '', '')").await;
+    execute(database, "SELECT pg_switch_wal()").await;
+    tokio::time::sleep(time).await;
+}
+
 /// Waits for a copy of a database that begins in a later second than this one. Returns its name.
 async fn next_copy(servers: &Servers, database: &Value) -> String {
     let before = now().strftime("%Y%m%dT%H%M%SZ.json").to_string();
     let copied = eventually(async || {
         // More than once: a copy that is being made may have it.
-        execute(database, "SELECT pg_logical_emit_message(false, '', '')").await;
-        execute(database, "SELECT pg_switch_wal()").await;
-        tokio::time::sleep(Duration::from_secs(3)).await;
+        switch_log(database, Duration::from_secs(3)).await;
         newest_copy(servers, database).filter(|name| *name > before)
     });
     copied.await.expect("it is copied")

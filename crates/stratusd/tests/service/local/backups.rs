@@ -12,11 +12,15 @@ use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::replication::{received, streaming};
-use super::{PLACE, ask, create, execute, is_running, next_copy};
+use super::{PLACE, ask, create, execute, is_running, next_copy, switch_log};
 use crate::support::caller::Caller;
 use crate::support::servers::{Servers, connect};
 use crate::support::{eventually, leave_out};
 
+/// How long a part of the log takes to be archived.
+const SECOND: Duration = Duration::from_secs(1);
+
+const TABLE: &str = "CREATE TABLE note (text text, at timestamptz DEFAULT clock_timestamp())";
 const NOTES: &str = "SELECT string_agg(text, ' ' ORDER BY at) FROM note";
 
 /// Writes a note, and returns a time after its commit and before any later one.
@@ -66,8 +70,7 @@ async fn what_is_not_archived_is_not_promised() {
     let service = servers.serve(&[]);
     let caller = servers.caller(&service);
     let made = create(&caller, "orders", json!({})).await;
-    let table = "CREATE TABLE note (text text, at timestamptz DEFAULT clock_timestamp())";
-    execute(&made, table).await;
+    execute(&made, TABLE).await;
     first_backup(&caller, "orders").await;
     // No part of the log can be archived from now on.
     let id = made["id"].as_str().expect("it has an id");
@@ -108,8 +111,7 @@ async fn a_database_is_restored_to_any_time_since_its_first_backup() {
     let service = servers.serve(&["--local-backup-every", "2s"]);
     let caller = servers.caller(&service);
     let made = create(&caller, "orders", json!({})).await;
-    let table = "CREATE TABLE note (text text, at timestamptz DEFAULT clock_timestamp())";
-    execute(&made, table).await;
+    execute(&made, TABLE).await;
     let backups = first_backup(&caller, "orders").await;
     let earliest =
         &caller.get(&format!("{PLACE}/postgres/orders")).await.ok()["earliest_restore_time"];
@@ -179,13 +181,6 @@ async fn a_database_is_restored_to_any_time_since_its_first_backup() {
     left.await.expect("their backups are deleted");
 }
 
-/// Has a database begin another part of its log, and waits for a moment.
-async fn switch(database: &Value) {
-    execute(database, "SELECT pg_logical_emit_message(false, '', '')").await;
-    execute(database, "SELECT pg_switch_wal()").await;
-    tokio::time::sleep(Duration::from_secs(1)).await;
-}
-
 /// Returns the keys of the copies of a database.
 fn copies(folder: &Path) -> BTreeSet<String> {
     let files = fs::read_dir(folder).expect("the folder is there");
@@ -204,8 +199,7 @@ async fn a_clock_that_was_ahead_stops_no_copies() {
     let service = servers.serve(&["--local-backup-every", "2s"]);
     let caller = servers.caller(&service);
     let made = create(&caller, "orders", json!({})).await;
-    let table = "CREATE TABLE note (text text, at timestamptz DEFAULT clock_timestamp())";
-    execute(&made, table).await;
+    execute(&made, TABLE).await;
     first_backup(&caller, "orders").await;
     // As if it had been made by a clock that was a year ahead.
     let id = made["id"].as_str().expect("it has an id");
@@ -233,7 +227,7 @@ async fn a_clock_that_was_ahead_stops_no_copies() {
         let before = copies(&folder);
         note(&made, &format!("{round}")).await;
         let another = eventually(async || {
-            switch(&made).await;
+            switch_log(&made, SECOND).await;
             (!copies(&folder).is_subset(&before)).then_some(())
         });
         another.await.expect("there is another copy");
@@ -263,7 +257,7 @@ async fn a_clock_that_was_ahead_stops_no_copies() {
     assert!(listed.is_superset(&all), "{listed:?} for {all:?}");
     // The oldest in the log goes first.
     let gone = async || {
-        switch(&made).await;
+        switch_log(&made, SECOND).await;
         (!copies(&folder).contains(&ahead)).then_some(())
     };
     eventually(gone).await.expect("it is pruned");
@@ -278,8 +272,7 @@ async fn a_database_is_restored_over_a_change_of_its_primary() {
     let service = servers.serve(&[]);
     let caller = servers.caller(&service);
     let made = create(&caller, "orders", json!({ "ha_type": "async" })).await;
-    let table = "CREATE TABLE note (text text, at timestamptz DEFAULT clock_timestamp())";
-    execute(&made, table).await;
+    execute(&made, TABLE).await;
     first_backup(&caller, "orders").await;
     streaming(&made, 1).await;
     note(&made, "before").await;
@@ -311,8 +304,7 @@ async fn a_planned_switch_loses_nothing() {
     let caller = servers.caller(&service);
     let path = format!("{PLACE}/postgres/orders");
     let made = create(&caller, "orders", json!({ "ha_type": "async" })).await;
-    let table = "CREATE TABLE note (text text, at timestamptz DEFAULT clock_timestamp())";
-    execute(&made, table).await;
+    execute(&made, TABLE).await;
     let primary = "SELECT split_part(current_setting('data_directory'), '/', -2)";
     let mut at = ask(&made, primary).await.expect("it answers");
     for round in 0..2 {
@@ -490,8 +482,7 @@ async fn an_operator_restores_from_the_backups_alone() {
     let caller = servers.caller(&service);
     let made = create(&caller, "orders", json!({})).await;
     let id = made["id"].as_str().expect("it has an id").to_owned();
-    let table = "CREATE TABLE note (text text, at timestamptz DEFAULT clock_timestamp())";
-    execute(&made, table).await;
+    execute(&made, TABLE).await;
     first_backup(&caller, "orders").await;
     let one = note(&made, "one").await;
     note(&made, "two").await;
