@@ -34,6 +34,9 @@
 //! }
 //! # assert_eq!(label(&Response::default()), "none");
 //! ```
+//!
+//! A request that ends before its response, such as because its caller has gone away, leaves its
+//! operation in an [`OperationSlot`].
 
 mod absent;
 mod body;
@@ -55,6 +58,7 @@ mod messages;
 mod mount;
 mod next;
 mod operation;
+mod operation_id;
 mod problem;
 mod rate_limit;
 mod reasons;
@@ -108,6 +112,7 @@ pub use operation::{
     Body, ListedResponse, Location, Media, Method, Operation, Parameter, Scheme,
     SecurityRequirements, Status, Style,
 };
+pub use operation_id::{OperationId, OperationSlot};
 pub use problem::{Problem, ProblemBody};
 pub use rate_limit::{RateLimit, RatePolicy};
 pub use reasons::{FirstViolation, Reasons};
@@ -116,7 +121,7 @@ pub use request_head::{RequestHead, not_implemented};
 pub use request_id::RequestId;
 pub use response::with_header;
 pub use route::{App, Route, RouteFuture, RouteResult};
-pub use router::{Blueprint, OperationId, router};
+pub use router::{Blueprint, router};
 #[doc(no_inline)]
 pub use serde_json;
 pub use status::{

@@ -32,6 +32,7 @@ use super::idempotency::{self, Once};
 use super::mount::{Mounts, Responding, Serve, UnknownPath, is_mounted};
 use super::next::Next;
 use super::operation::Operation;
+use super::operation_id::{OperationId, OperationSlot};
 use super::rejection::{Rejection, RejectionKind, RenderRejection};
 use super::remainder;
 use super::request_head::RequestHead;
@@ -43,10 +44,6 @@ use crate::routing::{self, Captures, Found, Paths};
 
 /// The value of `Connection` in the last response on a connection.
 const CLOSE: HeaderValue = HeaderValue::from_static("close");
-
-/// The id of the operation that made a response, in the response's extensions: a label for metrics.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct OperationId(pub &'static str);
 
 /// Marks a request with the method `OPTIONS` that is no preflight, on its way through the layer of CORS.
 /// The layer takes every `OPTIONS` for a preflight, but a contract may have operations of that method, whose
@@ -303,6 +300,8 @@ where
             has_keys,
         } = &self.routes[at];
         let operation = route.operation;
+        let id = OperationId(operation.id);
+        OperationSlot::fill(&parts.extensions, id);
         let request = RequestSpan::new(operation, &parts, self.config.traces.as_ref());
         let parts = Arc::new(parts);
         let asks = self.config.conditional_gets && is_conditional_get(&parts);
@@ -339,7 +338,7 @@ where
             let entry = response.headers_mut().entry(name);
             entry.or_insert(HeaderValue::from_static(value));
         }
-        response.extensions_mut().insert(OperationId(operation.id));
+        response.extensions_mut().insert(id);
         if let Some(context) = request.context {
             response.extensions_mut().insert(context);
         }

@@ -205,6 +205,7 @@ pub(super) const RUNTIME: &[(&str, &str)] = embedded!(
     "src/server/next.rs",
     "src/server/openapi.rs",
     "src/server/operation.rs",
+    "src/server/operation_id.rs",
     "src/server/problem.rs",
     "src/server/rate_limit.rs",
     "src/server/reasons.rs",
