@@ -1,8 +1,8 @@
 //! `stratusd key`: generates and rotates encryption keys.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::ArgMatches;
-use stratusd::reseal::reseal_all;
+use stratusd::reseal::{Rotation, Unreadable, reseal_all};
 use stratusd::seal::Sealer;
 use stratusd::settings::{KeyArguments, SettingsFile, StoreArguments};
 use stratusd::world::World;
@@ -49,15 +49,30 @@ pub fn run(command: &Command, matches: &ArgMatches, file: &SettingsFile) -> Resu
 fn rotate(arguments: &Rotate, matches: &ArgMatches, file: &SettingsFile) -> Result<()> {
     let settings = arguments.store.resolve(matches, file)?;
     let sealer = sealer(&arguments.keys.resolve(matches, file)?)?;
-    let count = block_on(async {
+    let rotation = block_on(async {
         let store = open(&settings).await?;
-        let count = reseal_all(&store, &sealer, &World::real())
+        let rotation = reseal_all(&store, &sealer, &World::real())
             .await
             .context("failed to rotate the encryption keys");
         store.close().await;
-        count
+        rotation
     })?;
-    print(format_args!(
-        "re-encrypted {count} secrets; all secrets now use the current key"
-    ))
+    let Rotation {
+        resealed,
+        unreadable,
+    } = rotation;
+    if unreadable.count == 0 {
+        return print(format_args!(
+            "re-encrypted {resealed} secrets; all secrets now use the current key"
+        ));
+    }
+    print(format_args!("re-encrypted {resealed} secrets"))?;
+    let Unreadable { count, named } = unreadable;
+    let more = if named.len() < count { ", …" } else { "" };
+    bail!(
+        "{count} secrets are encrypted with a key that is not among the encryption keys, or are damaged, and were left \
+         as they are: {}{more}. Add their key and run this again; or, if it is lost, set new passwords for these \
+         databases, and remove the old key a day later, when the stored responses have ended",
+        named.join(", ")
+    )
 }

@@ -1,5 +1,8 @@
 //! `stratusd token` and `stratusd key`.
 
+use diesel::connection::SimpleConnection;
+use diesel::{Connection, SqliteConnection};
+
 use crate::on_both;
 use crate::support::Home;
 use crate::support::caller::Caller;
@@ -56,6 +59,61 @@ on_both! {
         let key = std::fs::read_to_string(home.keys()).expect("the key file exists");
         let said = home.fail(&["key", "rotate", "--encryption-keys-file", key.trim()]);
         assert!(said.contains("encryption_keys_file is a key") && !said.contains(key.trim()), "{said}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rotation_goes_on_after_what_it_cannot_open() {
+    let home = Home::sqlite();
+    home.apply(&two_projects());
+    let old = std::fs::read_to_string(home.keys()).expect("the key file exists");
+    let new = home.succeed(&["key", "generate"]);
+    for (name, keys) in [("new-old", format!("{new}{old}")), ("new", new)] {
+        std::fs::write(home.path().join(name), keys).expect("the folder is writable");
+    }
+    let token = home.token("shop", &[]);
+    let path = |name: &str| format!("/location/eu-central-h1/postgres/{name}");
+    let simulated = ["--simulate-delay", "10ms", "--simulate-jitter", "0s"];
+    let service = home.serve(&simulated);
+    let caller = Caller::new(&service.base, SHOP, &token);
+    let mut made = Vec::new();
+    for name in ["a", "b", "c"] {
+        let body = serde_json::json!({ "size": "standard-2", "storage_size": 64 });
+        let path = path(name);
+        caller.post(&path, body).await.ok();
+        let running = caller.wait_for(&path, |it| it["state"] == "running");
+        made.push(running.await);
+    }
+    drop(service);
+    // The database between the others, by id.
+    made.sort_by_key(|made| made["id"].as_str().map(str::to_owned));
+    let damaged = made[1]["id"].as_str().expect("it is an id");
+    let file = home.database_url.strip_prefix("sqlite://");
+    let file = file.expect("it is a SQLite file");
+    let mut store = SqliteConnection::establish(file).expect("the SQLite file opens");
+    let damage = format!(
+        "UPDATE postgres_database SET password = CAST(substr(password, 1, length(password) - 1) || x'00' AS BLOB) WHERE id = '{damaged}'"
+    );
+    store.batch_execute(&damage).expect("it can be written");
+
+    let rotate = ["key", "rotate", "--encryption-keys-file", "new-old"];
+    let output = home.run(&rotate);
+    assert!(!output.status.success());
+    let [said, failed] =
+        [output.stdout, output.stderr].map(|it| String::from_utf8(it).expect("it is text"));
+    // The certificate authority and two passwords.
+    assert_eq!(said, "re-encrypted 3 secrets\n");
+    let named = format!(
+        "1 secrets are encrypted with a key that is not among the encryption keys, or are damaged, and were left as they are: the password of database {damaged}. "
+    );
+    assert!(failed.contains(&named), "{failed}");
+    // What was rotated needs the old key no more.
+    let service = home.serve(&[&simulated[..], &["--encryption-keys-file", "new"]].concat());
+    let caller = Caller::new(&service.base, SHOP, &token);
+    for made in [&made[0], &made[2]] {
+        let name = made["name"].as_str().expect("it is a name");
+        let now = caller.get(&path(name)).await.ok();
+        assert_eq!(now["connection_string"], made["connection_string"]);
     }
 }
 
