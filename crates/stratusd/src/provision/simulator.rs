@@ -1,12 +1,13 @@
 //! A simulated provisioner: creates no databases, but takes time, fails and has outages as if it
 //! did.
 //!
-//! It keeps its databases in memory only. After a restart, or when another replica has worked on a
+//! It keeps its databases in memory only, and for an hour after the last call about them. After a restart, or when another replica has worked on a
 //! database, it adopts the state that the service has recorded: a database that was running is
 //! running again, and a creation that was in progress starts again.
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -18,6 +19,9 @@ use super::{
     Wanted,
 };
 use crate::world::World;
+
+/// After how long a database is forgotten that no call is about, in milliseconds.
+const FORGOTTEN_AFTER: i64 = 60 * 60 * 1000;
 
 /// The settings of the simulated provisioner.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,7 +50,10 @@ pub struct Simulator {
     config: SimulatorConfig,
     world: World,
     authority: Authority,
+    /// The databases by their id.
     databases: Mutex<HashMap<String, Simulated>>,
+    /// When databases were last forgotten, in milliseconds since 1970.
+    forgot_at: AtomicI64,
 }
 
 impl fmt::Debug for Simulator {
@@ -80,6 +87,20 @@ struct Simulated {
     deleted_at: Option<i64>,
     /// The number of random numbers drawn for this database so far.
     draws: u64,
+    /// When the last call was about this database.
+    called_at: i64,
+}
+
+impl Simulated {
+    /// Returns when the last call was, or the last thing ends that is in progress.
+    fn busy_until(&self) -> i64 {
+        let pending = self.pending.as_ref().map_or(0, |(at, _)| *at);
+        let deleted = self.deleted_at.unwrap_or_default();
+        self.called_at
+            .max(pending)
+            .max(self.down_until)
+            .max(deleted)
+    }
 }
 
 impl Simulator {
@@ -91,13 +112,27 @@ impl Simulator {
             world,
             authority,
             databases: Mutex::default(),
+            forgot_at: AtomicI64::new(0),
         }
     }
 
-    fn databases(&self) -> MutexGuard<'_, HashMap<String, Simulated>> {
-        self.databases
+    /// Returns all databases, for a call about one of them. Forgets those that no call was about for long:
+    /// another replica may have deleted them. A call about one that is forgotten adopts it again.
+    fn databases(&self, wanted: &Wanted) -> MutexGuard<'_, HashMap<String, Simulated>> {
+        let now = self.world.now();
+        let mut databases = self
+            .databases
             .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(database) = databases.get_mut(&wanted.id) {
+            database.called_at = now;
+        }
+        let forgot_at = self.forgot_at.load(Ordering::Relaxed);
+        if now.saturating_sub(forgot_at).abs() >= FORGOTTEN_AFTER {
+            self.forgot_at.store(now, Ordering::Relaxed);
+            databases.retain(|_, database| now - database.busy_until() < FORGOTTEN_AFTER);
+        }
+        databases
     }
 
     /// Draws the next random number of a database, less than `below`.
@@ -164,6 +199,7 @@ impl Simulator {
             server_certificate: None,
             deleted_at: None,
             draws: 0,
+            called_at: self.world.now(),
         }
     }
 
@@ -229,7 +265,7 @@ impl Simulator {
         number: i64,
         last: impl Fn(&mut Simulated) -> &mut i64,
     ) -> Result<Progress, ProvisionError> {
-        let mut databases = self.databases();
+        let mut databases = self.databases(wanted);
         self.adopt(&mut databases, wanted);
         let database = databases
             .get_mut(&wanted.id)
@@ -273,7 +309,7 @@ fn is_alike(one: &Shape, other: &Shape) -> bool {
 impl Provisioner for Simulator {
     async fn observe(&self, wanted: &Wanted) -> Result<Option<Observed>, ProvisionError> {
         let now = self.world.now();
-        let mut databases = self.databases();
+        let mut databases = self.databases(wanted);
         self.adopt(&mut databases, wanted);
         let Some(database) = databases.get_mut(&wanted.id) else {
             return Ok(None);
@@ -299,7 +335,7 @@ impl Provisioner for Simulator {
     }
 
     async fn create(&self, wanted: &Wanted) -> Result<Progress, ProvisionError> {
-        let mut databases = self.databases();
+        let mut databases = self.databases(wanted);
         let database = databases
             .entry(wanted.id.clone())
             .or_insert_with(|| self.uncreated(&wanted.shape));
@@ -311,7 +347,7 @@ impl Provisioner for Simulator {
     }
 
     async fn resize(&self, wanted: &Wanted) -> Result<Progress, ProvisionError> {
-        let mut databases = self.databases();
+        let mut databases = self.databases(wanted);
         self.adopt(&mut databases, wanted);
         let database = databases
             .get_mut(&wanted.id)
@@ -349,7 +385,7 @@ impl Provisioner for Simulator {
 
     async fn promote(&self, wanted: &Wanted, number: i64) -> Result<Progress, ProvisionError> {
         if wanted.shape.ha_type == "none" {
-            let mut databases = self.databases();
+            let mut databases = self.databases(wanted);
             self.adopt(&mut databases, wanted);
             let exists = databases.contains_key(&wanted.id);
             return exists
@@ -361,7 +397,7 @@ impl Provisioner for Simulator {
 
     /// A database that this process does not know is gone at once.
     async fn delete(&self, wanted: &Wanted) -> Result<Progress, ProvisionError> {
-        let mut databases = self.databases();
+        let mut databases = self.databases(wanted);
         let Some(database) = databases.get_mut(&wanted.id) else {
             return Ok(Progress::Done);
         };
@@ -382,7 +418,7 @@ impl Provisioner for Simulator {
 
     /// Only checks that the database exists: nobody can connect to a simulated one.
     async fn restrict(&self, wanted: &Wanted) -> Result<(), ProvisionError> {
-        let mut databases = self.databases();
+        let mut databases = self.databases(wanted);
         self.adopt(&mut databases, wanted);
         if databases.contains_key(&wanted.id) {
             Ok(())
@@ -392,7 +428,7 @@ impl Provisioner for Simulator {
     }
 
     async fn set_password(&self, wanted: &Wanted, _: &Password) -> Result<(), ProvisionError> {
-        let mut databases = self.databases();
+        let mut databases = self.databases(wanted);
         let database = databases
             .get_mut(&wanted.id)
             .ok_or_else(ProvisionError::no_database)?;
@@ -400,7 +436,7 @@ impl Provisioner for Simulator {
     }
 
     async fn connection(&self, wanted: &Wanted) -> Result<ConnectionDetails, ProvisionError> {
-        let mut databases = self.databases();
+        let mut databases = self.databases(wanted);
         let database = databases
             .get_mut(&wanted.id)
             .ok_or_else(ProvisionError::no_database)?;

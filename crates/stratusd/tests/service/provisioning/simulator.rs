@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use serde_json::json;
@@ -191,6 +192,54 @@ async fn certificates_chain_to_an_authority_that_survives_restarts() {
     };
     verify("orders.pg1.stratus.example").expect("the server is trusted");
     verify("others.pg1.stratus.example").expect_err("the certificate is rejected for another host");
+}
+
+/// One that another replica has deleted would be kept for ever.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_no_call_is_about_is_forgotten_after_an_hour() {
+    let home = Home::sqlite();
+    let clock = Arc::new(AtomicI64::new(1_772_000_000_000));
+    let now = Arc::clone(&clock);
+    let world = World::new(move || now.load(Ordering::SeqCst), |bytes| bytes.fill(7));
+    let simulator = simulator(&home, &world).await;
+    let wanted = |id: &str| Wanted {
+        project_id: SHOP.to_owned(),
+        id: id.to_owned(),
+        location: "eu-central-h1".to_owned(),
+        name: id.to_owned(),
+        flavor: "standard".to_owned(),
+        open_to: Vec::new(),
+        shape: Shape {
+            version: "17".to_owned(),
+            vm_size: "standard-2".to_owned(),
+            storage_size_gib: 64,
+            ha_type: "none".to_owned(),
+        },
+        maintenance_window: None,
+        restored: None,
+        known: None,
+    };
+    let (quiet, busy, new) = (wanted("quiet"), wanted("busy"), wanted("new"));
+    for wanted in [&quiet, &busy] {
+        assert_eq!(simulator.create(wanted).await, Ok(Progress::Done));
+    }
+    let seen = simulator.observe(&quiet).await.expect("it observes");
+    for _ in 0..3 {
+        clock.fetch_add(25 * 60 * 1000, Ordering::SeqCst);
+        let observed = simulator.observe(&busy).await.expect("it observes");
+        assert!(observed.is_some());
+    }
+    assert_eq!(simulator.create(&new).await, Ok(Progress::Done));
+    let observed = simulator.observe(&quiet).await.expect("it observes");
+    assert_eq!(observed, None);
+    // It is as the service knows it, once a call is about it.
+    let known = Wanted {
+        known: seen.clone(),
+        ..quiet
+    };
+    let observed = simulator.observe(&known).await.expect("it observes");
+    let shape = |observed: Option<Observed>| observed.map(|observed| observed.shape);
+    assert_eq!(shape(observed), shape(seen));
 }
 
 fn simulator(home: &Home, world: &World) -> impl Future<Output = Simulator> {
